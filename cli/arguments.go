@@ -36,8 +36,8 @@ func flagsLast(model *kong.Application, args []string) []string {
 
 // takes reports whether a word that follows a flag is its value.
 func takes(f *kong.Flag, arg string) bool {
-	if optional, ok := f.Target.Addr().Interface().(interface{ takes(arg string) bool }); ok {
-		return optional.takes(arg)
+	if optional, ok := f.Target.Addr().Interface().(interface{ Takes(arg string) bool }); ok {
+		return optional.Takes(arg)
 	}
 	return !f.IsBool()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -71,7 +72,7 @@ func TestCheckFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, "run/mimosa/components.npy", nil)
-	var found comparedFiles
+	var found runs.ComparedFiles
 	if o := call(t, "check", "run", "--json"); o.code != 1 || json.Unmarshal([]byte(o.out), &found) != nil || len(found.Differences) != 1 || found.Differences[0].File != "mimosa/components.npy" {
 		t.Error(o)
 	}

@@ -4,25 +4,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-)
 
-// Times can be written as in Go or as in Slurm.
-func TestParseTime(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
-		"1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute, "1-12:00:01": 36*time.Hour + time.Second,
-	} {
-		if got, err := parseTime(text); err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "4", "90", "4 h", "1:2:3:4", "99999999999999999999", "x", "-"} {
-		if got, err := parseTime(text); err == nil {
-			t.Errorf("%q: %v; want an error", text, got)
-		}
-	}
-}
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+)
 
 // Flags that exclude or need each other are mistakes.
 func TestClusterMistakes(t *testing.T) {
@@ -60,7 +44,7 @@ func TestClusterMistakes(t *testing.T) {
 	} {
 		checkMistake(t, call(t, append([]string{"sweep", file, "--out", dir}, c.args...)...), 2, c.want)
 	}
-	if exists(dir) {
+	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
 	checkMistake(t, call(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
@@ -80,7 +64,7 @@ func TestWithoutSlurm(t *testing.T) {
 	if !strings.Contains(o.log, "1001 are assumed") || strings.Contains(o.log, "scontrol") || !strings.Contains(o.log, "want the folder "+filepath.Join(absent, ".jobs")) {
 		t.Error(o)
 	}
-	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log, "slurm does not answer, and nothing was made: there is no command squeue") || exists(absent) {
+	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log, "slurm does not answer, and nothing was made: there is no command squeue") || ui.Exists(absent) {
 		t.Error(o)
 	}
 }

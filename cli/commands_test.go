@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -384,19 +385,19 @@ func TestList(t *testing.T) {
 	if all.log != "" {
 		t.Errorf("standard error: %s", all.log)
 	}
-	for _, k := range kinds() {
-		if len(k.items) == 0 || !strings.Contains(all.out, "\n"+k.plural+"\n") && !strings.HasPrefix(all.out, k.plural+"\n") {
-			t.Errorf("the list lacks %s", k.plural)
+	for _, k := range docs.Kinds() {
+		if len(k.Items) == 0 || !strings.Contains(all.out, "\n"+k.Plural+"\n") && !strings.HasPrefix(all.out, k.Plural+"\n") {
+			t.Errorf("the list lacks %s", k.Plural)
 		}
-		of := succeed(t, "list", k.plural).out
-		for _, i := range long.Sample(k.items, 5) {
-			if i.doc == "" || !strings.Contains(of, "  "+i.name+"  ") || !strings.Contains(of, i.doc) || !strings.Contains(all.out, i.doc) {
-				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.plural, i.name, of)
+		of := succeed(t, "list", k.Plural).out
+		for _, i := range long.Sample(k.Items, 5) {
+			if i.Doc == "" || !strings.Contains(of, "  "+i.Name+"  ") || !strings.Contains(of, i.Doc) || !strings.Contains(all.out, i.Doc) {
+				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.Plural, i.Name, of)
 			}
-			one := succeed(t, "list", k.plural, i.name).out
-			if k.plural != "configs" && !strings.HasPrefix(one, i.name+": "+i.doc+"\n") || i.source != "" && !strings.Contains(one, "Source: "+i.source) ||
-				i.units != "" && !strings.Contains(one, "Units: "+i.units) {
-				t.Errorf("%s %s:\n%s", k.plural, i.name, one)
+			one := succeed(t, "list", k.Plural, i.Name).out
+			if k.Plural != "configs" && !strings.HasPrefix(one, i.Name+": "+i.Doc+"\n") || i.Source != "" && !strings.Contains(one, "Source: "+i.Source) ||
+				i.Units != "" && !strings.Contains(one, "Units: "+i.Units) {
+				t.Errorf("%s %s:\n%s", k.Plural, i.Name, one)
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/runs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -222,7 +224,7 @@ func TestCompareSettings(t *testing.T) {
 		{"a1 b1 other.json", "losses.1.kl.weight=1.0,4.0,- train.epochs=3,7,-", ""},
 		{"a1 b1 a2 b2", "losses.1.kl.weight=1.0,4.0,1.0,4.0 seed=1,1,2,2 train.epochs=3,7,3,7", "[0 2] 0.375±0.1768 0.25..0.5 of 2 [1 3] 0.75±0.3536 0.5..1 of 2"},
 	} {
-		var x comparison
+		var x runs.Comparison
 		o := succeed(t, append([]string{"compare", "--json", "--udr", "none"}, strings.Fields(c.args)...)...)
 		decodeOne(t, o.out, &x)
 		var settings, seeds []string
@@ -254,18 +256,8 @@ func TestCompareSettings(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, o.out)
 		}
 	}
-	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") || strings.Contains(o.out, "setting") || exists("out/kendall.csv") {
+	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") || strings.Contains(o.out, "setting") || ui.Exists("out/kendall.csv") {
 		t.Errorf("tau of two runs, or settings that are equal:\n%s", o.out)
-	}
-}
-
-func TestInFolder(t *testing.T) {
-	for want, names := range map[string][]string{
-		"[a b/c]": {"runs/x/a", "runs/x/b/c"}, "[x/a y/a]": {"runs/x/a", "runs/y/a"}, "[runs/a b]": {"runs/a", "b"}, "[mig dci]": {"mig", "dci"}, "[ab ac]": {"/ab", "/ac"},
-	} {
-		if got := fmt.Sprint(inFolder(names)); got != want {
-			t.Errorf("%v: %s, want %s", names, got, want)
-		}
 	}
 }
 

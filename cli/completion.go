@@ -9,6 +9,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/cli/internal/coding"
+	"github.com/unravel-ml/unravel/cli/internal/data"
+	"github.com/unravel-ml/unravel/cli/internal/docs"
+	"github.com/unravel-ml/unravel/cli/internal/sweeps"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
@@ -68,8 +73,8 @@ complete -c unravel -n 'test (count (__unravel_complete)) -gt 0' -f -a '(__unrav
 }
 
 // Run prints the script.
-func (c *completionCommand) Run(s *streams) error {
-	_, err := io.WriteString(s.out, completionScripts[c.Shell])
+func (c *completionCommand) Run(s *ui.Streams) error {
+	_, err := io.WriteString(s.Out, completionScripts[c.Shell])
 	return err
 }
 
@@ -79,7 +84,7 @@ type completeCommand struct {
 }
 
 // Run prints the candidates for the last word, one per line.
-func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
+func (c *completeCommand) Run(k *kong.Kong, s *ui.Streams) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
@@ -90,7 +95,7 @@ func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
 	last := words[len(words)-1]
 	for _, candidate := range candidates(k.Model, words[:len(words)-1], last) {
 		if strings.HasPrefix(candidate, last) {
-			if _, err := fmt.Fprintln(s.out, candidate); err != nil {
+			if _, err := fmt.Fprintln(s.Out, candidate); err != nil {
 				return err
 			}
 		}
@@ -123,7 +128,7 @@ func candidates(app *kong.Application, words []string, last string) []string {
 	case flag != nil && (last == "" || takes(flag, last) || !strings.HasPrefix(last, "-")):
 		return flagValues(flag)
 	case strings.HasPrefix(last, "-"):
-		return flagNames(node)
+		return flagsOf(node)
 	case node == app.Node:
 		return childNames(node)
 	}
@@ -140,15 +145,6 @@ func flagOf(node *kong.Node, word string) *kong.Flag {
 		}
 	}
 	return nil
-}
-
-func flagNames(node *kong.Node) (names []string) {
-	for _, group := range node.AllFlags(true) {
-		for _, f := range group {
-			names = append(names, "--"+f.Name)
-		}
-	}
-	return names
 }
 
 func childOf(node *kong.Node, name string) *kong.Node {
@@ -181,9 +177,9 @@ func flagValues(flag *kong.Flag) []string {
 	case "types":
 		return []string{"ordinal", "circular", "categorical", "continuous"}
 	case "on":
-		return schedulers
+		return sweeps.Schedulers
 	case "what":
-		return decodeKinds
+		return coding.DecodeKinds
 	case "scale":
 		if flag.Target.Kind() == reflect.String { // data show and decode have it as a number
 			return []string{"quick", "full"}
@@ -204,11 +200,11 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 	case "table":
 		return first(values, tables.Names())
 	case "list":
-		return listed(values)
+		return docs.Names(values)
 	case "data show":
-		return listed(append([]string{"datasets"}, values...))
+		return docs.Names(append([]string{"datasets"}, values...))
 	case "data fetch", "data check":
-		return first(values, publicNames())
+		return first(values, data.PublicNames())
 	case "mimosa":
 		options := mimosa.Defaults()
 		return overrides(&options)
@@ -226,27 +222,6 @@ func first(values, list []string) []string {
 		return nil
 	}
 	return list
-}
-
-// listed lists the kinds of parts for the first argument, and the names of that kind for the second.
-func listed(values []string) (names []string) {
-	for _, k := range kinds() {
-		switch {
-		case len(values) == 0:
-			names = append(names, k.plural)
-		case len(values) == 1 && k.plural == values[0]:
-			for _, i := range k.items {
-				names = append(names, i.name)
-			}
-		}
-	}
-	switch {
-	case len(values) == 0:
-		names = append(names, "schema")
-	case len(values) == 1 && values[0] == "schema":
-		names = append(names, documentKinds...)
-	}
-	return names
 }
 
 // overrides lists the keys of settings, each with "=".

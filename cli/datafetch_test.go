@@ -353,26 +353,3 @@ func TestDataFile(t *testing.T) {
 		t.Error("the npz was brought, too")
 	}
 }
-
-// Progress without a terminal is a line at times, with the rate of what came in this session.
-func TestTransferLine(t *testing.T) {
-	var log bytes.Buffer
-	tr := newTransfer(&log)
-	tr.every = 0
-	tr.report("downloading a.npz", 1<<20, 4<<20) // 1 MiB came earlier
-	tr.begun = tr.begun.Add(-2 * time.Second)
-	if got, want := tr.line(tr.begun.Add(2*time.Second), 3<<20), "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %), 1.00 MiB/s, 1s left"; got != want {
-		t.Errorf("%q; want %q", got, want)
-	}
-	tr.report("downloading a.npz", 3<<20, 4<<20)
-	tr.report("waiting for another process", 0, 0)
-	tr.report("converting a", 10, 40)
-	tr.begun = tr.begun.Add(-time.Second)
-	if got, want := tr.line(tr.begun.Add(time.Second), 20), "converting a: 20 of 40 (50 %), 10/s, 2s left"; got != want {
-		t.Errorf("%q; want %q", got, want)
-	}
-	tr.end()
-	if text := log.String(); !strings.HasPrefix(text, "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %)") || !strings.HasSuffix(text, "waiting for another process\n") {
-		t.Errorf("%q", text)
-	}
-}

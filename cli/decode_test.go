@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/coding"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
@@ -73,7 +74,7 @@ func TestDecodeLinear(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
-	var r, other decoded
+	var r, other coding.Decoded
 	args := []string{"decode", "--run", dir, "--images", "5,0,7", "--samples", "130", "--steps", "4", "--json", "--out"}
 	decodeOne(t, succeed(t, append(args, out)...).out, &r)
 	decodeOne(t, succeed(t, append(args, again)...).out, &other)
@@ -130,7 +131,7 @@ func TestDecodeLinear(t *testing.T) {
 func TestDecodeCodes(t *testing.T) {
 	long.NotShort(t)
 	dir, out := trained(t, cylinder), t.TempDir()
-	var sheets, own decoded
+	var sheets, own coding.Decoded
 	o := succeed(t, "decode", "--run", dir, "--json", "--no-gif", "--objects", "2,0")
 	decodeOne(t, o.out, &sheets)
 	var names []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -25,7 +26,7 @@ func TestResultsPage(t *testing.T) {
 		checkResultsOfLedger(t, string(got))
 		return
 	}
-	want, err := resultsPage(t.Context())
+	want, err := docs.ResultsPage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func checkResultsOfLedger(t *testing.T, page string) {
 		if name != "enriching-table3" && (!table.Trains() || name == "dialects") { // the table dialects takes long to measure
 			continue
 		}
-		r, err := recorded(t.Context(), table)
+		r, err := docs.Recorded(t.Context(), table)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package cli
 
 import (
@@ -9,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
@@ -50,7 +49,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 		}
 	}
 	checkMistake(t, start(t, "sweep", file, "--out", dir).end(), 2, "train.precision") // this machine is meant
-	if exists(dir) {
+	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
 	if o := start(t, "sweep", file, "--out", dir, "--index", "0", "--of", "2", "--no-wait").end(); o.code != 1 || strings.Count(o.out, "failed") != 2 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/coding"
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -28,11 +30,11 @@ func TestEncoder(t *testing.T) {
 	run, own := filepath.Join(here, "run.npy"), filepath.Join(here, "own.npy")
 	succeed(t, "encode", "--run", dir, "--out", run)
 	succeed(t, append([]string{"encode", "--out", own}, set...)...)
-	a, err := readCodes(run, nil)
+	a, err := inputs.ReadCodes(run, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := readCodes(own, nil)
+	b, err := inputs.ReadCodes(own, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestEncoder(t *testing.T) {
 			t.Fatalf("element %d of the codes is %v, want %v", i, b.Data[i], v)
 		}
 	}
-	if !bytes.Equal(readFile(t, besideCodes(own, "factors.npy")), readFile(t, besideCodes(run, "factors.npy"))) {
+	if !bytes.Equal(readFile(t, coding.BesideCodes(own, "factors.npy")), readFile(t, coding.BesideCodes(run, "factors.npy"))) {
 		t.Error("the factors differ from the run's")
 	}
 	m, _ := measure(t, append(set, "--metrics", "mig", "--chance", "0")...)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
@@ -217,7 +218,7 @@ func TestEvalOut(t *testing.T) {
 	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy is a file; want a folder")
 	writeFile(t, "deep/out/mine.csv", []byte("mine"))
 	succeed(t, append(files, "--metrics", "sap", "--out", "deep/out")...)
-	if exists("deep/out/mig-mutual_information.csv") || exists("deep/out/mig-mutual_information.png") || !exists("deep/out/metrics.csv") || !exists("deep/out/mine.csv") {
+	if ui.Exists("deep/out/mig-mutual_information.csv") || ui.Exists("deep/out/mig-mutual_information.png") || !ui.Exists("deep/out/metrics.csv") || !ui.Exists("deep/out/mine.csv") {
 		t.Error("the folder does not have this evaluation's files and one's own alone")
 	}
 	writeFile(t, "deep/out/made-by-eval.txt", []byte("mine"))
@@ -229,7 +230,7 @@ func TestEvalOut(t *testing.T) {
 	if got := string(readFile(t, "run/manipulation.csv")); !strings.HasPrefix(got, "manipulation,row,column\nz0,") || !strings.HasPrefix(string(readFile(t, "run/manipulation.png")), "\x89PNG") {
 		t.Errorf("manipulation.csv: %.200s", got)
 	}
-	if exists("run/med-selected.png") {
+	if ui.Exists("run/med-selected.png") {
 		t.Error("columns are chosen by med, which is not measured")
 	}
 	succeed(t, "eval", "--run", finished(t), "--out", "run", "--metrics", "med")
@@ -250,7 +251,7 @@ func TestEvalOut(t *testing.T) {
 	// many rows and factors
 	writeFile(t, "many.csv", []byte(strings.Repeat("1,2,3,4,5,6,7,8,9\n2,1,2,1,2,1,2,1,2\n", 1100)))
 	succeed(t, "eval", "--codes", "many.csv", "--factors", "many.csv", "--metrics", "mse", "--out", "many")
-	if exists("many/manipulation.csv") {
+	if ui.Exists("many/manipulation.csv") {
 		t.Error("factors that never move alone are manipulated")
 	}
 }

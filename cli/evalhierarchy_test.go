@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 func TestEvalHierarchy(t *testing.T) {
@@ -55,18 +53,6 @@ func TestEvalHierarchy(t *testing.T) {
 	run, _ := measure(t, "--run", finished(t), "--hierarchy", "flat.json", "--true-hierarchy", "flat.json", "--metrics", "h-error")
 	if run["h-error"].Value != 0 {
 		t.Errorf("h-error of a run: %v", run)
-	}
-}
-
-func TestChosen(t *testing.T) {
-	h, err := hierarchy.Parse([]byte(`[{"type": "categorical", "options": [[], []]}, {"type": "continuous"}, {"type": "categorical", "options": [[], [], []]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := [][]float64{{1, 3, 9}, {2, 0, 9}, {2, 1.5, 9}, {3, 3, 9}, {0, -1, 9}}
-	got := chosen(h, len(table), func(i, column int) float64 { return table[i][column] })
-	if fmt.Sprint(got) != "[[1 2] [0 0 2]]" {
-		t.Errorf("%v, want [[1 2] [0 0 2]]", got)
 	}
 }
 

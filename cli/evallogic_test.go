@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/eval"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -28,7 +29,7 @@ func TestEvalSentences(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTurned(t)
 	const modular = `forall[mean] v in y.factor0: exists c in z.factor0: forall[mean] i: y.factor0(i) = v -> z.factor0(i) =[squared] c`
-	eval := func(args ...string) outcome {
+	evaluate := func(args ...string) outcome {
 		return call(t, append([]string{"eval", "--codes", "codes.npy", "--factors", "factors.npy", "--json"}, args...)...)
 	}
 	for _, args := range [][]string{
@@ -39,9 +40,9 @@ func TestEvalSentences(t *testing.T) {
 		{"--metrics", `logic: "` + strings.ReplaceAll(modular, "z.factor0", "z.own") + `"`, "--option", "logic.codes={own: [0]}"},
 		{"--metrics", `logic: "` + modular + `"`, "--blocks", "0;1"},
 	} {
-		o := eval(append(args, "--metrics", "variance, mig")...)
+		o := evaluate(append(args, "--metrics", "variance, mig")...)
 		var got struct {
-			Metrics map[string]evaluated `json:"metrics"`
+			Metrics map[string]eval.Evaluated `json:"metrics"`
 		}
 		if err := json.Unmarshal([]byte(o.out), &got); err != nil || len(got.Metrics) != 3 {
 			t.Fatalf("%v: %v, %v", args, o, err)
@@ -51,7 +52,7 @@ func TestEvalSentences(t *testing.T) {
 			t.Errorf("%v: %+v; want the variance of the first factor, %v", args, l, want)
 		}
 	}
-	o := eval("--metrics", `{logic: {name: first, sentence: "`+modular+`"}}, logic: "forall i: z(i) =[squared] 0"`)
+	o := evaluate("--metrics", `{logic: {name: first, sentence: "`+modular+`"}}, logic: "forall i: z(i) =[squared] 0"`)
 	if !strings.Contains(o.out, `"first":`) || !strings.Contains(o.out, `"logic":`) {
 		t.Errorf("%v", o)
 	}
@@ -64,7 +65,7 @@ func TestEvalSentences(t *testing.T) {
 		"metric logic: independent[discrim":   `logic: "independent[discriminator](z[0], z[1])"`,
 		`unknown metric "logik"`:              `logik: "forall i: z(i) =[squared] 0"`,
 	} {
-		if o := eval("--metrics", text); o.code == 0 || !strings.Contains(o.log, want) {
+		if o := evaluate("--metrics", text); o.code == 0 || !strings.Contains(o.log, want) {
 			t.Errorf("%s: %v; want %s", text, o, want)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -101,19 +100,5 @@ func TestEvalAngles(t *testing.T) {
 	writeFile(t, "degrees.csv", []byte(degrees.String()))
 	if _, log = measure(t, "--codes", source, "--factors", "degrees.csv", "--metrics", "variance"); !strings.Contains(log, "factor angle has 207 levels; --types continuous would bin them, and circular:360 take them for degrees") {
 		t.Errorf("log %q", log)
-	}
-}
-
-// Levels of words have the words as names in reports.
-func TestEvalNames(t *testing.T) {
-	t.Chdir(t.TempDir())
-	writeFile(t, "codes.csv", []byte("0,1\n1,0\n0.5,2\n"))
-	writeFile(t, "factors.csv", []byte("animal,size\nowl,1\ncat,2\nowl,1\n"))
-	var e evaluation
-	if err := (&evalCommand{Codes: "codes.csv", Factors: "factors.csv"}).readFiles(&e); err != nil {
-		t.Fatal(err)
-	}
-	if f := e.in.Factors; !slices.Equal(f[0].Names, []string{"cat", "owl"}) || f[1].Names != nil {
-		t.Errorf("names %q and %q; want cat and owl, and none", f[0].Names, f[1].Names)
 	}
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package cli
 
 import (
@@ -10,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
@@ -73,7 +72,7 @@ func TestFolderLeaves(t *testing.T) {
 			t.Run(name+" "+checkpoint, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")
 				p := start(t, append([]string{"train", "--run", dir}, append(busy(t, 100000), "train.checkpoint="+checkpoint)...)...)
-				if !p.logged(dir, 5) || checkpoint != "0" && !p.until(func() bool { return exists(filepath.Join(dir, "checkpoint.safetensors")) }) {
+				if !p.logged(dir, 5) || checkpoint != "0" && !p.until(func() bool { return ui.Exists(filepath.Join(dir, "checkpoint.safetensors")) }) {
 					t.Fatal(p.end())
 				}
 				for try := 0; ; try++ { // a file may come while the folder is emptied

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/cli/internal/docs"
 )
 
 // helpWords is the largest number of words of a help text. The tag detail has room for more.
@@ -63,7 +65,7 @@ func checkDetail(t *testing.T, v *kong.Value) {
 	if detail == "" {
 		return
 	}
-	if !strings.HasSuffix(detail, ".") || !strings.Contains(meaning(v), escapes.Replace(detail)) {
+	if !strings.HasSuffix(detail, ".") || !strings.Contains(docs.Meaning(v), docs.Escapes.Replace(detail)) {
 		t.Errorf("%s: the reference lacks the detail, or it is no sentence: %s", v.Summary(), detail)
 	}
 }

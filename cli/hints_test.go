@@ -16,6 +16,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/cli/internal/training"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
@@ -296,7 +297,7 @@ func replaced(args []string, old string, candidates ...string) []string {
 func accepted(t *testing.T, args []string) error {
 	t.Helper()
 	if args[0] == "train" && !strings.HasPrefix(args[len(args)-1], "-") && len(args) > 2 && !slices.Contains(args, "--run") {
-		_, _, err := (&trainCommand{Args: args[1:]}).config()
+		_, _, err := (&training.Train{Args: args[1:]}).Config()
 		return err
 	}
 	if err := parsed(t, args); err != nil && regexp.MustCompile("unknown|unexpected").MatchString(err.Error()) {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package cli
 
 import (
@@ -11,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/mlflowtest"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -176,7 +175,7 @@ func TestFolderLikeFlag(t *testing.T) {
 	t.Setenv(asProgram, "1") // the runs of the sweep are made by this program
 	t.Chdir(t.TempDir())
 	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))
-	if o := call(t, "sweep", "sweep.yaml", "--out=-x"); o.code != 0 || !exists(filepath.Join("-x", "tiny", rundir.RecordFile)) {
+	if o := call(t, "sweep", "sweep.yaml", "--out=-x"); o.code != 0 || !ui.Exists(filepath.Join("-x", "tiny", rundir.RecordFile)) {
 		t.Error(o)
 	}
 }

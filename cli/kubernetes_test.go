@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
@@ -58,14 +59,14 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, o.out)
 		}
 	}
-	if exists("runs") || exists(filepath.Join(cluster, "jobs")) {
+	if ui.Exists("runs") || ui.Exists(filepath.Join(cluster, "jobs")) {
 		t.Error("--print made something")
 	}
 	o = succeed(t, args...)
-	if log, _ := os.ReadFile(filepath.Join(cluster, "log")); strings.Count(o.out, "finished") != 2 || !strings.Contains(o.log, "FailedIndexes") || exists(filepath.Join(cluster, "unknown")) {
+	if log, _ := os.ReadFile(filepath.Join(cluster, "log")); strings.Count(o.out, "finished") != 2 || !strings.Contains(o.log, "FailedIndexes") || ui.Exists(filepath.Join(cluster, "unknown")) {
 		t.Errorf("%s\n%s\ntasks:\n%s", o.out, o.log, log)
 	}
-	if succeed(t, args...); exists(filepath.Join(cluster, "unknown")) { // there is nothing to submit
+	if succeed(t, args...); ui.Exists(filepath.Join(cluster, "unknown")) { // there is nothing to submit
 		t.Error("kubectl was asked for something else")
 	}
 	if text, _ := os.ReadFile(filepath.Join(cluster, "jobs")); strings.TrimSpace(string(text)) != "2" {

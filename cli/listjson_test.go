@@ -3,38 +3,41 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/cli/internal/data"
+	"github.com/unravel-ml/unravel/cli/internal/docs"
 )
 
 func TestListJSON(t *testing.T) {
-	var all struct{ Kinds []listedKind }
+	var all struct{ Kinds []docs.ListedKind }
 	decodeOne(t, succeed(t, "list", "--json").out, &all)
-	kindsByName := map[string]listedKind{}
+	kindsByName := map[string]docs.ListedKind{}
 	for _, k := range all.Kinds {
 		kindsByName[k.Kind] = k
 	}
-	if len(kindsByName) != len(kinds()) || len(kindsByName["losses"].Parts) < 20 {
+	if len(kindsByName) != len(docs.Kinds()) || len(kindsByName["losses"].Parts) < 20 {
 		t.Fatalf("%d kinds, %d losses", len(kindsByName), len(kindsByName["losses"].Parts))
 	}
-	var losses listedKind
+	var losses docs.ListedKind
 	decodeOne(t, succeed(t, "list", "losses", "--json").out, &losses)
 	if len(losses.Parts) != len(kindsByName["losses"].Parts) {
 		t.Errorf("%d losses alone, %d among all kinds", len(losses.Parts), len(kindsByName["losses"].Parts))
 	}
-	var kl listedPart
+	var kl docs.ListedPart
 	decodeOne(t, succeed(t, "list", "loss", "kl", "--json").out, &kl)
-	options := map[string]listedOption{}
+	options := map[string]docs.ListedOption{}
 	for _, o := range kl.Options {
 		options[o.Key] = o
 	}
 	if o := options["capacity.to"]; kl.Name != "kl" || kl.Source == "" || o.Type == "" || o.Doc == "" || options["weight"].Default != "1.0" {
 		t.Errorf("%+v", kl)
 	}
-	var quickstart listedPart
+	var quickstart docs.ListedPart
 	decodeOne(t, succeed(t, "list", "configs", "quickstart", "--json").out, &quickstart)
 	if want := succeed(t, "list", "configs", "quickstart").out; quickstart.YAML != want {
 		t.Errorf("the config has the text %q; want %q", quickstart.YAML, want)
 	}
-	var dialect listedPart
+	var dialect docs.ListedPart
 	if decodeOne(t, succeed(t, "list", "dialects", "disent", "--json").out, &dialect); !strings.HasPrefix(dialect.YAML, "metrics:\n") {
 		t.Errorf("%+v", dialect)
 	}
@@ -45,10 +48,10 @@ func TestDataListJSON(t *testing.T) {
 	t.Setenv("UNRAVEL_DATA", t.TempDir())
 	var all struct {
 		Folder   string
-		Datasets []listedSet
+		Datasets []data.ListedSet
 	}
 	decodeOne(t, succeed(t, "data", "list", "--json").out, &all)
-	found := map[string]listedSet{}
+	found := map[string]data.ListedSet{}
 	for _, s := range all.Datasets {
 		found[s.Name] = s
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/cli/internal/docs"
 )
 
 func TestListNetworks(t *testing.T) {
@@ -20,7 +22,7 @@ func TestListNetworks(t *testing.T) {
 			t.Errorf("the list lacks %q:\n%s", line, table)
 		}
 	}
-	var s summary
+	var s docs.Summary
 	out := succeed(t, "list", "--json", "decoders", "small-conv", "width=4", "norm=batch", "--image", "28x20x1", "--codes", "3").out
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		t.Fatal(err)
@@ -29,7 +31,7 @@ func TestListNetworks(t *testing.T) {
 	for _, l := range s.Layers {
 		parameters += l.Parameters
 	}
-	if last := s.Layers[len(s.Layers)-1]; sides(last.Output) != "28x20x1" || s.Input[0] != 3 || s.Layers[0].Parameters != 4*256 || s.Parameters != parameters || parameters == 0 {
+	if last := s.Layers[len(s.Layers)-1]; docs.Sides(last.Output) != "28x20x1" || s.Input[0] != 3 || s.Layers[0].Parameters != 4*256 || s.Parameters != parameters || parameters == 0 {
 		t.Errorf("%s", out)
 	}
 	want := "encoder:\n  layers:\n    init: glorot\n    list:\n      - dense: {units: 5, activation: tanh}\n"

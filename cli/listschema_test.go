@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train"
@@ -24,7 +25,7 @@ import (
 func schemaOf(t *testing.T, kind string) *jsonschema.Schema {
 	t.Helper()
 	var out bytes.Buffer
-	if err := writeSchema(&out, kind); err != nil {
+	if err := docs.WriteSchema(&out, kind); err != nil {
 		t.Fatal(err)
 	}
 	document, err := jsonschema.UnmarshalJSON(&out)
@@ -118,7 +119,7 @@ func TestSchemaAccepts(t *testing.T) {
 // no forms (ConfigForms) would be among them.
 func TestSchemaOpen(t *testing.T) {
 	var text bytes.Buffer
-	if err := writeSchema(&text, ""); err != nil {
+	if err := docs.WriteSchema(&text, ""); err != nil {
 		t.Fatal(err)
 	}
 	var open []string
@@ -317,7 +318,7 @@ var mutations = []struct {
 func TestSchemaAgrees(t *testing.T) {
 	schema := schemaOf(t, "experiment")
 	var text bytes.Buffer
-	if err := writeSchema(&text, ""); err != nil {
+	if err := docs.WriteSchema(&text, ""); err != nil {
 		t.Fatal(err)
 	}
 	words := map[string]bool{}

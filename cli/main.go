@@ -21,27 +21,33 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/cli/internal/coding"
+	"github.com/unravel-ml/unravel/cli/internal/data"
+	"github.com/unravel-ml/unravel/cli/internal/docs"
+	"github.com/unravel-ml/unravel/cli/internal/eval"
+	"github.com/unravel-ml/unravel/cli/internal/papers"
+	"github.com/unravel-ml/unravel/cli/internal/runs"
+	"github.com/unravel-ml/unravel/cli/internal/serving"
+	"github.com/unravel-ml/unravel/cli/internal/sweeps"
+	"github.com/unravel-ml/unravel/cli/internal/training"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/pages"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train"
-)
-
-// The exit codes.
-const (
-	exitDone    = 0
-	exitFailed  = 1
-	exitUsage   = 2
-	exitStopped = 130
 )
 
 // Main runs the command line of the process and exits with the command's code. It limits how far the garbage
@@ -51,32 +57,32 @@ func Main() {
 	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector then works harder instead of taking more memory
 		debug.SetMemoryLimit(int64(have * memory.Share))
 	}
-	os.Exit(Run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(Run(ui.OnSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // commands are the commands of the program; one file each.
 type commands struct {
-	Train    trainCommand    `cmd:"" help:"Train a model (default: the quickstart)."`
-	Eval     evalCommand     `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in .npy, .npz or .csv files."`
-	Compare  compareCommand  `cmd:"" help:"Compare runs or files of codes: metrics side by side, ranks, Kendall's tau, UDR."`
-	Encode   encodeCommand   `cmd:"" help:"Write the codes and factors of a run or of an ONNX encoder as .npy files."`
-	Decode   decodeCommand   `cmd:"" help:"Draw images from a run's decoder: samples, traversals, grids, interpolations or codes of a file."`
-	Report   reportCommand   `cmd:"" help:"Write the page about a run again, from stored results."`
-	Export   exportCommand   `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
-	Import   importCommand   `cmd:"" help:"Make a run from a file of weights."`
-	Table    tableCommand    `cmd:"" help:"Compute a table of a paper next to the printed values (default: list the tables)."`
-	Sweep    sweepCommand    `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
-	Runs     runsCommand     `cmd:"" help:"List, filter, compare and export runs."`
-	Check    checkCommand    `cmd:"" help:"Compare the files and data of runs with the hashes in their records."`
-	Serve    serveCommand    `cmd:"" help:"Show runs in a browser, also during training."`
-	Preview  previewCommand  `cmd:"" hidden:"" help:"Draw a checkpoint for a server, in a separate process."`
-	Worker   workerCommand   `cmd:"" hidden:"" help:"Make one run of a sweep, in a separate process."`
-	Rehearse rehearseCommand `cmd:"" hidden:"" help:"Estimate the time of a run, in a separate process."`
-	Mimosa   mimosaCommand   `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
-	Data     dataCommand     `cmd:"" help:"List, draw and fetch data sets."`
-	List     listCommand     `cmd:"" help:"List the parts for configs, with options, defaults and sources."`
+	Train    training.Train  `cmd:"" help:"Train a model (default: the quickstart)."`
+	Eval     eval.Command    `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in .npy, .npz or .csv files."`
+	Compare  runs.Compare    `cmd:"" help:"Compare runs or files of codes: metrics side by side, ranks, Kendall's tau, UDR."`
+	Encode   coding.Encode   `cmd:"" help:"Write the codes and factors of a run or of an ONNX encoder as .npy files."`
+	Decode   coding.Decode   `cmd:"" help:"Draw images from a run's decoder: samples, traversals, grids, interpolations or codes of a file."`
+	Report   runs.Report     `cmd:"" help:"Write the page about a run again, from stored results."`
+	Export   training.Export `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
+	Import   training.Import `cmd:"" help:"Make a run from a file of weights."`
+	Table    papers.Command  `cmd:"" help:"Compute a table of a paper next to the printed values (default: list the tables)."`
+	Sweep    sweeps.Command  `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
+	Runs     runs.Command    `cmd:"" help:"List, filter, compare and export runs."`
+	Check    runs.Check      `cmd:"" help:"Compare the files and data of runs with the hashes in their records."`
+	Serve    serving.Command `cmd:"" help:"Show runs in a browser, also during training."`
+	Preview  serving.Preview `cmd:"" hidden:"" help:"Draw a checkpoint for a server, in a separate process."`
+	Worker   sweeps.Worker   `cmd:"" hidden:"" help:"Make one run of a sweep, in a separate process."`
+	Rehearse sweeps.Rehearse `cmd:"" hidden:"" help:"Estimate the time of a run, in a separate process."`
+	Mimosa   coding.Mimosa   `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
+	Data     data.Command    `cmd:"" help:"List, draw and fetch data sets."`
+	List     docs.List       `cmd:"" help:"List the parts for configs, with options, defaults and sources."`
 
-	Docs docsCommand `cmd:"" help:"Write the documents and the reference as a site."`
+	Docs docs.Command `cmd:"" help:"Write the documents and the reference as a site."`
 
 	Help       helpCommand       `cmd:"" help:"Show the help of all commands or of one."`
 	Version    versionCommand    `cmd:"" help:"Print the version of the code, of Go and of the kernels."`
@@ -88,19 +94,6 @@ type commands struct {
 	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and its runs (default: the variable UNRAVEL_DATA)." detail:"Without the variable UNRAVEL_DATA, the folder is unravel in the user's folder for caches."`
 }
 
-// streams are the outputs of a command.
-type streams struct {
-	out io.Writer // results
-	log io.Writer // text for people; write errors here do not fail the command
-}
-
-// usageError is a mistake in the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, text for
 // people to stderr. A command that trains saves and stops when the context ends. Run is for tests and for programs
 // that embed commands. Sweeps start the program itself again, and it must then call [Main].
@@ -108,7 +101,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
 		if p := recover(); p != nil {
-			code = exitFailed
+			code = ui.ExitFailed
 			failed, _ := p.(error)
 			if lost, ok := errors.AsType[*pages.LostError](failed); ok {
 				fmt.Fprintln(log, "unravel:", lost)
@@ -117,21 +110,21 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			fmt.Fprintf(log, "unravel: an internal error, a mistake in unravel; please report it with what follows: %v\n", parallel.Recovered(p))
 		}
 	}()
-	exited, s := -1, &streams{out, log}
+	exited, s := -1, &ui.Streams{Out: out, Log: log}
 	var line commands
 	parser, err := newParser(&line, kong.Writers(out, log), kong.Exit(func(code int) { exited = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s))
 	if err != nil {
 		fmt.Fprintln(log, "unravel:", err)
-		return exitFailed
+		return ui.ExitFailed
 	}
 	if _, err := kernel.InstructionSet(); err != nil {
 		fmt.Fprintln(log, "unravel:", err)
-		return exitUsage
+		return ui.ExitUsage
 	}
 	if err := lock.CheckEnvironment(); err != nil {
 		fmt.Fprintln(log, "unravel:", err)
-		return exitUsage
+		return ui.ExitUsage
 	}
 	k, err := parser.Parse(flagsLast(parser.Model, asCommand(args)))
 	if out.Err() != nil {
@@ -146,16 +139,16 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}
 	if err != nil {
 		fmt.Fprintf(log, "unravel: %s\nSee unravel --help.\n", usageMessage(err, command, args))
-		return exitUsage
+		return ui.ExitUsage
 	}
-	if err := checkWritten(k.Flags()); err != nil {
+	if err := ui.CheckWritten(k.Flags()); err != nil {
 		return exitCode(err, out, log)
 	}
-	if err := line.Table.checkRoot(k.Command(), line.Root); err != nil {
+	if err := line.Table.CheckRoot(k.Command(), line.Root); err != nil {
 		return exitCode(err, out, log)
 	}
 	if line.Quiet {
-		s.log = io.Discard
+		s.Log = io.Discard
 	}
 	restore, err := setRoot(line.Root)
 	if err == nil {
@@ -180,20 +173,62 @@ func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
 // exitCode reports an error and returns its exit code.
 func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	if err == nil {
-		return exitDone
+		return ui.ExitDone
 	}
 	if gone := out.Err(); errors.Is(gone, syscall.EPIPE) && errors.Is(err, gone) {
-		return exitFailed // the reader of the results has stopped reading
+		return ui.ExitFailed // the reader of the results has stopped reading
 	}
 	fmt.Fprintln(log, "unravel:", err)
-	var usage usageError
+	var usage ui.UsageError
 	var one *config.Error
 	var several config.Errors
 	switch {
 	case errors.Is(err, train.ErrStopped):
-		return exitStopped
+		return ui.ExitStopped
 	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several):
-		return exitUsage
+		return ui.ExitUsage
 	}
-	return exitFailed
+	return ui.ExitFailed
+}
+
+// setRoot sets the folder of data sets for this process and its child processes, until restore is called. An empty
+// dir changes nothing.
+func setRoot(dir string) (restore func() error, err error) {
+	if dir == "" {
+		return func() error { return nil }, nil
+	}
+	before, had := os.LookupEnv(cache.RootVariable)
+	restore = func() error {
+		if had {
+			return os.Setenv(cache.RootVariable, before)
+		}
+		return os.Unsetenv(cache.RootVariable)
+	}
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return restore, err
+	}
+	return restore, os.Setenv(cache.RootVariable, whole)
+}
+
+// versionCommand is `unravel version`.
+type versionCommand struct {
+	JSON bool `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// Run prints the version of the code, of Go, and of the kernels.
+func (c *versionCommand) Run(s *ui.Streams) error {
+	set, err := kernel.InstructionSet()
+	if err != nil {
+		return err
+	}
+	mixed := "yes"
+	if kernel.Mixed() != nil {
+		mixed = "no"
+	}
+	if c.JSON {
+		return ui.WriteJSON(s.Out, map[string]string{"version": version.Code(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set, "mixed": mixed})
+	}
+	_, err = fmt.Fprintf(s.Out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s\n", version.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed)
+	return err
 }

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/coding"
+	"github.com/unravel-ml/unravel/cli/internal/runs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -49,7 +52,7 @@ func TestMimosa(t *testing.T) {
 		t.Errorf("log %q", o.log)
 	}
 	o = succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--json", "--out", "found/here", "min_merged=150", "min_initial=15")
-	var got mimosaSummary
+	var got coding.MimosaSummary
 	decodeOne(t, o.out, &got)
 	h, err := hierarchy.Parse([]byte(planeAndLine))
 	if err != nil {
@@ -93,7 +96,7 @@ func TestMimosa(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var again mimosaSummary
+	var again coding.MimosaSummary
 	if err := json.Unmarshal(readFile(t, "found/here/mimosa.json"), &again); err != nil || again.Coverage != got.Coverage {
 		t.Errorf("mimosa.json: %v, %v", again, err)
 	}
@@ -122,7 +125,7 @@ metrics: []
 `))
 	succeed(t, "train", "sticks.yaml")
 	o := succeed(t, "mimosa", "--run", "runs/sticks", "--json", "--out", "found", "neighbors=10", "min_cosine=0.3", "contagion=1", "min_initial=2", "min_merged=5", "min_decay=1.05", "max_lengths=1000")
-	var got mimosaSummary
+	var got coding.MimosaSummary
 	decodeOne(t, o.out, &got)
 	if got.HError == nil || got.Codes != [2]int{810, 3} || math.IsNaN(got.Coverage) || len(got.Components) < 2 || got.Purity == nil {
 		t.Errorf("%+v", got)
@@ -154,7 +157,7 @@ metrics: [r4]
 	succeed(t, "train", "sticks.yaml")
 	r4 := func(args ...string) float64 {
 		t.Helper()
-		results, err := parseResults([]byte(succeed(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).out))
+		results, err := runs.ParseResults([]byte(succeed(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).out))
 		if err != nil || len(results) != 1 {
 			t.Fatalf("%v, %v", results, err)
 		}
@@ -207,19 +210,19 @@ func TestMimosaMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{nil, exitUsage, "want --run DIR or --codes FILE"},
-		{[]string{"--run", "x", "--codes", "codes.npy"}, exitUsage, "--run"},
-		{[]string{"--run", "x", "--truth", "truth.json"}, exitUsage, "belong to --codes"},
-		{[]string{"--codes", "codes.npy", "neighbors"}, exitUsage, "want name=value"},
-		{[]string{"--codes", "codes.npy", "neighbours=4"}, exitUsage, `did you mean "neighbors"?`},
-		{[]string{"--codes", "codes.npy", "min_cosine=2"}, exitUsage, "want 0 to 1"},
-		{[]string{"--codes", "none.npy"}, exitFailed, "none.npy"},
-		{[]string{"--codes", "few.npy"}, exitFailed, "3 codes; want at least 40, the number of neighbours"},
-		{[]string{"--codes", "nan.npy"}, exitFailed, "NaN"},
-		{[]string{"--codes", "same.npy"}, exitFailed, "all 50 codes are equal"},
-		{[]string{"--codes", "codes.npy", "--factors", "few.npy"}, exitFailed, "want [2400, k]"},
-		{[]string{"--codes", "codes.npy", "--factors", "half.npy"}, exitFailed, "not whole numbers"},
-		{[]string{"--codes", "codes.npy", "--truth", "bad.json"}, exitFailed, "bad.json"},
+		{nil, ui.ExitUsage, "want --run DIR or --codes FILE"},
+		{[]string{"--run", "x", "--codes", "codes.npy"}, ui.ExitUsage, "--run"},
+		{[]string{"--run", "x", "--truth", "truth.json"}, ui.ExitUsage, "belong to --codes"},
+		{[]string{"--codes", "codes.npy", "neighbors"}, ui.ExitUsage, "want name=value"},
+		{[]string{"--codes", "codes.npy", "neighbours=4"}, ui.ExitUsage, `did you mean "neighbors"?`},
+		{[]string{"--codes", "codes.npy", "min_cosine=2"}, ui.ExitUsage, "want 0 to 1"},
+		{[]string{"--codes", "none.npy"}, ui.ExitFailed, "none.npy"},
+		{[]string{"--codes", "few.npy"}, ui.ExitFailed, "3 codes; want at least 40, the number of neighbours"},
+		{[]string{"--codes", "nan.npy"}, ui.ExitFailed, "NaN"},
+		{[]string{"--codes", "same.npy"}, ui.ExitFailed, "all 50 codes are equal"},
+		{[]string{"--codes", "codes.npy", "--factors", "few.npy"}, ui.ExitFailed, "want [2400, k]"},
+		{[]string{"--codes", "codes.npy", "--factors", "half.npy"}, ui.ExitFailed, "not whole numbers"},
+		{[]string{"--codes", "codes.npy", "--truth", "bad.json"}, ui.ExitFailed, "bad.json"},
 	} {
 		checkMistake(t, call(t, append([]string{"mimosa"}, test.args...)...), test.code, test.want)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -120,7 +121,7 @@ func TestWithoutFactors(t *testing.T) {
 		t.Helper()
 		o := call(t, append([]string{"train", "vae/sprites", "--run", "mistake", "train.batch=32"}, overrides...)...)
 		checkMistake(t, o, 2, words...)
-		if exists("mistake") {
+		if ui.Exists("mistake") {
 			t.Errorf("%v: the run begins", overrides)
 		}
 	}

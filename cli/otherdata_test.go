@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -36,7 +37,7 @@ func TestOtherData(t *testing.T) {
 		t.Errorf("eval: %s; want %s", got, want)
 	}
 	succeed(t, "decode", "--run", dir, "dataset=square", "size="+side, "side=4", "--what", "interpolation", "--no-gif", "--out", "decoded")
-	if !exists("decoded/interpolation.png") {
+	if !ui.Exists("decoded/interpolation.png") {
 		t.Error("decode drew nothing")
 	}
 	for _, c := range []struct {
@@ -53,7 +54,7 @@ func TestOtherData(t *testing.T) {
 		checkMistake(t, call(t, c.args...), 2, c.want)
 	}
 	checkMistake(t, call(t, "encode", "--run", dir, "dataset=arrow", "--out", "x.npy"), 1, "arrow has images of 64 x 64 x 3 (height, width, channels); want "+side+" x "+side+" x 1")
-	if exists("x.npy") {
+	if ui.Exists("x.npy") {
 		t.Error("a mistake wrote x.npy")
 	}
 }
@@ -96,7 +97,7 @@ func TestEncodePictures(t *testing.T) {
 		}
 	}
 	succeed(t, "encode", "--run", dir, "--images", "pictures", "--out", "all.npy")
-	if names := string(readFile(t, "all-files.txt")); names != "a.png\nb.png\n" || exists("all-factors.npy") {
+	if names := string(readFile(t, "all-files.txt")); names != "a.png\nb.png\n" || ui.Exists("all-factors.npy") {
 		t.Errorf("files %q; want a.png and b.png, and no factors", names)
 	}
 	succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy")

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/runs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/mlflowtest"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/rundir"
-	"github.com/unravel-ml/unravel/train/sweep"
-	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
 // Runs can be sent to MLflow, repeatedly, and to TensorBoard's page of settings.
@@ -47,7 +47,7 @@ func TestRunsExport(t *testing.T) {
 	if o := succeed(t, "runs", dir, "--tensorboard"); !strings.Contains(o.out, " of 2 runs and 1 metric are in ") {
 		t.Errorf("%q", o.out)
 	}
-	f, err := os.Open(filepath.Join(dir, boardFile))
+	f, err := os.Open(filepath.Join(dir, runs.BoardFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestRunsExportNothing(t *testing.T) {
 	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", server.URL}} {
 		checkMistake(t, call(t, append([]string{"runs", parent, "--filter", "seed=77"}, flags...)...), 1, "there is no run in "+parent+" that passes the filters")
 	}
-	if exists(filepath.Join(parent, boardFile)) || len(server.Requests) > 0 {
+	if ui.Exists(filepath.Join(parent, runs.BoardFile)) || len(server.Requests) > 0 {
 		t.Error("without runs that pass a file is written")
 	}
 }
@@ -138,11 +138,6 @@ func TestRunStates(t *testing.T) {
 	}
 	if slices.Sort(states); !slices.Equal(states, []string{"FINISHED", "KILLED", "RUNNING"}) {
 		t.Errorf("in MLflow: %q", states)
-	}
-	list := []shownColumn{{header: "run", cells: []string{"a"}}, {header: "state", cells: []string{"stopped"}}, {header: "a.long.setting", cells: []string{"-"}}}
-	rank(list, []*index.Run{{State: sweep.Stopped}})
-	if fitting, left := fit(list, 5); len(fitting) != 2 || fitting[1].header != "state" || len(left) != 1 {
-		t.Errorf("shown: %v, left out: %q", fitting, left)
 	}
 }
 

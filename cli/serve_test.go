@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/cli/internal/serving"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -23,7 +25,7 @@ func TestServe(t *testing.T) {
 	}
 	checkMistake(t, call(t, "serve", "--listen", "7007"), 2, "want HOST:PORT")
 	checkMistake(t, call(t, "serve", "--listen", "127.0.0.1:http"), 2, "want HOST:PORT")
-	if l, err := net.Listen("tcp", defaultAddress); err == nil {
+	if l, err := net.Listen("tcp", serving.DefaultAddress); err == nil {
 		defer l.Close()
 	} // else it is taken as well
 	log, page := clitest.Served(t, Run, "serve")
@@ -57,11 +59,11 @@ func TestTrainServe(t *testing.T) {
 	t.Setenv(asProgram, "1") // the server is this program
 	t.Chdir(t.TempDir())
 	log, page := clitest.Served(t, Run, "train", config, "train.epochs=1", "--serve")
-	if !strings.Contains(log, "run?dir=tiny_epochs1") || !strings.Contains(page, `data-run="tiny_epochs1"`) || !exists(filepath.Join("runs", "tiny_epochs1", rundir.RecordFile)) {
+	if !strings.Contains(log, "run?dir=tiny_epochs1") || !strings.Contains(page, `data-run="tiny_epochs1"`) || !ui.Exists(filepath.Join("runs", "tiny_epochs1", rundir.RecordFile)) {
 		t.Errorf("%s\n%.200s", log, page)
 	}
 	_, page = clitest.Served(t, Run, "train", config, "train.epochs=1", "--run", "elsewhere", "--serve", "--listen", "127.0.0.1:0")
-	if !strings.Contains(page, `data-run="elsewhere"`) || exists(filepath.Join("elsewhere", "runs.sqlite")) {
+	if !strings.Contains(page, `data-run="elsewhere"`) || ui.Exists(filepath.Join("elsewhere", "runs.sqlite")) {
 		t.Errorf("%.300s", page)
 	}
 	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/cli/internal/site"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
@@ -42,7 +43,7 @@ var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := documents(pages)
+	source, err := docs.Documents(pages)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
 })
 
 // madePages are the pages made from the code.
-func madePages(t *testing.T) []referencePage {
+func madePages(t *testing.T) []docs.ReferencePage {
 	t.Helper()
 	pages, err := currentPages()
 	if err != nil {
@@ -60,13 +61,13 @@ func madePages(t *testing.T) []referencePage {
 }
 
 // currentPages makes the pages of the registered parts.
-func currentPages() ([]referencePage, error) {
+func currentPages() ([]docs.ReferencePage, error) {
 	var line commands
 	parser, err := newParser(&line)
 	if err != nil {
 		return nil, err
 	}
-	return referencePages(parser.Model)
+	return docs.ReferencePages(parser.Model)
 }
 
 var (
@@ -97,7 +98,7 @@ func TestSiteLinks(t *testing.T) {
 		for _, m := range linkAttribute.FindAllStringSubmatch(string(text), -1) {
 			count++
 			link := html.UnescapeString(m[1])
-			if file, ok := strings.CutPrefix(link, repository); ok {
+			if file, ok := strings.CutPrefix(link, docs.Repository); ok {
 				if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(file))); err != nil {
 					t.Errorf("%s: the link %s leads to no file of the repository", name, link)
 				}
@@ -205,7 +206,7 @@ func TestSitePages(t *testing.T) {
 
 // The reference has each exit code, and each command with each visible flag.
 func TestReferenceCommands(t *testing.T) {
-	text := madePages(t)[1].text
+	text := madePages(t)[1].Text
 	for _, want := range []string{"## train\n", "## data fetch\n", "`--find-rate`", "`--scale=NAME`", "| 130 | stopped by a signal", "`UNRAVEL_DATA`", "### "} {
 		if strings.Contains(text, want) == (want == "### ") {
 			t.Errorf("commands: %q", want)
@@ -220,11 +221,11 @@ func TestReferenceCommands(t *testing.T) {
 func TestReferenceKeys(t *testing.T) {
 	pages, rows := madePages(t), 0
 	for _, p := range pages {
-		for line := range strings.Lines(p.text) {
+		for line := range strings.Lines(p.Text) {
 			if strings.HasPrefix(line, "| `") {
 				rows++
-				if strings.HasSuffix(strings.TrimSpace(line), "|  |") && !strings.HasSuffix(p.path, "tables.md") {
-					t.Errorf("%s: no meaning: %s", p.path, line)
+				if strings.HasSuffix(strings.TrimSpace(line), "|  |") && !strings.HasSuffix(p.Path, "tables.md") {
+					t.Errorf("%s: no meaning: %s", p.Path, line)
 				}
 			}
 		}
@@ -232,7 +233,7 @@ func TestReferenceKeys(t *testing.T) {
 	if rows < 500 {
 		t.Errorf("there are %d rows, want 500 and more", rows)
 	}
-	metrics := pages[slices.IndexFunc(pages, func(p referencePage) bool { return strings.HasSuffix(p.path, "/metrics.md") })].text
+	metrics := pages[slices.IndexFunc(pages, func(p docs.ReferencePage) bool { return strings.HasSuffix(p.Path, "/metrics.md") })].Text
 	for _, want := range []string{"## mig\n", "Range: 0 to 1. Better: higher.", "Source: Chen et al. 2018", "Range: 0 and more. Better: lower."} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics: no %q", want)
@@ -287,7 +288,7 @@ func TestCitation(t *testing.T) {
 	if err := config.Load("CITATION.cff", readFile(t, filepath.Join("..", "CITATION.cff")), &c); err != nil {
 		t.Fatal(err)
 	}
-	if c.Version != "1.2.0" || c.Message == "" || c.Title == "" || len(c.Authors) == 0 || c.Type != "software" || !strings.HasPrefix(repository, c.Code) {
+	if c.Version != "1.2.0" || c.Message == "" || c.Title == "" || len(c.Authors) == 0 || c.Type != "software" || !strings.HasPrefix(docs.Repository, c.Code) {
 		t.Errorf("%+v", c)
 	}
 	readme := string(readFile(t, filepath.Join("..", "README.md")))
@@ -326,19 +327,19 @@ func TestReferenceFiles(t *testing.T) {
 
 // The pages of docs/reference are those that this code makes.
 func TestReferenceStored(t *testing.T) {
-	dir := filepath.Join("..", filepath.FromSlash(referenceFolder))
-	const renew = "go run ./cmd/unravel docs --reference " + referenceFolder
+	dir := filepath.Join("..", filepath.FromSlash(docs.ReferenceFolder))
+	const renew = "go run ./cmd/unravel docs --reference " + docs.ReferenceFolder
 	all := datasets.Registered.Entries
 	defer func() { datasets.Registered.Entries = all }()
 	datasets.Registered.Entries = slices.DeleteFunc(slices.Clone(all), func(e registry.Entry[datasets.Builder]) bool { return strings.HasPrefix(e.Name, "test-") })
 	pages := madePages(t)
 	for _, p := range pages {
-		stored, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(p.path)))
-		if err != nil || string(stored) != p.text {
-			t.Errorf("%s is not what the code makes (%v): run %s", p.path, err, renew)
+		stored, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(p.Path)))
+		if err != nil || string(stored) != p.Text {
+			t.Errorf("%s is not what the code makes (%v): run %s", p.Path, err, renew)
 		}
 	}
 	if stored, err := filepath.Glob(filepath.Join(dir, "*.md")); err != nil || len(stored) != len(pages) {
-		t.Errorf("%s holds %d pages, want %d: run %s", referenceFolder, len(stored), len(pages), renew)
+		t.Errorf("%s holds %d pages, want %d: run %s", docs.ReferenceFolder, len(stored), len(pages), renew)
 	}
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package cli
 
 import (
@@ -9,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 )
 
 // A sweep on the environment's Slurm has the results of a sweep on this machine, bit for bit. This holds even if a
@@ -26,7 +26,7 @@ func TestSlurm(t *testing.T) {
 	if !follower.until(func() bool {
 		_, rest, ok := strings.Cut(follower.log.String(), "submitted job ")
 		job, _, _ = strings.Cut(rest, " ")
-		return ok && exists(filepath.Join(dir, "seed0", "checkpoint.safetensors"))
+		return ok && ui.Exists(filepath.Join(dir, "seed0", "checkpoint.safetensors"))
 	}) {
 		t.Fatal(follower.end())
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
@@ -173,7 +174,7 @@ func TestUnsuitableSample(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		checkMistake(t, call(t, slices.Concat([]string{"train", tinyFile(t), "--run", dir}, vae, c.overrides)...), 2, c.words...)
-		if exists(dir) {
+		if ui.Exists(dir) {
 			t.Errorf("%q: there is a folder, though the run never began", c.overrides)
 		}
 	}

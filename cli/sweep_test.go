@@ -1,17 +1,16 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/sweeps"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -48,7 +47,7 @@ func TestSweepCommand(t *testing.T) {
 	if lines := strings.Split(o.out, "\n"); len(lines) != 7 || !strings.HasPrefix(lines[1], "weight1_seed0  unfinished  ") || !strings.HasPrefix(lines[5], "4 of 4 runs to make, about ") {
 		t.Error(o)
 	}
-	if exists(dir) {
+	if ui.Exists(dir) {
 		t.Error("a dry run has made a folder")
 	}
 	o = succeed(t, "sweep", file, "--out", dir, "--jobs", "2")
@@ -59,7 +58,7 @@ func TestSweepCommand(t *testing.T) {
 	before := readFile(t, filepath.Join(dir, "weight2_seed1", "run.json"))
 	var result struct {
 		Dir  string
-		Runs []sweepRun
+		Runs []sweeps.Run
 	}
 	decodeOne(t, succeed(t, "sweep", "--json", file, "--out", dir).out, &result)
 	if result.Dir != dir || len(result.Runs) != 4 || result.Runs[3].State != sweep.Finished || result.Runs[3].Metrics["dlsbd"] == 0 || result.Runs[3].Fit == nil {
@@ -79,7 +78,7 @@ func TestSearchCommand(t *testing.T) {
 	file, dir := writeSweep(t, "set: {train.epochs: 1}\nsearch: {tpe: {metric: dlsbd, runs: 3, startup: 2, space: {losses.1.kl.weight: {linear: [0, 4]}, train.batch: {choice: [16, 32]}}}}\n")
 	o := succeed(t, "sweep", file, "--out", dir, "--dry-run")
 	if lines := strings.Split(o.out, "\n"); len(lines) != 8 || lines[0] != "tpe, for a lower dlsbd" || lines[1] != "  losses.1.kl.weight: {linear: [0, 4]}" || !strings.HasPrefix(lines[3], "trial 0: losses.1.kl.weight=") ||
-		lines[5] != "further trials follow from results" || lines[6] != "0 trials ended, 0 core-hours used; budget: 3 trials" || exists(dir) {
+		lines[5] != "further trials follow from results" || lines[6] != "0 trials ended, 0 core-hours used; budget: 3 trials" || ui.Exists(dir) {
 		t.Error(o)
 	}
 	o = succeed(t, "sweep", file, "--out", dir)
@@ -87,7 +86,7 @@ func TestSearchCommand(t *testing.T) {
 	if len(lines) != 7 || !strings.HasPrefix(lines[1], "trial000  finished  ") || !strings.HasPrefix(lines[4], "best: trial00") || !strings.HasPrefix(lines[5], "unravel train tiny.yaml train.epochs=1 losses.1.kl.weight=") {
 		t.Fatal(o)
 	}
-	var result searchOutput
+	var result sweeps.SearchOutput
 	decodeOne(t, succeed(t, "sweep", "--json", file, "--out", dir).out, &result)
 	best := result.Best
 	if len(result.Trials) != 3 || best.Value == nil || best.Settings["train.batch"] == "" || result.Better != "lower" || result.Command[3] != "train.epochs=1" || !strings.HasPrefix(lines[4], "best: "+best.Name) {
@@ -130,20 +129,20 @@ func TestSweepMistakes(t *testing.T) {
 	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, `did you mean "epochs"?`)
 	checkMistake(t, call(t, "sweep", "none.yaml"), 2, "there is no sweep none.yaml")
 	checkMistake(t, call(t, "sweep", file, "--jobs", "0"), 2, "--jobs 0: want 1 or more")
-	if exists(dir) {
+	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
 	// mistakes between the parts of a config
 	file, dir = writeSweep(t, "product: {metrics.sample: [0, 3]}\nset: {metrics.final: [{sap: {train_rows: 10}}]}\n")
 	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, "run sample3: ", "metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample says how many")
-	if exists(dir) {
+	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
 	file, dir = writeSweep(t, "seeds: [1]\n")
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, log strings.Builder
-	if code := Run(ctx, []string{"sweep", file, "--out", dir}, &out, &log); code != exitStopped {
+	if code := Run(ctx, []string{"sweep", file, "--out", dir}, &out, &log); code != ui.ExitStopped {
 		t.Errorf("stopped: code %d, %s", code, log.String())
 	}
 }
@@ -248,10 +247,10 @@ func TestTableTrains(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "")
 	own := writeOwnTable(t, filepath.Dir(file))
-	if o := succeed(t, "table", own, "--runs", dir, "--no-run"); !strings.Contains(o.out, "not run yet") || exists(dir) {
+	if o := succeed(t, "table", own, "--runs", dir, "--no-run"); !strings.Contains(o.out, "not run yet") || ui.Exists(dir) {
 		t.Error(o)
 	}
-	if o := succeed(t, "table", own, "--runs", dir, "--dry-run", "--rehearse"); !strings.Contains(o.out, "2 of 2 runs to make, about ") || exists(dir) {
+	if o := succeed(t, "table", own, "--runs", dir, "--dry-run", "--rehearse"); !strings.Contains(o.out, "2 of 2 runs to make, about ") || ui.Exists(dir) {
 		t.Error(o)
 	}
 	o := succeed(t, "table", own, "--runs", dir, "--jobs", "2")
@@ -270,12 +269,12 @@ func TestTableTrains(t *testing.T) {
 	}
 	withFull(t, own)
 	checkMistake(t, call(t, "table", own, "--runs", dir+"2", "--scale", "full"), 2, "own trains at the scale full: 3 of 3 runs to make, in an unknown time: want --yes")
-	if o := succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run"); strings.Count(o.out, "unknown\n") != 3 || o.log != "" || exists(dir+"2") {
+	if o := succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run"); strings.Count(o.out, "unknown\n") != 3 || o.log != "" || ui.Exists(dir+"2") {
 		t.Error(o)
 	}
 	var listed struct {
 		Dir     string
-		Runs    []sweepRun
+		Runs    []sweeps.Run
 		Seconds float64
 		Unknown int
 	}
@@ -308,7 +307,7 @@ func TestTableLedger(t *testing.T) {
 	folder := filepath.Dir(file)
 	own, out := writeOwnTable(t, folder), filepath.Join(folder, "out.jsonl")
 	none := filepath.Join(folder, "none")
-	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") || !strings.Contains(o.log, "nothing was trained: ") || exists(none) {
+	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") || !strings.Contains(o.log, "nothing was trained: ") || ui.Exists(none) {
 		t.Error(o)
 	}
 	checkMistake(t, call(t, "table", own, "--check", "1"), 1, "the ledger has no run to make again")
@@ -319,7 +318,7 @@ func TestTableLedger(t *testing.T) {
 		t.Error(o)
 	}
 	shown := succeed(t, "table", own, "--runs", none)
-	if !strings.Contains(shown.out, "from the ledger: 2 runs of version ") || exists(none) {
+	if !strings.Contains(shown.out, "from the ledger: 2 runs of version ") || ui.Exists(none) {
 		t.Error(shown)
 	}
 	if _, cells, _ := strings.Cut(trained.out, "\n\n"); !strings.HasSuffix(shown.out, cells) {
@@ -365,46 +364,5 @@ func TestTableLedger(t *testing.T) {
 		"--replace belongs to --accept": {"table", own, "--replace"}, "want one of the two": {"table", own, "--accept", out, "--contribute", out}, "trains nothing": {"table", "enriching-table3", "--accept", out}, "--check": {"table", own, "--check", "0"},
 	} {
 		checkMistake(t, call(t, args...), 2, want)
-	}
-}
-
-func TestSweepProgress(t *testing.T) {
-	var w strings.Builder
-	p := &sweepProgress{w: &w, every: time.Hour, idle: time.Hour}
-	p.observe(sweep.Status{Runs: 4, Running: 1, Left: -1})
-	p.observe(sweep.Status{Runs: 4, Running: 1, Part: 0.1, Left: time.Minute})
-	p.observe(sweep.Status{Runs: 4, Running: 1, Finished: 1, Failed: 1, Elsewhere: 1, Part: 0.5, Left: 90 * time.Second})
-	p.say("a line")
-	p.observe(sweep.Status{Runs: 4, Finished: 3, Failed: 1, Part: 1, Left: 0})
-	p.clear()
-	if want := "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n"; w.String() != want {
-		t.Errorf("got\n%swant\n%s", w.String(), want)
-	}
-}
-
-// A line is written again after a change other than the time left, or after a long time.
-func TestSweepProgressRepeats(t *testing.T) {
-	waits := sweep.Status{Runs: 4, Elsewhere: 1, Left: time.Hour}
-	for idle, want := range map[time.Duration]int{time.Hour: 2, 0: 4} {
-		var w strings.Builder
-		p := &sweepProgress{w: &w, idle: idle}
-		for i, part := range []float64{0, 0, 0.001, 0.25} {
-			waits.Part, waits.Left = part, time.Hour-time.Duration(i)*time.Minute
-			p.observe(waits)
-		}
-		if n := strings.Count(w.String(), "\n"); n != want {
-			t.Errorf("after %v without anything new: %d lines, want %d:\n%s", idle, n, want, w.String())
-		}
-	}
-}
-
-// An unfinished run has no seconds.
-func TestSweepListsUnfinishedRuns(t *testing.T) {
-	var b bytes.Buffer
-	if err := new(sweepCommand).print(&b, []sweep.Outcome{{Run: sweep.Run{Name: "a"}, Entry: sweep.Entry{State: sweep.Unfinished}}}); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"RUN", "STATE", "SECONDS", "RESULT", "a", "unfinished", "-", "-"}; !slices.Equal(strings.Fields(b.String()), want) {
-		t.Errorf("it prints %q, want the words %q", b.String(), want)
 	}
 }

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/cli/internal/papers"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/results/tables"
 )
@@ -35,10 +36,10 @@ columns: [{label: c, metric: mse, transform: exp(-x)}]
 func TestTableList(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir()) // where there are no runs
-	var list []listedTable
+	var list []papers.ListedTable
 	decodeOne(t, succeed(t, "table", "--json").out, &list)
 	var short, all bytes.Buffer
-	if err := errors.Join(printTables(&short, list), printScales(&all, list)); err != nil {
+	if err := errors.Join(papers.PrintTables(&short, list), papers.PrintScales(&all, list)); err != nil {
 		t.Fatal(err)
 	}
 	if long.Enabled() { // counting takes a second
@@ -58,7 +59,7 @@ func TestTableList(t *testing.T) {
 		}
 	}
 	for _, heading := range strings.Fields(lines[0])[1:7] {
-		if !strings.Contains(legend, "\n"+heading+" ") {
+		if !strings.Contains(papers.Legend, "\n"+heading+" ") {
 			t.Errorf("the legend lacks %s", heading)
 		}
 	}
@@ -159,39 +160,7 @@ func TestTableStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, log bytes.Buffer
-	if code := Run(ctx, []string{"table", "enriching-table2"}, &out, &log); code != exitStopped || out.Len() > 0 {
+	if code := Run(ctx, []string{"table", "enriching-table2"}, &out, &log); code != ui.ExitStopped || out.Len() > 0 {
 		t.Errorf("exit code %d, %s, %s", code, out.String(), log.String())
-	}
-}
-
-// A slow computation logs its progress, but not too often.
-func TestTableProgress(t *testing.T) {
-	var out, log bytes.Buffer
-	s := &streams{&out, &log}
-	c := &tableCommand{Scale: "quick"}
-	table, err := tables.Open("enriching-table4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table.Scales[0].Seeds = 30
-	if _, err := c.compute(t.Context(), table, s, time.Nanosecond); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) < 2 || len(lines) > 31 || !strings.HasPrefix(lines[0], "computing ") || lines[len(lines)-1] != "computing mpd of random (30 of 30)" {
-		t.Errorf("%q", lines)
-	}
-	log.Reset()
-	if _, err := c.compute(t.Context(), table, s, time.Hour); err != nil || log.Len() > 0 {
-		t.Errorf("%q, %v", log.String(), err)
-	}
-}
-
-// BenchmarkListTables counts the cells of all tables from runs in the ledger, as unravel table does.
-func BenchmarkListTables(b *testing.B) {
-	for b.Loop() {
-		if _, err := listTables(b.Context()); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

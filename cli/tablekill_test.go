@@ -1,5 +1,3 @@
-//go:build unix
-
 package cli
 
 import (
@@ -11,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
@@ -127,7 +126,7 @@ func TestTableDamagedReference(t *testing.T) {
 	for n := range whole {
 		writeFile(t, reference, whole[:n])
 		o := call(t, "table", file, "--runs", runs)
-		if o.code != 1 && o.code != 2 || !strings.Contains(o.log, "own.csv") || o.out != "" || exists(runs) {
+		if o.code != 1 && o.code != 2 || !strings.Contains(o.log, "own.csv") || o.out != "" || ui.Exists(runs) {
 			t.Fatalf("cut off after %d bytes: %v", n, o)
 		}
 	}

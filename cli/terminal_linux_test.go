@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
@@ -75,11 +76,11 @@ func TestTableAsks(t *testing.T) {
 	withFull(t, own)
 	const question = "the table own trains at the scale full: 3 of 3 runs to make, in an unknown time? [y/N] "
 	for _, typed := range []string{"\n", "n\n", "x\n"} {
-		if text := typing(t, typed, 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) || exists(dir) {
-			t.Errorf("the answer %q: a folder exists: %t\n%s", typed, exists(dir), text)
+		if text := typing(t, typed, 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) || ui.Exists(dir) {
+			t.Errorf("the answer %q: a folder exists: %t\n%s", typed, ui.Exists(dir), text)
 		}
 	}
-	if text := typing(t, "y\n", 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) || !exists(filepath.Join(dir, "r_full_seed2")) {
+	if text := typing(t, "y\n", 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) || !ui.Exists(filepath.Join(dir, "r_full_seed2")) {
 		t.Errorf("the answer yes: %s", text)
 	}
 	if text := typing(t, "", 80, "table", own, "--runs", dir, "--scale", "full"); strings.Contains(text, "y/N") {
@@ -146,7 +147,7 @@ func TestMixedRuns(t *testing.T) {
 	if o := succeed(t, "runs", "--csv", "--filter", "model=vae", "--filter", "supervision=none"); strings.Count(o.out, "\n") != 3 {
 		t.Error(o)
 	}
-	if o := succeed(t, "runs", "--by", "dataset"); len(strings.SplitN(o.out, "\n", 2)[0]) > printWidth || !strings.Contains(o.log, "there is no room for ") {
+	if o := succeed(t, "runs", "--by", "dataset"); len(strings.SplitN(o.out, "\n", 2)[0]) > ui.PlainWidth || !strings.Contains(o.log, "there is no room for ") {
 		t.Error(o)
 	}
 	for key, want := range map[string]string{"epochs": "train.epochs", "sede": "seed", "latent": "model.vae.latent", "vae.latnet": "model.vae.latent", "dlsb": "dlsbd", "pairs.count": "supervision.pairs.count"} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -44,7 +45,7 @@ func TestTrainDryRun(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "train", config, "train.epochs=7", "--dry-run")
-	if !strings.Contains(o.out, "  epochs: 7\n") || !strings.Contains(o.out, "  clip: 0.0\n") || !strings.HasPrefix(o.log, "tiny would train in "+filepath.Join("runs", "tiny_epochs7")+"\n") || exists("runs") {
+	if !strings.Contains(o.out, "  epochs: 7\n") || !strings.Contains(o.out, "  clip: 0.0\n") || !strings.HasPrefix(o.log, "tiny would train in "+filepath.Join("runs", "tiny_epochs7")+"\n") || ui.Exists("runs") {
 		t.Error(o)
 	}
 	writeFile(t, "resolved.yaml", []byte(o.out))
@@ -66,7 +67,7 @@ func TestTrainDryRun(t *testing.T) {
 	}
 	o = succeed(t, "train", config, "train.epochs=7", "--dry-run", "--json")
 	if err := json.Unmarshal([]byte(o.out), &plan); err != nil || plan.Dataset.Images != 256 || plan.Memory.Activations <= 0 || plan.Memory.Peak <= plan.Memory.Activations ||
-		plan.Time.Seconds <= 0 || !strings.Contains(plan.Config, "epochs: 7") || plan.Dir == "" || exists("runs") {
+		plan.Time.Seconds <= 0 || !strings.Contains(plan.Config, "epochs: 7") || plan.Dir == "" || ui.Exists("runs") {
 		t.Errorf("%v: %+v", err, plan)
 	}
 	checkMistake(t, call(t, "train", config, "supervision=none", "--dry-run"), 2, "loss lsbd")
@@ -120,11 +121,11 @@ func TestFindRateFiles(t *testing.T) {
 		t.Fatal(o)
 	}
 	for _, name := range []string{"rates.png", "rates.csv", "rates.json"} {
-		if !exists(filepath.Join("find-rate", "tiny", name)) {
+		if !ui.Exists(filepath.Join("find-rate", "tiny", name)) {
 			t.Errorf("there is no %s", name)
 		}
 	}
-	if exists("runs") {
+	if ui.Exists("runs") {
 		t.Error("there is a run")
 	}
 	succeed(t, "train", config, override, "--dry-run")
@@ -148,7 +149,7 @@ func TestKeptWeights(t *testing.T) {
 		succeed(t, append([]string{"eval", "--run", dir}, flags...)...)
 		succeed(t, append([]string{"export", "--run", dir}, flags...)...)
 	}
-	if len(codes) < 2 || !exists(filepath.Join(dir, "weights-best-average.safetensors")) {
+	if len(codes) < 2 || !ui.Exists(filepath.Join(dir, "weights-best-average.safetensors")) {
 		t.Errorf("%d kinds of codes", len(codes))
 	}
 	plain := filepath.Join(t.TempDir(), "plain")

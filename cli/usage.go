@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
@@ -39,8 +40,8 @@ func foreignWord(k *kong.Context) error {
 	if command == nil || !command.Target.CanAddr() {
 		return nil
 	}
-	if c, ok := command.Target.Addr().Interface().(interface{ foreign() string }); ok && c.foreign() != "" {
-		return fmt.Errorf("unexpected argument %s", c.foreign())
+	if c, ok := command.Target.Addr().Interface().(interface{ Foreign() string }); ok && c.Foreign() != "" {
+		return fmt.Errorf("unexpected argument %s", c.Foreign())
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func wouldTrain(args []string) (file string, source []byte) {
 		if strings.HasPrefix(name, "-") || strings.Contains(name, "=") {
 			continue
 		}
-		if file, source, err := readConfig(name); err == nil {
+		if file, source, err := inputs.ReadConfig(name); err == nil {
 			return file, source
 		}
 	}

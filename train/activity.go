@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
 // Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise a plain line now and
@@ -36,9 +37,9 @@ func NewActivity(w io.Writer) *Activity {
 		return nil
 	}
 	if f := plain.Terminal(w); f != nil {
-		return &Activity{w: f, draws: true, every: time.Second, least: barInterval}
+		return &Activity{w: f, draws: true, every: time.Second, least: watch.BarInterval}
 	}
-	return &Activity{w: w, every: quietInterval}
+	return &Activity{w: w, every: watch.QuietInterval}
 }
 
 // Begin starts to show an activity, such as "encoding", with a number of parts.
@@ -50,7 +51,8 @@ func (a *Activity) Begin(what string, all int) {
 	a.what, a.part, a.done, a.all, a.begun, a.quit = what, "", 0, max(1, all), time.Now(), make(chan struct{})
 	if a.draws {
 		a.bar = progressbar.NewOptions(a.all, progressbar.OptionSetWriter(a.w), progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least), progressbar.OptionSetWidth(narrowBar))
+			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least),
+			progressbar.OptionSetWidth(watch.NarrowBar))
 	}
 	quit := a.quit
 	a.ended.Go(func() {

@@ -32,15 +32,15 @@ func (a *album) due(epoch, epochs int) bool {
 
 // draw writes the pictures.
 func (a *album) draw(step int) error {
-	d := &drawing{Experiment: a.session.experiment, codes: a.monitor.codes, images: a.monitor.images}
-	list, err := d.decoded(context.Background())
+	d := a.session.experiment.drawing(a.monitor.codes, a.monitor.images, nil)
+	list, err := d.Decoded(context.Background())
 	if err != nil {
 		return err
 	}
 	for _, f := range list {
-		if err := a.session.logs.picture(step, f.Name, f.Caption, f.PNG); err != nil {
+		if err := a.session.logs.Picture(step, f.Name, f.Caption, f.PNG); err != nil {
 			return err
 		}
 	}
-	return a.session.logs.events.Flush()
+	return a.session.logs.Events.Flush()
 }

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"image"
-	"image/color"
 	"image/png"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
 // events reads TensorBoard's file of a run.
@@ -74,7 +72,7 @@ func TestBoardPictures(t *testing.T) {
 		t.Fatal(drawn, err)
 	}
 	for _, file := range drawn {
-		tag := figureTag + strings.TrimSuffix(filepath.Base(file), ".png")
+		tag := watch.FigureTag + strings.TrimSuffix(filepath.Base(file), ".png")
 		at := slices.IndexFunc(want, func(e *tfevents.Event) bool { return e.Tag() == tag })
 		if at < 0 {
 			t.Errorf("no %s", tag)
@@ -138,7 +136,7 @@ func TestBoardSession(t *testing.T) {
 		t.Errorf("%d events of settings, status %d", len(stepsOf(list, tfevents.SessionStartTag)), status())
 	}
 	at := slices.IndexFunc(list, func(e *tfevents.Event) bool { return e.Tag() == tfevents.SessionStartTag })
-	settings, err := boardSettings(string(readRunFile(t, dir, "config.yaml")))
+	settings, err := watch.Settings(string(readRunFile(t, dir, "config.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,38 +152,6 @@ func readRunFile(t *testing.T, dir, name string) []byte {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// A large picture is reduced, or left out.
-func TestBoardImage(t *testing.T) {
-	stream := rand.New(rand.NewPCG(1, 2))
-	noise := image.NewGray(image.Rect(0, 0, 1500, 700))
-	for i := range noise.Pix {
-		noise.Pix[i] = uint8(stream.Uint32())
-	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, noise); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct{ most, width, height int }{
-		{b.Len(), 1500, 700}, {b.Len() - 1, 512, 238}, {1000, 0, 0},
-	} {
-		got, err := boardImage(b.Bytes(), test.most)
-		switch {
-		case err != nil || (got == nil) != (test.width == 0):
-			t.Errorf("%d bytes: %v, %v", test.most, got, err)
-		case got != nil && (got.Width != test.width || got.Height != test.height || len(got.PNG) > test.most):
-			t.Errorf("%d bytes: %d x %d in %d bytes, want %d x %d", test.most, got.Width, got.Height, len(got.PNG), test.width, test.height)
-		case got != nil:
-			m, err := png.Decode(bytes.NewReader(got.PNG))
-			if err != nil || m.Bounds().Dx() != test.width || got.Gray != (m.ColorModel() == color.GrayModel) {
-				t.Errorf("%d bytes: %v, %v", test.most, m.Bounds(), err)
-			}
-		}
-	}
-	if _, err := boardImage([]byte("no picture"), 1000); err == nil {
-		t.Error("no picture: no error")
-	}
 }
 
 // Pictures of evaluations change no bits of training.

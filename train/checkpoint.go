@@ -64,7 +64,7 @@ func (s *saver) hook() engine.Hook {
 				if err := s.save(false); err != nil {
 					return err
 				}
-				s.session.console.say("saved after step %d in %s", l.Step(), s.session.store.Dir())
+				s.session.console.Say("saved after step %d in %s", l.Step(), s.session.store.Dir())
 			}
 			return nil
 		}}
@@ -80,7 +80,7 @@ func (s *saver) save(done bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.session.logs.sync(); err != nil {
+	if err := s.session.logs.Sync(); err != nil {
 		return err
 	}
 	if err := store.WriteLast(rundir.CheckpointFile, s.session.experiment.Config.Train.Keep.Last, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {

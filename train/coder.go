@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/models"
@@ -167,7 +168,7 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 		}
 	}
 	if !c.data.Real {
-		sigmoid(images)
+		kernel.Sigmoid(images, images)
 	}
 	return images, nil
 }

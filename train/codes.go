@@ -160,10 +160,10 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 	}
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
-		s.console.say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
+		s.console.Say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
 	}
 	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
-		s.console.say("measured are %d of the %d images, with %d code columns; metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width())
+		s.console.Say("measured are %d of the %d images, with %d code columns; metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width())
 	}
 	if codes, err = e.Codes(ctx); err != nil {
 		return codes, err
@@ -180,7 +180,7 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 		return codes, err
 	}
 	if !r.Fit.Converged {
-		s.console.say("note: training has not converged: %s", r.Fit.Why)
+		s.console.Say("note: training has not converged: %s", r.Fit.Why)
 	}
 	return codes, s.store.Write(rundir.FitFile, rundir.JSON(r.Fit))
 }
@@ -229,4 +229,11 @@ func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error
 	e.Progress.Begin("encoding", len(images))
 	defer e.Progress.End()
 	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
+}
+
+func appendRow(dst []float32, row []float64) []float32 {
+	for _, v := range row {
+		dst = append(dst, float32(v))
+	}
+	return dst
 }

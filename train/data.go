@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/internal/progress"
+	"github.com/unravel-ml/unravel/train/internal/figures"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -164,7 +165,7 @@ func (s *session) noteData(ctx context.Context) error {
 		return err
 	}
 	if changed := s.files.Changed(began); changed != "" {
-		s.console.say("warning: %s", changed)
+		s.console.Say("warning: %s", changed)
 	}
 	if s.files == nil || began != nil {
 		return nil
@@ -204,7 +205,7 @@ func (e *Experiment) holdOut() error {
 	e.HeldOut = datasets.HoldOut(n, c.Train.HoldOut, c.Seed)
 	if v := c.Train.Validation; v != nil && v.Fraction > 0 {
 		rest := e.TrainingImages()
-		e.validated = gathered(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))
+		e.validated = figures.Gather(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))
 		if len(e.validated) == 0 {
 			return fmt.Errorf("%v of %d images leaves no image to validate on; want a larger fraction", v.Fraction, len(rest))
 		}

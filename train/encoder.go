@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -124,7 +125,7 @@ func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
 	if !e.data.Real {
-		sigmoid(images)
+		kernel.Sigmoid(images, images)
 	}
 	return images, nil
 }

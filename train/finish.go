@@ -13,15 +13,15 @@ import (
 // keep puts the codes into the result.
 func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) {
 	l := s.loop
-	s.experiment.Progress = NewActivity(s.console.w)
+	s.experiment.Progress = NewActivity(s.console.W)
 	defer s.experiment.Progress.End()
 	l.Close()
 	runtime.GC() // the programs would otherwise stay until the next collection
-	if v, ok := spreadOf(s.logs.last); ok && v < leastSpread {
-		s.console.say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
+	if v, ok := spreadOf(s.logs.Last); ok && v < leastSpread {
+		s.console.Say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
 	}
 	if b := s.best; b != nil {
-		s.console.say("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile)
+		s.console.Say("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile)
 	}
 	codes, err := s.encode(ctx, r)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 		return err
 	}
 	for _, results := range [][]metrics.Result{r.Metrics, averaged, others} {
-		if err := s.logs.metrics(l.Epoch(), l.Step(), results); err != nil {
+		if err := s.logs.Metrics(l.Epoch(), l.Step(), results); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err := s.store.Write(rundir.TableFile, rundir.WriteTable(log)); err != nil {
 		return err
 	}
-	if err := s.logs.events.Flush(); err != nil {
+	if err := s.logs.Events.Flush(); err != nil {
 		return err
 	}
 	if !s.experiment.Config.Train.Figures {

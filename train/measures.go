@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
@@ -365,21 +366,21 @@ func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
 }
 
 // hook evaluates the model every w.every epochs.
-func (w *monitor) hook(g *logs, c *console) engine.Hook {
+func (w *monitor) hook(g *watch.Logs, c *watch.Console) engine.Hook {
 	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(l *engine.Loop, r *engine.EpochReport) error {
 		results, err := w.measure(l.Context())
 		if err != nil {
 			return err
 		}
 		w.results, w.measuredAt = results, r.Epoch
-		if err := g.metrics(r.Epoch, r.Step, results); err != nil {
+		if err := g.Metrics(r.Epoch, r.Step, results); err != nil {
 			return err
 		}
 		line := fmt.Sprintf("epoch %d", r.Epoch)
 		for _, m := range results {
 			line += fmt.Sprintf("  %s %.4g", m.Name, m.Value)
 		}
-		c.say("%s", line)
+		c.Say("%s", line)
 		return nil
 	})}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/train/internal/figures"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -47,7 +48,7 @@ func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Resul
 	if c.record, err = s.newRecord(s.begun); err != nil {
 		return err
 	}
-	c.spread, c.spreads = spreadOf(s.logs.last)
+	c.spread, c.spreads = spreadOf(s.logs.Last)
 	page, err := s.experiment.page(ctx, c, codes)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (e *Experiment) page(ctx context.Context, c pageContent, codes matrix.Matri
 		return p, nil
 	}
 	var err error
-	if p.Heat, err = report.PageHeat(ctx, (&drawing{Experiment: e, codes: codes}).shown(), c.results); ctx.Err() != nil {
+	if p.Heat, err = report.PageHeat(ctx, e.drawing(codes, nil, nil).Shown(), c.results); ctx.Err() != nil {
 		return p, ErrStopped
 	}
 	if err != nil {
@@ -237,18 +238,18 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 	if err := readJSON(run, rundir.FitFile, &c.fit); err != nil {
 		return c, err
 	}
-	for _, f := range (&drawing{Experiment: e}).figures(nil, nil) {
-		if f.moves {
+	for _, f := range new(figures.Drawing).Figures(nil, nil) {
+		if f.Moves {
 			continue
 		}
-		png, err := run.Read(f.file())
+		png, err := run.Read(f.File())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return c, err
 		}
-		c.figures = append(c.figures, report.Figure{Name: f.name, Caption: f.caption, PNG: png})
+		c.figures = append(c.figures, report.Figure{Name: f.Name, Caption: f.Caption, PNG: png})
 	}
 	return c, nil
 }

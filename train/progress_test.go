@@ -10,42 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
-func TestDescribe(t *testing.T) {
-	one := []engine.ObjectiveLoss{{Objective: "all", Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}}}
-	two := []engine.ObjectiveLoss{{Objective: "some", Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}}, {Objective: "rest", Names: []string{"loss"}, Values: []float64{3}}}
-	for _, c := range []struct {
-		losses  []engine.ObjectiveLoss
-		columns int
-		want    string
-	}{
-		{one, 80, "epoch 2/9  loss 12.35 (kl 1.5)  1234 images/s"},
-		{one, 45, "epoch 2/9  loss 12.35 (kl 1.5)  1234 images/s"},
-		{one, 44, "epoch 2/9  loss 12.35  1234 images/s"},
-		{one, 36, "epoch 2/9  loss 12.35  1234 images/s"},
-		{one, 35, "epoch 2/9  loss 12.35"},
-		{one, 20, "epoch 2/9  12.35"},
-		{one, 5, "epoch 2/9"},
-		{one, -50, "epoch 2/9"},
-		{two, 80, "epoch 2/9  some loss 12.35 (kl 1.5); rest loss 3  1234 images/s"},
-		{two, 60, "epoch 2/9  some loss 12.35; rest loss 3  1234 images/s"},
-		{two, 40, "epoch 2/9  some loss 12.35; rest loss 3"},
-		{two, 32, "epoch 2/9  loss 12.35, 3"},
-		{two, 20, "epoch 2/9  12.35, 3"},
-		{[]engine.ObjectiveLoss{two[0], {Objective: "rest"}}, 40, "epoch 2/9  some loss 12.35"},
-		{[]engine.ObjectiveLoss{{Objective: "rest"}}, 40, "epoch 2/9"},
-	} {
-		if got := describe(2, 9, c.losses, 1234, c.columns); got != c.want {
-			t.Errorf("%d columns: %q, want %q", c.columns, got, c.want)
-		}
-	}
-}
-
 // hookOf shows every step and epoch.
-func hookOf(d *display) engine.Hook {
-	return engine.Hook{OnStep: func(_ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
-		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil }}
+func hookOf(d *watch.Display) engine.Hook {
+	return engine.Hook{OnStep: func(_ *engine.Loop, r *engine.StepReport) error { d.Step(r); return nil },
+		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.Epoch(r); return nil }}
 }
 
 // The bar counts the steps of this session, shows both objectives, makes room for other text and leaves the last
@@ -56,7 +27,7 @@ func TestBar(t *testing.T) {
 	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	d := barDisplay(loop, &w, 300, 0)
+	d := watch.BarDisplay(loop, &w, 300, 0)
 	loop.AddHook(hookOf(d))
 	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
@@ -66,11 +37,11 @@ func TestBar(t *testing.T) {
 		t.Errorf("bar: %q", text)
 	}
 	last := func() string { text = w.String(); return text[strings.LastIndex(text, "\r")+1:] }
-	d.clear()
+	d.Clear()
 	if strings.TrimRight(last(), " ") != "" {
 		t.Errorf("the line is not empty: %q", last())
 	}
-	d.end()
+	d.End()
 	if !regexp.MustCompile(`^epoch 2/2  supervised loss \S+ \(.*\); unsupervised loss \S+ \(.*\)  \d+ images/s\n$`).MatchString(last()) {
 		t.Errorf("at the end: %q", last())
 	}
@@ -80,7 +51,7 @@ func TestBar(t *testing.T) {
 func TestNarrowBar(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
-	loop.AddHook(hookOf(barDisplay(loop, &w, 80, 0)))
+	loop.AddHook(hookOf(watch.BarDisplay(loop, &w, 80, 0)))
 	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +68,7 @@ func TestNarrowBar(t *testing.T) {
 func TestLine(t *testing.T) {
 	var w bytes.Buffer
 	loop := loopOf(t, load(t, "train.epochs=1000000000"))
-	d := lineDisplay(loop, &w)
+	d := watch.LineDisplay(loop, &w)
 	loop.AddHook(hookOf(d))
 	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
@@ -110,7 +81,7 @@ func TestLine(t *testing.T) {
 	}
 	w.Reset()
 	for range 2 { // epoch 2 has no line so far
-		if d.end(); !strings.HasPrefix(w.String(), "epoch 2/1000000000  supervised loss ") || strings.Count(w.String(), "\n") != 1 {
+		if d.End(); !strings.HasPrefix(w.String(), "epoch 2/1000000000  supervised loss ") || strings.Count(w.String(), "\n") != 1 {
 			t.Errorf("at the end: %q", w.String())
 		}
 	}

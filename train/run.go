@@ -110,13 +110,13 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 		err = s.finish(ctx, r, o.Codes)
 	}
 	if err == nil {
-		err = s.logs.end(l.Step(), nil) // before the record, which has the hash of the file
+		err = s.logs.End(l.Step(), nil) // before the record, which has the hash of the file
 	}
 	if err == nil {
 		err = s.record(begin)
 	}
-	if err != nil {
-		err = s.logs.end(l.Step(), err)
+	if err != nil && !errors.Is(err, ErrStopped) { // a stopped session can continue
+		err = s.logs.End(l.Step(), err)
 	}
 	if lost := context.Cause(ctx); err != nil && errors.Is(lost, rundir.ErrLocked) {
 		return nil, lost
@@ -131,7 +131,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 		return nil, err
 	}
 	r.Best = s.best
-	r.Epochs, r.Steps, r.Losses, r.Seconds = l.Epoch(), l.Step(), s.logs.last, time.Since(begin).Seconds()
+	r.Epochs, r.Steps, r.Losses, r.Seconds = l.Epoch(), l.Step(), s.logs.Last, time.Since(begin).Seconds()
 	return r, nil
 }
 

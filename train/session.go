@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -39,8 +40,8 @@ type session struct {
 	store      *rundir.Run
 	config     string          // the resolved config
 	files      *datasets.Files // files that the run reads; nil: none
-	console    *console
-	logs       *logs
+	console    *watch.Console
+	logs       *watch.Logs
 	stop       *earlyStop     // nil: training does not end early
 	watch      watchState     // observations of stop
 	best       *Best          // the best evaluation so far; nil: none
@@ -56,7 +57,7 @@ type session struct {
 
 // openSession creates or opens the run's folder, adds the hooks to the loop, and restores the loop of a resumed run.
 func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
-	s = &session{experiment: e, loop: l, console: &console{w: o.Log}}
+	s = &session{experiment: e, loop: l, console: &watch.Console{W: o.Log}}
 	if s.kernels, err = kernel.InstructionSet(); err != nil {
 		return nil, err
 	}
@@ -70,14 +71,14 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 	if err != nil {
 		return nil, err
 	}
-	s.logs = &logs{store: s.store}
+	s.logs = &watch.Logs{Store: s.store}
 	s.addHooks(m, o)
 	if resumed {
 		if err := s.restore(); err != nil {
 			return nil, err
 		}
 	}
-	if s.logs.settings, err = boardSettings(s.config); err != nil {
+	if s.logs.Settings, err = watch.Settings(s.config); err != nil {
 		return nil, err
 	}
 	if s.best == nil && e.Config.Train.Keep.Best != "" {
@@ -99,7 +100,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 	if err := s.writeConfig(); err != nil {
 		return nil, err
 	}
-	if err := s.logs.open(l); err != nil {
+	if err := s.logs.Open(l); err != nil {
 		return nil, err
 	}
 	s.introduce(o, resumed)
@@ -144,12 +145,12 @@ func existing(dir string) error {
 // addHooks adds the hooks for the run's work besides training.
 func (s *session) addHooks(m *monitor, o Options) {
 	if o.Progress != nil {
-		s.loop.AddHook(progressHook(o.Progress))
+		s.loop.AddHook(watch.Steps(o.Progress, progressPriority))
 	}
 	if o.Log != nil {
-		s.loop.AddHook(s.console.hook())
+		s.loop.AddHook(s.console.Hook(progressPriority))
 	}
-	s.loop.AddHook(s.logs.hook())
+	s.loop.AddHook(s.logs.Hook(logPriority))
 	if m != nil {
 		s.loop.AddHook(m.hook(s.logs, s.console))
 		if s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
@@ -180,7 +181,7 @@ func (s *session) checkEdited() error {
 		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
 			continue
 		}
-		s.console.say("warning: %s: %s, and not as the run wrote it", s.store.Path(d.File), d.What)
+		s.console.Say("warning: %s: %s, and not as the run wrote it", s.store.Path(d.File), d.What)
 	}
 	return nil
 }
@@ -206,7 +207,7 @@ func (s *session) writeConfig() error {
 
 // introduce prints a summary of the training, and notes about surprises.
 func (s *session) introduce(o Options, resumed bool) {
-	c, l, say := &s.experiment.Config, s.loop, s.console.say
+	c, l, say := &s.experiment.Config, s.loop, s.console.Say
 	say("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, counted(c.Train.Epochs, "epoch"), o.Dir)
 	if d, ok := s.experiment.Data.(datasets.Noted); ok {
 		for _, note := range d.Notes() {
@@ -270,7 +271,7 @@ func (s *session) restore() error {
 	s.resumed = true
 	s.experiment.Start = c.state.Start
 	if c.warning != "" {
-		s.console.say("%s", c.warning)
+		s.console.Say("%s", c.warning)
 	}
 	if c.newer > 0 {
 		if err := s.store.RestoreVersion(rundir.CheckpointFile, c.newer); err != nil {
@@ -316,7 +317,7 @@ func (s *session) restart() error {
 	if err := stored.sameTraining(s.experiment.Config); err != nil {
 		return config.AsError(err)
 	}
-	s.console.say("there is no checkpoint yet: starting from the beginning")
+	s.console.Say("there is no checkpoint yet: starting from the beginning")
 	if err := s.experiment.loadStart(); err != nil {
 		return err
 	}
@@ -328,7 +329,7 @@ func (s *session) restart() error {
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {
-		s.console.say("note: the run began with %s kernels and goes on with %s: last digits differ", before, s.kernels)
+		s.console.Say("note: the run began with %s kernels and goes on with %s: last digits differ", before, s.kernels)
 		before += ", " + s.kernels
 	}
 	s.kernels = cmp.Or(before, s.kernels)
@@ -346,7 +347,7 @@ func (s *session) train(ctx context.Context) error {
 // close closes the logs and unlocks the folder. Important files were synced when they were written.
 func (s *session) close() {
 	if s.logs != nil {
-		s.logs.close()
+		s.logs.Close()
 	}
 	if s.store != nil {
 		_ = s.store.Close()

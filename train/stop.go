@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
 // watchState is the state of early stopping.
@@ -102,14 +103,14 @@ func (e *earlyStop) enough() string {
 }
 
 // hook observes the losses of an epoch, or its evaluation, if any.
-func (e *earlyStop) hook(c *console) engine.Hook {
+func (e *earlyStop) hook(c *watch.Console) engine.Hook {
 	return engine.Hook{Name: "early stop", Priority: stopPriority,
 		OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
 			if r.Epoch <= e.settings.From || !e.look(r) {
 				return nil
 			}
 			if why := e.enough(); why != "" {
-				c.say("%s", why)
+				c.Say("%s", why)
 				l.Stop(why)
 			}
 			return nil

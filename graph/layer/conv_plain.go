@@ -17,24 +17,17 @@ type plainConv struct {
 // visit calls f with the indices of the three factors of every product in a convolution. The convolution maps a big
 // image [batch, bigH, bigW, bigC] to a small one [batch, smallH, smallW, smallC] with filters [k, k, bigC, smallC].
 func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
-	for b := range s.Batch {
-		for y := range smallH {
-			for x := range smallW {
-				for ky := range s.Kernel {
-					for kx := range s.Kernel {
-						by, bx := y*s.Stride+ky-s.PadH, x*s.Stride+kx-s.PadW
-						if by < 0 || by >= bigH || bx < 0 || bx >= bigW {
-							continue
-						}
-						big := ((b*bigH+by)*bigW + bx) * bigC
-						small := ((b*smallH+y)*smallW + x) * smallC
-						w := (ky*s.Kernel + kx) * bigC * smallC
-						for i := range bigC {
-							for j := range smallC {
-								f(big+i, w+i*smallC+j, small+j)
-							}
-						}
-					}
+	for at := range s.Batch * smallH * smallW {
+		b, y, x := at/smallW/smallH, at/smallW%smallH, at%smallW
+		for k := range s.Kernel * s.Kernel {
+			by, bx := y*s.Stride+k/s.Kernel-s.PadH, x*s.Stride+k%s.Kernel-s.PadW
+			if by < 0 || by >= bigH || bx < 0 || bx >= bigW {
+				continue
+			}
+			big, w := ((b*bigH+by)*bigW+bx)*bigC, k*bigC*smallC
+			for i := range bigC {
+				for j := range smallC {
+					f(big+i, w+i*smallC+j, at*smallC+j)
 				}
 			}
 		}

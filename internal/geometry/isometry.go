@@ -119,21 +119,19 @@ func (s *Isometry) Through(g, dy, dx []float64) {
 	rest.Mul(&s.u, &inner)
 	rest.Sub(&turned, &rest) // (1 - U U^T) pull V
 	tiny := 1e-13 * s.values[0]
+	over := func(v, by float64) float64 {
+		if by > tiny {
+			return v / by
+		}
+		return 0
+	}
 	skew := mat.NewDense(c, c, nil)
-	for i := range c {
-		for j := range c {
-			if sum := s.values[i] + s.values[j]; sum > tiny {
-				skew.Set(i, j, (inner.At(i, j)-inner.At(j, i))/sum)
-			}
-			if i == 0 {
-				for k := range t {
-					v := 0.0
-					if s.values[j] > tiny {
-						v = rest.At(k, j) / s.values[j]
-					}
-					rest.Set(k, j, v)
-				}
-			}
+	for j, value := range s.values[:c] {
+		for i := range c {
+			skew.Set(i, j, over(inner.At(i, j)-inner.At(j, i), s.values[i]+value))
+		}
+		for k := range t {
+			rest.Set(k, j, over(rest.At(k, j), value))
 		}
 	}
 	turned.Mul(&s.u, skew)

@@ -2,10 +2,11 @@ package tfevents
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"math"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Field numbers of the messages (tensorflow/core/util/event.proto, core/framework/summary.proto and tensor.proto), and the
@@ -37,10 +38,10 @@ const (
 	tensorShape    = 2 // TensorShapeProto
 	shapeDimension = 2 // TensorShapeProto.Dim, repeated
 
-	wireVarint = 0
-	wire64     = 1
-	wireBytes  = 2
-	wire32     = 5
+	wireVarint = protowire.VarintType
+	wire64     = protowire.Fixed64Type
+	wireBytes  = protowire.BytesType
+	wire32     = protowire.Fixed32Type
 )
 
 // Values of the enumerations.
@@ -76,7 +77,7 @@ func (v *Value) marshal() []byte {
 		b = appendBytes(b, valueTensor, emptyTensor())
 	default:
 		b = appendTag(b, valueScalar, wire32)
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v.Scalar))
+		b = protowire.AppendFixed32(b, math.Float32bits(v.Scalar))
 	}
 	if meta := v.metadata(); len(meta) > 0 {
 		b = appendBytes(b, valueMetadata, meta)
@@ -114,8 +115,8 @@ func emptyTensor() []byte {
 	return appendBytes(appendInt(nil, tensorType, typeFloat), tensorShape, appendBytes(nil, shapeDimension, nil))
 }
 
-func appendTag(b []byte, field, wire int) []byte {
-	return binary.AppendUvarint(b, uint64(field<<3|wire))
+func appendTag(b []byte, field int, wire protowire.Type) []byte {
+	return protowire.AppendTag(b, protowire.Number(field), wire)
 }
 
 // appendInt appends an integer, but not 0, the default.
@@ -123,11 +124,11 @@ func appendInt(b []byte, field int, x int64) []byte {
 	if x == 0 {
 		return b
 	}
-	return binary.AppendUvarint(appendTag(b, field, wireVarint), uint64(x))
+	return protowire.AppendVarint(appendTag(b, field, wireVarint), uint64(x))
 }
 
 func appendDouble(b []byte, field int, x float64) []byte {
-	return binary.LittleEndian.AppendUint64(appendTag(b, field, wire64), math.Float64bits(x))
+	return protowire.AppendFixed64(appendTag(b, field, wire64), math.Float64bits(x))
 }
 
 // appendText appends a string, which is valid UTF-8.
@@ -136,15 +137,13 @@ func appendText(b []byte, field int, text string) []byte {
 }
 
 func appendBytes(b []byte, field int, data []byte) []byte {
-	b = appendTag(b, field, wireBytes)
-	b = binary.AppendUvarint(b, uint64(len(data)))
-	return append(b, data...)
+	return protowire.AppendBytes(appendTag(b, field, wireBytes), data)
 }
 
 // field is one field of a message.
 type field struct {
 	number int
-	wire   int
+	wire   protowire.Type
 	x      uint64 // value of wire types other than bytes
 	data   []byte
 }
@@ -154,41 +153,30 @@ var errMessage = errors.New("not a message in wire format")
 // fields calls f for each field of a message.
 func fields(b []byte, f func(field) error) error {
 	for len(b) > 0 {
-		tag, n := binary.Uvarint(b)
-		if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {
+		number, wire, n := protowire.ConsumeTag(b)
+		if n < 0 {
 			return errMessage
 		}
 		b = b[n:]
-		x := field{number: int(tag >> 3), wire: int(tag & 7)}
-		size := 0
-		switch x.wire {
-		case wireVarint, wireBytes:
-			if x.x, n = binary.Uvarint(b); n <= 0 {
-				return errMessage
-			}
-			b = b[n:]
-			if x.wire == wireBytes {
-				if x.x > uint64(len(b)) {
-					return errMessage
-				}
-				size = int(x.x)
-				x.data = b[:size]
-			}
+		x := field{number: int(number), wire: wire}
+		switch wire {
+		case wireVarint:
+			x.x, n = protowire.ConsumeVarint(b)
 		case wire64:
-			if size = 8; len(b) >= size {
-				x.x = binary.LittleEndian.Uint64(b)
-			}
+			x.x, n = protowire.ConsumeFixed64(b)
 		case wire32:
-			if size = 4; len(b) >= size {
-				x.x = uint64(binary.LittleEndian.Uint32(b))
-			}
-		default:
+			var v uint32
+			v, n = protowire.ConsumeFixed32(b)
+			x.x = uint64(v)
+		case wireBytes:
+			x.data, n = protowire.ConsumeBytes(b)
+		default: // groups are obsolete
 			return errMessage
 		}
-		if size > len(b) {
+		if n < 0 {
 			return errMessage
 		}
-		b = b[size:]
+		b = b[n:]
 		if err := f(x); err != nil {
 			return err
 		}

@@ -29,6 +29,23 @@ var shortSets = map[string][]string{
 	"arm":         {"dataset.arm.horizontal=3", "dataset.arm.vertical=3"},
 }
 
+// narrowed are settings of models with wide networks.
+var narrowed = map[string][]string{
+	"byol":         {"hidden=32", "projected=16", "predictor=32"},
+	"simsiam":      {"hidden=32", "projected=16", "predictor=32"},
+	"barlow-twins": {"hidden=32"},
+	"moco":         {"width=32", "queue=64"},
+	"moco-v2":      {"width=32", "queue=64"},
+}
+
+// fewer are settings of supervisions with many groups.
+var fewer = map[string][]string{
+	"pairs":      {"={pairs: {count: 20}}"},
+	"similarity": {"={similarity: {count: 20}}"},
+	"walks":      {".walks.episodes=8", ".walks.actions=3"},
+	"paths":      {"={paths: {count: 2, length: 8, step: 1}}"},
+}
+
 // Short returns an experiment of Unravel with few images and two steps.
 func Short(t *testing.T, name string) []byte {
 	t.Helper()
@@ -54,15 +71,7 @@ func Short(t *testing.T, name string) []byte {
 	if c.Metrics.Sample > 0 {
 		overrides = append(overrides, "metrics.sample=200")
 	}
-	var narrow []string
-	switch c.Model.Name {
-	case "byol", "simsiam":
-		narrow = []string{"hidden=32", "projected=16", "predictor=32"}
-	case "barlow-twins":
-		narrow = []string{"hidden=32"}
-	case "moco", "moco-v2":
-		narrow = []string{"width=32", "queue=64"}
-	}
+	narrow := narrowed[c.Model.Name]
 	if narrow != nil && !bytes.Contains(source, []byte("features")) { // otherwise codes have 1000 columns
 		for _, o := range append(narrow, "encoder={conv64-norm: {features: 32}}") {
 			overrides = append(overrides, "model."+c.Model.Name+"."+o)
@@ -84,13 +93,8 @@ func Short(t *testing.T, name string) []byte {
 		if len(c.Supervision) > 1 {
 			key = fmt.Sprintf("supervision.%d", i)
 		}
-		switch s.Name {
-		case "pairs", "similarity":
-			overrides = append(overrides, fmt.Sprintf("%s={%s: {count: 20}}", key, s.Name))
-		case "walks":
-			overrides = append(overrides, key+".walks.episodes=8", key+".walks.actions=3")
-		case "paths":
-			overrides = append(overrides, key+"={paths: {count: 2, length: 8, step: 1}}")
+		for _, o := range fewer[s.Name] {
+			overrides = append(overrides, key+o)
 		}
 	}
 	if c, err = train.Load(name, source, overrides...); err != nil {

@@ -1,0 +1,193 @@
+// Package coding holds the commands encode, decode and mimosa, which make codes, decode them and explore them.
+package coding
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// Encode is `unravel encode (--run DIR | --encoder FILE dataset=NAME ...)`.
+type Encode struct {
+	Dir string `name:"run" xor:"source" placeholder:"DIR" help:"Folder of the run."`
+	inputs.WeightFlags
+	inputs.EncoderFlags
+	Images string   `placeholder:"PATH" help:"Other images for the run: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and the names of the pictures are written next to the codes. Arrays are read as by the data set grid. --out is required."`
+	Option []string `sep:"none" placeholder:"KEY=VALUE" help:"Option of the data set folder or grid for --images; repeatable."`
+	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. Of hierarchical data, the second file has true values and a third file the levels."`
+}
+
+// Run encodes the run's data set, or the sample that its config sets, or a data set for another program's encoder.
+func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	var d datasets.Dataset
+	var codes matrix.Matrix
+	var err error
+	if c.Encoder != "" {
+		d, codes, err = c.Encode(ctx, s)
+	} else {
+		d, codes, err = c.encodeRun(ctx, s)
+	}
+	if err != nil {
+		return err
+	}
+	out := c.Out
+	if out == "" {
+		out = filepath.Join(c.Dir, c.FileName(rundir.CodesFile))
+	}
+	if err := inputs.WriteInRun(out, rundir.WriteCodes(codes)); err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%d codes of %d columns in %s", codes.Rows, codes.Cols, out)
+	if f := d.Factors(); c.Images == "" || len(f) > 1 || f[0].Size > 1 { // pictures have no factors
+		for name, write := range rundir.FactorFiles(d) {
+			if err := inputs.WriteInRun(BesideCodes(out, name), write); err != nil {
+				return err
+			}
+		}
+		line += ", their factors in " + BesideCodes(out, rundir.FactorsFile)
+	}
+	if named, ok := d.(datasets.FileNamed); ok && c.Images != "" {
+		names := strings.TrimSuffix(out, filepath.Ext(out)) + "-files.txt"
+		if err := ui.WriteFile(names, func(w io.Writer) error { return writeNames(w, named, d.Len()) }); err != nil {
+			return err
+		}
+		line += ", the names of their files in " + names
+	}
+	fmt.Fprintln(s.Log, line)
+	return nil
+}
+
+// writeNames writes the names of the images' files, one in a line.
+func writeNames(w io.Writer, named datasets.FileNamed, n int) error {
+	for i := range n {
+		if _, err := fmt.Fprintln(w, named.FileName(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check returns an error for flags that exclude or need each other.
+func (c *Encode) check() error {
+	if err := c.EncoderFlags.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.Dir == "" && c.Encoder == "":
+		return ui.Usagef("nothing to encode; want --run DIR, or --encoder FILE dataset=NAME")
+	case c.Encoder != "" && (c.Best || c.Average):
+		return ui.Usagef("--best and --average choose weights of a run; want --run DIR")
+	case c.Encoder != "" && c.Images != "":
+		return ui.Usagef("--images belongs to --run; want dataset=NAME for --encoder")
+	case c.Images != "" && len(c.Set) > 0:
+		return ui.Usagef("both --images and %s are given; want only one", c.Set[0])
+	case c.Images == "" && c.Option != nil:
+		return ui.Usagef("--option belongs to --images, which is absent")
+	case c.Encoder == "" && c.Out == "" && (c.Images != "" || len(c.Set) > 0):
+		return ui.Usagef("want --out FILE: codes.npy of the run's folder has the codes of the run's own images")
+	}
+	return nil
+}
+
+// encodeRun returns images and their codes: of the run, of a data set, or of --images.
+func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Dataset, codes matrix.Matrix, err error) {
+	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	if err != nil {
+		return nil, codes, err
+	}
+	switch {
+	case c.Images != "":
+		choice, clean, err := imagesOf(e, c.Images, c.Option)
+		defer clean()
+		if err != nil {
+			return nil, codes, err
+		}
+		if e, err = inputs.OnData(ctx, e, choice, s); err != nil {
+			return nil, codes, fmt.Errorf("--images: %w (--option KEY=VALUE sets options of the data set %s)", err, choice.Name)
+		}
+	case len(c.Set) > 0:
+		e = e.Some(c.Sample)
+	default:
+		e = e.Sample()
+	}
+	e.Progress = train.NewActivity(s.Log)
+	codes, err = e.Codes(ctx)
+	return e.Data, codes, err
+}
+
+// BesideCodes returns the path of a file that belongs to a file of codes: factors.npy next to codes.npy, and
+// other-factors.npy next to other.npy.
+func BesideCodes(codes, name string) string {
+	dir, base := filepath.Split(codes)
+	if base == rundir.CodesFile {
+		return dir + name
+	}
+	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)
+}
+
+// arrayEndings are the endings of files for the data set grid.
+var arrayEndings = []string{".npy", ".npz", ".h5", ".hdf5", ".mat"}
+
+// imagesOf returns the data set of a path: arrays of the data set grid, or pictures of the data set folder, resized to
+// the images of the run. clean removes temporary files.
+func imagesOf(e *train.Experiment, path string, options []string) (choice catalog.Choice, clean func(), err error) {
+	clean = func() {}
+	info, err := os.Stat(path)
+	if err != nil {
+		return choice, clean, fmt.Errorf("--images: %w", err)
+	}
+	arrays := slices.Contains(arrayEndings, strings.ToLower(filepath.Ext(path)))
+	if info.IsDir() {
+		found, err := filepath.Glob(filepath.Join(path, "images*.npy"))
+		arrays = err == nil && len(found) > 0
+	}
+	if arrays {
+		choice, err = inputs.ChooseData("grid", append([]string{fmt.Sprintf("path=%q", path), fmt.Sprintf("real=%t", datasets.RealValued(e.Data))}, options...))
+		return choice, clean, err
+	}
+	if !info.IsDir() { // the data set folder reads folders
+		dir, err := os.MkdirTemp("", "unravel-picture")
+		if err != nil {
+			return choice, clean, err
+		}
+		clean = func() { _ = os.RemoveAll(dir) }
+		if err := copyFile(filepath.Join(dir, filepath.Base(path)), path); err != nil {
+			return choice, clean, err
+		}
+		path = dir
+	}
+	h, w, channels := e.Data.ImageShape()
+	if channels != 1 && channels != 3 {
+		return choice, clean, fmt.Errorf("--images %s: the model takes images of %d channels, and pictures have 1 or 3; want a file of arrays", path, channels)
+	}
+	own := []string{fmt.Sprintf("path=%q", path), "labels=none", fmt.Sprintf("size=[%d,%d]", h, w), fmt.Sprintf("channels=%d", channels)}
+	choice, err = inputs.ChooseData("folder", append(own, options...))
+	return choice, clean, err
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return ui.WriteFile(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+}

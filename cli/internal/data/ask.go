@@ -1,0 +1,211 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
+)
+
+// mostShown is the largest number of pairs on a sheet.
+const mostShown = 200
+
+// askCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
+type askCommand struct {
+	Name    string   `arg:"" optional:"" help:"Name of the data set (see unravel data list)." detail:"The command builds the data set with seed 0."`
+	Options []string `arg:"" optional:"" help:"Options of the data set, such as path=photos."`
+	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run: its codes say which pairs of its data set are useful."`
+	inputs.WeightFlags
+	Codes   string   `xor:"codes" placeholder:"FILE" help:"File of codes that say which pairs are useful, with a row for each image." detail:"The formats are the same as for eval."`
+	Factors []string `placeholder:"NAME" help:"Factors to ask about, separated by commas, with any names (default: the factors of --answers or of the data set)."`
+	Answers string   `placeholder:"FILE" help:"File of earlier answers; the command asks nothing that follows from them."`
+	Count   int      `default:"100" help:"Number of questions, shared evenly among the factors."`
+	Explore float64  `default:"0.1" help:"Fraction of random questions, which teach the probability of the answer same."`
+	Random  bool     `help:"Ask about random pairs instead, for comparison."`
+	Fill    bool     `help:"Answer the questions from the levels of the data set, for simulations."`
+	Seed    uint64   `default:"0" help:"Seed of the rows to consider."`
+	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the earlier answers, then the questions." detail:"Each line has row, row, factor and an empty field for same or different. It may be the file of --answers."`
+	Sheet   string   `placeholder:"FILE" writes:".png" help:"PNG of the pairs to draw, with a row for each pair and its line number." detail:"The PNG shows at most 200 pairs."`
+}
+
+// Run writes the questions.
+func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
+	if c.Dir == "" && (c.Best || c.Average) {
+		return ui.Usagef("--best and --average choose weights of a run; want --run DIR")
+	}
+	if c.Dir != "" && c.Name != "" {
+		return ui.Usagef("a run has its own data set; want --run or %s", c.Name)
+	}
+	q := similarity.Query{Count: c.Count, Factors: c.Factors, Explore: c.Explore, Stream: rng.New(c.Seed, "ask")}
+	d, err := c.open(ctx, &q, s)
+	if err != nil {
+		return err
+	}
+	answers, err := c.read(d, &q)
+	if err != nil {
+		return err
+	}
+	before := len(answers.List) + len(answers.Open)
+	ask := similarity.Ask
+	if c.Random {
+		ask = similarity.Random
+	}
+	if err := ask(answers, q); err != nil {
+		return ui.Usage(fmt.Errorf("ask: %w", err))
+	}
+	asked := slices.Clone(answers.Open[len(answers.Open)-(len(answers.List)+len(answers.Open)-before):])
+	if c.Fill {
+		if err := fillFrom(d, answers); err != nil {
+			return ui.Usage(fmt.Errorf("--fill: %w", err))
+		}
+	}
+	if err := ui.WriteFile(c.Out, func(w io.Writer) error { return similarity.Write(w, answers, nameOf(d)) }); err != nil {
+		return err
+	}
+	if c.Sheet != "" {
+		if err := c.draw(d, answers, asked); err != nil {
+			return err
+		}
+	}
+	if c.Fill {
+		fmt.Fprintf(s.Log, "%d questions in %s, with answers: %d of %d are same\n", len(asked), c.Out, answers.Same(), len(answers.List))
+	} else {
+		fmt.Fprintf(s.Log, "%d questions in %s; write same or different behind each\n", len(asked), c.Out)
+	}
+	if n := c.Count - len(asked); n > 0 {
+		fmt.Fprintf(s.Log, "there is nothing useful to ask in place of %d more: fewer pairs are open, of the rows that were looked at\n", n)
+	}
+	return nil
+}
+
+// open builds the data set and reads the codes. The data set is nil if the flags name only codes.
+func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Streams) (datasets.Dataset, error) {
+	var d datasets.Dataset
+	switch {
+	case c.Dir != "":
+		x, err := c.WeightFlags.Open(ctx, c.Dir, s)
+		if err != nil {
+			return nil, err
+		}
+		x.Progress = train.NewActivity(s.Log)
+		codes, err := x.Codes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		q.Codes, q.Width = codes.Data, codes.Cols
+		return x.Data, nil
+	case c.Name != "":
+		choice, err := inputs.ChooseData(c.Name, c.Options)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = inputs.Build(ctx, choice, 0, s.Log); err != nil {
+			return nil, err
+		}
+	case c.Codes == "":
+		return nil, ui.Usagef("nothing to ask about; want the name of a data set, --run DIR or --codes FILE")
+	}
+	if c.Codes == "" {
+		return d, nil
+	}
+	t, err := inputs.ReadCodes(c.Codes, s.Log)
+	if err != nil {
+		return nil, err
+	}
+	if d != nil && t.Rows != d.Len() {
+		return nil, fmt.Errorf("%s: codes have %d rows; want %d, one for each image of dataset %s", c.Codes, t.Rows, d.Len(), d.Name())
+	}
+	if t.Rows == 0 || t.Cols == 0 {
+		return nil, fmt.Errorf("%s: codes have shape [%d %d]; want at least one row and one column", c.Codes, t.Rows, t.Cols)
+	}
+	q.Codes, q.Width = t.Data, t.Cols
+	return d, nil
+}
+
+// read reads the existing answers, and finds the factors to ask about.
+func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.Answers, error) {
+	rows := similarity.Rows{}
+	if q.Width > 0 {
+		rows.Count = len(q.Codes) / q.Width
+	}
+	if d != nil {
+		rows = supervision.RowsOf(d)
+	}
+	answers := &similarity.Answers{Rows: rows.Count}
+	if c.Answers != "" {
+		var err error
+		if answers, err = similarity.ReadFile(c.Answers, rows); err != nil {
+			return nil, fmt.Errorf("answers: %w", err)
+		}
+	}
+	if len(q.Factors) == 0 && len(answers.Factors) == 0 && d != nil {
+		for _, f := range d.Factors() {
+			if f.Size > 1 {
+				q.Factors = append(q.Factors, f.Name)
+			}
+		}
+	}
+	if len(q.Factors) == 0 && len(answers.Factors) == 0 {
+		return nil, ui.Usagef("there is no factor to ask about; want --factors with names, such as --factors colour,shape")
+	}
+	return answers, nil
+}
+
+// fillFrom answers open questions from the levels of a data set.
+func fillFrom(d datasets.Dataset, a *similarity.Answers) error {
+	if d == nil {
+		return errors.New("codes have no levels; want a data set or a run")
+	}
+	names, levels := factor.Names(d.Factors()), make([]int, len(d.Factors()))
+	return a.Fill(func(name string, row int) (int, error) {
+		k := slices.Index(names, name)
+		if k < 0 {
+			return 0, fmt.Errorf("dataset %s has no factor %q to answer by", d.Name(), name)
+		}
+		d.FactorsAt(row, levels)
+		return levels[k], nil
+	})
+}
+
+// nameOf names the rows of a data set by their files; nil if rows have numbers only.
+func nameOf(d datasets.Dataset) func(row int) string {
+	if named, ok := d.(datasets.FileNamed); ok && named.FileName(0) != "" {
+		return named.FileName
+	}
+	return nil
+}
+
+// draw draws the pairs of the questions.
+func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []similarity.Answer) error {
+	if d == nil {
+		return ui.Usagef("--sheet: codes have no images; want a data set or a run")
+	}
+	if len(asked) == 0 {
+		return ui.Usagef("--sheet: there is no question to draw")
+	}
+	shown := asked[:min(len(asked), mostShown)]
+	first := len(a.List) + len(a.Open) - len(asked) + 2 // behind the header
+	var pairs [][2]int
+	var labels []string
+	for n, x := range shown {
+		pairs = append(pairs, [2]int{int(x.A), int(x.B)})
+		labels = append(labels, fmt.Sprintf("line %d: %s?", first+n, a.Factors[x.Factor]))
+	}
+	sheet, err := report.PairSheet(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(asked)), "same or different", pairs, labels, 0)
+	if err != nil {
+		return err
+	}
+	return ui.WriteFile(c.Sheet, func(w io.Writer) error { return raster.WritePNG(w, sheet) })
+}

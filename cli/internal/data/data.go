@@ -1,0 +1,211 @@
+// Package data holds the commands of unravel data.
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/cli/internal/docs"
+	"github.com/unravel-ml/unravel/cli/internal/export"
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
+)
+
+// Command is `unravel data`.
+type Command struct {
+	List   listCommand   `cmd:"" default:"1" help:"List data sets, and say which public ones are on this machine."`
+	Fetch  fetchCommand  `cmd:"" help:"Bring the files of a public data set and convert them."`
+	Check  checkCommand  `cmd:"" help:"Compare public data sets on this machine with their hashes."`
+	Show   showCommand   `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
+	Export exportCommand `cmd:"" help:"Write a data set as NumPy files, for PyTorch, JAX and others."`
+	Ask    askCommand    `cmd:"" help:"Write the most useful questions for a person: do two images agree in a factor?"`
+}
+
+type listCommand struct {
+	JSON bool `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// Run lists the data sets.
+func (c *listCommand) Run(s *ui.Streams) error {
+	if c.JSON {
+		list, err := listedSets()
+		if err != nil {
+			return err
+		}
+		return ui.WriteJSON(s.Out, map[string]any{"folder": cache.Root(), "datasets": list})
+	}
+	docs.PrintItems(s.Out, docs.ItemsOf(catalog.Registry))
+	return listPublic(s.Out)
+}
+
+// showCommand is `unravel data show NAME [option=value ...]`.
+type showCommand struct {
+	Name    string         `arg:"" help:"Name of the data set (see unravel data list)."`
+	Options []string       `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write (default: NAME.png)."`
+	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row (default: the first)." detail:"With more than two factors, the default is the first categorical one."`
+	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column (default: the second)." detail:"With more than two factors, the default is the first circular one, or otherwise the factor with the most levels."`
+	Count   int            `default:"8" help:"Number of levels of each factor to show."`
+	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors." detail:"The default is the middle level of an ordinal factor, and level 0 of any other."`
+	Scale   int            `default:"0" help:"Side of a pixel of the data set in the PNG; 0 chooses by the size of the sheet."`
+	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show augmented views of random images instead of factors, by a pipeline or a list such as [flip,crop]." detail:"unravel list pipelines lists the pipelines. The default is the pipeline of Cao et al. 2022."`
+	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images of a supervision instead of factors, such as changes or {changes: {k: 1}}."`
+}
+
+// augmentFlag is the flag --augment with an optional value.
+type augmentFlag struct{ pipeline augment.Pipeline }
+
+// Decode takes the next word if it is a pipeline.
+func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {
+	text := "negative-free"
+	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken || t.Type == kong.UntypedToken && a.Takes(fmt.Sprint(t.Value)) {
+		text = fmt.Sprint(ctx.Scan.Pop().Value)
+	}
+	var settings struct {
+		Pipeline augment.Pipeline `yaml:"augment"`
+	}
+	err := config.Load("--augment", []byte("augment: "+text), &settings)
+	a.pipeline = settings.Pipeline
+	return err
+}
+
+// Takes reports whether the word after the flag is its value.
+func (*augmentFlag) Takes(text string) bool {
+	return strings.HasPrefix(text, "[") || slices.Contains(augment.Presets.Names(), text)
+}
+
+// Run draws the sheet.
+func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
+	if c.Count < 1 || c.Scale < 0 {
+		return ui.Usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
+	}
+	choice, err := inputs.ChooseData(c.Name, c.Options)
+	if err != nil {
+		return err
+	}
+	d, err := inputs.Build(ctx, choice, 0, s.Log)
+	if err != nil {
+		return err
+	}
+	sheet, err := c.draw(d)
+	if err != nil {
+		return ui.Usage(err)
+	}
+	if c.Out == "" {
+		c.Out = c.Name + ".png"
+	}
+	if err := ui.WriteFile(c.Out, func(w io.Writer) error { return raster.WritePNG(w, sheet) }); err != nil {
+		return err
+	}
+	h, w, channels := d.ImageShape()
+	fmt.Fprintf(s.Log, "%s: %d images of %dx%dx%d\n", c.Name, d.Len(), h, w, channels)
+	missing := datasets.Missing(d)
+	for i, f := range d.Factors() {
+		unknown := ""
+		if missing != nil && missing[i] > 0 {
+			unknown = fmt.Sprintf(", unknown of %d images", missing[i])
+		}
+		fmt.Fprintf(s.Log, "  %s: %d levels, %v%s\n", f.Name, f.Size, f.Kind, unknown)
+	}
+	if n, ok := d.(datasets.Noted); ok {
+		for _, note := range n.Notes() {
+			fmt.Fprintf(s.Log, "  %s\n", note)
+		}
+	}
+	fmt.Fprintln(s.Out, c.Out)
+	return nil
+}
+
+// draw draws a sheet of images by two factors, or of views of images.
+func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
+	o := report.SheetOptions{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
+	if c.Augment.pipeline == nil && c.Groups == "" {
+		return report.ContactSheet(d, o)
+	}
+	switch {
+	case c.Rows != "" || c.Columns != "" || len(c.Fixed) > 0:
+		return nil, errors.New("--rows, --columns and --fixed choose images by their factors; --augment and --groups show random ones")
+	case c.Groups == "":
+		return report.ViewSheet(d, c.Augment.pipeline, o)
+	case c.Augment.pipeline != nil:
+		return nil, errors.New("--augment shows views and --groups groups; want only one of them")
+	}
+	var settings struct {
+		Supervision supervision.Choices `yaml:"supervision"`
+	}
+	if err := config.Load("--groups", []byte("supervision: "+c.Groups), &settings); err != nil {
+		return nil, err
+	}
+	split, err := settings.Supervision.Split(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	return report.GroupSheet(d, split, o)
+}
+
+// exportCommand is `unravel data export NAME [option=value ...] --out DIR`.
+type exportCommand struct {
+	Name    string   `arg:"" help:"Name of the data set (see unravel data list)."`
+	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+	Out     string   `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
+	Seed    uint64   `default:"0" help:"Seed of a data set with random images."`
+	Shard   int64    `default:"2048" placeholder:"MIB" help:"MiB in an image file; larger sets are divided into images-000.npy and so on."`
+	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
+}
+
+// Run writes the files.
+func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
+	if c.Shard < 1 || c.Shard > 1<<30 {
+		return ui.Usagef("--shard %d is out of range; want 1 or more MiB", c.Shard)
+	}
+	choice, err := inputs.ChooseData(c.Name, c.Options)
+	if err != nil {
+		return err
+	}
+	d, err := inputs.Build(ctx, choice, c.Seed, s.Log)
+	if err != nil {
+		return err
+	}
+	if err := disk.MakeDir(c.Out); err != nil {
+		return err
+	}
+	from := export.Source{Dataset: c.Name, Options: c.Options, Seed: c.Seed}
+	if p, ok := choice.Value.(datasets.Public); ok {
+		o := p.Origin()
+		from.Licence, from.Citation, from.Terms = o.Licence, o.Citation, o.Terms
+	}
+	shown := train.NewActivity(s.Log)
+	shown.Begin("exporting "+c.Name, d.Len())
+	set, err := export.Write(ctx, c.Out, d, from, c.Shard<<20, func(done int) { shown.Step(done, "") })
+	shown.End()
+	if err != nil {
+		return err
+	}
+	for _, l := range set.Lost {
+		fmt.Fprintf(s.Log, "note: %s\n", l)
+	}
+	if c.JSON {
+		return ui.WriteJSON(s.Out, set)
+	}
+	n, shape := set.Shape[0], set.Shape[1:]
+	fmt.Fprintf(s.Log, "%d images of %d x %d x %d, %s, in %s\n", n, shape[0], shape[1], shape[2], set.Type, c.Out)
+	_, err = fmt.Fprintf(s.Out, "dataset: %s\n", set.Config(c.Out))
+	return err
+}

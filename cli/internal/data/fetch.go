@@ -1,0 +1,295 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/memory"
+)
+
+// fetchCommand is `unravel data fetch NAME [option=value ...]`.
+type fetchCommand struct {
+	Name    string   `arg:"" help:"Name of the public data set (see unravel data list)."`
+	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set, which choose the files to fetch and the form to convert."`
+	From    string   `placeholder:"FILE|DIR|URL" help:"File, folder or URL of a mirror to take the files from (default: where they are published)." detail:"A URL names a file, or a folder if it ends with /."`
+	Trust   bool     `help:"Accept files of any size and hash, such as a part of a set."`
+	Again   bool     `help:"Fetch again files that are already here."`
+	File    []string `placeholder:"NAME" help:"Fetch only these files of the set, optional ones included." detail:"The command converts the set if these files suffice."`
+}
+
+// Run brings the files and converts them.
+func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
+	choice, err := inputs.ChooseData(c.Name, c.Options)
+	if err != nil {
+		return err
+	}
+	set, ok := choice.Value.(datasets.Public)
+	if !ok {
+		return ui.Usagef("dataset %s has no published files; want one of %s", c.Name, strings.Join(PublicNames(), ", "))
+	}
+	if v, ok := choice.Value.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return ui.Usage(fmt.Errorf("dataset %s: %w", c.Name, err))
+		}
+	}
+	ui.Allow(ctx, ui.SavePatience)
+	origin := set.Origin()
+	if len(c.File) == 0 && c.From == "" && !c.Again && set.Prepare(cache.WithoutMaking(ctx), nil) == nil {
+		fmt.Fprintf(s.Out, "%s is here already\n", c.Name)
+		return describeSet(ctx, s, choice, origin)
+	}
+	files, err := c.files(origin)
+	if err != nil {
+		return err
+	}
+	t := ui.NewTransfer(s.Log)
+	err = c.fetch(cache.WithProgress(ctx, t.Report), s, files, origin, t)
+	if err == nil {
+		err = set.Prepare(ctx, t.Report)
+		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the user brings the other files later
+			t.End()
+			fmt.Fprintln(s.Log, err)
+			return nil
+		}
+	}
+	t.End()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintf(s.Log, "downloaded files stay in %s; the same command continues\n", cache.Downloads(c.Name))
+		return ctx.Err()
+	case err != nil:
+		return err
+	}
+	return describeSet(ctx, s, choice, origin)
+}
+
+// files lists the files to bring.
+func (c *fetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
+	if len(c.File) > 0 {
+		var list []fetch.File
+		for _, name := range c.File {
+			i := slices.IndexFunc(o.Files, func(f fetch.File) bool { return f.Name == name })
+			if i < 0 {
+				return nil, ui.Usagef("--file %s: the set has no such file; want one of %s", name, strings.Join(fileNames(o.Files), ", "))
+			}
+			list = append(list, o.Files[i])
+		}
+		return list, nil
+	}
+	if f, ok := replacement(o.Files, c.From); ok {
+		return []fetch.File{f}, nil
+	}
+	return o.Needed(), nil
+}
+
+// replacement returns the replaceable file that a source stands for: the file with its name, or the only file with
+// its extension.
+func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
+	base := path.Base(filepath.ToSlash(from))
+	for _, same := range []func(name string) bool{
+		func(name string) bool { return name == base },
+		func(name string) bool { return path.Ext(name) == path.Ext(base) },
+	} {
+		var found []fetch.File
+		for _, f := range files {
+			if same(f.Name) {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 0 {
+			return found[0], len(found) == 1 && found[0].Instead != ""
+		}
+	}
+	return f, false
+}
+
+// fetch brings files, and reports the hashes of files without a known hash.
+func (c *fetchCommand) fetch(ctx context.Context, s *ui.Streams, files []fetch.File, o datasets.Origin, t *ui.Transfer) error {
+	dir := cache.Downloads(c.Name)
+	if c.From == "" { // files from elsewhere may be smaller; copying and converting check their sizes
+		var missing int64
+		for _, f := range files {
+			if _, err := os.Stat(filepath.Join(dir, f.Name)); err != nil || c.Again {
+				missing += f.Size
+			}
+		}
+		if missing > 0 {
+			if err := disk.CheckFree(dir, missing+o.Bytes); err != nil {
+				return err
+			}
+		}
+	}
+	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: func(format string, args ...any) {
+		t.End()
+		fmt.Fprintf(s.Log, format+"\n", args...)
+	}})
+	t.End()
+	for _, r := range results {
+		switch {
+		case r.Already:
+			fmt.Fprintf(s.Log, "%s is here already\n", r.Name)
+		case r.Found.Trusted:
+			fmt.Fprintf(s.Log, "%s: %s, SHA-256 %s, which is not the known one\n", r.Name, memory.Text(float64(r.Found.Size)), r.Found.SHA256)
+		case r.File.SHA256 == "" && r.File.MD5 == "":
+			fmt.Fprintf(s.Log, "%s: %s, SHA-256 %s; no published hash is known to compare it with\n", r.Name, memory.Text(float64(r.Found.Size)), r.Found.SHA256)
+		default:
+			fmt.Fprintf(s.Log, "%s: %s, with the published hash\n", r.Name, memory.Text(float64(r.Found.Size)))
+		}
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	f := files[len(results)]
+	return fmt.Errorf("dataset %s: %w; want %s, in the folder %s or named by --from", c.Name, err, fileText(f), dir)
+}
+
+// fileText names a file with its size and address.
+func fileText(f fetch.File) string {
+	size := ""
+	if f.Size > 0 {
+		size = fmt.Sprintf(" (%d bytes)", f.Size)
+	}
+	return fmt.Sprintf("the file %s%s from %s", f.Name, size, f.URL)
+}
+
+// describeSet prints a set with its licence.
+func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o datasets.Origin) error {
+	d, err := inputs.Build(ctx, choice, 0, s.Log)
+	if err != nil {
+		return err
+	}
+	h, w, c := d.ImageShape()
+	fmt.Fprintf(s.Out, "%s: %d images of %dx%dx%d in %s\n", choice.Name, d.Len(), h, w, c, filepath.Join(cache.Root(), "sets"))
+	for _, line := range []struct{ what, text string }{{"licence", o.Licence}, {"terms", o.Terms}, {"cite", o.Citation}} {
+		if line.text != "" {
+			fmt.Fprintf(s.Out, "  %s: %s\n", line.what, line.text)
+		}
+	}
+	return nil
+}
+
+func PublicNames() []string {
+	var names []string
+	for _, e := range catalog.Registry.All() {
+		if _, ok := e.New().(datasets.Public); ok {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+func fileNames(files []fetch.File) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// checkCommand is `unravel data check [NAME]`.
+type checkCommand struct {
+	Name string `arg:"" optional:"" help:"Name of a data set (default: all on this machine)."`
+}
+
+// Run reads all files of the sets and compares them with their hashes.
+func (c *checkCommand) Run(ctx context.Context, s *ui.Streams) error {
+	t := ui.NewTransfer(s.Log)
+	defer t.End()
+	ctx = cache.WithProgress(ctx, t.Report)
+	found, broken := 0, 0
+	say := func(name, what string, err error) {
+		t.End()
+		found++
+		if err == nil {
+			fmt.Fprintf(s.Out, "%s: %s: whole\n", name, what)
+			return
+		}
+		broken++
+		fmt.Fprintf(s.Out, "%s: %s: %v; %s\n", name, what, err, remedy(name))
+	}
+	if err := c.converted(ctx, say); err != nil {
+		return err
+	}
+	if err := c.downloads(ctx, say); err != nil {
+		return err
+	}
+	switch {
+	case found == 0 && c.Name != "":
+		return fmt.Errorf("dataset %s is not in %s; want `unravel data fetch %s`", c.Name, cache.Root(), c.Name)
+	case found == 0:
+		fmt.Fprintf(s.Log, "there are no data sets in %s\n", cache.Root())
+	case broken > 0:
+		return fmt.Errorf("%d of %d are broken", broken, found)
+	}
+	return nil
+}
+
+// converted checks the converted sets, and calls say for each.
+func (c *checkCommand) converted(ctx context.Context, say func(name, what string, err error)) error {
+	sets, err := cache.List()
+	if err != nil {
+		return err
+	}
+	for _, l := range sets {
+		if c.Name != "" && l.Name != c.Name {
+			continue
+		}
+		err := l.Err
+		if err == nil || errors.Is(err, cache.ErrTouched) {
+			err = cache.Check(ctx, l.Key)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		what := "converted"
+		if l.Options != "" {
+			what += " with " + l.Options
+		}
+		if l.Bytes > 0 {
+			what += ", " + memory.Text(float64(l.Bytes))
+		}
+		say(l.Name, what, err)
+	}
+	return nil
+}
+
+// downloads checks the downloaded files of public sets, and calls say for each file on this machine.
+func (c *checkCommand) downloads(ctx context.Context, say func(name, what string, err error)) error {
+	for _, e := range catalog.Registry.All() {
+		p, ok := e.New().(datasets.Public)
+		if !ok || c.Name != "" && e.Name != c.Name {
+			continue
+		}
+		for _, f := range p.Origin().Files {
+			_, err := fetch.Check(ctx, cache.Downloads(e.Name), f)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !errors.Is(err, fetch.ErrAbsent) {
+				say(e.Name, f.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// remedy says how to repair a broken set.
+func remedy(name string) string {
+	if slices.Contains(PublicNames(), name) {
+		return fmt.Sprintf("want `unravel data fetch %s`", name)
+	}
+	return "the next command that uses it makes it again"
+}

@@ -1,0 +1,166 @@
+// Package docs holds the commands list and docs: what configs and command lines can name, as text, JSON and pages.
+package docs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel"
+	"github.com/unravel-ml/unravel/cli/internal/findings"
+	"github.com/unravel-ml/unravel/cli/internal/site"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/results/tables"
+)
+
+// Repository is the link target for files that the site does not contain.
+const Repository = "https://github.com/unravel-ml/unravel/blob/main/"
+
+// Command is `unravel docs`.
+type Command struct {
+	Out       string `default:"site" placeholder:"DIR" writes:"folder" help:"Folder to write the site to; open index.html in it." detail:"The folder must be new, empty or from an earlier call of this command."`
+	Reference string `placeholder:"DIR" help:"Folder to write the pages of the reference to, as Markdown, instead of the site."`
+	Results   string `placeholder:"FILE" writes:".md" help:"File to write the page of results to, as Markdown from the ledger, instead of the site."`
+}
+
+// Run writes the site, the reference or the page of results.
+func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
+	if c.Results != "" {
+		return writeResults(ctx, s, c.Results)
+	}
+	reference, err := ReferencePages(k.Model)
+	if err != nil {
+		return err
+	}
+	if c.Reference != "" {
+		files := map[string][]byte{}
+		for _, p := range reference {
+			files[path.Base(p.Path)] = []byte(p.Text)
+		}
+		if err := site.Write(c.Reference, files); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.Log, "%d pages of the reference are in %s\n", len(files), c.Reference)
+		return err
+	}
+	source, err := Documents(reference)
+	if err != nil {
+		return err
+	}
+	files, err := site.Build(source)
+	if err != nil {
+		return err
+	}
+	if err := site.Write(c.Out, files); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, path.Join(c.Out, "index.html"))
+	return err
+}
+
+// frontPage is the first page of a site.
+const frontPage = "README.md"
+
+// Documents returns the source of the site: the embedded pages, and this program's reference.
+func Documents(reference []ReferencePage) (site.Source, error) {
+	all := unravel.Documents()
+	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: Repository}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/papers/*.md", "docs/decisions/*.md"} {
+		names, err := fs.Glob(all, pattern)
+		if err != nil {
+			return s, err
+		}
+		for _, name := range names {
+			if s.Pages[name], err = fs.ReadFile(all, name); err != nil {
+				return s, err
+			}
+		}
+	}
+	const order = "docs/pages.yaml"
+	text, err := fs.ReadFile(all, order)
+	if err != nil {
+		return s, err
+	}
+	if err := config.Load(order, text, &s.Groups); err != nil {
+		return s, err
+	}
+	made := site.Group{Title: "Reference"}
+	for _, p := range reference {
+		s.Pages[p.Path] = []byte(p.Text)
+		made.Pages = append(made.Pages, p.Path)
+	}
+	s.Groups = append(s.Groups, made)
+	return s, nil
+}
+
+// writeResults writes the page of results from the ledger.
+func writeResults(ctx context.Context, s *ui.Streams, file string) error {
+	page, err := ResultsPage(ctx)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error {
+		_, err := w.Write(page)
+		return err
+	}
+	if err := disk.WriteFile(file, write, false); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Log, "written to %s\n", file)
+	return err
+}
+
+// ResultsPage makes the page of results for all tables. Trained tables use the ledger.
+func ResultsPage(ctx context.Context) ([]byte, error) {
+	var all []*tables.Result
+	for _, name := range tables.Names() {
+		t, err := tables.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		r, err := Recorded(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	papers, err := findings.Papers()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = findings.Write(&b, all, papers)
+	return b.Bytes(), err
+}
+
+// Recorded computes a table. It skips times, because they depend on the machine. A trained table uses the largest
+// scale in the ledger.
+func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
+	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Timed()}
+	if t.Trains() || t.Quotes() {
+		held, err := t.Held(o)
+		if err != nil {
+			return nil, err
+		}
+		if o.Scale = held; held == "" {
+			o.Scale = emptyScale(t)
+		}
+	}
+	return t.Compute(ctx, o)
+}
+
+// emptyScale returns the scale for a table without runs: medium, if the table has it.
+func emptyScale(t *tables.Table) string {
+	if _, err := t.Scales.Find(tables.MediumScale); err != nil {
+		return tables.QuickScale
+	}
+	return tables.MediumScale
+}

@@ -1,0 +1,479 @@
+// Package eval is the command eval, which measures codes.
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
+)
+
+// Command is `unravel eval (--run DIR | --codes F --factors F | --encoder F dataset=NAME ...)`.
+type Command struct {
+	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to measure its model on its data set."`
+	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv, of any number type." detail:"Of an .npz file, FILE.npz:NAME takes the array NAME. Without a name, it is the only array, or the array called codes."`
+	Factors   string   `placeholder:"FILE" help:"File of the factors, with a column for each factor and a row for each code." detail:"The formats are the same as for --codes; in an .npz file, the array is called factors. Words are levels of a categorical factor. The default is the array called factors in the .npz file of the codes."`
+	Rotations string   `placeholder:"FILE" help:"File of rotations in space for dlsbd: matrices [N, 3, 3] or [N, 9], or quaternions [N, 4]." detail:"The rotations become a factor called rotation. Their rows are the rows of the codes. [N, 9] has matrices row by row, and quaternions have the real part first. The formats are the same as for --codes; in an .npz file, the array is called rotations. --factors may then be absent."`
+	Types     []string `placeholder:"KIND" help:"Kinds of the factors, one for all or one for each: ordinal, circular, circular:PERIOD, categorical or continuous." detail:"Commas separate the kinds. angular means circular, and discrete means categorical. Without a period, values of a circular factor are evenly spaced around the circle. With a period, values are angles: circular:360 for degrees, circular:64 for levels 0 to 63, in any sample of rows. By default, a column of whole numbers, or of at most --bins distinct numbers, is ordinal, and any other is continuous. contraction-max, contraction-mean, mse, mae and me use continuous factors in their own units, and other factors by levels scaled to [0, 1]. --option mse.units=range scales continuous factors to [0, 1], too. Metrics of rotations, such as dlsbd, need circular factors."`
+	Bins      int      `placeholder:"20" help:"Number of equally wide bins of a continuous factor, for metrics of levels (default: 20)."`
+	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes." detail:"\"0-1;2\" gives the first factor columns 0 and 1, and the second factor column 2. By default each factor has one column, the best match if there are spare columns. Of a run, the default is equally many columns for each factor where that fits."`
+	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all for codes and other data)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
+	inputs.WeightFlags
+	pairFlags
+	inputs.EncoderFlags
+
+	Option []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of the metrics, such as downstream.top=2; repeatable." detail:"unravel list metrics NAME lists the options of a metric."`
+
+	Like string `placeholder:"SOURCE" help:"Source to define all metrics by, such as disentanglement_lib, disent or a paper (see unravel list dialects)." detail:"Papers are enriching, lsbd-metric, lsbd-vae, hierarchical and negative-free. Metrics that the source lacks are left out, or refused if --metrics names them. --option still changes an option."`
+
+	Chance int `default:"5" placeholder:"5" help:"Number of shuffles of the codes' rows for the chance level of every metric; 0 for no chance levels." detail:"The chance level is the metric's value for codes that know nothing of the factors. Metrics of many rows and slow metrics shuffle fewer times."`
+
+	Interval float64 `placeholder:"95" help:"Give every metric a confidence interval of this many percent." detail:"Intervals come from random halves of the rows, without the bias of finitely many rows, or from repeated draws of the metric's random numbers. A note says which metrics have no interval, such as extremes."`
+	Repeats  int     `placeholder:"N" help:"Number of values behind an interval." detail:"The default is 200 from halves of the rows, 50 from draws, and 20 of metrics that fit slow predictors."`
+
+	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes (.json), for r4c and h-error." detail:"The file is a list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are first the categorical dimensions, as 1 + option, then the continuous ones. 0 means inactive."`
+	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity, in the format of --hierarchy."`
+	Components    string `placeholder:"FILE" help:"File of the component of each code, for purity and coverage: whole numbers, or -1 for discarded codes." detail:"The formats are the same as for --codes; in an .npz file, the array is called components."`
+
+	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
+	Out  string `placeholder:"DIR" writes:"folder" help:"Folder to write: metrics.json, metrics.csv, and tables and pictures of single metrics." detail:"Each metric's matrix is a .csv and a .png. ranks.csv ranks code columns for each factor. codes.png shows codes against factors, and med-selected.png the columns that med selects. manipulation.csv and .png give the variance of each column while one factor varies. approximation.png shows the product function of the factors and the affine left inverse nearest to the codes. product-approximation.npy and left-inverse.npy hold their values. constancy.png shows levels by the radius and the deviation of their sub-codes. Hierarchies are .png files."`
+}
+
+// Run computes and prints the metrics.
+func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
+	if c.Codes != "" && c.Factors == "" && c.Rotations == "" && c.Pairs == "" {
+		c.Factors = table.Beside(c.Codes, "factors")
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	e, err := c.Open(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.Out != "" { // a mistake in it should not cost the time of measuring
+		if err := disk.MakeDir(c.Out); err != nil {
+			return err
+		}
+	}
+	results, err := e.Results(ctx, s)
+	stopped := errors.Is(err, train.ErrStopped)
+	if err != nil && len(results) > 0 && (!stopped || e.intervals.Percent > 0) { // keep the finished metrics
+		return errors.Join(c.write(context.WithoutCancel(ctx), s, e, results), err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, s, e, results)
+}
+
+// write writes results to the folder of --out and prints them.
+func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, results []metrics.Result) error {
+	if c.Out != "" {
+		if err := e.writeFiles(ctx, c.Out, results); err != nil {
+			return err
+		}
+		e.remark(s)
+		fmt.Fprintf(s.Log, "%s with tables and figures in %s\n", ui.Counted(len(results), "metric"), c.Out)
+	}
+	if c.JSON {
+		return writeSummary(s.Out, results)
+	}
+	return report.Metrics(s.Out, results)
+}
+
+// check returns an error for flags that exclude or need each other.
+func (c *Command) check() error {
+	if err := c.EncoderFlags.Check(); err != nil {
+		return err
+	}
+	if c.Interval == 0 && c.Repeats != 0 {
+		return ui.Usagef("--repeats needs --interval, such as --interval 95")
+	}
+	if c.Chance != 0 {
+		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
+			return ui.Usagef("--chance: %w", err)
+		}
+	}
+	if c.Interval != 0 {
+		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
+			return ui.Usagef("--interval and --repeats: %w", err)
+		}
+	}
+	factors, kinds := c.Factors != "" || c.Rotations != "", len(c.Types) > 0 || c.Bins != 0
+	switch {
+	case c.Dir != "" && factors:
+		return ui.Usagef("--factors belongs to --codes, and so does --rotations: a run has its own")
+	case c.Pairs == "" && (c.Conflicts != "" || c.Noise != 0):
+		return ui.Usagef("--conflicts and --noise belong to --pairs, which is absent")
+	case c.Pairs != "" && (factors || kinds || c.TrueHierarchy != ""):
+		return ui.Usagef("--pairs takes the place of factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
+	case c.Dir != "" && kinds:
+		return ui.Usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
+	case c.Codes != "" && len(c.Set) > 0:
+		return ui.Usagef("unexpected argument %s: a data set is for --run or --encoder", c.Set[0])
+	case c.Encoder != "" && (factors || kinds):
+		return ui.Usagef("--factors, --rotations, --types and --bins belong to --codes: the data set of --encoder has its own factors")
+	case c.Encoder != "" && c.Pairs != "" && c.Sample != 0:
+		return ui.Usagef("--pairs counts all images of the data set; want it without --sample")
+	case c.Dir != "":
+		return nil
+	case c.Best || c.Average:
+		return ui.Usagef("--best and --average choose weights of a run; want --run DIR")
+	case c.Encoder != "":
+		return nil
+	case c.Codes == "" && c.ofHierarchies():
+		return nil
+	case c.Codes == "" && slices.Equal(c.Metrics, []string{"h-error"}):
+		return ui.Usagef("h-error compares two hierarchies; want --hierarchy FILE and --true-hierarchy FILE, or --run DIR")
+	case c.Codes == "":
+		return ui.Usagef("nothing to evaluate; want --run DIR, --encoder FILE dataset=NAME, or --codes FILE, with --factors FILE for metrics of factors")
+	case c.Factors == "" && len(c.Types) > 0:
+		return ui.Usagef("--types belong to --factors, which are absent")
+	case c.Bins < 0:
+		return ui.Usagef("--bins %d is negative; want at least one bin", c.Bins)
+	}
+	return nil
+}
+
+// ofHierarchies reports whether the metrics only compare two hierarchies and need no codes.
+func (c *Command) ofHierarchies() bool {
+	return c.Hierarchy != "" && c.TrueHierarchy != "" && c.Factors == "" && slices.Equal(c.Metrics, []string{"h-error"})
+}
+
+// Evaluation is the input of metrics, with the metrics to compute.
+type Evaluation struct {
+	in             *metrics.Input
+	seed           uint64
+	chosen         []metrics.Choice
+	files          bool     // codes and factors come from files
+	withoutFactors bool     // codes come from files, without factors
+	optional       bool     // metrics that do not apply are left out
+	remarks        []string // lines for the log
+
+	codes  factor.SubCodes // for metrics without their own
+	assign metrics.Assign
+
+	chances   metrics.Chances   // 0 shuffles: no chance levels
+	intervals metrics.Intervals // 0 percent: no intervals
+}
+
+// Open reads the codes and factors, and chooses the metrics.
+func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) {
+	names := c.Metrics
+	if len(names) == 0 && (c.Dir == "" || c.Like != "" || len(c.Set) > 0) {
+		names = []string{"all"}
+	}
+	chosen, err := ChooseMetrics(names, c.Option, c.Like)
+	if err != nil {
+		return nil, err
+	}
+	e := &Evaluation{chosen: chosen.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}}
+	if len(chosen.LeftOut) > 0 {
+		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(chosen.LeftOut, ", "), c.Like))
+	}
+	switch {
+	case c.Dir != "":
+		err = c.openRun(ctx, e, s, chosen.sets(c.Option, c.Like))
+	case c.Encoder != "":
+		err = c.openEncoder(ctx, e, s)
+	default:
+		if e.files, err = true, c.readFiles(e); err == nil && c.Pairs != "" {
+			err = c.readPairs(e, similarity.Rows{Count: e.in.Codes.Rows})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.readHierarchies(e.in); err != nil {
+		return nil, err
+	}
+	if err := e.in.Validate(); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	if c.Blocks != "" {
+		return e, e.setBlocks(c.Blocks)
+	}
+	if c.Pairs != "" {
+		e.matchCodes()
+		return e, nil
+	}
+	if c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors) { // the grouping of columns is unknown
+		e.setCodes(nil, metrics.AssignBest)
+	}
+	return e, nil
+}
+
+// openRun reads a run's model and codes. Metrics of --metrics take the settings of the run's losses, except for
+// settings that the user has set according to set.
+func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
+	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	if err != nil {
+		return err
+	}
+	if e.chosen == nil {
+		e.chosen = x.Final()
+	} else {
+		named := e.chosen
+		if e.chosen, err = x.Config.Inherit(named, set); err != nil {
+			return err
+		}
+		for _, m := range e.chosen {
+			if c.Blocks == "" && !slices.ContainsFunc(named, func(o metrics.Choice) bool { return o.Name == m.Name && reflect.DeepEqual(o.Value, m.Value) }) {
+				e.remarks = append(e.remarks, m.Name+" has the columns and settings of the run's loss; --option or --blocks would change them")
+			}
+		}
+	}
+	if c.Pairs != "" {
+		return c.openPairs(ctx, e, x, s)
+	}
+	if len(c.Set) > 0 {
+		x = x.Some(c.Sample)
+	} else {
+		x = x.Sample()
+	}
+	x.Progress = train.NewActivity(s.Log)
+	codes, err := x.Codes(ctx)
+	if err != nil {
+		return err
+	}
+	e.in, e.seed = x.Input(codes), x.Config.Seed
+	return nil
+}
+
+// setBlocks sets the code columns of each factor in metrics that take sub-codes.
+func (e *Evaluation) setBlocks(text string) error {
+	codes, err := parseBlocks(text, e.in)
+	if err != nil {
+		return ui.Usage(err)
+	}
+	if !e.setCodes(codes, metrics.AssignAuto) {
+		return ui.Usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
+	}
+	return nil
+}
+
+// setCodes sets sub-codes in the metrics that take them, and reports whether there is such a metric.
+func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (used bool) {
+	e.codes, e.assign = codes, assign
+	for _, c := range e.chosen {
+		if m, ok := c.Value.(metrics.SubCoded); ok {
+			m.SetCodes(codes, assign)
+			used = true
+		}
+	}
+	return used
+}
+
+// Results computes the metrics. A metric that does not apply or fails is an error if the user named it. Otherwise it
+// is left out, with a line in the log. An error comes with the results of all other metrics.
+func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Result, error) {
+	if !e.optional {
+		if err := metrics.Suits(e.in, e.chosen); err != nil {
+			return nil, e.withOptions(err) // before computing any metric
+		}
+	}
+	e.remark(s)
+	var results []metrics.Result
+	var failed []error
+	var needFactors, needLevels []string // metrics that are left out
+	for i, c := range e.chosen {
+		err := e.withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
+		if err == nil {
+			var r []metrics.Result
+			r, err = e.measure(ctx, i, ui.Patience(s.Log), func() {
+				fmt.Fprintf(s.Log, "computing %s (%d of %d)\n", c.Name, i+1, len(e.chosen))
+			})
+			results = append(results, r...)
+		}
+		if err == nil && e.chances.Shuffles > 0 {
+			err = e.chance(ctx, i, results[len(results)-1:], s)
+		}
+		if err == nil && e.intervals.Percent > 0 {
+			err = e.interval(ctx, i, results[len(results)-1:], s)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, train.ErrStopped):
+			return results, err
+		case !e.optional:
+			failed = append(failed, err)
+		case errors.Is(err, metrics.MissingFactors):
+			needFactors = append(needFactors, c.Name)
+		case errors.Is(err, metrics.MissingLevels):
+			needLevels = append(needLevels, c.Name)
+		default:
+			fmt.Fprintf(s.Log, "left out: %v\n", err)
+		}
+	}
+	if len(needFactors) > 0 {
+		fmt.Fprintf(s.Log, "left out: %s: %v\n", strings.Join(needFactors, ", "), e.withOptions(metrics.MissingFactors))
+	}
+	if len(needLevels) > 0 {
+		fmt.Fprintf(s.Log, "left out: %s: %v\n", strings.Join(needLevels, ", "), metrics.MissingLevels)
+	}
+	if e.optional && len(results) == 0 {
+		return nil, fmt.Errorf("no metric applies")
+	}
+	return results, errors.Join(failed...)
+}
+
+// remark logs the remarks, once.
+func (e *Evaluation) remark(s *ui.Streams) {
+	for _, line := range e.remarks {
+		fmt.Fprintln(s.Log, line)
+	}
+	e.remarks = nil
+}
+
+// pairFlags choose a file of answers instead of factors.
+type pairFlags struct {
+	Pairs     string  `placeholder:"FILE" help:"File of answers instead of --factors: row, row, factor, and same or different in each line." detail:"unravel data ask writes the questions. Metrics of modularity need no other factors. Rows count from 0. For a run, rows are images or files of pictures."`
+	Conflicts string  `placeholder:"RULE" help:"Rule for contradicting answers of --pairs: error, drop or majority (default: error; with --noise, majority)." detail:"drop leaves out the classes of contradicting answers. majority takes the classes that most answers agree with."`
+	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5." detail:"Rows stay in a class only if their answers make it likely."`
+}
+
+// unite turns answers into classes.
+func (p *pairFlags) unite(a *similarity.Answers) (*similarity.Classes, error) {
+	o := similarity.Options{Noise: p.Noise}
+	if err := o.Conflicts.UnmarshalText([]byte(p.Conflicts)); err != nil {
+		return nil, ui.Usagef("--conflicts: %v", err)
+	}
+	if err := o.Validate(); err != nil {
+		return nil, ui.Usagef("--pairs: %v", err)
+	}
+	return similarity.Unite(a, o)
+}
+
+// readPairs sets the classes from a file as factors.
+func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
+	answers, err := similarity.ReadFile(p.Pairs, rows)
+	if err != nil {
+		return fmt.Errorf("pairs: %w", err)
+	}
+	classes, err := p.unite(answers)
+	if err != nil {
+		return fmt.Errorf("pairs: %w", err)
+	}
+	if err := e.in.SetClasses(classes); err != nil {
+		return fmt.Errorf("pairs: %s: %w", p.Pairs, err)
+	}
+	e.remarks = append(e.remarks, describeClasses(answers, classes)...)
+	return nil
+}
+
+// openPairs encodes all images of a run, and sets the classes from a file.
+func (c *Command) openPairs(ctx context.Context, e *Evaluation, x *train.Experiment, s *ui.Streams) error {
+	x.Progress = train.NewActivity(s.Log)
+	codes, err := x.Codes(ctx)
+	if err != nil {
+		return err
+	}
+	images := make([]int, codes.Rows)
+	for i := range images {
+		images[i] = i
+	}
+	e.in, e.seed = x.InputOf(codes, images), x.Config.Seed
+	return c.readPairs(e, supervision.RowsOf(x.Data))
+}
+
+// matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors
+// in a file of answers has no meaning.
+func (e *Evaluation) matchCodes() {
+	for _, c := range e.chosen {
+		switch m := c.Value.(type) {
+		case *metrics.SubCodeDeviation:
+			if len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
+				m.SetCodes(nil, metrics.AssignBest)
+			}
+		case *metrics.Separation:
+			if len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
+				m.SetCodes(nil, metrics.AssignBest)
+			}
+		}
+	}
+}
+
+// describeClasses says which classes the answers gave.
+func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
+	var parts []string
+	for k, name := range c.Factors {
+		rows := 0
+		for _, class := range c.Of[k] {
+			if class >= 0 {
+				rows++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], ui.Counted(rows, "row")))
+	}
+	lines := []string{fmt.Sprintf("pairs: %d answers, %d of them same: %s", len(a.List), a.Same(), strings.Join(parts, ", "))}
+	if c.Dropped+c.Overruled > 0 {
+		lines = append(lines, fmt.Sprintf("pairs: %d answers are dropped and %d overruled by others; %d rows have too few answers", c.Dropped, c.Overruled, c.Unsure))
+	}
+	return lines
+}
+
+// measure computes the chosen metric i; see patiently.
+func (e *Evaluation) measure(ctx context.Context, i int, patience time.Duration, slow func()) ([]metrics.Result, error) {
+	results, err := ui.Patiently(ctx, patience, func() ([]metrics.Result, error) {
+		return metrics.Evaluate(ctx, e.in, e.seed, e.chosen[i:i+1])
+	}, slow)
+	if errors.Is(err, train.ErrStopped) {
+		err = fmt.Errorf("metric %s: %w", e.chosen[i].Name, err)
+	}
+	return results, err
+}
+
+// chance adds the chance level of metric i to its result, and logs the progress of slow work.
+func (e *Evaluation) chance(ctx context.Context, i int, results []metrics.Result, s *ui.Streams) error {
+	x := e.chances
+	x.Watch = ui.Watch(s, "chance level of %s: %d of %d shuffles\n")
+	return stopped(ctx, "chance level of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
+}
+
+// interval adds the interval of metric i to its result, and logs the progress of slow work. When the context ends, it
+// ends at once and uses the finished repeats.
+func (e *Evaluation) interval(ctx context.Context, i int, results []metrics.Result, s *ui.Streams) error {
+	ui.Allow(ctx, ui.SavePatience)
+	x := e.intervals
+	x.Watch = ui.Watch(s, "interval of %s: %d of %d repeats\n")
+	return stopped(ctx, "interval of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
+}
+
+// stopped turns the error of a context that has ended into [train.ErrStopped].
+func stopped(ctx context.Context, what string, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("%s: %w", what, train.ErrStopped)
+	}
+	return err
+}
+
+// openEncoder encodes a data set, and takes its factors or the answers of --pairs.
+func (c *Command) openEncoder(ctx context.Context, e *Evaluation, s *ui.Streams) error {
+	d, codes, err := c.Encode(ctx, s)
+	if err != nil {
+		return err
+	}
+	images := make([]int, codes.Rows)
+	for i := range images {
+		images[i] = i
+	}
+	if e.in = train.InputOf(d, codes, images); c.Pairs != "" {
+		return c.readPairs(e, supervision.RowsOf(d))
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/train"
+)
+
+func (waiting) Better() metrics.Direction { return metrics.HigherIsBetter }
+
+func (w waiting) Compute(context.Context, *metrics.Input) (metrics.Result, error) {
+	return w()
+}
+
+func TestChosen(t *testing.T) {
+	h, err := hierarchy.Parse([]byte(`[{"type": "categorical", "options": [[], []]}, {"type": "continuous"}, {"type": "categorical", "options": [[], [], []]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := [][]float64{{1, 3, 9}, {2, 0, 9}, {2, 1.5, 9}, {3, 3, 9}, {0, -1, 9}}
+	got := chosen(h, len(table), func(i, column int) float64 { return table[i][column] })
+	if fmt.Sprint(got) != "[[1 2] [0 0 2]]" {
+		t.Errorf("%v, want [[1 2] [0 0 2]]", got)
+	}
+}
+
+// Levels of words have the words as names in reports.
+func TestEvalNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	clitest.WriteFile(t, "codes.csv", []byte("0,1\n1,0\n0.5,2\n"))
+	clitest.WriteFile(t, "factors.csv", []byte("animal,size\nowl,1\ncat,2\nowl,1\n"))
+	var e Evaluation
+	if err := (&Command{Codes: "codes.csv", Factors: "factors.csv"}).readFiles(&e); err != nil {
+		t.Fatal(err)
+	}
+	if f := e.in.Factors; !slices.Equal(f[0].Names, []string{"cat", "owl"}) || f[1].Names != nil {
+		t.Errorf("names %q and %q; want cat and owl, and none", f[0].Names, f[1].Names)
+	}
+}
+
+// waiting is a metric that runs a test's function.
+type waiting func() (metrics.Result, error)
+
+func TestMeasure(t *testing.T) {
+	e := func(w waiting) *Evaluation {
+		return &Evaluation{chosen: []metrics.Choice{{Name: "waiting", Value: w}}, in: &metrics.Input{
+			Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{1}}, Levels: []int{0}, Factors: []factor.Factor{{Name: "x", Size: 1}}}}
+	}
+	never := func() { t.Error("a fast metric was called slow") }
+	r, err := e(func() (metrics.Result, error) { return metrics.Result{Value: 3}, nil }).measure(t.Context(), 0, time.Hour, never)
+	if err != nil || len(r) != 1 || r[0].Value != 3 || r[0].Name != "waiting" {
+		t.Errorf("%v, %v", r, err)
+	}
+	if _, err = e(func() (metrics.Result, error) { return metrics.Result{}, errors.New("too few") }).measure(t.Context(), 0, time.Hour, never); err == nil || err.Error() != "metric waiting: too few" {
+		t.Error(err)
+	}
+	// slow must be called, because only slow lets the computation end
+	release := make(chan struct{})
+	slow := e(func() (metrics.Result, error) { <-release; return metrics.Result{}, nil })
+	if _, err = slow.measure(t.Context(), 0, time.Nanosecond, func() { close(release) }); err != nil {
+		t.Error(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	held := make(chan struct{})
+	defer close(held)
+	stopped := e(func() (metrics.Result, error) { stop(); <-held; return metrics.Result{}, nil })
+	if _, err = stopped.measure(ctx, 0, time.Hour, never); !errors.Is(err, train.ErrStopped) {
+		t.Errorf("stopped: %v", err)
+	}
+	defer func() {
+		if p, ok := recover().(*parallel.Panic); !ok || p.Value != "broken" {
+			t.Errorf("the panic of a metric became %v", p)
+		}
+	}()
+	_, _ = e(func() (metrics.Result, error) { panic("broken") }).measure(t.Context(), 0, time.Hour, never)
+	t.Error("the panic of a metric was lost")
+}

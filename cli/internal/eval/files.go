@@ -1,0 +1,324 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// readFiles reads --codes and --factors into e. Without --factors the factors are unknown. Without --codes, for
+// h-error alone, it makes one row of zeros.
+func (c *Command) readFiles(e *Evaluation) error {
+	if c.Codes == "" {
+		e.in = &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
+		e.in.SetUnknown()
+		return nil
+	}
+	codes, factors, err := c.readTables()
+	if err != nil {
+		return err
+	}
+	e.remarks = append(append(e.remarks, codes.Notes...), factors.Notes...)
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
+	if c.Pairs != "" && codes.Rows > 0 && codes.Cols > 0 {
+		e.in = in
+		return nil
+	}
+	if codes.Rows == 0 || codes.Cols == 0 || c.Factors != "" && factors.Cols == 0 && c.Rotations == "" {
+		return in.Validate()
+	}
+	if c.Factors == "" && c.Rotations == "" {
+		in.SetUnknown()
+		e.in, e.withoutFactors = in, true
+		return nil
+	}
+	if err := c.setFactors(e, in, factors); err != nil {
+		return err
+	}
+	e.in = in
+	return nil
+}
+
+// readTables reads codes and factors, with a row for each row of the codes. Without --factors these have no columns.
+func (c *Command) readTables() (codes, factors *table.Table, err error) {
+	if c.Factors != "" {
+		if err := inputs.SameRows(c.Codes, c.Factors); err != nil {
+			return nil, nil, err
+		}
+	}
+	if codes, err = inputs.ReadCodes(c.Codes, nil); err != nil {
+		return nil, nil, err
+	}
+	factors = &table.Table{Rows: codes.Rows}
+	if c.Factors != "" {
+		if factors, err = inputs.ReadFactors(c.Factors); err != nil {
+			return nil, nil, err
+		}
+		if len(c.Types) != factors.Cols {
+			factors.DropCounter()
+		}
+	}
+	if table.Settle(codes, factors); factors.Rows != codes.Rows {
+		return nil, nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
+	}
+	return codes, factors, nil
+}
+
+// setFactors gives in the factors of the table, and of --rotations. It adds remarks on them to e.
+func (c *Command) setFactors(e *Evaluation, in *metrics.Input, factors *table.Table) error {
+	columns, err := columnsOfTable(factors, c.Types, c.Factors)
+	if err != nil {
+		return ui.Usage(err)
+	}
+	if err := in.SetFactors(columns, c.Bins); err != nil {
+		return fmt.Errorf("%s: %w", c.Factors, err)
+	}
+	for j := range factors.Words {
+		in.Factors[j].NameLevels(factors.Words[j])
+	}
+	if c.Rotations != "" {
+		notes, err := addRotations(in, c.Rotations)
+		if err != nil {
+			return err
+		}
+		e.remarks = append(e.remarks, notes...)
+	}
+	if len(c.Types) == 0 && c.Factors != "" {
+		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types would say it", describeFactors(in)))
+	}
+	if text := describeGaps(in); text != "" {
+		e.remarks = append(e.remarks, "unknown factors: "+text)
+	}
+	e.remarks = append(e.remarks, remarksOnColumns(factors, in, c.Types)...)
+	return nil
+}
+
+// columnsOfTable lists the columns of a table of factors with their types. Without types, the values decide; a single
+// type holds for all columns.
+func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Column, error) {
+	if len(types) > 1 && len(types) != t.Cols {
+		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(types), t.Cols, file)
+	}
+	columns := make([]metrics.Column, t.Cols)
+	for j := range columns {
+		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: make([]float64, t.Rows), Type: metrics.ColumnType{Found: true}}
+		if t.Names != nil {
+			c.Name = t.Names[j]
+		}
+		if t.Ints != nil {
+			c.Ints = make([]int64, t.Rows)
+		}
+		for i := range c.Values {
+			c.Values[i] = t.Data[i*t.Cols+j]
+			if t.Ints != nil {
+				c.Ints[i] = t.Ints[i*t.Cols+j]
+			}
+		}
+		if len(types) > 0 {
+			var err error
+			if c.Type, err = metrics.ParseColumnType(types[min(j, len(types)-1)]); err != nil {
+				return nil, fmt.Errorf("--types: %w", err)
+			}
+		}
+		if t.Words != nil && t.Words[j] != nil {
+			if c.Type.Found {
+				c.Type = metrics.ColumnType{Kind: factor.Categorical}
+			} else if c.Type.Continuous || c.Type.Kind == factor.Circular {
+				return nil, fmt.Errorf("--types: column %s has words such as %q, which are no numbers; want categorical", c.Name, t.Words[j][0])
+			}
+		}
+		columns[j] = c
+	}
+	return columns, nil
+}
+
+// remarksOnColumns lists the numbers of words, and columns of numbers with a doubtful kind.
+func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
+	const manyLevels = 100
+	var remarks []string
+	for j := range t.Cols {
+		switch f := in.Factors[j]; {
+		case t.Words != nil && t.Words[j] != nil:
+			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
+		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
+			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 take them for degrees", f.Name, f.Size))
+		}
+	}
+	return remarks
+}
+
+// addRotations adds a file's factor of rotations to an input, and returns remarks on the file.
+func addRotations(in *metrics.Input, path string) (notes []string, err error) {
+	t, err := table.ReadBlocks(path, "rotations")
+	if err != nil {
+		return nil, fmt.Errorf("rotations: %w", err)
+	}
+	if err := t.Finite(); err != nil {
+		return nil, fmt.Errorf("rotations: %s: %w", path, err)
+	}
+	if t.WantRows(in.Codes.Rows); t.Cols == 5 || t.Cols == 10 { // four or nine numbers behind an index
+		t.DropCounter()
+	}
+	if err := in.AddRotations(matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t.Notes, nil
+}
+
+// describeFactors lists factors with their kinds and numbers of levels.
+func describeFactors(in *metrics.Input) string {
+	var parts []string
+	for j, f := range in.Factors {
+		kind := fmt.Sprintf("%s (%d levels)", f.Kind, f.Size)
+		if in.Exact != nil && in.Exact[j] != nil {
+			kind = fmt.Sprintf("continuous (%d bins with values)", f.Size)
+		}
+		if len(parts) == 12 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(in.Factors)-j))
+			break
+		}
+		parts = append(parts, f.Name+" "+kind)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// describeGaps says how many rows lack each factor; "" if none does.
+func describeGaps(in *metrics.Input) string {
+	var parts []string
+	k := len(in.Factors)
+	for j, f := range in.Factors {
+		n := 0
+		for at := j; at < len(in.Levels); at += k {
+			if in.Levels[at] == factor.Unknown {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %d of %d rows", f.Name, n, in.Codes.Rows))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// parseBlocks reads --blocks: columns and ranges of columns for every factor.
+func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
+	blocks := strings.Split(text, ";")
+	if len(blocks) != len(in.Factors) {
+		return nil, fmt.Errorf("--blocks %q has %d blocks; want %d with semicolons between them, one for each factor", text, len(blocks), len(in.Factors))
+	}
+	codes, owner := factor.SubCodes{}, map[int]string{}
+	for j, block := range blocks {
+		name := in.Factors[j].Name
+		for _, part := range strings.Split(block, ",") {
+			first, last, err := parseRange(strings.TrimSpace(part), in.Codes.Cols)
+			if err != nil {
+				return nil, fmt.Errorf("--blocks: block %d, of %s: %w", j, name, err)
+			}
+			for c := first; c <= last; c++ {
+				if other, taken := owner[c]; taken {
+					return nil, fmt.Errorf("--blocks: column %d is given to %s and to %s; want it once", c, other, name)
+				}
+				owner[c] = name
+				codes[name] = append(codes[name], c)
+			}
+		}
+	}
+	return codes, nil
+}
+
+// parseRange reads a column, or first-last, of d columns.
+func parseRange(text string, d int) (first, last int, err error) {
+	left, right, isRange := strings.Cut(text, "-")
+	if !isRange {
+		right = left
+	}
+	first, err = strconv.Atoi(left)
+	if err == nil {
+		last, err = strconv.Atoi(right)
+	}
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf("%q is not a column; want one such as 3, or a range such as 0-2", text)
+	case first < 0 || last >= d:
+		return 0, 0, fmt.Errorf("%s: codes have columns 0 to %d", text, d-1)
+	case last < first:
+		return 0, 0, fmt.Errorf("%s ends before it begins", text)
+	}
+	return first, last, nil
+}
+
+// readHierarchies reads --hierarchy, --true-hierarchy and --components into an input.
+func (c *Command) readHierarchies(in *metrics.Input) error {
+	for _, file := range []struct {
+		path string
+		into *hierarchy.Hierarchy
+	}{{c.Hierarchy, &in.Hierarchy}, {c.TrueHierarchy, &in.TrueHierarchy}} {
+		if file.path == "" {
+			continue
+		}
+		h, err := hierarchy.Read(file.path)
+		if err != nil {
+			return fmt.Errorf("hierarchy: %w", err)
+		}
+		*file.into = h
+	}
+	if c.Components == "" {
+		return nil
+	}
+	if rows, cols, err := table.Size(c.Components, "components"); err == nil && rows >= 0 && rows != in.Codes.Rows {
+		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, rows, cols, in.Codes.Rows)
+	}
+	labels, err := inputs.ReadTable(c.Components, "components")
+	if err != nil {
+		return err
+	}
+	if labels.Rows != in.Codes.Rows || labels.Cols != 1 {
+		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, labels.Rows, labels.Cols, in.Codes.Rows)
+	}
+	in.Components, in.Explored = make([]int, labels.Rows), nil // the run's components belong to other rows
+	for i, v := range labels.Data {
+		if v != math.Trunc(v) || v < -1 || v >= 1<<53 {
+			return fmt.Errorf("%s: row %d is %v, want the number of a component, or -1 (discarded)", c.Components, i, v)
+		}
+		in.Components[i] = int(v)
+	}
+	return nil
+}
+
+// withOptions adds to an error the option of eval that supplies a metric's missing input.
+func (e *Evaluation) withOptions(err error) error {
+	if e.files && errors.Is(err, metrics.MissingCircular) {
+		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)
+	}
+	if e.withoutFactors && errors.Is(err, metrics.MissingFactors) {
+		return ui.Usagef("%w; eval takes the factors of the rows with --factors, in a file or as the array factors of the codes' .npz, rotations with --rotations, and which rows agree with --pairs", err)
+	}
+	for missing, option := range map[metrics.Missing]string{
+		metrics.MissingHierarchy:     "it with --hierarchy",
+		metrics.MissingTrueHierarchy: "it with --true-hierarchy",
+		metrics.MissingComponents:    "them with --components",
+	} {
+		if errors.Is(err, missing) {
+			return fmt.Errorf("%w; eval takes %s", err, option)
+		}
+	}
+	return err
+}
+
+// headed says that the first line of a file is a header and not a row. It explains wrong numbers of rows.
+func headed(t *table.Table, file string) string {
+	if t.Names == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the first line of %s, %s, is read as names", file, strings.Join(t.Names, ","))
+}

@@ -1,0 +1,105 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
+// EncoderFlags choose an encoder of another program, and a data set for it.
+type EncoderFlags struct {
+	OtherData
+	Encoder string    `xor:"source" placeholder:"FILE" help:"Network in the ONNX format that encodes the images of a data set." detail:"Its input has shape [N, C, H, W] or [N, H, W, C] of the data set's images, with any or a fixed number N of images. Its output has a row for each image, and each element of a row is a column of the codes."`
+	Output  string    `placeholder:"NAME" help:"Output of --encoder to take for the codes, if it has several."`
+	Mean    []float64 `placeholder:"NUMBER" help:"Number to subtract from pixels for --encoder, one for all channels or one for each (default: 0)." detail:"Pixels x in [0, 1] become (x - mean)/std. Networks of torchvision want --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225."`
+	Std     []float64 `placeholder:"NUMBER" help:"Number to divide pixels by for --encoder, one for all channels or one for each (default: 1)."`
+	Sample  int       `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
+}
+
+// Check returns an error for flags and words without --encoder.
+func (c *EncoderFlags) Check() error {
+	switch {
+	case c.Encoder == "" && c.Output != "":
+		return ui.Usagef("--output names an output of --encoder, which is absent; did you mean \"--out\"?")
+	case c.Encoder == "" && (c.Mean != nil || c.Std != nil):
+		return ui.Usagef("--mean and --std belong to --encoder, which is absent")
+	case c.Encoder != "" && len(c.Set) == 0:
+		return ui.Usagef("--encoder needs a data set; want dataset=NAME in front of its options, such as dataset=square size=32")
+	case c.Sample != 0 && len(c.Set) == 0:
+		return ui.Usagef("--sample belongs to a data set of the command line; want dataset=NAME")
+	case c.Sample < 0:
+		return ui.Usagef("--sample %d is negative; want at least one image", c.Sample)
+	}
+	return nil
+}
+
+// Encode returns the images of the data set, or a sample, and their codes.
+func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Dataset, codes matrix.Matrix, err error) {
+	choice, err := c.choose()
+	if err != nil {
+		return nil, codes, err
+	}
+	encoder, err := weights.ReadONNX(c.Encoder, weights.ONNXOptions{Output: c.Output, Mean: c.Mean, Std: c.Std})
+	if err != nil {
+		return nil, codes, fmt.Errorf("encoder: %w", err)
+	}
+	if d, err = Build(ctx, choice, 0, s.Log); err != nil {
+		return nil, codes, err
+	}
+	if c.Sample > 0 && c.Sample < d.Len() {
+		d = datasets.Sample(d, train.SampledImages(d.Len(), c.Sample, 0))
+	}
+	progress := train.NewActivity(s.Log)
+	progress.Begin("encoding", d.Len())
+	defer progress.End()
+	if codes, err = encoder.Encode(ctx, d, func(done int) { progress.Step(done, "images") }); err != nil {
+		return nil, codes, fmt.Errorf("encoder: %w", err)
+	}
+	return d, codes, nil
+}
+
+// ChooseData reads the name of a data set and options name=value.
+func ChooseData(name string, options []string) (catalog.Choice, error) {
+	var settings struct {
+		Dataset catalog.Choice `yaml:"dataset"`
+	}
+	overrides := make([]string, len(options))
+	for i, o := range options {
+		if !strings.Contains(o, "=") {
+			return settings.Dataset, ui.Usagef("%q is not an option; want name=value", o)
+		}
+		overrides[i] = "dataset." + name + "." + strings.TrimPrefix(o, "dataset."+name+".") // a full key of a config is right, too
+	}
+	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
+	return settings.Dataset, err
+}
+
+// Build prepares and builds a data set.
+func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Writer) (datasets.Dataset, error) {
+	err := train.PrepareData(ctx, choice, log)
+	if err != nil {
+		return nil, ofSet(choice.Name, err)
+	}
+	d, err := choice.Build(seed)
+	if err != nil {
+		return nil, ofSet(choice.Name, err)
+	}
+	return d, nil
+}
+
+// ofSet adds the name of a data set to an error unless the error begins with it.
+func ofSet(name string, err error) error {
+	if strings.HasPrefix(err.Error(), "dataset "+name) {
+		return err
+	}
+	return fmt.Errorf("dataset %s: %w", name, err)
+}

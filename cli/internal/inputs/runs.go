@@ -1,0 +1,134 @@
+// Package inputs opens what the flags of commands name: runs with their weights, data sets, encoders and tables of codes.
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// WeightFlags choose among the weights of a run.
+type WeightFlags struct {
+	Best    bool `help:"Take the weights of the best evaluation during training (config key train.keep.best)."`
+	Average bool `help:"Take the moving average of the weights (config key train.average)."`
+}
+
+// Open opens a run with the chosen weights, and logs a warning.
+func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*train.Experiment, error) {
+	if err := train.PrepareRun(ctx, dir, s.Log); err != nil {
+		return nil, err
+	}
+	e, warning, err := train.OpenKept(dir, train.Weights{Best: w.Best, Average: w.Average})
+	if err == nil && warning != "" {
+		fmt.Fprintln(s.Log, warning)
+	}
+	return e, err
+}
+
+// FileName adds the choice to the default name of a file. Files of different weights then have different names.
+func (w WeightFlags) FileName(file string) string {
+	extension := filepath.Ext(file)
+	base := strings.TrimSuffix(file, extension)
+	if w.Best {
+		base += "-best"
+	}
+	if w.Average {
+		base += "-average"
+	}
+	return base + extension
+}
+
+// OtherData is a data set on the command line: for a run in place of its own, or for the encoder of another program.
+type OtherData struct {
+	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set instead of the run's own, or for --encoder, such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 for --encoder."`
+}
+
+// Foreign returns the first word if it names no data set, such as the folder of a run without its flag.
+func (o *OtherData) Foreign() string {
+	if len(o.Set) == 0 || strings.HasPrefix(o.Set[0], "dataset=") || strings.Contains(o.Set[0], "=") {
+		return ""
+	}
+	return o.Set[0]
+}
+
+// choose returns the data set of the arguments.
+func (o *OtherData) choose() (choice catalog.Choice, err error) {
+	if len(o.Set) == 0 || !strings.HasPrefix(o.Set[0], "dataset=") {
+		return choice, ui.Usagef("want dataset=NAME in front of its options, such as dataset=square size=32")
+	}
+	name, options := strings.TrimPrefix(o.Set[0], "dataset="), o.Set[1:]
+	for i, option := range options { // dataset.square.size=32, as in a config, means size=32
+		options[i] = strings.TrimPrefix(option, "dataset."+name+".")
+	}
+	if !strings.HasPrefix(name, "{") {
+		return ChooseData(name, options)
+	}
+	var settings struct {
+		Dataset catalog.Choice `yaml:"dataset"`
+	}
+	err = config.Load("data set", []byte("dataset: "+name), &settings, options...)
+	return settings.Dataset, err
+}
+
+// OpenData opens a run with the chosen weights, on the data set of the arguments if there is one.
+func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, s *ui.Streams) (*train.Experiment, error) {
+	if len(o.Set) == 0 {
+		return w.Open(ctx, dir, s)
+	}
+	choice, err := o.choose()
+	if err != nil {
+		return nil, err
+	}
+	e, err := w.Open(ctx, dir, s)
+	if err != nil {
+		return nil, err
+	}
+	return OnData(ctx, e, choice, s)
+}
+
+// OnData returns an experiment on another data set.
+func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *ui.Streams) (*train.Experiment, error) {
+	d, err := Build(ctx, choice, e.Config.Seed, s.Log)
+	if err != nil {
+		return nil, err
+	}
+	return e.On(choice, d)
+}
+
+// WriteInRun is [ui.WriteFile]. If the file lies in the folder of a run, the run's record gets its hash.
+func WriteInRun(path string, write func(io.Writer) error) error {
+	dir, name := filepath.Split(path)
+	if dir = filepath.Clean(dir); !IsRun(dir) {
+		return ui.WriteFile(path, write)
+	}
+	run, err := rundir.Open(dir)
+	if errors.Is(err, rundir.ErrLocked) { // the run is under way and writes its own codes at the end
+		return ui.WriteFile(path, write)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(run.Write(name, write), run.Close())
+}
+
+// ReadConfig returns the source of a config: a file of this name, otherwise an embedded experiment.
+func ReadConfig(name string) (file string, source []byte, err error) {
+	file, source, err = configs.Find(name, "")
+	if err != nil && !errors.As(err, new(*config.Error)) {
+		err = ui.Usage(fmt.Errorf("config: %w", err))
+	}
+	return file, source, err
+}
+
+// IsRun reports whether a folder holds a run.
+func IsRun(dir string) bool { return ui.Exists(filepath.Join(dir, rundir.Config)) }

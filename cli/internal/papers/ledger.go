@@ -1,0 +1,290 @@
+package papers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/cli/internal/sweeps"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/results/ledger"
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// exchanges reports whether a flag writes or accepts a contribution to the ledger.
+func (c *Command) exchanges() bool { return c.Contribute != "" || c.Accept != "" || c.Replace }
+
+// exchange writes a contribution to the ledger, or accepts one.
+func (c *Command) exchange(t *tables.Table, s *ui.Streams) error {
+	switch {
+	case c.Contribute != "" && c.Accept != "":
+		return ui.Usagef("--contribute and --accept: want one of the two")
+	case c.Replace && c.Accept == "":
+		return ui.Usagef("--replace belongs to --accept: want both")
+	case !t.Trains():
+		return ui.Usagef("--contribute, --accept: the table %s trains nothing", t.Name)
+	case c.Contribute != "":
+		return c.contribute(t, s)
+	}
+	return c.accept(t, s)
+}
+
+// contribute writes the runs that the ledger lacks.
+func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
+	f, err := t.Contribution(c.options(t))
+	if err != nil {
+		return err
+	}
+	others, err := t.Others(c.options(t))
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		fmt.Fprintf(s.Log, "note: %s\n", other)
+	}
+	if len(f.Runs) == 0 {
+		return fmt.Errorf("the folder %s has no run that the table %s needs at the scale %s and the ledger lacks", c.Runs, t.Name, c.Scale)
+	}
+	if err := disk.WriteFile(c.Contribute, f.Write, false); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Log, "%s written to %s\n", ui.Counted(len(f.Runs), "run"), c.Contribute)
+	return nil
+}
+
+// maxContribution is the largest size of a file of runs. A run takes some kilobytes.
+const maxContribution = 256 << 20
+
+func readContribution(name string) (*ledger.File, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // it was only read
+	return ledger.Read(name, disk.Limited(in, name, maxContribution))
+}
+
+// accept adds the runs of a file to the ledger.
+func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
+	f, err := readContribution(c.Accept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ui.Usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.Accept(f); err != nil {
+		return fmt.Errorf("%s: %w", c.Accept, err)
+	}
+	dir, own := t.LedgerFolder()
+	if _, err := os.Stat(filepath.Join(dir, "results.go")); err != nil && !own {
+		return fmt.Errorf("--accept: there is no ledger in the folder %s here; want the root of a checkout of Unravel", dir)
+	}
+	dir = filepath.Join(dir, t.RunsFolder())
+	if err := disk.MakeDir(dir); err != nil {
+		return err
+	}
+	names := ledger.Names(f, c.Real)
+	if err := c.replaces(f, dir, names, s); err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := ledger.Path(dir, name)
+		added, replaced, err := ledger.Merge(path, f.Of(name, c.Real))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Log, "%s: %s added, %d replaced\n", path, ui.Counted(added, "run"), replaced)
+	}
+	return nil
+}
+
+// replaces prints the records that runs would replace, with the changed values. Without --replace, replacing any
+// record is an error.
+func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Streams) error {
+	n := 0
+	for _, name := range names {
+		path := ledger.Path(dir, name)
+		list, err := ledger.Replacements(path, f.Of(name, c.Real))
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			fmt.Fprintf(s.Log, "%s: %s replaces a record\n", path, r.Run)
+			for _, change := range r.Changes {
+				fmt.Fprintf(s.Log, "  %s\n", change)
+			}
+		}
+		n += len(list)
+	}
+	if n > 0 && !c.Replace {
+		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace takes them in", c.Accept, ui.Counted(n, "run"))
+	}
+	return nil
+}
+
+// checkFlags are the flags for repeating recorded runs.
+type checkFlags struct {
+	Check  sweeps.CountFlag `placeholder:"N" help:"Make N random runs of the ledger again, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
+	Pick   *uint64          `placeholder:"SEED" help:"With --check: seed of the choice (default: a new seed, which is printed)."`
+	Within time.Duration    `placeholder:"TIME" help:"With --check: leave out runs that took longer, such as 20s or 10m."`
+}
+
+// checkedRun is a run in the JSON output.
+type checkedRun struct {
+	Folder  string  `json:"folder"`
+	Run     string  `json:"run"`
+	Seconds float64 `json:"seconds"` // recorded
+	ledger.Comparison
+}
+
+// checkLedger repeats random runs of the ledger.
+func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*tables.Table) (err error) {
+	choice := &tables.Choice{Count: int(c.Check), Pick: rand.Uint64N(1 << 32), Within: c.Within}
+	if c.Pick != nil {
+		choice.Pick = *c.Pick
+	}
+	chosen, err := tables.Checkables(list, choice)
+	if err != nil {
+		return err
+	}
+	if len(chosen) == 0 {
+		return nothingToCheck(choice)
+	}
+	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(chosen), ui.Counted(choice.Of, "run"), choice.Pick)
+	if choice.Stale > 0 {
+		fmt.Fprintf(s.Log, "; left out on the way, as stale: %d", choice.Stale)
+	}
+	fmt.Fprintln(s.Log)
+	dir, err := os.MkdirTemp("", "unravel-check")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	var runs []sweep.Run
+	known := map[string]bool{}
+	for _, one := range chosen {
+		if !known[one.Run.Hash] { // folders of tables may share it
+			known[one.Run.Hash] = true
+			runs = append(runs, one.Run)
+		}
+	}
+	if err := sweeps.Prepare(ctx, runs, s.Log); err != nil {
+		return err
+	}
+	if _, err := sweeps.Execute(ctx, s, dir, runs, c.jobs(), false, &sweeps.ClusterFlags{}); err != nil {
+		return err
+	}
+	return c.compare(ctx, s.Out, chosen, dir)
+}
+
+// nothingToCheck says why no recorded run can be repeated, and gives a remedy.
+func nothingToCheck(c *tables.Choice) error {
+	var why []string
+	for _, one := range []struct {
+		count int
+		what  string
+	}{{c.Stale, "stale (--fresh and --contribute renew them)"}, {c.Begun, "beginning with the weights of other runs"}, {c.Longer, fmt.Sprintf("longer than --within %v", c.Within)}} {
+		if one.count > 0 {
+			why = append(why, fmt.Sprintf("%d %s", one.count, one.what))
+		}
+	}
+	if len(why) == 0 {
+		return errors.New("--check: the ledger has no run to make again")
+	}
+	return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, %s", ui.Counted(c.Of+c.Longer, "run"), strings.Join(why, ", "))
+}
+
+// compare prints a line for each run.
+func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Checkable, dir string) error {
+	var list []checkedRun
+	different := 0
+	for _, one := range chosen {
+		found, err := one.Check(ctx, dir)
+		if ctx.Err() != nil {
+			return train.ErrStopped
+		}
+		if err != nil {
+			return err
+		}
+		if !found.Same() {
+			different++
+		}
+		run := checkedRun{one.Table.RunsFolder(), one.Record.Name, one.Record.Seconds, found}
+		list = append(list, run)
+		if !c.JSON {
+			fmt.Fprintln(w, run.line(one.Record))
+		}
+	}
+	if c.JSON {
+		if err := ui.WriteJSON(w, list); err != nil {
+			return err
+		}
+	}
+	if different > 0 {
+		return fmt.Errorf("%d of %s made again are not as the ledger has them", different, ui.Counted(len(chosen), "run"))
+	}
+	return nil
+}
+
+// line says in one line how a run agrees with its record.
+func (r *checkedRun) line(record *ledger.Run) string {
+	text := fmt.Sprintf("%s/%s: ", r.Folder, r.Run)
+	switch {
+	case !r.Same():
+		text += "differs: " + strings.Join(r.Differences[:min(3, len(r.Differences))], "; ")
+		if more := len(r.Differences) - 3; more > 0 {
+			text += fmt.Sprintf("; and %d more", more)
+		}
+	case r.Exact:
+		text += fmt.Sprintf("the same bits; numbers of metrics: %d", r.Metrics)
+		if r.Analyses > 0 {
+			text += fmt.Sprintf("; analyses: %d", r.Analyses)
+		}
+	default:
+		text += fmt.Sprintf("within %g; metrics: %d, the largest difference %.2g", ledger.Tolerance, r.Metrics, r.Most)
+	}
+	if !r.Exact && record.Machine != nil {
+		text += fmt.Sprintf("; another instruction set: %s recorded", record.Machine.Kernels)
+	}
+	if len(r.Left) > 0 {
+		text += "; not compared: " + strings.Join(r.Left, ", ")
+	}
+	return fmt.Sprintf("%s (%.3g s recorded)", text, r.Seconds)
+}
+
+// validCheck checks the flags of --check.
+func (c *Command) validCheck() error {
+	switch {
+	case c.Check == 0 && (c.Pick != nil || c.Within != 0):
+		return ui.Usagef("--pick and --within belong to --check")
+	case c.Within < 0:
+		return ui.Usagef("--within %v: want a time of more than 0, such as 20s", c.Within)
+	case c.Check > 0 && (c.NoRun || c.DryRun || c.Fresh || c.Retry || c.Out != "" || c.Runs != "" || c.Scale != "" || c.exchanges() || c.ClusterFlags != (sweeps.ClusterFlags{})):
+		return ui.Usagef("--check makes runs in a separate folder; want --pick, --within, --jobs, --real, --data and --json as the only other flags")
+	}
+	return nil
+}
+
+// checkAll repeats random runs of all tables.
+func (c *Command) checkAll(ctx context.Context, s *ui.Streams) error {
+	var list []*tables.Table
+	for _, name := range tables.Names() {
+		t, err := c.open(name)
+		if err != nil {
+			return err
+		}
+		list = append(list, t)
+	}
+	return c.checkLedger(ctx, s, list...)
+}

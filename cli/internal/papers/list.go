@@ -1,0 +1,172 @@
+package papers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// Kinds of data sets under a table: public ones, or their twins.
+const (
+	realData = "real"
+	twinData = "twin"
+)
+
+// ListedTable is a table in the list, on twins or on public data sets. Public data sets are listed only with results.
+type ListedTable struct {
+	Name   string          `json:"table"`
+	Title  string          `json:"title"`
+	Source string          `json:"source"`
+	Trains bool            `json:"trains"`
+	Data   string          `json:"data"`
+	Shown  string          `json:"shown"` // the scale that unravel table NAME shows: the largest with runs
+	Scales []tables.Counts `json:"scales"`
+}
+
+// list lists the tables.
+func (c *Command) list(ctx context.Context, s *ui.Streams) error {
+	all, err := listTables(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.JSON:
+		return ui.WriteJSON(s.Out, all)
+	case c.All:
+		return PrintScales(s.Out, all)
+	}
+	return PrintTables(s.Out, all)
+}
+
+// Legend explains the columns of the list.
+const Legend = `
+SCALE   the largest that has runs, which unravel table NAME shows; "full" if it needs none
+DATA    "twin": our drawings of a public data set; "own": other drawings; "-": no images
+CELLS   numbers that the paper prints
+OURS    of these, numbers with a value of ours; times do not count
+AGREE   of these, within two standard errors of the printed one
+RUNS    runs in the ledger
+
+unravel table NAME shows a table, unravel table --all all scales and data sets.
+`
+
+// PrintTables writes a line of at most printWidth letters for each table, and a legend.
+func PrintTables(out io.Writer, all []ListedTable) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tCELLS\tOURS\tAGREE\tRUNS\tWHAT")
+	for _, t := range all {
+		if t.Data == realData {
+			continue
+		}
+		n := t.counts(t.Shown)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, begin(t.Title, titleWidth))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, Legend)
+	return err
+}
+
+// titleWidth is the part of printWidth that the other columns leave for titles.
+const titleWidth = 30
+
+// begin shortens a text to at most so many letters, with "…" at the cut.
+func begin(text string, most int) string {
+	letters := []rune(text)
+	if len(letters) <= most {
+		return text
+	}
+	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
+}
+
+// counts returns the counts of a scale.
+func (t *ListedTable) counts(scale string) tables.Counts {
+	at := slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == scale })
+	return t.Scales[max(at, 0)]
+}
+
+// reproduced writes the number of cells that agree. It writes a dash if no cell is compared: for times, or without
+// runs.
+func reproduced(n tables.Counts) string {
+	if n.Computed == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n.Reproduced)
+}
+
+// PrintScales writes a line for each scale of each table.
+func PrintScales(out io.Writer, all []ListedTable) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tPRINTED\tCOMPUTABLE\tCOMPUTED\tREPRODUCED\tSTALE\tLEDGER\tWHAT\tSOURCE")
+	for _, t := range all {
+		what := t.Title + "\t" + t.Source
+		for i, n := range t.Scales {
+			name := t.Name
+			if i > 0 {
+				name, what = "", "\t"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, what)
+		}
+	}
+	return w.Flush()
+}
+
+// listTables counts the cells of all tables by scale. Trained tables use runs in the ledger and in the usual folders.
+func listTables(ctx context.Context) ([]ListedTable, error) {
+	names := tables.Names()
+	found, errs := make([][]ListedTable, len(names)), make([]error, len(names))
+	disk.Each(ctx, len(names), func(i int) { found[i], errs[i] = listTable(ctx, names[i]) })
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, train.ErrStopped
+	}
+	return slices.Concat(found...), nil
+}
+
+// listTable counts the cells of a table on twins, and on public data sets if they have results.
+func listTable(ctx context.Context, name string) ([]ListedTable, error) {
+	t, err := tables.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := countTable(ctx, t, "-")
+	if err != nil || !t.Trains() {
+		return []ListedTable{l}, err
+	}
+	l.Data = "own"
+	if twins, err := onTwins(t, tables.QuickScale); err != nil || !twins {
+		return []ListedTable{l}, err
+	}
+	l.Data = twinData
+	real, err := countTable(ctx, t.OnReal(), realData)
+	if err != nil || !slices.ContainsFunc(real.Scales, func(n tables.Counts) bool { return n.Computed > 0 }) {
+		return []ListedTable{l}, err
+	}
+	return []ListedTable{l, real}, nil
+}
+
+// countTable counts the cells of a table by scale.
+func countTable(ctx context.Context, t *tables.Table, data string) (l ListedTable, err error) {
+	l = ListedTable{Name: t.Name, Title: t.Title, Source: t.Source, Trains: t.Trains(), Data: data, Shown: tables.FullScale}
+	o := tables.Options{Runs: runsOf(t), Ledger: t.Ledger()}
+	if l.Scales, err = t.Counts(ctx, o); err != nil || !t.Trains() && !t.Quotes() {
+		return l, err
+	}
+	l.Shown, err = t.Held(o)
+	l.Shown = cmp.Or(l.Shown, tables.QuickScale)
+	return l, err
+}

@@ -1,0 +1,379 @@
+package runs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/cli/internal/eval"
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/ranking"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+)
+
+// Compare is `unravel compare SOURCE SOURCE ...`.
+type Compare struct {
+	Sources   []string `arg:"" name:"source" help:"Two or more runs, folders of runs, files of metrics (.json) or files of codes (.npy, .npz, .csv)." detail:"eval --out and training write files of metrics. A file of codes has a row for each image."`
+	Factors   string   `placeholder:"FILE" help:"File of the factors for the files of codes, as for eval." detail:"The command computes the metrics of these files."`
+	Types     []string `placeholder:"KIND" help:"Kinds of the factors, as for eval."`
+	Bins      int      `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
+	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compare, separated by commas (default: the stored metrics; for files of codes, all that apply)." detail:"Metrics with settings, such as 'logic: \"forall ...\"', are computed, and so are metrics that a run has not stored."`
+	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval (default: the columns of each run's own losses)." detail:"The columns apply to the metrics of --metrics."`
+	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles for the chance level of computed metrics, as for eval; 0 for no chance levels."`
+	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR): lasso, spearman or none." detail:"UDR needs codes of the same images."`
+	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in UDR."`
+	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
+	Out       string   `placeholder:"DIR" writes:"folder" help:"Folder to write, with the comparison as compare.json, .csv and .png." detail:"The metrics have a .csv. Ranks, UDR by pairs of runs and, for three runs or more, Kendall's tau between metrics have a .csv and a .png."`
+}
+
+// Run prints the comparison.
+func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
+	c.Sources = expandRuns(c.Sources)
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Out != "" {
+		if err := disk.MakeDir(c.Out); err != nil {
+			return err
+		}
+	}
+	runs, failed := c.openAll(ctx, s)
+	if len(failed) > 0 && len(runs) < 2 {
+		return failed[0]
+	}
+	agreement, err := c.rank(ctx, runs, s)
+	if err != nil {
+		return err
+	}
+	x := newComparison(runs, agreement)
+	settings := make([]*index.Run, len(runs))
+	for i, r := range runs {
+		settings[i] = &index.Run{Dir: r.name} // without settings
+		if inputs.IsRun(r.name) {
+			settings[i] = index.Read(r.name, r.name)
+		}
+	}
+	x.compareSettings(settings)
+	if len(x.Metrics) == 0 {
+		return errors.New("there is nothing to compare: no metrics, and not the codes of the same images")
+	}
+	if c.Out != "" {
+		if err := x.writeFiles(c.Out); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Log, "%s by %s with tables and figures in %s\n", ui.Counted(len(runs), "run"), ui.Counted(len(x.Metrics), "metric"), c.Out)
+	}
+	if c.JSON {
+		return errors.Join(x.writeJSON(s.Out), errors.Join(failed...))
+	}
+	return errors.Join(x.print(s.Out), errors.Join(failed...))
+}
+
+// openAll reads all runs. It returns the readable runs, and an error for each other run.
+func (c *Compare) openAll(ctx context.Context, s *ui.Streams) (runs []*compared, failed []error) {
+	for _, source := range c.Sources {
+		r, err := c.open(ctx, source, s)
+		if ctx.Err() != nil {
+			return nil, []error{fmt.Errorf("%s: %w", source, cmp.Or(err, ctx.Err()))}
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", source, err))
+			continue
+		}
+		runs = append(runs, r)
+	}
+	return runs, failed
+}
+
+// expandRuns replaces a folder of runs by its runs. It leaves out the database in such a folder, which a pattern such
+// as runs/* also matches.
+func expandRuns(sources []string) (list []string) {
+	for _, source := range sources {
+		if strings.HasPrefix(filepath.Base(source), index.File) {
+			continue
+		}
+		runs := []string{source}
+		if !inputs.IsRun(source) {
+			entries, _ := os.ReadDir(source) // opening the source reports the error
+			for _, e := range entries {
+				if dir := filepath.Join(source, e.Name()); inputs.IsRun(dir) {
+					runs = append(runs, dir)
+				}
+			}
+			if len(runs) > 1 {
+				runs = runs[1:]
+			}
+		}
+		list = append(list, runs...)
+	}
+	return list
+}
+
+func (c *Compare) check() error {
+	switch len(c.Sources) {
+	case 0:
+		return ui.Usagef("there is no run; want two or more to compare")
+	case 1:
+		return ui.Usagef("there is one run, %s; want two or more to compare", c.Sources[0])
+	}
+	for i, source := range c.Sources {
+		if slices.Contains(c.Sources[:i], source) {
+			return ui.Usagef("%s is named twice", source)
+		}
+	}
+	switch {
+	case c.Factors == "" && (len(c.Types) > 0 || c.Bins != 0):
+		return ui.Usagef("--types and --bins belong to --factors")
+	case c.Blocks != "" && (len(c.Metrics) == 0 || eval.PresetNamed(c.Metrics)):
+		return ui.Usagef("--blocks belongs to --metrics, which computes metrics such as variance of these columns")
+	case c.Chance != 0:
+		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
+			return ui.Usagef("--chance: %w", err)
+		}
+	}
+	if _, err := eval.ChooseMetrics(c.Metrics, nil, ""); err != nil {
+		return err
+	}
+	if err := c.ranking().Validate(); err != nil {
+		return ui.Usagef("--threshold: %w", err)
+	}
+	return nil
+}
+
+func (c *Compare) ranking() *ranking.UDR {
+	relation := ranking.Relation(c.UDR)
+	if c.UDR == "none" {
+		relation = ranking.Lasso
+	}
+	u := ranking.NewUDR(relation)
+	u.Threshold = c.Threshold
+	return u
+}
+
+// compared is a run with its results and codes.
+type compared struct {
+	name    string
+	results []metrics.Result
+	codes   *matrix.Matrix // nil: unknown
+	factors *table.Table   // factors of the codes; nil: unknown
+}
+
+// open reads a run and computes the metrics that it has not stored.
+func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*compared, error) {
+	info, err := os.Stat(source)
+	switch {
+	case err == nil && info.IsDir():
+		return c.openFolder(ctx, source, s)
+	case filepath.Ext(source) == ".json":
+		results, err := readResults(source)
+		if err != nil {
+			return nil, err
+		}
+		results, err = named(results, c.Metrics)
+		return &compared{name: source, results: results}, err
+	}
+	r, factors := &compared{name: source}, c.Factors
+	if factors == "" {
+		factors = table.Beside(source, "factors")
+	}
+	measured := factors != "" || len(c.Metrics) > 0
+	log := s.Log
+	if measured { // measuring reads the file again
+		log = nil
+	}
+	t, err := inputs.ReadCodes(source, log)
+	if err != nil {
+		return nil, err
+	}
+	r.codes = &matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	if measured {
+		r.results, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
+	}
+	return r, err
+}
+
+// openFolder reads a run's folder. The codes come from training or encode.
+func (c *Compare) openFolder(ctx context.Context, dir string, s *ui.Streams) (*compared, error) {
+	r := &compared{name: dir}
+	var err error
+	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
+		return nil, err
+	}
+	edited, err := rundir.Edited(dir)
+	if err != nil {
+		return nil, err
+	}
+	if edited != "" {
+		fmt.Fprintf(s.Log, "warning: %s: files changed after the run: %s\n", dir, edited)
+	}
+	t, err := inputs.ReadTable(filepath.Join(dir, rundir.CodesFile), "codes")
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.codes = &matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	r.factors, err = readLevels(dir)
+	return r, err
+}
+
+// readLevels reads the levels of the factors of a run's codes: from the file of levels if the folder has one,
+// otherwise from the factors. Without both files it returns nil.
+func readLevels(dir string) (*table.Table, error) {
+	for _, name := range []string{rundir.LevelsFile, rundir.FactorsFile} {
+		t, err := inputs.ReadFactors(filepath.Join(dir, name))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return t, err
+		}
+	}
+	return nil, nil
+}
+
+// sameNumbers compares numbers and takes NaN as equal to NaN.
+func sameNumbers(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
+}
+
+// folderResults returns the metrics of a run's folder. It returns the stored results if they include all wanted
+// metrics, and computes them otherwise.
+func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) ([]metrics.Result, error) {
+	stored, err := readResults(filepath.Join(dir, "metrics.json"))
+	if len(c.Metrics) == 0 && !errors.Is(err, fs.ErrNotExist) {
+		return stored, err
+	}
+	if err == nil && !eval.PresetNamed(c.Metrics) && c.Blocks == "" {
+		if stored, err = named(stored, c.Metrics); err == nil {
+			return stored, nil
+		}
+	}
+	return c.measure(ctx, &eval.Command{Dir: dir}, s)
+}
+
+// measure computes metrics as eval does.
+func (c *Compare) measure(ctx context.Context, e *eval.Command, s *ui.Streams) ([]metrics.Result, error) {
+	e.Metrics, e.Blocks, e.Chance = c.Metrics, c.Blocks, c.Chance
+	opened, err := e.Open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return opened.Results(ctx, s)
+}
+
+func readResults(path string) ([]metrics.Result, error) {
+	src, err := rundir.ReadFile(filepath.Split(path))
+	if err != nil {
+		return nil, err
+	}
+	return ParseResults(src)
+}
+
+// named returns the results of the metrics in --metrics, or all results without that flag. A metric with settings
+// only matches the result of its sentence. Stored results of other metrics may have other settings.
+func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
+	if len(texts) == 0 || len(texts) == 1 && texts[0] == "all" {
+		return results, nil
+	}
+	wanted, err := eval.ChooseMetrics(texts, nil, "")
+	if err != nil {
+		return nil, err
+	}
+	var chosen []metrics.Result
+	for k, name := range metrics.ResultNames(wanted.Metrics) {
+		i := slices.IndexFunc(results, func(r metrics.Result) bool {
+			if wanted.Items[k].With == nil {
+				return r.Name == name
+			}
+			l, ok := wanted.Metrics[k].Value.(*metrics.Logic)
+			return ok && r.Sentence == l.Sentence.String()
+		})
+		if i < 0 {
+			return nil, fmt.Errorf("the metric %s is not among its %d metrics", name, len(results))
+		}
+		r := results[i]
+		r.Name = name
+		chosen = append(chosen, r)
+	}
+	return chosen, nil
+}
+
+// rank computes UDR if all runs have codes of the same images, and otherwise logs the reason.
+func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*ranking.Agreement, error) {
+	if c.UDR == "none" {
+		return nil, nil
+	}
+	var codes []matrix.Matrix
+	for _, r := range runs {
+		switch {
+		case r.codes == nil:
+			fmt.Fprintf(s.Log, "left out: udr: %s has no codes\n", r.name)
+			return nil, nil
+		case r.codes.Rows != runs[0].codes.Rows:
+			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
+			return nil, nil
+		case r.factors != nil && runs[0].factors != nil && !sameNumbers(r.factors.Data, runs[0].factors.Data):
+			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their factors differ\n", r.name, runs[0].name)
+			return nil, nil
+		}
+		codes = append(codes, *r.codes)
+	}
+	return c.ranking().Compare(ctx, codes)
+}
+
+// ParseResults reads results from metrics.json. A run writes a list; eval writes an object with the results by name
+// below the key metrics. The result keeps the list's order, or takes the order of [metrics.Registry].
+func ParseResults(src []byte) ([]metrics.Result, error) {
+	var list []metrics.Result
+	if text := bytes.TrimLeft(src, " \t\r\n"); len(text) > 0 && text[0] == '[' {
+		if err := json.Unmarshal(src, &list); err != nil {
+			return nil, fmt.Errorf("results of metrics: %w", err)
+		}
+		return list, validResults(list)
+	}
+	var all struct {
+		Metrics map[string]metrics.Result `json:"metrics"`
+	}
+	if err := json.Unmarshal(src, &all); err != nil {
+		return nil, fmt.Errorf("results of metrics: %w", err)
+	}
+	if all.Metrics == nil {
+		return nil, fmt.Errorf("results of metrics: there is no key \"metrics\"; want what training or eval writes")
+	}
+	names := metrics.Registry.Names()
+	for name, r := range all.Metrics {
+		r.Name = name
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b metrics.Result) int {
+		if c := slices.Index(names, a.Name) - slices.Index(names, b.Name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list, validResults(list)
+}
+
+func validResults(list []metrics.Result) error {
+	names := map[string]bool{}
+	for i, r := range list {
+		if r.Name == "" || names[r.Name] {
+			return fmt.Errorf("results of metrics: the name %q of result %d is empty or repeated; want distinct names", r.Name, i)
+		}
+		names[r.Name] = true
+	}
+	return nil
+}

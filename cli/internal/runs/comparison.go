@@ -1,0 +1,591 @@
+package runs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/unravel-ml/unravel/cli/internal/eval"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/ranking"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+)
+
+// Comparison is the JSON output of compare. A value that a run lacks is null.
+type Comparison struct {
+	Runs    []string           `json:"runs"`
+	Metrics []comparedMetric   `json:"metrics"`
+	Tau     [][]cell           `json:"kendall_tau"` // between the metrics, in order; null for two metrics with fewer than three common runs
+	UDR     *ranking.Agreement `json:"udr,omitempty"`
+
+	Notes []string `json:"notes,omitempty"` // reasons why values are hard to compare
+
+	Settings []difference `json:"settings,omitempty"` // settings that differ; none if only the seed does
+	Seeds    []seedGroup  `json:"seeds,omitempty"`
+}
+
+// comparedMetric holds the values of one metric in all runs.
+type comparedMetric struct {
+	Name   string            `json:"name"`
+	Better metrics.Direction `json:"better"`
+	Values []cell            `json:"values"`
+	Ranks  []cell            `json:"ranks"` // 1 is best
+
+	Intervals []*interval.Interval `json:"intervals,omitempty"` // null for a run without an interval; absent if no run has one
+	Chances   []*metrics.Chance    `json:"chances,omitempty"`   // likewise
+}
+
+// cell is a number, null in JSON if it is not finite.
+type cell float64
+
+func (n cell) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// newComparison collects the results of runs by metric, in the order of first occurrence.
+func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
+	x := &Comparison{UDR: agreement, Notes: comparability(runs)}
+	at := map[string]int{}
+	for i, r := range runs {
+		x.Runs = append(x.Runs, r.name)
+		for _, result := range r.results {
+			m := x.metric(at, result.Name, result.Better, len(runs))
+			m.Values[i] = cell(result.Value)
+			if result.Interval != nil {
+				if m.Intervals == nil {
+					m.Intervals = make([]*interval.Interval, len(runs))
+				}
+				m.Intervals[i] = result.Interval
+			}
+			if result.Chance != nil {
+				if m.Chances == nil {
+					m.Chances = make([]*metrics.Chance, len(runs))
+				}
+				m.Chances[i] = result.Chance
+			}
+		}
+	}
+	if agreement != nil {
+		m := x.metric(at, "udr", metrics.HigherIsBetter, len(runs))
+		for i, v := range agreement.Scores {
+			m.Values[i] = cell(v)
+		}
+	}
+	x.rank()
+	return x
+}
+
+// rank sets the ranks of the runs by each metric, and Kendall's tau between metrics.
+func (x *Comparison) rank() {
+	goodness := make([][]float64, len(x.Metrics)) // larger is better
+	for i := range x.Metrics {
+		m := &x.Metrics[i]
+		for _, v := range ranking.Ranks(floats(m.Values), m.Better) {
+			m.Ranks = append(m.Ranks, cell(v))
+			goodness[i] = append(goodness[i], -v)
+		}
+	}
+	for i, a := range goodness {
+		var row []cell
+		for j, b := range goodness {
+			tau := math.NaN()
+			if i == j || common(a, b) >= fewestForTau {
+				tau = ranking.KendallTau(a, b)
+			}
+			row = append(row, cell(tau))
+		}
+		x.Tau = append(x.Tau, row)
+	}
+}
+
+// fewestForTau is the smallest number of runs for Kendall's tau between two metrics: two runs always agree or
+// disagree.
+const fewestForTau = 3
+
+// common counts the runs that have both values.
+func common(a, b []float64) (n int) {
+	for i := range a {
+		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// hasTau reports whether two metrics have a tau.
+func (x *Comparison) hasTau() bool {
+	for i, row := range x.Tau {
+		for j, v := range row {
+			if i != j && !math.IsNaN(float64(v)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// metric returns the metric with a name, and adds it if it is new.
+func (x *Comparison) metric(at map[string]int, name string, better metrics.Direction, runs int) *comparedMetric {
+	i, ok := at[name]
+	if !ok {
+		i = len(x.Metrics)
+		at[name] = i
+		m := comparedMetric{Name: name, Better: better}
+		for range runs {
+			m.Values = append(m.Values, cell(math.NaN()))
+		}
+		x.Metrics = append(x.Metrics, m)
+	}
+	return &x.Metrics[i]
+}
+
+func floats(numbers []cell) []float64 {
+	list := make([]float64, len(numbers))
+	for i, v := range numbers {
+		list[i] = float64(v)
+	}
+	return list
+}
+
+func (x *Comparison) names() (names []string) {
+	for _, m := range x.Metrics {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// grids returns the tables to write: metrics, ranks, Kendall's tau between metrics, and UDR by pairs of runs.
+func (x *Comparison) grids() (values, ranks, tau metrics.Grid, pairs *metrics.Grid) {
+	names := x.names()
+	values = metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs}
+	ranks = metrics.Grid{Name: "rank", Rows: names, Columns: x.Runs}
+	tau = metrics.Grid{Name: "kendall_tau", Rows: names, Columns: names}
+	for i, m := range x.Metrics {
+		values.Values, ranks.Values = append(values.Values, floats(m.Values)), append(ranks.Values, floats(m.Ranks))
+		tau.Values = append(tau.Values, floats(x.Tau[i]))
+	}
+	if x.UDR != nil {
+		pairs = &metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: x.UDR.Pairs}
+	}
+	return values, ranks, tau, pairs
+}
+
+// inFolder strips the common folders of all names, because figures cut the ends of long names.
+func inFolder(names []string) []string {
+	common := names[0][:strings.LastIndexAny(names[0], `/\`)+1]
+	for _, name := range names {
+		for !strings.HasPrefix(name, common) {
+			common = common[:strings.LastIndexAny(common[:len(common)-1], `/\`)+1]
+		}
+	}
+	short := make([]string, len(names))
+	for i, name := range names {
+		short[i] = name[len(common):]
+	}
+	return short
+}
+
+// print writes the tables as text. Numbers stand for runs, because names may be long.
+func (x *Comparison) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, name := range x.Runs {
+		fmt.Fprintf(t, "%d\t%s\n", i+1, name)
+	}
+	fmt.Fprint(t, "\nvalue (rank)")
+	for i := range x.Runs {
+		fmt.Fprintf(t, "\t%d", i+1)
+	}
+	fmt.Fprintln(t)
+	for _, m := range x.Metrics {
+		fmt.Fprintf(t, "%s, %s is better", m.Name, m.Better)
+		for i := range m.Values {
+			fmt.Fprint(t, "\t", m.text(i))
+		}
+		fmt.Fprintln(t)
+	}
+	for _, note := range x.Notes {
+		fmt.Fprintf(t, "note: %s\n", note)
+	}
+	x.printSeeds(t)
+	x.printSettings(t)
+	if x.hasTau() {
+		x.printTau(t)
+	}
+	return t.Flush()
+}
+
+// text describes the value of a run: its rank, interval and chance level, or - without a value.
+func (m *comparedMetric) text(run int) string {
+	v := float64(m.Values[run])
+	if math.IsNaN(v) {
+		return "-"
+	}
+	s := fmt.Sprintf("%s (%s)", report.Number(v), report.Number(float64(m.Ranks[run])))
+	if m.Intervals != nil && m.Intervals[run] != nil {
+		s += fmt.Sprintf(" [%s, %s]", report.Number(m.Intervals[run].Low), report.Number(m.Intervals[run].High))
+	}
+	if m.Chances != nil && m.Chances[run] != nil {
+		than := ", chance"
+		if !m.Chances[run].Differs {
+			than = ", no better than chance"
+		}
+		s += fmt.Sprintf("%s %s", than, report.Number(m.Chances[run].Mean))
+	}
+	return s
+}
+
+// printTau writes Kendall's tau between metrics.
+func (x *Comparison) printTau(w io.Writer) {
+	fmt.Fprint(w, "\nKendall's tau")
+	for i := range x.Metrics {
+		fmt.Fprintf(w, "\t%d", i+1)
+	}
+	fmt.Fprintln(w)
+	for i, row := range x.Tau {
+		fmt.Fprintf(w, "%d %s", i+1, x.Metrics[i].Name)
+		for _, v := range row {
+			if math.IsNaN(float64(v)) {
+				fmt.Fprint(w, "\t-")
+			} else {
+				fmt.Fprintf(w, "\t%.2f", float64(v))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (x *Comparison) writeJSON(w io.Writer) error { return ui.WriteJSON(w, x) }
+
+// writeFiles writes the files of --out into an existing folder.
+func (x *Comparison) writeFiles(dir string) error {
+	files, err := disk.OpenFiles(dir, "compare")
+	if err != nil {
+		return err
+	}
+	write := files.Write
+	values, ranks, tau, pairs := x.grids()
+	if err := write("compare.json", x.writeJSON); err != nil {
+		return err
+	}
+	if err := write("metrics.csv", func(w io.Writer) error { return plain.WriteCSV(w, eval.GridRecords(values)) }); err != nil {
+		return err
+	}
+	type figure struct {
+		name string
+		grid metrics.Grid
+		heat report.Heat
+	}
+	drawn := []figure{
+		{"ranks", ranks, report.Heat{Title: "Ranks of runs by metric, 1 is best", RowTitle: "metric", ColumnTitle: "run", Unit: "rank"}},
+	}
+	if len(x.Runs) >= fewestForTau {
+		drawn = append(drawn, figure{"kendall", tau, report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
+	}
+	if pairs != nil {
+		drawn = append(drawn, figure{"udr", *pairs, report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
+	}
+	for _, d := range drawn {
+		g := d.grid
+		if err := write(d.name+".csv", func(w io.Writer) error { return plain.WriteCSV(w, eval.GridRecords(g)) }); err != nil {
+			return err
+		}
+		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(g.Rows), inFolder(g.Columns), g.Values
+		if err := write(d.name+".png", d.heat.WritePNG); err != nil {
+			return err
+		}
+	}
+	return files.Finish()
+}
+
+// widest is the smallest ratio between scales of codes that gives a warning.
+const widest = 2
+
+// comparability lists reasons why values of the runs are hard to compare: other options of a metric, or other scales
+// of codes.
+func comparability(runs []*compared) (notes []string) {
+	all := map[string][]runResult{}
+	var names []string
+	for i, r := range runs {
+		for _, result := range r.results {
+			if all[result.Name] == nil {
+				names = append(names, result.Name)
+			}
+			all[result.Name] = append(all[result.Name], runResult{i, result})
+		}
+	}
+	for _, name := range names {
+		notes = append(notes, otherOptions(name, all[name])...)
+		notes = append(notes, otherScales(name, all[name])...)
+	}
+	return notes
+}
+
+// runResult is a result of a run.
+type runResult struct {
+	run    int
+	result metrics.Result
+}
+
+// otherOptions names options of a metric that differ between runs, with the value in each run.
+func otherOptions(name string, list []runResult) (notes []string) {
+	keys := map[string]bool{}
+	for _, m := range list {
+		if m.result.Options == nil { // stored without
+			return nil
+		}
+		for key := range m.result.Options {
+			keys[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		first := list[0].result.Options[key]
+		if !slices.ContainsFunc(list, func(m runResult) bool { return !reflect.DeepEqual(m.result.Options[key], first) }) {
+			continue
+		}
+		var of []string
+		for _, m := range list {
+			of = append(of, fmt.Sprintf("%s in run %d", optionText(key, m.result.Options[key]), m.run+1))
+		}
+		if key == "codes" {
+			notes = append(notes, fmt.Sprintf("%s is measured on other columns: %s; --blocks gives all runs the same columns", name, strings.Join(of, ", ")))
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("%s has other %s: %s", name, key, strings.Join(of, ", ")))
+	}
+	return notes
+}
+
+// optionText writes an option in a few words. Columns of factors are sorted by the factors' names.
+func optionText(key string, value any) string {
+	codes, ok := value.(map[string]any)
+	switch {
+	case key != "codes" || !ok:
+		return fmt.Sprint(value)
+	case len(codes) == 0:
+		return "equal shares or the best columns"
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(codes)) {
+		parts = append(parts, fmt.Sprintf("%s %v", name, codes[name]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// otherScales warns of other scales of codes if they change the value. It adds the fractions of variance, because
+// scales do not change these.
+func otherScales(name string, list []runResult) []string {
+	var scaled []runResult
+	for _, m := range list {
+		if m.result.Scale > 0 {
+			scaled = append(scaled, m)
+		}
+	}
+	if len(scaled) < 2 {
+		return nil
+	}
+	by := func(a, b runResult) int {
+		if a.result.Scale < b.result.Scale {
+			return -1
+		}
+		return 1
+	}
+	least, most := slices.MinFunc(scaled, by), slices.MaxFunc(scaled, by)
+	if most.result.Scale <= widest*least.result.Scale {
+		return nil
+	}
+	note := fmt.Sprintf("%s depends on the scale of the codes, which are %s times as wide in run %d as in run %d",
+		name, report.Number(most.result.Scale/least.result.Scale), most.run+1, least.run+1)
+	var fractions []string
+	for _, m := range scaled {
+		if part := m.result.Part("fraction"); part != nil {
+			fractions = append(fractions, fmt.Sprintf("%s in run %d", report.Number(factor.Mean.Of(part)), m.run+1))
+		}
+	}
+	if len(fractions) == len(scaled) {
+		note += "; the mean fraction of variance that is left is free of it: " + strings.Join(fractions, ", ")
+	}
+	return []string{note}
+}
+
+const seedColumn = "seed"
+
+// difference is a setting that differs between compared runs.
+type difference struct {
+	Key    string    `json:"key"`
+	Values []*string `json:"values"` // null for a run without the setting
+}
+
+// seedGroup holds the indices of runs with equal settings except the seed, and the spread of each metric over them.
+type seedGroup struct {
+	Runs    []int    `json:"runs"`
+	Spreads []spread `json:"spreads"` // in the order of the metrics
+}
+
+// spread describes the values of a metric: mean, standard deviation (n-1) and extremes. With fewer than two values
+// the deviation is missing.
+type spread struct {
+	Count int  `json:"count"`
+	Mean  cell `json:"mean"`
+	Std   cell `json:"std"`
+	Least cell `json:"min"`
+	Most  cell `json:"max"`
+}
+
+// spreadOf returns the spread of the finite values.
+func spreadOf(values []float64) spread {
+	sum, squares, n := 0.0, 0.0, 0
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if finite := !math.IsNaN(v) && !math.IsInf(v, 0); finite {
+			sum, n, least, most = sum+v, n+1, min(least, v), max(most, v)
+		}
+	}
+	mean := sum / float64(n)
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			squares += (v - mean) * (v - mean)
+		}
+	}
+	return spread{n, cell(mean), cell(math.Sqrt(squares / float64(n-1))), cell(least), cell(most)}
+}
+
+// compareSettings finds the settings that differ between runs, and groups the runs that differ only in the seed.
+func (x *Comparison) compareSettings(runs []*index.Run) {
+	columns := index.Differing(runs)
+	others := 0
+	for _, c := range columns {
+		d := difference{Key: c.Name}
+		for _, r := range runs {
+			var value *string
+			if text, ok := c.Of(r); ok {
+				value = &text
+			}
+			d.Values = append(d.Values, value)
+		}
+		x.Settings = append(x.Settings, d)
+		if c.Name != seedColumn {
+			others++
+		}
+	}
+	if others == 0 {
+		x.Settings = nil
+	}
+	x.Seeds = x.seedGroups(runs, columns)
+}
+
+// seedGroups lists groups of at least two runs that differ only in the seed.
+func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (groups []seedGroup) {
+	at := map[string]int{}
+	var all []seedGroup
+	for i, r := range runs {
+		if r.Settings.Len() == 0 {
+			continue
+		}
+		var key strings.Builder
+		for _, c := range columns {
+			if c.Name != seedColumn {
+				text, ok := c.Of(r)
+				fmt.Fprintf(&key, "%q %v\n", text, ok)
+			}
+		}
+		j, ok := at[key.String()]
+		if !ok {
+			j = len(all)
+			at[key.String()] = j
+			all = append(all, seedGroup{})
+		}
+		all[j].Runs = append(all[j].Runs, i)
+	}
+	for _, g := range all {
+		if len(g.Runs) < 2 || !severalSeeds(runs, g.Runs) {
+			continue
+		}
+		for _, m := range x.Metrics {
+			var values []float64
+			for _, i := range g.Runs {
+				values = append(values, float64(m.Values[i]))
+			}
+			g.Spreads = append(g.Spreads, spreadOf(values))
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// severalSeeds reports whether the runs of a group have different seeds.
+func severalSeeds(runs []*index.Run, group []int) bool {
+	first, _ := runs[group[0]].Settings.Get(seedColumn)
+	for _, i := range group[1:] {
+		if seed, _ := runs[i].Settings.Get(seedColumn); seed != first {
+			return true
+		}
+	}
+	return false
+}
+
+// printSettings writes a line for each setting that differs between runs.
+func (x *Comparison) printSettings(w io.Writer) {
+	if len(x.Settings) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\nsetting")
+	for i := range x.Runs {
+		fmt.Fprintf(w, "\t%d", i+1)
+	}
+	fmt.Fprintln(w)
+	for _, d := range x.Settings {
+		fmt.Fprint(w, d.Key)
+		for _, v := range d.Values {
+			if v == nil {
+				fmt.Fprint(w, "\t-")
+			} else {
+				fmt.Fprintf(w, "\t%s", *v)
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// printSeeds writes the spread of each metric over the seeds.
+func (x *Comparison) printSeeds(w io.Writer) {
+	if len(x.Seeds) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\nmean ± deviation over seeds (least to most)")
+	for _, g := range x.Seeds {
+		var places []string
+		for _, i := range g.Runs {
+			places = append(places, strconv.Itoa(i+1))
+		}
+		fmt.Fprintf(w, "\truns %s", strings.Join(places, ", "))
+	}
+	fmt.Fprintln(w)
+	for i, m := range x.Metrics {
+		fmt.Fprint(w, m.Name)
+		for _, g := range x.Seeds {
+			switch s := g.Spreads[i]; {
+			case s.Count < 2:
+				fmt.Fprint(w, "\t-")
+			default:
+				fmt.Fprintf(w, "\t%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)), report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,300 @@
+// Package runs holds the commands on existing runs: runs, compare, check and report.
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/progress"
+	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train/sweep"
+	"github.com/unravel-ml/unravel/train/sweep/index"
+	"github.com/unravel-ml/unravel/train/sweep/mlflow"
+)
+
+// Command is `unravel runs [DIR]`.
+type Command struct {
+	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth."`
+	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs with this value of a column, such as a setting, a result or the state; repeatable." detail:"KEY!=VALUE excludes runs. KEY<VALUE, KEY<=VALUE, KEY>VALUE and KEY>=VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. Of several filters, all must hold."`
+	By     []string `placeholder:"KEY" help:"Group runs by these columns, with mean and standard deviation of every result." detail:"The output has one line for each group."`
+	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
+	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`
+
+	MLflow      string `name:"mlflow" placeholder:"URL" xor:"format" help:"Send the runs to the MLflow server at this address." detail:"The command sends what the server lacks. MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, are the credentials."`
+	TensorBoard bool   `name:"tensorboard" xor:"format" help:"Write the runs' settings and metrics for TensorBoard's page HParams." detail:"They go into a file in the folder of the runs."`
+}
+
+// Run lists runs.
+func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
+	exports := c.MLflow != "" || c.TensorBoard
+	if c.MLflow != "" {
+		if err := mlflow.CheckAddress(c.MLflow); err != nil {
+			return ui.Usagef("--mlflow: %w", err)
+		}
+	}
+	if exports {
+		if found, err := sweep.Folders(c.Dir); err == nil && len(found) == 0 && ui.Exists(c.Dir) { // before the command makes an index
+			return fmt.Errorf("there is no run in %s", c.Dir)
+		}
+	}
+	x, err := index.Open(readingRuns(ctx, s), c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ui.Usagef("there is no folder %s", c.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	runs, err := x.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	index.Live(c.Dir, runs)
+	if runs, err = index.Filter(runs, c.Filter...); err != nil {
+		return columnError(err)
+	}
+	switch {
+	case exports && len(c.By) > 0:
+		return ui.Usagef("--by prints groups; want it without --mlflow and --tensorboard")
+	case exports && len(runs) == 0:
+		return fmt.Errorf("there is no run in %s that passes the filters", c.Dir)
+	case len(c.By) > 0:
+		return c.compare(s, runs)
+	case c.MLflow != "":
+		return c.sendMLflow(ctx, s, runs)
+	case c.TensorBoard:
+		return c.writeTensorBoard(s, runs)
+	case c.JSON:
+		return ui.WriteJSON(s.Out, runs)
+	case c.CSV:
+		return plain.WriteCSV(s.Out, runRecords(index.Columns(runs), runs, false))
+	}
+	return printRuns(s, runs)
+}
+
+// readEvery is the time between two lines on the progress of reading runs.
+const readEvery = 5 * time.Second
+
+// readingRuns returns a context that logs now and then how many runs have been read or sent. Reading tens of thousands
+// of runs without an index takes a while.
+func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
+	said := time.Now()
+	return progress.With(ctx, func(what string, done, total int64) {
+		if time.Since(said) > readEvery {
+			said = time.Now()
+			fmt.Fprintf(s.Log, "%s: %d of %d\n", what, done, total)
+		}
+	})
+}
+
+// columnError turns an error of package index into a usage error.
+func columnError(err error) error {
+	var unknown *index.UnknownColumnError
+	if errors.As(err, &unknown) {
+		if unknown.Nearest != "" {
+			return ui.Usagef("%w --csv has the names of all columns", err)
+		}
+		return ui.Usagef("%w; --csv has the names of all columns", err)
+	}
+	return ui.Usagef("--%w", err) // filter ...
+}
+
+// shownColumns returns the columns of the printed list: settings that differ between runs, and main results.
+func shownColumns(runs []*index.Run) []index.Column {
+	var list []index.Column
+	for _, c := range index.Columns(runs) {
+		switch {
+		case c.Name == "run" || c.Name == "state":
+			list = append(list, c)
+		case c.Name == "seconds":
+			list = append(append(list, index.Differing(runs)...), c)
+		case isResult(runs, c.Name) && (!strings.Contains(c.Name, ".") || c.Name == "fit.converged"):
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// runRecords returns a header and a row of cells for each run. With short, numbers are rounded and "-" stands for no
+// value.
+func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]string {
+	list := [][]string{nil}
+	for _, c := range columns {
+		list[0] = append(list[0], c.Name)
+	}
+	for _, r := range runs {
+		var row []string
+		for _, c := range columns {
+			text, ok := c.Of(r)
+			if v, err := strconv.ParseFloat(text, 64); short && err == nil && strings.Contains(text, ".") {
+				text = strconv.FormatFloat(v, 'g', 4, 64)
+			}
+			if !ok {
+				if text = ""; short {
+					text = "-"
+				}
+			}
+			row = append(row, text)
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// compare prints a line for each group of runs.
+func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
+	groups, err := index.GroupBy(runs, c.By...)
+	if err != nil {
+		return columnError(err)
+	}
+	if c.JSON {
+		return ui.WriteJSON(s.Out, map[string]any{"by": c.By, "groups": groups})
+	}
+	names := index.ResultNames(runs)
+	rows := [][]string{append(slices.Clone(c.By), "runs")}
+	for _, name := range names {
+		if c.CSV {
+			rows[0] = append(rows[0], name+"_mean", name+"_std")
+		} else if !strings.Contains(name, ".") || name == "fit.converged" {
+			rows[0] = append(rows[0], name)
+		}
+	}
+	for _, g := range groups {
+		row := append(slices.Clone(g.Values), strconv.Itoa(g.Runs))
+		for _, name := range names {
+			mean, ok := g.Mean[name]
+			switch {
+			case c.CSV && ok:
+				row = append(row, ui.Digits(mean), ui.Digits(g.Std[name]))
+			case c.CSV:
+				row = append(row, "", "")
+			case strings.Contains(name, ".") && name != "fit.converged":
+			case ok:
+				row = append(row, fmt.Sprintf("%.4g±%.2g", mean, g.Std[name]))
+			default:
+				row = append(row, "-")
+			}
+		}
+		rows = append(rows, row)
+	}
+	if c.CSV {
+		return plain.WriteCSV(s.Out, rows)
+	}
+	list := make([]shownColumn, len(rows[0]))
+	for _, row := range rows[1:] {
+		for i, cell := range row {
+			list[i].cells = append(list[i].cells, cell)
+		}
+	}
+	for i, header := range rows[0] {
+		list[i].header, list[i].rank = header, neverOut
+		if i > len(c.By) { // results
+			list[i].rank = i
+		}
+	}
+	return printFitted(s, list)
+}
+
+// sendMLflow sends runs to a server of MLflow. The environment has the credentials under MLflow's names.
+func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.Run) error {
+	to := mlflow.Server{URL: c.MLflow, Token: os.Getenv("MLFLOW_TRACKING_TOKEN"),
+		User: os.Getenv("MLFLOW_TRACKING_USERNAME"), Password: os.Getenv("MLFLOW_TRACKING_PASSWORD")}
+	sum, failed := mlflow.Send(readingRuns(ctx, s), to, c.Dir, runs)
+	for _, note := range sum.Notes {
+		fmt.Fprintln(s.Log, note)
+	}
+	if sum.Runs == 0 && failed != nil {
+		return failed
+	}
+	_, err := fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", ui.Counted(sum.Runs, "run"), ui.Counted(sum.Experiments, "experiment"), sum.Changed)
+	return errors.Join(err, failed)
+}
+
+// BoardFile is the event file in a folder of runs. It tells TensorBoard the settings and metrics for comparing the
+// runs.
+const BoardFile = tfevents.FilePrefix + "0.unravel-runs"
+
+// writeTensorBoard writes the settings and metrics of runs for TensorBoard.
+func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
+	var settings []tfevents.Setting
+	differing := map[string]bool{}
+	add := func(column index.Column) {
+		if !differing[column.Name] {
+			differing[column.Name] = true
+			settings = append(settings, tfevents.Setting{Name: column.Name, Value: kindOf(runs, column)})
+		}
+	}
+	keys := map[string]bool{}
+	for _, key := range index.SettingKeys(runs) {
+		keys[key] = true
+	}
+	columns := append(index.Differing(runs), index.Columns(runs)...) // TensorBoard shows the first ones
+	for _, column := range columns {
+		if keys[column.Name] {
+			add(column)
+		}
+	}
+	var compared []tfevents.Metric
+	for _, name := range index.ResultNames(runs) {
+		if !strings.Contains(name, ".") {
+			compared = append(compared, tfevents.Metric{Tag: "metrics/" + name, Name: name, Description: direction(name)})
+		}
+	}
+	w, err := tfevents.Create(filepath.Join(c.Dir, BoardFile), time.Now)
+	if err != nil {
+		return err
+	}
+	err = w.Write(0, tfevents.Experiment("Runs of Unravel", settings, compared))
+	if err2 := w.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
+		ui.Counted(len(settings), "setting"), ui.Counted(len(runs), "run"), ui.Counted(len(compared), "metric"), filepath.Join(c.Dir, BoardFile), c.Dir)
+	return err
+}
+
+// kindOf returns an example of the kind of a column's values: a number, a boolean, or a text.
+func kindOf(runs []*index.Run, column index.Column) any {
+	number, truth := true, true
+	for _, r := range runs {
+		text, ok := column.Of(r)
+		if !ok {
+			continue
+		}
+		_, err := strconv.ParseFloat(text, 64)
+		number, truth = number && err == nil, truth && (text == "true" || text == "false")
+	}
+	switch {
+	case truth:
+		return false
+	case number:
+		return 0.0
+	}
+	return ""
+}
+
+// direction says which values of a metric are good.
+func direction(name string) string {
+	m, err := metrics.Registry.Lookup(name)
+	if err != nil {
+		return ""
+	}
+	if m.New().Better() == metrics.HigherIsBetter {
+		return "higher is better"
+	}
+	return "lower is better"
+}

@@ -1,0 +1,211 @@
+// Package serving holds the command serve, and the flags of commands that show their work in a browser.
+package serving
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/serve"
+)
+
+// Command is `unravel serve [DIR]`.
+type Command struct {
+	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder of a run, or of runs at any depth."`
+	Listen string   `placeholder:"HOST:PORT" help:"Address to listen on (default: 127.0.0.1:7007, or another port if 7007 is taken)." detail:"An address that other machines reach needs a token, which the command makes and prints."`
+	Host   []string `placeholder:"NAME" help:"Name by which browsers call this server, such as the machine's name; repeatable." detail:"The server refuses unknown names. It knows the machine's own names."`
+	Token  bool     `help:"Ask visitors for a token on this machine, too, because others may have accounts."`
+
+	// Set by a command that starts this one as a child.
+	Attached bool   `hidden:"" help:"Report on standard output when the server listens, and end with standard input."`
+	Single   bool   `hidden:"" help:"Take the folder as one run, even before the run begins."`
+	Page     string `hidden:"" help:"Name of the run to link to."`
+}
+
+// DefaultAddress is the address of the server if the user gives none.
+const DefaultAddress = "127.0.0.1:7007"
+
+// Run serves until the context ends.
+func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
+	ui.Yield(ctx)
+	info, err := os.Stat(c.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ui.Usagef("there is no folder %s", c.Dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return ui.Usagef("%s is not a folder; want one that holds runs, or a run", c.Dir)
+	}
+	for _, name := range c.Host {
+		if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {
+			return ui.Usagef("--host %q is not the name of a machine; want one such as node7.example.org, without a port", name)
+		}
+	}
+	l, err := listen(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	o := serve.Options{Log: s.Log, Single: c.Single}
+	host, _, _ := net.SplitHostPort(c.Listen) // listen has checked it
+	for _, name := range append(c.Host, host) {
+		if name != "" {
+			o.Hosts = append(o.Hosts, strings.ToLower(name))
+		}
+	}
+	if name, err := os.Hostname(); err == nil && !isLoopback(l.Addr()) {
+		o.Hosts = append(o.Hosts, strings.ToLower(name))
+	}
+	if c.Token || !isLoopback(l.Addr()) {
+		var random [24]byte
+		_, _ = rand.Read(random[:]) // rand.Read does not fail
+		o.Token = base64.RawURLEncoding.EncodeToString(random[:])
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	o.Preview = serve.PreviewProcess(program, "preview")
+	server, err := serve.New(ctx, c.Dir, o)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintf(s.Log, "%s: see %s (ctrl-C ends)\n", c.Dir, address(l.Addr(), host, c.Page, o.Token))
+	if !isLoopback(l.Addr()) {
+		fmt.Fprintln(s.Log, openTo(l.Addr(), c.Page, o.Token))
+	}
+	if c.Attached {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // until the parent closes its end
+			cancel()
+		}()
+		fmt.Fprintln(s.Out, "listening")
+	}
+	return server.Serve(ctx, l)
+}
+
+// listen opens the port. Without an address it takes any port if the usual one is taken.
+func listen(ctx context.Context, at string) (net.Listener, error) {
+	var config net.ListenConfig
+	if at == "" {
+		l, err := config.Listen(ctx, "tcp", DefaultAddress)
+		if errors.Is(err, syscall.EADDRINUSE) || isTaken(err) {
+			return config.Listen(ctx, "tcp", "127.0.0.1:0")
+		}
+		return l, err
+	}
+	_, port, err := net.SplitHostPort(at)
+	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil {
+		return nil, ui.Usagef("--listen %s: want HOST:PORT, such as %s; port 0 is a free one", at, DefaultAddress)
+	}
+	l, err := config.Listen(ctx, "tcp", at)
+	var failed *net.OpError
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE) || isTaken(err):
+		return nil, fmt.Errorf("--listen %s: the port is in use; want another one, or port 0 for any that is free", at)
+	case errors.As(err, &failed):
+		err = failed.Err // the rest says the address again
+	}
+	return nil, fmt.Errorf("--listen %s: %w", at, err)
+}
+
+// hostName matches names by which a browser may call a machine, besides addresses.
+var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_.-]*[\pL\pN_.])?$`)
+
+// openTo says who can reach an address beyond this machine.
+func openTo(a net.Addr, page, token string) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return ""
+	}
+	ip := at.Addr()
+	if ip.IsUnspecified() {
+		ip = netip.Addr{}
+		list, _ := net.InterfaceAddrs() // without one there is no line about it
+		for _, one := range list {
+			if p, err := netip.ParsePrefix(one.String()); err == nil && p.Addr().IsGlobalUnicast() && (!ip.IsValid() || p.Addr().Is4() && !ip.Is4()) {
+				ip = p.Addr()
+			}
+		}
+	}
+	text := "other machines reach it"
+	if ip.IsValid() {
+		text += ", also at " + address(a, ip.String(), page, token)
+	}
+	return text + "\nnothing is encrypted: others in the network can read along; better without --listen, through ssh -L 7007:" + DefaultAddress + " USER@MACHINE"
+}
+
+// isTaken reports whether a port was in use, by the error number of Windows.
+func isTaken(err error) bool {
+	const addressInUse = syscall.Errno(10048)
+	return errors.Is(err, addressInUse)
+}
+
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(a net.Addr) bool {
+	at, err := netip.ParseAddrPort(a.String())
+	return err == nil && at.Addr().IsLoopback()
+}
+
+// address returns the address to open in a browser.
+func address(a net.Addr, host, run, token string) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	if named, err := netip.ParseAddr(host); host == "" || err == nil && named.IsUnspecified() {
+		host = "127.0.0.1"
+		if !at.Addr().IsLoopback() {
+			if name, err := os.Hostname(); err == nil {
+				host = name
+			}
+		}
+	}
+	text := fmt.Sprintf("http://%s/", net.JoinHostPort(host, strconv.Itoa(int(at.Port()))))
+	q := url.Values{}
+	if run != "" {
+		text += "run"
+		q.Set("dir", run)
+	}
+	if token != "" {
+		q.Set("token", token)
+	}
+	if len(q) > 0 {
+		text += "?" + q.Encode()
+	}
+	return text
+}
+
+// Preview is the process that opens a checkpoint for a server.
+type Preview struct {
+	Dir string `arg:""`
+}
+
+// Run prints the preview of a run's newest checkpoint.
+func (c *Preview) Run(ctx context.Context, s *ui.Streams) error {
+	ui.Yield(ctx)
+	text, err := serve.NewPreview(ctx, c.Dir)
+	if err != nil {
+		return err
+	}
+	_, err = s.Out.Write(text)
+	return err
+}

@@ -1,0 +1,274 @@
+package sweeps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/cli/internal/cluster"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// ClusterFlags are the flags of commands that can make runs on a cluster.
+type ClusterFlags struct {
+	On         string     `placeholder:"SCHEDULER" help:"Make the runs as a job of a cluster's scheduler, slurm or kubernetes, and follow it until all runs have ended." detail:"If the job is already there, the command follows it. ctrl-C leaves the job running."`
+	Print      bool       `help:"With --on: print the job instead of submitting it."`
+	Tasks      CountFlag  `placeholder:"N" help:"With --on: largest number of tasks, which share the runs (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
+	Partition  nameFlag   `placeholder:"NAME" help:"With --on slurm: partition of the job."`
+	Time       timeFlag   `placeholder:"TIME" help:"With --on: time limit of a task, such as 4h, 90m or 1-12:00:00." detail:"At the end of its time, a task saves its run and returns to the queue."`
+	CPUs       CountFlag  `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
+	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G." detail:"unravel train --dry-run prints the memory that a run needs."`
+	ArrayLimit CountFlag  `placeholder:"N" help:"With --on: largest number of tasks at a time."`
+	Image      nameFlag   `placeholder:"IMAGE" help:"With --on kubernetes: container image of the tasks, with unravel on its path."`
+	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim and path of the volume with the folder of the runs." detail:"The volume must hold the folder of the runs and the current folder. Its path must be the same on this machine and in tasks."`
+	Namespace  nameFlag   `placeholder:"NAME" help:"With --on kubernetes: namespace of the job (default: the namespace of kubectl's context)."`
+
+	Index  indexFlag `placeholder:"N" help:"Be task number N of a job, counted from 0." detail:"The task begins with the runs N, N + M, N + 2 M and so on of the plan. Without N, the number comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
+	Of     CountFlag `placeholder:"M" help:"With --index: number of tasks (default: one for each run)."`
+	NoWait bool      `help:"End when other processes hold all remaining runs, instead of waiting for them."`
+}
+
+// CheckCluster returns an error for flags that exclude or need each other.
+func (f *ClusterFlags) CheckCluster(jobs int) error {
+	if f.On != "" && !slices.Contains(Schedulers, f.On) {
+		return ui.Usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(Schedulers, " or "))
+	}
+	given := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "", "--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0,
+		"--image": f.Image != "", "--volume": f.Volume.claim != "", "--namespace": f.Namespace != ""}
+	for name, is := range given {
+		if is && f.On == "" {
+			return ui.Usagef("%s belongs to --on", name)
+		}
+	}
+	switch {
+	case f.Of > 0 && !f.Index.Set:
+		return ui.Usagef("--of is the number of tasks of --index; want both")
+	case f.On != "" && (f.Index.Set || f.NoWait || jobs > 1):
+		return ui.Usagef("--on: --index, --no-wait and --jobs are for tasks; want --on alone")
+	case f.On == onKubernetes && f.Partition != "":
+		return ui.Usagef("--partition belongs to --on slurm")
+	case f.On == onKubernetes && (f.Image == "" || f.Volume.claim == ""):
+		return ui.Usagef("--on kubernetes: want --image IMAGE, with unravel on its path, and --volume CLAIM:PATH, which holds the folder of the runs")
+	case f.On != onKubernetes && (f.Image != "" || f.Volume.claim != "" || f.Namespace != ""):
+		return ui.Usagef("--image, --volume and --namespace belong to --on kubernetes")
+	}
+	return nil
+}
+
+// Values of --on.
+const (
+	onSlurm      = "slurm"
+	onKubernetes = "kubernetes"
+)
+
+var Schedulers = []string{onSlurm, onKubernetes}
+
+// scheduler returns the scheduler of --on.
+func (f *ClusterFlags) scheduler() cluster.Scheduler {
+	if f.On == onKubernetes {
+		return &cluster.Kubernetes{Image: string(f.Image), Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: string(f.Namespace), User: os.Getuid(), Group: os.Getgid()}
+	}
+	return cluster.Slurm{}
+}
+
+// Memory of a task if no flag sets it.
+const (
+	memoryKinds = 8       // number of runs to estimate
+	memoryMore  = 1.25    // times the estimate
+	memoryLeast = 1 << 28 // bytes
+)
+
+// allotMemory sets the memory of tasks if the scheduler needs it and no flag sets it. It takes the largest need of
+// the runs.
+func (f *ClusterFlags) allotMemory(ctx context.Context, s *ui.Streams, j *cluster.Job, runs []sweep.Run) error {
+	if f.On != onKubernetes || j.Memory > 0 || len(runs) == 0 {
+		return nil
+	}
+	n, most := min(len(runs), memoryKinds), 0.0
+	for i := range n {
+		r := runs[i*len(runs)/n]
+		peak, err := train.PeakMemory(ctx, train.Here(r.Config))
+		if ctx.Err() != nil {
+			return train.ErrStopped
+		}
+		if err != nil {
+			return fmt.Errorf("the memory of run %s: %w; want --memory", r.Name, err)
+		}
+		most = max(most, peak)
+	}
+	j.Memory = max(memoryLeast, int64(math.Ceil(memoryMore*most)))
+	fmt.Fprintf(s.Log, "memory of a task: %d MiB, %g times the estimate of the largest of %d runs; --memory names another\n", (j.Memory+(1<<20)-1)>>20, memoryMore, n)
+	return nil
+}
+
+// task sets the options of one task: its number, and one thread for each of its processors.
+func (f *ClusterFlags) task(o *sweep.Options, runs int) error {
+	o.NoWait = f.NoWait
+	if !f.Index.Set {
+		return nil
+	}
+	n, err := f.Index.number()
+	if err != nil {
+		return err
+	}
+	o.Index, o.Of = n, int(f.Of)
+	if f.Of == 0 {
+		o.Of = max(runs, 1)
+		if f.Index.text == "" { // an array may have more tasks than there are runs
+			o.Of = max(runs, n+1)
+		}
+	}
+	if n >= o.Of {
+		return ui.Usagef("--index %d of %d tasks: want 0 to %d", n, o.Of, o.Of-1)
+	}
+	allot()
+	return nil
+}
+
+// allot limits threads to the processors that Slurm gives a task. Go itself knows control groups and affinity.
+func allot() {
+	n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_PER_TASK"))
+	if err == nil && n > 0 && os.Getenv("GOMAXPROCS") == "" && n < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
+}
+
+// taskEnv lists the submitter's variables that tasks need. The job contains them, because a site may not pass on the
+// environment.
+var taskEnv = []string{"UNRAVEL_DATA", kernel.Variable, lock.ClaimsVariable, lock.AfterVariable}
+
+// Job describes a command's job. Its tasks run the program with args.
+func (f *ClusterFlags) Job(name, dir string, args ...string) (cluster.Job, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return cluster.Job{}, err
+	}
+	work, err := os.Getwd()
+	if err != nil {
+		return cluster.Job{}, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return cluster.Job{}, err
+	}
+	j := cluster.Job{Command: append([]string{program}, args...), Work: work, Dir: dir, Tasks: int(f.Tasks),
+		Request: cluster.Request{Partition: string(f.Partition), Time: time.Duration(f.Time), CPUs: int(f.CPUs), Memory: int64(f.Memory), Limit: int(f.ArrayLimit)}}
+	for _, name := range taskEnv {
+		if value, ok := os.LookupEnv(name); ok {
+			j.Env = append(j.Env, name+"="+value)
+		}
+	}
+	j.Name = jobName(name, dir, args)
+	return j, nil
+}
+
+var notInJobs = regexp.MustCompile(`[^a-z0-9]+`)
+
+// jobName returns the job's name for a folder and a command.
+func jobName(name, dir string, args []string) string {
+	const letters = 40 // of 63
+	name = strings.Trim(notInJobs.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	sum := sha256.Sum256([]byte(dir + "\x00" + strings.Join(args, "\x00")))
+	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
+}
+
+// CheckPrint refuses flags that a printed job would ignore.
+func (f *ClusterFlags) CheckPrint(others map[string]bool) error {
+	for name, is := range others {
+		if is && f.Print {
+			return ui.Usagef("--print prints a job and does nothing else; want it without %s", name)
+		}
+	}
+	return nil
+}
+
+// left returns how many runs a job would make, and how many have finished and failed.
+func left(dir string, runs []sweep.Run, retry bool) (missing, finished, failed int, err error) {
+	entries, err := sweep.Scan(dir)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	found := sweep.Find(entries)
+	for _, r := range runs {
+		switch found[r.Hash].State {
+		case sweep.Finished:
+			finished++
+		case sweep.Failed:
+			failed++
+		}
+	}
+	missing = len(runs) - finished
+	if !retry {
+		missing -= failed
+	}
+	return missing, finished, failed, nil
+}
+
+// PrintJob writes the job that would be submitted for runs.
+func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Job, runs []sweep.Run) error {
+	missing, finished, failed, err := left(j.Dir, runs, false)
+	if err != nil {
+		return err
+	}
+	if missing == 0 {
+		fmt.Fprintf(s.Log, "nothing to submit: %d runs finished, %d failed\n", finished, failed)
+		return nil
+	}
+	scheduler := f.scheduler()
+	most, err := scheduler.Most(ctx)
+	if err != nil {
+		most = cluster.UsualArray
+		fmt.Fprintf(s.Log, "Slurm does not say how many tasks an array may have; %d are assumed\n", most)
+	}
+	j.Tasks = cluster.Size(j.Tasks, most, missing)
+	if err := f.allotMemory(ctx, s, &j, runs); err != nil {
+		return err
+	}
+	text, err := scheduler.Text(&j)
+	if err != nil {
+		return err
+	}
+	if output := filepath.Join(j.Dir, cluster.OutputDir); f.On == onSlurm && !ui.Exists(output) {
+		fmt.Fprintf(s.Log, "before it is submitted, want the folder %s: Slurm does not make it\n", output)
+	}
+	_, err = s.Out.Write(text)
+	return err
+}
+
+// Submit makes runs on the cluster and shows progress.
+func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job, runs []sweep.Run, retry bool) ([]sweep.Outcome, error) {
+	if k, ok := f.scheduler().(*cluster.Kubernetes); ok {
+		if err := k.Check(&j); err != nil { // before folders are made
+			return nil, ui.Usage(err)
+		}
+	}
+	missing, _, _, err := left(j.Dir, runs, retry)
+	if err != nil {
+		return nil, err
+	}
+	if missing > 0 { // before folders are made
+		if _, err := f.scheduler().Find(ctx, j.Name); err != nil {
+			words, _, _ := strings.Cut(err.Error(), "\n")
+			return nil, fmt.Errorf("%s does not answer, and nothing was made: %s", f.On, words)
+		}
+	}
+	if err := f.allotMemory(ctx, s, &j, runs); err != nil {
+		return nil, err
+	}
+	p := newProgress(s.Log)
+	defer p.clear()
+	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Say: p.say, Observe: p.observe})
+}

@@ -1,0 +1,240 @@
+package sweeps
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// DryRunFlags are flags of commands that make many runs.
+type DryRunFlags struct {
+	DryRun   bool `help:"List the runs to make, with times estimated from finished runs, but make none."`
+	Rehearse bool `help:"With --dry-run: estimate the other times, too, by training first steps for about a minute."`
+}
+
+func (f *DryRunFlags) CheckRehearse() error {
+	if f.Rehearse && !f.DryRun {
+		return ui.Usagef("--rehearse belongs to --dry-run")
+	}
+	return nil
+}
+
+// rehearsing is the time after which a dry run rehearses no further kinds of runs.
+const rehearsing = time.Minute
+
+// Forecasting says how forecasts estimates times.
+type Forecasting struct {
+	Jobs      int  // number of runs at a time
+	Elsewhere bool // the runs are made on other machines
+	Rehearse  bool
+	Times     func(sweep.Run) (time.Duration, bool) // see [sweep.Forecasting]
+}
+
+// Forecasts estimates the times of runs. Each rehearsal is a process, and forecasts logs the progress. Runs for other machines may want a precision
+// that this processor lacks; their rehearsals use float32.
+func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, f Forecasting) ([]sweep.Forecast, error) {
+	how := sweep.Forecasting{Jobs: f.Jobs, Times: f.Times}
+	if !f.Rehearse {
+		return sweep.Forecasts(ctx, dir, runs, how)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	rehearse := sweep.RehearseProcesses(program, "rehearse")
+	progress := newProgress(log)
+	defer progress.clear()
+	how.Rehearse, how.Limit, how.Observe = rehearse, rehearsing, progress.rehearsal
+	if f.Elsewhere {
+		if slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.Config.Train.Precision != train.Here(r.Config).Train.Precision }) {
+			progress.say("mixed precision is not to be had here: its runs are estimated in float32")
+		}
+		how.Rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+			return rehearse(ctx, train.Here(c), threads, alone)
+		}
+	}
+	list, err := sweep.Forecasts(ctx, dir, runs, how)
+	like := 0
+	for _, f := range list {
+		if f.Like != "" {
+			like++
+		}
+	}
+	if like > 0 {
+		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, ui.Counted(like, "run"))
+	}
+	return list, err
+}
+
+// total returns the time of all runs with a known time, several at once, and the number of runs with an unknown time.
+func total(list []sweep.Forecast, jobs int) (known time.Duration, unknown int) {
+	takes := make([]time.Duration, len(list))
+	for i, f := range list {
+		takes[i] = f.Takes
+		if f.Unknown {
+			unknown++
+		}
+	}
+	return sweep.Span(takes, jobs), unknown
+}
+
+// ShowForecasts prints forecasts for a folder of runs, as a table or as one JSON object.
+func ShowForecasts(w io.Writer, asJSON bool, dir string, list []sweep.Forecast, jobs int) error {
+	if !asJSON {
+		return printForecasts(w, list, jobs)
+	}
+	var runs []Run
+	for _, f := range list {
+		runs = append(runs, Run{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
+	}
+	known, unknown := total(list, jobs)
+	return ui.WriteJSON(w, map[string]any{"dir": dir, "runs": runs, "seconds": known.Seconds(), "unknown": unknown})
+}
+
+// printForecasts prints forecasts as a table.
+func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATE\tWOULD TAKE")
+	for _, f := range list {
+		takes := "-"
+		switch {
+		case f.Unknown:
+			takes = "unknown"
+		case f.State != sweep.Finished:
+			takes = ui.Span(f.Takes.Seconds())
+			if f.Like != "" {
+				takes += ", as " + f.Like
+			}
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.State, takes)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	hint := ""
+	if _, unknown := total(list, jobs); unknown > 0 {
+		hint = "; --rehearse estimates unknown times by training first steps"
+	}
+	_, err := fmt.Fprintf(w, "%s%s\n", ToMake(list, jobs), hint)
+	return err
+}
+
+// ToMake says how many runs are missing, and how long they take.
+func ToMake(list []sweep.Forecast, jobs int) string {
+	missing := 0
+	for _, f := range list {
+		if f.State != sweep.Finished {
+			missing++
+		}
+	}
+	text := fmt.Sprintf("%d of %d runs to make", missing, len(list))
+	switch known, unknown := total(list, jobs); {
+	case unknown == 0:
+		return fmt.Sprintf("%s, about %s with %d at once", text, known.Round(time.Second), jobs)
+	case unknown == missing:
+		return text + ", in an unknown time"
+	default:
+		return fmt.Sprintf("%s, %d of them in about %s with %d at once, %d in an unknown time", text, missing-unknown, known.Round(time.Second), jobs, unknown)
+	}
+}
+
+// SimulateFlag holds the simulated machines.
+type SimulateFlag struct{ Machines *sweep.Machines }
+
+// UnmarshalText reads nodes=64,cores=64.
+func (f *SimulateFlag) UnmarshalText(text []byte) (err error) {
+	f.Machines, err = sweep.ParseMachines(string(text))
+	return err
+}
+
+// Simulate estimates the times of runs from one run of each cost, and simulates the runs on machines.
+func (f *SimulateFlag) Simulate(ctx context.Context, log io.Writer, dir string, runs []sweep.Run) (*sweep.Simulation, error) {
+	at := map[string]int{}
+	var chosen []sweep.Run
+	costs := make([]int, len(runs))
+	for i, r := range runs {
+		key := sweep.CostOf(r)
+		place, ok := at[key]
+		if !ok {
+			place = len(chosen)
+			at[key], chosen = place, append(chosen, r)
+		}
+		costs[i] = place
+	}
+	list, err := Forecasts(ctx, log, dir, chosen, Forecasting{Jobs: max(1, runtime.GOMAXPROCS(0)/int(f.Machines.Threads)), Elsewhere: true, Rehearse: true})
+	if err != nil {
+		return nil, err
+	}
+	seconds := make([]float64, len(runs))
+	for i := range runs {
+		one := list[costs[i]]
+		seconds[i] = one.Takes.Seconds()
+		if one.State == sweep.Finished {
+			seconds[i] = sweep.Read(one.Dir).Record.Seconds
+		}
+	}
+	return f.Machines.Simulate(sweep.Pieces(dir, runs, seconds))
+}
+
+// JSON writes the simulation of a sweep or table as one JSON object. KEY=NUMBER in assumed stands for defaults.
+func (f *SimulateFlag) JSON(w io.Writer, name string, s *sweep.Simulation) error {
+	return ui.WriteJSON(w, struct {
+		Name string `json:"name"`
+		*sweep.Simulation
+		Limit   string   `json:"limit"`
+		Assumed []string `json:"assumed"`
+	}{name, s, s.Limit(f.Machines), f.Machines.Assumed})
+}
+
+// Print writes a simulation.
+func (f *SimulateFlag) Print(w io.Writer, s *sweep.Simulation) error {
+	m := f.Machines
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "runs\t%d, %d at a time in %d places (%.0f nodes of %.0f cores, %.0f for a run)\n", s.Runs, s.Tasks, s.Places, m.Nodes, m.Cores, m.Threads)
+	fmt.Fprintf(t, "wall time\t%s, of which tasks need %s to begin\n", Rounded(s.Wall), Rounded(s.Begin))
+	fmt.Fprintf(t, "core-hours\t%.4g\n", s.CoreHours)
+	fmt.Fprintf(t, "longest run\t%s\n", Rounded(s.Longest))
+	fmt.Fprintf(t, "use of cores\t%.3g %%\n", 100*s.Use)
+	fmt.Fprintf(t, "file system\t%.3g of %.3g operations a second, %.3g of %.3g MB; the limit from %.3g and %.3g nodes\n", s.Ops, m.Ops, s.Written, m.Bandwidth, s.OpsNodes, s.MBNodes)
+	fmt.Fprintf(t, "following\t%s for the first look\n", Rounded(s.Follow))
+	fmt.Fprintf(t, "more nodes\tend no sooner from %.0f on\n", s.RunNodes)
+	fmt.Fprintf(t, "limit\t%s\n", s.Limit(m))
+	if len(m.Assumed) > 0 {
+		fmt.Fprintf(t, "assumed\t%s\n", strings.Join(m.Assumed, ","))
+	}
+	return t.Flush()
+}
+
+// Rounded returns a time for people, with a precision that suits its size.
+func Rounded(seconds float64) time.Duration {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d > time.Hour:
+		return d.Round(time.Minute)
+	case d > time.Minute:
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Millisecond)
+}
+
+// simulateSweep simulates the runs of a sweep.
+func (c *Command) simulateSweep(ctx context.Context, s *ui.Streams, name string, runs []sweep.Run) error {
+	found, err := c.Simulate.Simulate(ctx, s.Log, c.Out, runs)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return c.Simulate.JSON(s.Out, name, found)
+	}
+	return c.Simulate.Print(s.Out, found)
+}

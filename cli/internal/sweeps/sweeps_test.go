@@ -1,0 +1,69 @@
+package sweeps
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Times can be written as in Go or as in Slurm.
+func TestParseTime(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
+		"1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute, "1-12:00:01": 36*time.Hour + time.Second,
+	} {
+		if got, err := parseTime(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "4", "90", "4 h", "1:2:3:4", "99999999999999999999", "x", "-"} {
+		if got, err := parseTime(text); err == nil {
+			t.Errorf("%q: %v; want an error", text, got)
+		}
+	}
+}
+
+func TestSweepProgress(t *testing.T) {
+	var w strings.Builder
+	p := &progress{w: &w, every: time.Hour, idle: time.Hour}
+	p.observe(sweep.Status{Runs: 4, Running: 1, Left: -1})
+	p.observe(sweep.Status{Runs: 4, Running: 1, Part: 0.1, Left: time.Minute})
+	p.observe(sweep.Status{Runs: 4, Running: 1, Finished: 1, Failed: 1, Elsewhere: 1, Part: 0.5, Left: 90 * time.Second})
+	p.say("a line")
+	p.observe(sweep.Status{Runs: 4, Finished: 3, Failed: 1, Part: 1, Left: 0})
+	p.clear()
+	if want := "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n"; w.String() != want {
+		t.Errorf("got\n%swant\n%s", w.String(), want)
+	}
+}
+
+// A line is written again after a change other than the time left, or after a long time.
+func TestSweepProgressRepeats(t *testing.T) {
+	waits := sweep.Status{Runs: 4, Elsewhere: 1, Left: time.Hour}
+	for idle, want := range map[time.Duration]int{time.Hour: 2, 0: 4} {
+		var w strings.Builder
+		p := &progress{w: &w, idle: idle}
+		for i, part := range []float64{0, 0, 0.001, 0.25} {
+			waits.Part, waits.Left = part, time.Hour-time.Duration(i)*time.Minute
+			p.observe(waits)
+		}
+		if n := strings.Count(w.String(), "\n"); n != want {
+			t.Errorf("after %v without anything new: %d lines, want %d:\n%s", idle, n, want, w.String())
+		}
+	}
+}
+
+// An unfinished run has no seconds.
+func TestSweepListsUnfinishedRuns(t *testing.T) {
+	var b bytes.Buffer
+	if err := new(Command).print(&b, []sweep.Outcome{{Run: sweep.Run{Name: "a"}, Entry: sweep.Entry{State: sweep.Unfinished}}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"RUN", "STATE", "SECONDS", "RESULT", "a", "unfinished", "-", "-"}; !slices.Equal(strings.Fields(b.String()), want) {
+		t.Errorf("it prints %q, want the words %q", b.String(), want)
+	}
+}

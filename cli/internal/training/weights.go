@@ -1,0 +1,283 @@
+package training
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/cli/internal/inputs"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
+// Formats of weights.
+const (
+	safetensorsFormat = "safetensors"
+	onnxFormat        = "onnx"
+)
+
+// Export is `unravel export --run DIR`.
+type Export struct {
+	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
+	inputs.WeightFlags
+	Format string `default:"" enum:"safetensors,onnx," placeholder:"FORMAT" help:"Format of the file: safetensors (parameters by name) or onnx (a network of operator set 17)." detail:"The name of --out gives the default, which is otherwise safetensors."`
+	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"Part of the model to write: encoder or decoder." detail:"The default is all parameters for safetensors, and the encoder for onnx."`
+	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes: unravel for images [N, H, W, C], pytorch for images [N, C, H, W]." detail:"In safetensors, pytorch also means names and shapes of a state_dict."`
+	Out    string `placeholder:"FILE" writes:".safetensors,.onnx" help:"File to write (default: weights.safetensors, encoder.onnx or decoder.onnx in the run's folder)."`
+	Card   string `placeholder:"FILE" writes:".md" help:"Also write a model card: a Markdown file with training, metrics, use and config."`
+	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// exported is the output of --json for an export.
+type exported struct {
+	File     string           `json:"file"`
+	Format   string           `json:"format"`
+	Part     string           `json:"part,omitempty"`
+	Layout   string           `json:"layout"`
+	Tensors  int              `json:"tensors,omitempty"`
+	Elements int              `json:"elements"`          // number of elements of all the model's parameters
+	Network  *weights.Network `json:"network,omitempty"` // of onnx
+}
+
+// Run writes the weights of a run.
+func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
+	if err := c.chooseFormat(); err != nil {
+		return err
+	}
+	e, err := c.Open(ctx, c.Dir, s)
+	if err != nil {
+		return err
+	}
+	source, err := weightsOf(e)
+	if err != nil {
+		return err
+	}
+	part, name := weights.Part(c.Part), "weights.safetensors"
+	if c.Format == onnxFormat {
+		if part == "" {
+			part = weights.Encoder
+		}
+		name = string(part) + ".onnx"
+	} else if part != "" {
+		name = string(part) + ".safetensors"
+	}
+	r := exported{File: c.Out, Format: c.Format, Part: string(part), Layout: c.Layout, Elements: e.Model.Params().Count()}
+	if r.File == "" {
+		r.File = filepath.Join(c.Dir, c.FileName(name))
+	}
+	layout := weights.Layout(c.Layout)
+	if err := ui.WriteFile(r.File, func(w io.Writer) error {
+		if c.Format == onnxFormat {
+			r.Network, err = source.WriteONNX(w, part, layout)
+		} else {
+			r.Tensors, err = source.WriteSafetensors(w, part, layout)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if c.Card != "" {
+		card, err := newCard(c.Dir, e, r)
+		if err == nil {
+			err = ui.WriteFile(c.Card, card.write)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return ui.WriteJSON(s.Out, r)
+	}
+	if c.Format == onnxFormat {
+		fmt.Fprintf(s.Log, "%s of %s in %s: from %s to %s\n", part, c.Dir, r.File, sizes(r.Network.Input, layout), sizes(r.Network.Output, layout))
+	} else {
+		fmt.Fprintf(s.Log, "%d tensors of %s in %s, %s\n", r.Tensors, c.Dir, r.File, layoutText[layout])
+	}
+	return nil
+}
+
+// layoutText describes layouts of safetensors.
+var layoutText = map[weights.Layout]string{
+	weights.Native:  "for images [N, H, W, C] (layout unravel; --layout pytorch writes a state_dict)",
+	weights.PyTorch: "for images [N, C, H, W] (layout pytorch: a state_dict)",
+}
+
+// chooseFormat takes the format from the name of the file.
+func (c *Export) chooseFormat() error {
+	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.Out)), ".")
+	if named != safetensorsFormat && named != onnxFormat { // a pipe, or no name
+		named = ""
+	}
+	if c.Format != "" && named != "" && c.Format != named {
+		return ui.Usagef("--out %s: the name is one of %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
+	}
+	c.Format = cmp.Or(c.Format, named, safetensorsFormat)
+	return nil
+}
+
+// weightsOf returns the model of an experiment with an export's metadata.
+func weightsOf(e *train.Experiment) (*weights.Source, error) {
+	text, err := e.Config.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return &weights.Source{Model: e.Model, Data: models.DataOf(e.Data), Views: e.Config.Views, Config: string(text), Version: version.Code()}, nil
+}
+
+// sizes writes the shape of an input or output for people: [N, 64, 64, 3].
+func sizes(shape []int, l weights.Layout) string {
+	if l == weights.PyTorch && len(shape) == 4 {
+		shape = []int{shape[0], shape[3], shape[1], shape[2]}
+	}
+	list := make([]string, len(shape))
+	for i, n := range shape {
+		if list[i] = fmt.Sprint(n); n < 0 {
+			list[i] = "N"
+		}
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// modelCard is the Markdown that describes exported weights, with the front matter of Hugging Face's model cards.
+type modelCard struct {
+	experiment *train.Experiment
+	exported   exported
+	record     *rundir.Record // nil: the run has not ended
+	metrics    []metrics.Result
+	config     string
+}
+
+// newCard collects the card of a run's exported weights.
+func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
+	c := &modelCard{experiment: e, exported: x}
+	text, err := e.Config.Encode()
+	if err != nil {
+		return nil, err
+	}
+	c.config = string(text)
+	if c.record, err = rundir.ReadRecord(dir); err != nil {
+		return nil, err
+	}
+	stored, err := rundir.ReadFile(dir, rundir.MetricsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(stored, &c.metrics)
+	}
+	return c, err
+}
+
+// write writes the card.
+func (c *modelCard) write(w io.Writer) error {
+	e, x := c.experiment, c.exported
+	h, width, channels := e.Data.ImageShape()
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\nlibrary_name: unravel\ntags: [disentanglement, representation-learning, %s]\n---\n\n", e.Config.Model.Name)
+	fmt.Fprintf(&b, "# %s\n\n", e.Config.Name)
+	fmt.Fprintf(&b, "A model of the kind `%s`, trained on `%s` with seed %d.\n\n", e.Config.Model.Name, e.Config.Dataset.Name, e.Config.Seed)
+	b.WriteString("| | |\n|---|---|\n")
+	row := func(name, format string, values ...any) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, values...))
+	}
+	row("file", "`%s`, %s, layout %s", filepath.Base(x.File), x.Format, x.Layout)
+	row("images", "%d x %d x %d (height, width, channels)", h, width, channels)
+	row("code", "%d columns", e.Coder.Width())
+	row("parameters", "%d", x.Elements)
+	if c.record != nil {
+		row("training", "%d epochs, %d steps", c.record.Epochs, c.record.Steps)
+		row("version", "unravel %s", c.record.Version)
+	}
+	if len(c.metrics) > 0 {
+		b.WriteString("\n## Metrics\n\nOf the codes at the end of training.\n\n| metric | value | better | rows |\n|---|---:|---|---:|\n")
+		for _, m := range c.metrics {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %d |\n", m.Name, report.Number(m.Value), m.Better, m.Basis.Rows)
+		}
+	}
+	fmt.Fprintf(&b, "\n## Use\n\n```sh\nunravel import --from %s --run runs/again\nunravel encode --run runs/again --out codes.npy\n```\n", filepath.Base(x.File))
+	fmt.Fprintf(&b, "\n## Config\n\n```yaml\n%s```\n", c.config)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Import is `unravel import [CONFIG] [key=value ...] --from FILE --run DIR`.
+type Import struct {
+	Args    []string `arg:"" optional:"" name:"config" help:"YAML file or embedded experiment, then overrides key.path=value." detail:"The default is the experiment that the file was exported from."`
+	From    string   `required:"" placeholder:"FILE" help:"Safetensors file of unravel export or of another program." detail:"The file needs no checksum."`
+	Dir     string   `name:"run" required:"" placeholder:"DIR" help:"Folder of the new run."`
+	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch (default: as the file says, or unravel)." detail:"pytorch means filters [out, in, k, k], dense layers [out, in] and names of a state_dict."`
+	Rename  []string `placeholder:"OLD=NEW" sep:"none" help:"Replace OLD by NEW at the beginning of names in the file; repeatable." detail:"The command tries several renamings in order, and the first that fits counts."`
+	Partial bool     `help:"Take only tensors that the model has, and keep the initial values of missing parameters."`
+	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// Run makes a run from the weights in a file.
+func (c *Import) Run(s *ui.Streams) error {
+	f, err := weights.Open(c.From)
+	if err != nil {
+		return err
+	}
+	settings, err := c.config(f)
+	if err != nil {
+		return err
+	}
+	o := weights.LoadOptions{Layout: weights.Layout(c.Layout), Partial: c.Partial}
+	for _, r := range c.Rename {
+		from, to, ok := strings.Cut(r, "=")
+		if !ok || from == "" {
+			return ui.Usagef("--rename %q: want OLD=NEW, such as net.0.=encoder/conv1/", r)
+		}
+		o.Renames = append(o.Renames, [2]string{from, to})
+	}
+	var loaded *weights.Loaded
+	if _, err = train.Begin(settings, c.Dir, func(e *train.Experiment) error {
+		source, err := weightsOf(e)
+		if err == nil {
+			loaded, err = source.Load(f, o)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if c.JSON {
+		return ui.WriteJSON(s.Out, struct {
+			Run string `json:"run"`
+			*weights.Loaded
+		}{c.Dir, loaded})
+	}
+	fmt.Fprintf(s.Log, "%d tensors of %s in %s\n", loaded.Tensors, c.From, c.Dir)
+	if n := len(loaded.Missing); n > 0 {
+		fmt.Fprintf(s.Log, "%d that the model has are not in the file, such as %s\n", n, loaded.Missing[0])
+	}
+	if n := len(loaded.Counters); n > 0 {
+		fmt.Fprintf(s.Log, "%d batch counters are left out, such as %s: no network needs them\n", n, loaded.Counters[0])
+	}
+	if n := len(loaded.Unknown); n > 0 {
+		fmt.Fprintf(s.Log, "%d of the file are left out, such as %s\n", n, loaded.Unknown[0])
+	}
+	return nil
+}
+
+// config reads the experiment named by the arguments or by the file.
+func (c *Import) config(f *weights.File) (train.Config, error) {
+	if len(c.Args) > 0 && !strings.Contains(c.Args[0], "=") {
+		settings, _, err := (&Train{Args: c.Args}).Config()
+		return settings, err
+	}
+	if f.Config() == "" {
+		return train.Config{}, ui.Usagef("%s does not name its experiment; want a config, such as unravel import vae/square --from %s --run %s", c.From, c.From, c.Dir)
+	}
+	return train.LoadWhole(c.From+": config", []byte(f.Config()), c.Args...)
+}

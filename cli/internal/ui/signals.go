@@ -1,0 +1,89 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/priority"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// The time for a command to end after a signal. A command that waits for input, or computes without looking at its
+// context, is killed then.
+const (
+	quitPatience  = time.Second      // the command has nothing to save
+	SavePatience  = 8 * time.Second  // the command finishes a training step and saves
+	SweepPatience = 70 * time.Second // the command's processes save
+)
+
+// stopper kills a program that does not end in time.
+type stopper struct{ patience atomic.Int64 }
+
+type stopperKey struct{}
+
+// Allow gives a command more time to end after a signal.
+func Allow(ctx context.Context, patience time.Duration) {
+	if s, ok := ctx.Value(stopperKey{}).(*stopper); ok {
+		s.patience.Store(int64(patience))
+	}
+}
+
+// OnSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time,
+// kills the program. A pipe without a reader, or a limit on file sizes, becomes a write error instead.
+func OnSignals(parent context.Context) context.Context {
+	signal.Ignore(writeSignals...)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		stops = append(stops, syscall.SIGHUP)
+	}
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, stops...)
+	s := &stopper{}
+	s.patience.Store(int64(quitPatience))
+	ctx, cancel := context.WithCancel(context.WithValue(parent, stopperKey{}, s))
+	go func() {
+		<-received
+		cancel()
+		begin := time.Now()
+		for time.Since(begin) < time.Duration(s.patience.Load()) {
+			select {
+			case <-received:
+				s.exit()
+			case <-time.After(quitPatience / 10):
+			}
+		}
+		s.exit()
+	}()
+	return ctx
+}
+
+// exit ends the program.
+func (s *stopper) exit() {
+	text := fmt.Sprintf("unravel: %v", train.ErrStopped)
+	if time.Duration(s.patience.Load()) > quitPatience {
+		text += " before a step had ended; --resume continues from the last checkpoint"
+	}
+	said := make(chan struct{})
+	go func() { // nobody may read it
+		fmt.Fprintln(os.Stderr, text)
+		close(said)
+	}()
+	select {
+	case <-said:
+	case <-time.After(quitPatience / 10):
+	}
+	os.Exit(ExitStopped)
+}
+
+// Yield lowers the priority of the process below training. Commands inside another program leave its priority
+// unchanged.
+func Yield(ctx context.Context) {
+	if _, ok := ctx.Value(stopperKey{}).(*stopper); ok {
+		priority.Lower()
+	}
+}

@@ -1,0 +1,114 @@
+// Package ui holds what all commands share: their outputs, usage errors, exit codes, files, progress and signals.
+package ui
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// The exit codes.
+const (
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitStopped = 130
+)
+
+// Streams are the outputs of a command.
+type Streams struct {
+	Out io.Writer // results
+	Log io.Writer // text for people; write errors here do not fail the command
+}
+
+// UsageError is a mistake in the command line.
+type UsageError struct{ error }
+
+// Unwrap returns the error.
+func (e UsageError) Unwrap() error { return e.error }
+
+// Usage makes an error a mistake in the command line.
+func Usage(err error) error { return UsageError{err} }
+
+// Usagef returns a mistake in the command line.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// Span writes seconds with two or three digits.
+func Span(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d <= 0:
+		return "0 s"
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(seconds))-2)
+	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
+}
+
+// Counted writes a number with its noun: 1 run, 2 runs.
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprint(n, " ", what, "s")
+}
+
+// SomeLines writes the first three lines, and the number of further ones.
+func SomeLines(list []string) string {
+	more := ""
+	if n := len(list); n > 3 {
+		list, more = list[:3], fmt.Sprintf("\nand %d more", n-3)
+	}
+	return strings.Join(list, "\n") + more
+}
+
+// Confirm asks a question on the terminal. Without a terminal there is no answer, and the error asks for the flag instead.
+func Confirm(ctx context.Context, log io.Writer, question, flag string) (bool, error) {
+	if plain.Terminal(log) == nil || plain.Terminal(os.Stdin) == nil {
+		return false, Usagef("%s: want %s", question, flag)
+	}
+	fmt.Fprintf(log, "%s? [y/N] ", question)
+	answer := make(chan string, 1)
+	go func() { // the terminal cannot be interrupted
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of the input means no
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		return false, train.ErrStopped
+	case a := <-answer:
+		return a == "y" || a == "yes", nil
+	}
+}
+
+// PlainWidth is the width of a table without a terminal.
+const PlainWidth = 100
+
+// Width returns the width of a terminal in letters; without a terminal, PlainWidth.
+func Width(w io.Writer) int {
+	if f := plain.Terminal(w); f != nil {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return PlainWidth
+}
+
+// Digits writes a number with all its digits.
+func Digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// WriteJSON writes a value as one JSON object.
+func WriteJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }

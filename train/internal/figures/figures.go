@@ -1,0 +1,395 @@
+// Package figures draws the codes of a run: its pictures, and its decoded images during training.
+package figures
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/decode"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
+// Figure is a picture or animation of a finished run.
+type Figure struct {
+	Name, Caption string
+	Moves         bool                    // a GIF file, which the report leaves out
+	Codes         bool                    // whether it shows codes; runs without codes lack it
+	Draw          func(w io.Writer) error // writes nothing if it does not apply to the model or data set
+}
+
+// Drawing draws the codes of a run's images.
+type Drawing struct {
+	Run     string // name of the run
+	Data    datasets.Dataset
+	Model   models.Model
+	Coder   Decoder
+	Codes   matrix.Matrix // a row for each image
+	Images  []int         // the rows' images; nil: all, in order
+	Results []metrics.Result
+
+	Final      func() []metrics.Choice                   // metrics at the end of the run
+	Input      func(codes matrix.Matrix) *metrics.Input  // of final metrics
+	InputOf    func(matrix.Matrix, []int) *metrics.Input // of some images
+	Initial    func(images []int) (matrix.Matrix, error) // codes before training
+	Components []byte                                    // picture of the components that the stage before found
+}
+
+// Decoder decodes codes.
+type Decoder interface {
+	Decodes() bool
+	Decode(codes []float32) ([]float32, error)
+}
+
+// Figures lists the pictures of a run.
+func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure {
+	return []Figure{
+		{Name: "losses", Caption: "Losses, weighted sum and parts, means over epochs.",
+			Draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
+		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.drawReconstructions},
+		{Name: "torus", Caption: "The circles of the latent space against the true factors.", Codes: true, Draw: d.drawTorus},
+		{Name: "spheres", Caption: "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is next to them.",
+			Codes: true, Draw: d.drawSpheres},
+		{Name: "sphere-map", Caption: "Decoded images while the code moves over the first sphere.", Codes: true, Draw: d.drawSphereMap},
+		{Name: "codes", Caption: "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.",
+			Codes: true, Draw: d.drawCodes},
+		{Name: "embedding", Caption: "Codes along their first two principal components, in the colours of each factor.", Codes: true, Draw: d.drawEmbedding},
+		{Name: "retrieval", Caption: "Some images and the images with the nearest codes by cosine distance; marks show shared factors.", Codes: true,
+			Draw: d.drawRetrieval},
+		{Name: "med", Caption: "Mutual information of code columns and factors, and the columns that MED selects.", Codes: true,
+			Draw: d.drawMED},
+		{Name: ComponentsName, Caption: "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.",
+			Draw: d.drawComponents},
+		{Name: "hierarchy", Caption: "The hierarchy of the codes.", Draw: d.drawHierarchy},
+		{Name: "paths", Caption: "Decoded images while one dimension moves, for every path through the hierarchy.", Codes: true, Draw: d.drawPaths},
+		{Name: "histograms", Caption: "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.",
+			Codes: true, Draw: d.drawHistograms},
+		{Name: "traversals", Caption: "Decoded images while one part of the code moves and the rest is fixed.", Codes: true, Draw: d.drawTraversals},
+		{Name: "traversals", Moves: true, Caption: "The same, as an animation.", Codes: true, Draw: d.drawAnimation},
+	}
+}
+
+// title names the content of a figure and its run.
+func (d *Drawing) title(what string) string { return what + " of " + d.Run }
+
+// Shown returns the input of figures: the codes of some images, with their factors.
+func (d *Drawing) Shown() *metrics.Input {
+	rows := report.Shown(d.Codes.Rows)
+	return d.InputOf(selected(d.Codes, rows), Gather(d.Images, rows))
+}
+
+// circles lists the first column of each circle of the latent space.
+func (d *Drawing) circles() []int {
+	var list []int
+	for _, space := range d.Model.Spaces() {
+		if space.Circle {
+			list = append(list, space.First)
+		}
+	}
+	return list
+}
+
+// spheres lists the spheres of the latent space, with how they follow the poses of codes.
+func (d *Drawing) spheres(in *metrics.Input) []report.Sphere {
+	var list []report.Sphere
+	for _, space := range d.Model.Spaces() {
+		if space.Sphere {
+			list = append(list, report.SphereOf(in, space.First))
+		}
+	}
+	return list
+}
+
+// decoder returns the model's decoder for figures.
+func (d *Drawing) decoder() report.Decoder {
+	h, w, c := d.Data.ImageShape()
+	return report.Decoder{Decode: d.Coder.Decode, Height: h, Width: w, Channels: c}
+}
+
+// drawReconstructions decodes the codes of 16 images spread over the data set.
+func (d *Drawing) drawReconstructions(w io.Writer) error {
+	if !d.Coder.Decodes() {
+		return nil
+	}
+	rows := scattered(d.Codes.Rows, 16)
+	var codes []float32
+	for _, row := range rows {
+		for _, v := range d.Codes.Row(row) {
+			codes = append(codes, float32(v))
+		}
+	}
+	h, width, c := d.Data.ImageShape()
+	inputs := make([]float32, len(rows)*h*width*c)
+	datasets.Fill(d.Data, Gather(d.Images, rows), inputs)
+	outputs, err := d.Coder.Decode(codes)
+	if err != nil {
+		return err
+	}
+	return report.Reconstructions(w, "Images and their reconstructions", inputs, outputs, h, width, c)
+}
+
+// scattered returns count of n indices that do not follow the grid of factors: multiples of the golden section.
+func scattered(n, count int) []int {
+	list := make([]int, min(n, count))
+	for i := range list {
+		list[i] = int(math.Mod(float64(i+1)*math.Phi, 1) * float64(n))
+	}
+	return list
+}
+
+// drawTorus draws the angles of the circles of the latent space.
+func (d *Drawing) drawTorus(w io.Writer) error {
+	circles := d.circles()
+	if len(circles) == 0 {
+		return nil
+	}
+	return report.LatentTorus(w, d.title("Angles of the circular factors and of the latent circles"), d.Shown(), circles)
+}
+
+// drawSpheres draws the directions of codes on the spheres of the latent space.
+func (d *Drawing) drawSpheres(w io.Writer) error {
+	in := d.Shown()
+	return report.LatentSpheres(w, d.title("Codes on the latent spheres"), in, d.spheres(in))
+}
+
+// drawSphereMap starts from the code of the first image.
+func (d *Drawing) drawSphereMap(w io.Writer) error {
+	if !d.Coder.Decodes() {
+		return nil
+	}
+	return report.SphereMap(w, d.Codes.Row(0), d.spheres(d.Shown()), d.decoder())
+}
+
+// drawCodes shows the codes of a space without circles, as initialised and as trained.
+func (d *Drawing) drawCodes(w io.Writer) error {
+	if len(d.circles()) > 0 || d.Codes.Cols < 2 {
+		return nil
+	}
+	before, err := d.Initial(report.Shown(d.Codes.Rows))
+	if err != nil {
+		return err
+	}
+	return report.TrainedCodes(w, d.title("Pairs of code columns before and after training"), before, d.Shown())
+}
+
+// ComponentsName is the figure of the components found by the stage before training.
+const ComponentsName = "components"
+
+// drawComponents copies the picture drawn when the components were found.
+func (d *Drawing) drawComponents(w io.Writer) error {
+	_, err := w.Write(d.Components)
+	return err
+}
+
+// File returns the name of the figure's file in a run's folder.
+func (f Figure) File() string {
+	if f.Moves {
+		return rundir.FiguresDir + "/" + f.Name + ".gif"
+	}
+	return FileOf(f.Name)
+}
+
+// FileOf returns the name of a picture's file in a run's folder.
+func FileOf(name string) string { return rundir.FiguresDir + "/" + name + ".png" }
+
+// drawHierarchy draws the hierarchy of the codes as a tree.
+func (d *Drawing) drawHierarchy(w io.Writer) error {
+	m, ok := d.Model.(models.Hierarchical)
+	if !ok {
+		return nil
+	}
+	return report.Hierarchy(w, d.title("Hierarchy of the codes"), m.Hierarchy(), hierarchy.Labels{})
+}
+
+// drawPaths draws the traversals of a hierarchical model.
+func (d *Drawing) drawPaths(w io.Writer) error {
+	m, ok := d.Model.(models.Hierarchical)
+	if !ok || !d.Coder.Decodes() {
+		return nil
+	}
+	return report.PathTraversals(w, d.Codes, m.Hierarchy(), d.decoder())
+}
+
+// drawHistograms draws the histograms of hierarchical data.
+func (d *Drawing) drawHistograms(w io.Writer) error {
+	in := d.Input(d.Codes)
+	if in.TrueHierarchy == nil {
+		return nil
+	}
+	return report.CodeHistograms(w, d.title("True dimensions against code columns"), in, d.Results)
+}
+
+// drawTraversals starts from the code of the first image.
+func (d *Drawing) drawTraversals(w io.Writer) error {
+	if _, ok := d.Model.(models.Hierarchical); ok || !d.Coder.Decodes() {
+		return nil
+	}
+	return report.CodeTraversals(w, decode.Of(d.Model, d.Codes), d.spheres(d.Shown()), d.decoder())
+}
+
+// drawAnimation animates the traversals from the code of the first image.
+func (d *Drawing) drawAnimation(w io.Writer) error {
+	if !d.Coder.Decodes() {
+		return nil
+	}
+	return report.AnimatedTraversals(w, decode.Of(d.Model, d.Codes), d.decoder())
+}
+
+// drawEmbedding shows the principal components of codes without circles and spheres. Circles and spheres have other
+// figures.
+func (d *Drawing) drawEmbedding(w io.Writer) error {
+	if _, ok := d.Model.(models.Hierarchical); ok || d.Codes.Cols < 2 {
+		return nil
+	}
+	for _, s := range d.Model.Spaces() {
+		if s.Circle || s.Sphere {
+			return nil
+		}
+	}
+	return report.Embedding(w, d.title("Principal components of the codes"), d.Shown())
+}
+
+// drawRetrieval shows nearest neighbours by the codes of an encoder without a decoder.
+func (d *Drawing) drawRetrieval(w io.Writer) error {
+	if d.Coder.Decodes() {
+		return nil
+	}
+	height, width, channels := d.Data.ImageShape()
+	images := report.Shown(d.Codes.Rows)
+	return report.Retrieval(w, d.title("Nearest neighbours by the codes"), d.Shown(), report.Images{Height: height, Width: width, Channels: channels,
+		Pixels: func(rows []int) []float32 {
+			list := make([]int, len(rows))
+			for i, r := range rows {
+				list[i] = images[r]
+			}
+			pixels := make([]float32, len(list)*height*width*channels)
+			datasets.Fill(d.Data, list, pixels)
+			return pixels
+		}})
+}
+
+// drawMED draws the map of the metric med, for an encoder without a decoder or a run that measures med.
+func (d *Drawing) drawMED(w io.Writer) error {
+	if d.Coder.Decodes() && !slices.ContainsFunc(d.Results, func(r metrics.Result) bool { return r.Name == "med" }) {
+		return nil
+	}
+	chosen, err := metrics.Named("med")
+	if err != nil {
+		return err
+	}
+	for _, c := range d.Final() {
+		if c.Name == "med" {
+			chosen = c
+		}
+	}
+	in := d.Shown()
+	if metrics.Suits(in, []metrics.Choice{chosen}) != nil {
+		return nil
+	}
+	g, selected, err := chosen.Value.(*metrics.MED).Select(context.Background(), in)
+	if err != nil { // for example, all factors are constant
+		return nil
+	}
+	h := report.SelectedHeat(g, selected)
+	h.Title = d.title(h.Title)
+	return h.WritePNG(w)
+}
+
+// Decoded draws the reconstructions and the traversals.
+func (d *Drawing) Decoded(ctx context.Context) (list []report.Figure, err error) {
+	traversals := d.drawTraversals
+	if _, ok := d.Model.(models.Hierarchical); ok {
+		traversals = d.drawPaths
+	}
+	for _, f := range []struct {
+		name, caption string
+		draw          func(w io.Writer) error
+	}{
+		{"reconstructions", "Images and their reconstructions.", d.drawReconstructions},
+		{"traversals", "Decoded images while one part of the code moves and the rest is fixed.", traversals},
+	} {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var png bytes.Buffer
+		if err := f.draw(&png); err != nil {
+			return nil, fmt.Errorf("figure %s: %w", f.name, err)
+		}
+		if png.Len() > 0 {
+			list = append(list, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
+		}
+	}
+	return list, nil
+}
+
+// Numbers of images on a page with an interactive decoder: images to start from, and images whose codes give the
+// ranges of controls.
+const (
+	exploreStarts = 24
+	exploreRanged = 5000
+)
+
+// Explore returns the data of a page with the model's interactive decoder, or nil without a decoder or codes. of maps
+// the images to indices in the config's data set; nil: they are the same.
+func (d *Drawing) Explore(of []int, source weights.Source) (*web.Explore, error) {
+	if !d.Coder.Decodes() || d.Codes.Rows == 0 {
+		return nil, nil
+	}
+	ranged, starts := Apart(d.Codes.Rows, exploreRanged), Apart(d.Codes.Rows, exploreStarts)
+	known, shown := selected(d.Codes, ranged), Gather(d.Images, starts)
+	x := report.Explored{Codes: decode.Of(d.Model, known), At: selected(d.Codes, starts), Starts: Gather(of, shown),
+		Names: report.FileNames(d.Data, shown), Decoder: d.decoder(), Followed: report.FollowedBy(d.InputOf(known, Gather(d.Images, ranged)))}
+	x.Pixels = make([]float32, len(shown)*x.Decoder.Height*x.Decoder.Width*x.Decoder.Channels)
+	datasets.Fill(d.Data, shown, x.Pixels)
+	var err error
+	if x.Network, err = source.Operations(weights.Decoder); err != nil {
+		x.Network, x.Reason = nil, err.Error()
+	}
+	return report.Explore(x)
+}
+
+// Gather returns the elements of a list at some places. A nil list stands for 0, 1, 2, ...
+func Gather(list, at []int) []int {
+	if list == nil {
+		return at
+	}
+	some := make([]int, len(at))
+	for i, k := range at {
+		some[i] = list[k]
+	}
+	return some
+}
+
+// Apart returns count of n indices, in order, that do not follow the grid of factors; or all n.
+func Apart(n, count int) []int {
+	if n > count {
+		list := scattered(n, count)
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// selected returns some rows of a matrix.
+func selected(m matrix.Matrix, rows []int) matrix.Matrix {
+	some := matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: make([]float64, 0, len(rows)*m.Cols)}
+	for _, i := range rows {
+		some.Data = append(some.Data, m.Row(i)...)
+	}
+	return some
+}
