@@ -6,11 +6,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -70,9 +70,8 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	if c.stage() != nil {
 		return rehearseStages(ctx, c, alone)
 	}
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
 	if err := c.prepareData(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -123,9 +122,8 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 // rehearseLearning returns the seconds that the stage before a config's training takes to learn from codes. The codes
 // come from the initialised model.
 func rehearseLearning(ctx context.Context, c Config) (float64, error) {
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
 	initial, err := c.InitialConfig()
 	if err != nil {
 		return 0, err

@@ -7,13 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/pages"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -82,9 +82,8 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	if o.Dir == "" {
 		o.Dir = filepath.Join("runs", c.Name)
 	}
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
 	if err := c.prepareData(ctx, o.Log); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -156,7 +157,7 @@ func NewRecord(begun time.Time) *Record {
 	return &Record{
 		Begun: begun.UTC().Round(time.Millisecond), Ended: time.Now().UTC().Round(time.Millisecond),
 		Seconds: time.Since(begun).Seconds(), Version: version.Code(), Generation: version.Generation(),
-		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: runtime.GOMAXPROCS(0), Go: runtime.Version()},
+		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: parallel.Threads(), Go: runtime.Version()},
 	}
 }
 

@@ -279,14 +279,14 @@ func (e *execution) tell(change func(*meter)) {
 	}
 }
 
-// InProcess makes a run in this process. It ignores the number of threads, which all runs of a process share.
-func InProcess(ctx context.Context, dir string, _ int, report func(done, all int)) (err error) {
+// InProcess makes a run in this process.
+func InProcess(ctx context.Context, dir string, threads int, report func(done, all int)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error: %w", parallel.Recovered(p))
 		}
 	}()
-	return resume(ctx, dir, 0, train.Options{Progress: report})
+	return resume(ctx, dir, threads, train.Options{Progress: report})
 }
 
 // resume continues the run of a folder with its own config.
@@ -298,9 +298,7 @@ func resume(ctx context.Context, dir string, threads int, o train.Options) error
 	case Finished: // another process finished it a moment ago
 		return fmt.Errorf("%s: %w", dir, rundir.ErrLocked)
 	}
-	if e.Config.Train.Threads = threads; threads == 0 {
-		e.Config.Train.Threads = runtime.GOMAXPROCS(0)
-	}
+	e.Config.Train.Threads = threads
 	o.Dir, o.Resume, o.Once = dir, true, e.Record == nil
 	_, err := train.Run(ctx, e.Config, o)
 	return err
