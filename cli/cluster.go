@@ -17,6 +17,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/cluster"
@@ -277,5 +278,5 @@ func (f *clusterFlags) submit(ctx context.Context, s *streams, j cluster.Job, ru
 	}
 	p := newSweepProgress(s.log)
 	defer p.clear()
-	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Say: p.say, Observe: p.observe})
+	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Log: plain.Logger(p), Observe: p.observe})
 }

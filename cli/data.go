@@ -97,7 +97,7 @@ func (c *dataShowCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := train.PrepareData(ctx, choice, s.log); err != nil {
+	if err := train.PrepareData(ctx, choice, s.activity()); err != nil {
 		return ofSet(c.Name, err)
 	}
 	d, err := choice.Build(0)
@@ -179,7 +179,7 @@ func (c *dataExportCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := train.PrepareData(ctx, choice, s.log); err != nil {
+	if err := train.PrepareData(ctx, choice, s.activity()); err != nil {
 		return ofSet(c.Name, err)
 	}
 	d, err := choice.Build(c.Seed)
@@ -194,7 +194,7 @@ func (c *dataExportCommand) Run(ctx context.Context, s *streams) error {
 		o := p.Origin()
 		from.Licence, from.Citation, from.Terms = o.Licence, o.Citation, o.Terms
 	}
-	shown := train.NewActivity(s.log)
+	shown := s.activity()
 	shown.Begin("exporting "+c.Name, d.Len())
 	set, err := export.Write(ctx, c.Out, d, from, c.Shard<<20, func(done int) { shown.Step(done, "") })
 	shown.End()

@@ -97,7 +97,7 @@ func (c *dataAskCommand) open(ctx context.Context, q *similarity.Query, s *strea
 		if err != nil {
 			return nil, err
 		}
-		x.Progress = train.NewActivity(s.log)
+		x.Progress = s.activity()
 		codes, err := x.Codes(ctx)
 		if err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func (c *dataAskCommand) open(ctx context.Context, q *similarity.Query, s *strea
 		if err != nil {
 			return nil, err
 		}
-		if err := train.PrepareData(ctx, choice, s.log); err != nil {
+		if err := train.PrepareData(ctx, choice, s.activity()); err != nil {
 			return nil, ofSet(c.Name, err)
 		}
 		if d, err = choice.Build(0); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/plain"
 )
 
 // dataFetchCommand is `unravel data fetch NAME [option=value ...]`.
@@ -130,10 +131,10 @@ func (c *dataFetchCommand) fetch(ctx context.Context, s *streams, files []fetch.
 			}
 		}
 	}
-	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: func(format string, args ...any) {
+	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: plain.Logger(writerFunc(func(text []byte) (int, error) {
 		t.end()
-		fmt.Fprintf(s.log, format+"\n", args...)
-	}})
+		return s.log.Write(text)
+	}))})
 	t.end()
 	for _, r := range results {
 		switch {

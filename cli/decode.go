@@ -11,7 +11,6 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/train"
 )
 
 // decodeKinds are the kinds of sheets, in the order of their making.
@@ -88,7 +87,7 @@ func (c *decodeCommand) Run(ctx context.Context, s *streams) error {
 	if !e.Coder.Decodes() {
 		return fmt.Errorf("%s: the model %s has no decoder; want a run of a model with one, such as vae, lsbd-vae or cofhae", c.Dir, e.Config.Model.Name)
 	}
-	e.Progress = train.NewActivity(s.log)
+	e.Progress = s.activity()
 	if c.Out == "" {
 		c.Out = filepath.Join(c.Dir, c.name("decoded"))
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -120,7 +119,7 @@ func (c *encodeCommand) encodeRun(ctx context.Context, s *streams) (d datasets.D
 	default:
 		e = e.Sample()
 	}
-	e.Progress = train.NewActivity(s.log)
+	e.Progress = s.activity()
 	codes, err = e.Codes(ctx)
 	return e.Data, codes, err
 }

@@ -48,7 +48,7 @@ func (c *encoderFlags) encode(ctx context.Context, s *streams) (d datasets.Datas
 	if err != nil {
 		return nil, codes, fmt.Errorf("encoder: %w", err)
 	}
-	if err := train.PrepareData(ctx, choice, s.log); err != nil {
+	if err := train.PrepareData(ctx, choice, s.activity()); err != nil {
 		return nil, codes, ofSet(choice.Name, err)
 	}
 	if d, err = choice.Build(0); err != nil {
@@ -57,7 +57,7 @@ func (c *encoderFlags) encode(ctx context.Context, s *streams) (d datasets.Datas
 	if c.Sample > 0 && c.Sample < d.Len() {
 		d = datasets.Sample(d, train.SampledImages(d.Len(), c.Sample, 0))
 	}
-	progress := train.NewActivity(s.log)
+	progress := s.activity()
 	progress.Begin("encoding", d.Len())
 	defer progress.End()
 	if codes, err = encoder.Encode(ctx, d, func(done int) { progress.Step(done, "images") }); err != nil {

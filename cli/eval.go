@@ -240,7 +240,7 @@ func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, se
 	} else {
 		x = x.Sample()
 	}
-	x.Progress = train.NewActivity(s.log)
+	x.Progress = s.activity()
 	codes, err := x.Codes(ctx)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func (p *pairFlags) readPairs(e *evaluation, rows similarity.Rows) error {
 
 // openPairs encodes all images of a run, and sets the classes from a file.
 func (c *evalCommand) openPairs(ctx context.Context, e *evaluation, x *train.Experiment, s *streams) error {
-	x.Progress = train.NewActivity(s.log)
+	x.Progress = s.activity()
 	codes, err := x.Codes(ctx)
 	if err != nil {
 		return err

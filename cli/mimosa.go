@@ -170,7 +170,7 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 }
 
 func openExploredRun(ctx context.Context, dir string, s *streams) (*exploration, error) {
-	if err := train.PrepareRun(ctx, dir, s.log); err != nil {
+	if err := train.PrepareRun(ctx, dir, s.activity()); err != nil {
 		return nil, err
 	}
 	e, warning, err := train.OpenExperiment(dir)
@@ -181,7 +181,7 @@ func openExploredRun(ctx context.Context, dir string, s *streams) (*exploration,
 		fmt.Fprintln(s.log, warning)
 	}
 	x := &exploration{name: e.Config.Name, images: e.TrainingImages(), of: e.Data.Len()}
-	e.Progress = train.NewActivity(s.log)
+	e.Progress = s.activity()
 	codes, err := e.Encode(ctx, x.images)
 	if err != nil {
 		return nil, err

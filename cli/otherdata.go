@@ -65,7 +65,7 @@ func (w weightsFlags) openData(ctx context.Context, dir string, o *otherData, s 
 
 // onData returns an experiment on another data set.
 func onData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *streams) (*train.Experiment, error) {
-	if err := train.PrepareData(ctx, choice, s.log); err != nil {
+	if err := train.PrepareData(ctx, choice, s.activity()); err != nil {
 		return nil, ofSet(choice.Name, err)
 	}
 	d, err := choice.Build(e.Config.Seed)

@@ -19,10 +19,10 @@ type reportCommand struct {
 
 // Run writes the page about a run again, from the files in its folder.
 func (c *reportCommand) Run(ctx context.Context, s *streams) error {
-	if err := train.PrepareRun(ctx, c.Dir, s.log); err != nil {
+	if err := train.PrepareRun(ctx, c.Dir, s.activity()); err != nil {
 		return err
 	}
-	progress := train.NewActivity(s.log)
+	progress := s.activity()
 	page, remarks, err := train.StoredPage(ctx, c.Dir, progress)
 	progress.End()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/priority"
 	"github.com/unravel-ml/unravel/internal/serve"
 )
@@ -58,7 +59,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Log: s.log, Single: c.Single}
+	o := serve.Options{Log: plain.Logger(s.log), Single: c.Single}
 	host, _, _ := net.SplitHostPort(c.Listen) // listen has checked it
 	for _, name := range append(c.Host, host) {
 		if name != "" {

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/search"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -113,7 +114,7 @@ func processes(ctx context.Context, s *streams, jobs int, retry bool) (o sweep.O
 	}
 	allow(ctx, sweepPatience)
 	p := newSweepProgress(s.log)
-	o = sweep.Options{Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Say: p.say, Observe: p.observe}
+	o = sweep.Options{Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Log: plain.Logger(p), Observe: p.observe}
 	return o, p.clear, nil
 }
 
@@ -435,5 +436,5 @@ type workerCommand struct {
 // Run makes the run.
 func (c *workerCommand) Run(ctx context.Context, s *streams) error {
 	allow(ctx, savePatience)
-	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.out, s.log)
+	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.out, plain.Logger(s.log))
 }

@@ -41,7 +41,7 @@ func prepare(ctx context.Context, runs []sweep.Run, log io.Writer) error {
 			continue
 		}
 		done = append(done, string(text))
-		if err := train.PrepareData(ctx, d, log); err != nil {
+		if err := train.PrepareData(ctx, d, activityOn(log)); err != nil {
 			if ctx.Err() != nil {
 				return train.ErrStopped
 			}

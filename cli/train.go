@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -66,7 +67,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 // train trains in the folder and prints the results.
 func (c *trainCommand) train(ctx context.Context, s *streams, settings train.Config) error {
 	allow(ctx, savePatience)
-	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: s.log})
+	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: plain.Logger(s.log), Terminal: plain.Terminal(s.log)})
 	if err != nil {
 		return withAdvice(withFlags(err, c.Dir), c.Dir)
 	}

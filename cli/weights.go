@@ -17,7 +17,7 @@ type weightsFlags struct {
 
 // open opens a run with the chosen weights, and logs a warning.
 func (w weightsFlags) open(ctx context.Context, dir string, s *streams) (*train.Experiment, error) {
-	if err := train.PrepareRun(ctx, dir, s.log); err != nil {
+	if err := train.PrepareRun(ctx, dir, s.activity()); err != nil {
 		return nil, err
 	}
 	e, warning, err := train.OpenKept(dir, train.Weights{Best: w.Best, Average: w.Average})

@@ -3,6 +3,8 @@ package train
 import (
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -12,12 +14,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise a plain line now and
-// then. A nil Activity shows nothing.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise an event now and then.
+// A nil Activity shows nothing.
 type Activity struct {
-	w     io.Writer
-	draws bool          // bars; otherwise lines
-	every time.Duration // time between two lines, or two drawings of an unchanged bar
+	log   *slog.Logger
+	bars  io.Writer     // nil: no bars
+	every time.Duration // time between two events, or two drawings of an unchanged bar
 	least time.Duration // shortest time between two drawings
 
 	lock      sync.Mutex
@@ -30,15 +32,16 @@ type Activity struct {
 	ended     sync.WaitGroup
 }
 
-// NewActivity returns an Activity that shows progress on a writer; a nil writer shows nothing.
-func NewActivity(w io.Writer) *Activity {
-	if w == nil {
-		return nil
+// NewActivity returns an Activity that draws bars on a terminal or, without a terminal, logs events. It returns nil if
+// both are nil.
+func NewActivity(log *slog.Logger, terminal *os.File) *Activity {
+	switch {
+	case terminal != nil:
+		return &Activity{log: plain.Or(log), bars: terminal, every: time.Second, least: barInterval}
+	case log != nil:
+		return &Activity{log: log, every: quietInterval}
 	}
-	if f := plain.Terminal(w); f != nil {
-		return &Activity{w: f, draws: true, every: time.Second, least: barInterval}
-	}
-	return &Activity{w: w, every: quietInterval}
+	return nil
 }
 
 // Begin starts to show an activity, such as "encoding", with a number of parts.
@@ -48,8 +51,8 @@ func (a *Activity) Begin(what string, all int) {
 	}
 	a.End()
 	a.what, a.part, a.done, a.all, a.begun, a.quit = what, "", 0, max(1, all), time.Now(), make(chan struct{})
-	if a.draws {
-		a.bar = progressbar.NewOptions(a.all, progressbar.OptionSetWriter(a.w), progressbar.OptionShowCount(),
+	if a.bars != nil {
+		a.bar = progressbar.NewOptions(a.all, progressbar.OptionSetWriter(a.bars), progressbar.OptionShowCount(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least), progressbar.OptionSetWidth(narrowBar))
 	}
 	quit := a.quit
@@ -86,7 +89,7 @@ func (a *Activity) Step(done int, part string) {
 	_ = a.bar.Set(min(done, a.all-1)) // a full one would end its line
 }
 
-// show writes a line, or redraws the bar with its time.
+// show logs an event, or redraws the bar with its time.
 func (a *Activity) show() {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -94,12 +97,12 @@ func (a *Activity) show() {
 		a.bar.Describe(a.label())
 		return
 	}
-	left := ""
+	text, values := fmt.Sprintf("%s: %d of %d done", a.label(), a.done, a.all), []any{"event", "activity", "what", a.what, "part", a.part, "done", a.done, "of", a.all}
 	if a.done > 0 {
-		took := time.Since(a.begun)
-		left = fmt.Sprintf(", %s left", time.Duration(float64(took)/float64(a.done)*float64(a.all-a.done)).Round(time.Second))
+		left := time.Duration(float64(time.Since(a.begun)) / float64(a.done) * float64(a.all-a.done))
+		text, values = fmt.Sprintf("%s, %s left", text, left.Round(time.Second)), append(values, "left", left)
 	}
-	_, _ = fmt.Fprintf(a.w, "%s: %d of %d done%s\n", a.label(), a.done, a.all, left)
+	a.log.Info(text, values...)
 }
 
 // label names the activity and its current part, if it has parts.

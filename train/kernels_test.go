@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -183,7 +184,7 @@ func TestKernelsChange(t *testing.T) {
 		if note {
 			ctx = endAfter(8)
 		}
-		if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: &log}); note != errors.Is(err, ErrStopped) || !note && err != nil {
+		if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)}); note != errors.Is(err, ErrStopped) || !note && err != nil {
 			t.Fatal(err)
 		}
 		if want := "the run began with other kernels and goes on with " + set + ": last digits differ"; strings.Contains(log.String(), want) != note {

@@ -326,11 +326,12 @@ func (w *monitor) hook(g *logs, c *console) engine.Hook {
 		if err := g.metrics(r.Epoch, r.Step, results); err != nil {
 			return err
 		}
-		line := fmt.Sprintf("epoch %d", r.Epoch)
+		line, values := fmt.Sprintf("epoch %d", r.Epoch), []any{"epoch", r.Epoch, "step", r.Step}
 		for _, m := range results {
 			line += fmt.Sprintf("  %s %.4g", m.Name, m.Value)
+			values = append(values, m.Name, m.Value)
 		}
-		c.say("%s", line)
+		c.info("measured", line, values...)
 		return nil
 	})}
 }

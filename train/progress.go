@@ -1,8 +1,11 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -19,21 +22,33 @@ func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
 // quietInterval is the time between two lines of progress without a terminal.
 const quietInterval = 10 * time.Second
 
-// console writes the messages of a run.
+// console logs the events of a run, and draws its progress.
 type console struct {
-	w     io.Writer // nil: nowhere
-	clear func()    // makes room in w for text while progress is shown; nil otherwise
+	log      *slog.Logger // nil: silent
+	terminal *os.File     // nil: no bars
+	clear    func()       // makes room on the terminal for text while a bar is shown; nil otherwise
 }
 
-// say writes a line.
-func (c *console) say(format string, args ...any) {
-	if c.w == nil {
+func (c *console) info(event, text string, values ...any) {
+	c.write(slog.LevelInfo, event, text, values)
+}
+func (c *console) note(event, text string, values ...any) {
+	c.write(plain.LevelNote, event, text, values)
+}
+
+// warn logs a warning. Stored warnings begin with their level.
+func (c *console) warn(event, text string, values ...any) {
+	c.write(slog.LevelWarn, event, strings.TrimPrefix(text, "warning: "), values)
+}
+
+func (c *console) write(level slog.Level, event, text string, values []any) {
+	if c.log == nil {
 		return
 	}
 	if c.clear != nil {
 		c.clear()
 	}
-	fmt.Fprintf(c.w, format+"\n", args...)
+	c.log.Log(context.Background(), level, text, append([]any{"event", event}, values...)...)
 }
 
 // hook shows the progress of training.
@@ -41,7 +56,7 @@ func (c *console) hook() engine.Hook {
 	var d *display
 	return engine.Hook{Name: "progress", Priority: progressPriority,
 		OnStart: func(l *engine.Loop) error {
-			d = newDisplay(l, c.w)
+			d = newDisplay(l, c)
 			c.clear = d.clear
 			return nil
 		},
@@ -72,16 +87,16 @@ type display struct {
 // barInterval is the shortest time between two drawings of a bar.
 const barInterval = 100 * time.Millisecond
 
-// newDisplay shows a bar on a terminal, otherwise a plain line now and then.
-func newDisplay(l *engine.Loop, w io.Writer) *display {
-	if f := plain.Terminal(w); f != nil {
-		columns, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			columns = 80
-		}
-		return barDisplay(l, f, columns, barInterval)
+// newDisplay draws a bar on a terminal, or logs an epoch now and then.
+func newDisplay(l *engine.Loop, c *console) *display {
+	if c.terminal == nil {
+		return logDisplay(l, c)
 	}
-	return lineDisplay(l, w)
+	columns, _, err := term.GetSize(int(c.terminal.Fd()))
+	if err != nil {
+		columns = 80
+	}
+	return barDisplay(l, c, c.terminal, columns, barInterval)
 }
 
 // Columns that bars, their counts and their times take of a line. The wide one includes the steps per second.
@@ -92,7 +107,7 @@ const (
 )
 
 // barDisplay counts the steps of this session, because only they predict the remaining time.
-func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration) *display {
+func barDisplay(l *engine.Loop, c *console, w io.Writer, columns int, interval time.Duration) *display {
 	before := l.Step()
 	options := []progressbar.Option{progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(interval), progressbar.OptionClearOnFinish()}
@@ -104,7 +119,7 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 		options = append(options, progressbar.OptionSetWidth(narrowBar))
 	}
 	epochs, bar := l.Settings().Epochs, progressbar.NewOptions(max(1, l.Steps()-before), options...)
-	meter, last := newMeter(), ""
+	meter, last := newMeter(), epochEvent{}
 	current := l.Losses()
 	for i := range current {
 		current[i].Values = nil
@@ -120,12 +135,10 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 		// An undrawable bar is no reason to end training.
 		_ = bar.Set(r.Step - before)
 	}, epoch: func(r *engine.EpochReport) {
-		last = epochText(r)
+		last = eventOf(r)
 	}, clear: func() { _ = bar.Clear() }, end: func() {
 		_ = bar.Clear()
-		if last != "" {
-			_, _ = fmt.Fprintln(w, last)
-		}
+		last.log(c, "")
 	}}
 }
 
@@ -160,12 +173,12 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 // maxLeft is the longest remaining time to show, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
-func lineDisplay(l *engine.Loop, w io.Writer) *display {
+func logDisplay(l *engine.Loop, c *console) *display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()
-	held := "" // text of the last epoch until it is written
+	var held epochEvent // the last epoch until it is logged
 	return &display{step: func(*engine.StepReport) {}, epoch: func(r *engine.EpochReport) {
-		held = epochText(r)
+		held = eventOf(r)
 		now := time.Now()
 		if now.Sub(last) < quietInterval && r.Epoch != r.Of && r.Epoch != 1 {
 			return
@@ -173,15 +186,38 @@ func lineDisplay(l *engine.Loop, w io.Writer) *display {
 		last = now
 		perStep := now.Sub(begin).Seconds() / float64(max(1, r.Step-beginStep))
 		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*l.EpochSteps()), maxLeft) * float64(time.Second))
-		// An unwritable line is no reason to end training.
-		_, _ = fmt.Fprintf(w, "%s  %s left\n", held, left.Round(time.Second))
-		held = ""
+		held.log(c, fmt.Sprintf("  %s left", left.Round(time.Second)), "left", left)
+		held = epochEvent{}
 	}, clear: func() {}, end: func() {
-		if held != "" {
-			_, _ = fmt.Fprintln(w, held)
-		}
-		held = ""
+		held.log(c, "")
+		held = epochEvent{}
 	}}
+}
+
+// epochEvent is the event of a finished epoch; without text: none.
+type epochEvent struct {
+	text   string
+	values []any
+}
+
+// log logs the event, with more text and values.
+func (e epochEvent) log(c *console, more string, values ...any) {
+	if e.text != "" {
+		c.info("epoch", e.text+more, append(e.values, values...)...)
+	}
+}
+
+// eventOf returns the event of an epoch. Its losses are groups of values, by objective.
+func eventOf(r *engine.EpochReport) epochEvent {
+	values := []any{"epoch", r.Epoch, "of", r.Of, "step", r.Step, "images", r.Images, "seconds", r.Seconds}
+	for _, l := range r.Losses {
+		var group []any
+		for i, name := range l.Names {
+			group = append(group, name, l.Values[i])
+		}
+		values = append(values, slog.Group(l.Objective, group...))
+	}
+	return epochEvent{epochText(r), values}
 }
 
 // epochText writes a line about the mean losses of an epoch.

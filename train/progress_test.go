@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -56,7 +57,7 @@ func TestBar(t *testing.T) {
 	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	d := barDisplay(loop, &w, 300, 0)
+	d := barDisplay(loop, &console{log: plain.Logger(&w)}, &w, 300, 0)
 	loop.AddHook(hookOf(d))
 	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestBar(t *testing.T) {
 func TestNarrowBar(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
-	loop.AddHook(hookOf(barDisplay(loop, &w, 80, 0)))
+	loop.AddHook(hookOf(barDisplay(loop, &console{}, &w, 80, 0)))
 	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestNarrowBar(t *testing.T) {
 func TestLine(t *testing.T) {
 	var w bytes.Buffer
 	loop := loopOf(t, load(t, "train.epochs=1000000000"))
-	d := lineDisplay(loop, &w)
+	d := logDisplay(loop, &console{log: plain.Logger(&w)})
 	loop.AddHook(hookOf(d))
 	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func TestLine(t *testing.T) {
 // Work after training shows its progress, even while one part takes long.
 func TestActivity(t *testing.T) {
 	lines := make(chan string)
-	a := &Activity{w: writerFunc(func(p []byte) { lines <- string(p) }), every: time.Millisecond}
+	a := &Activity{log: plain.Logger(writerFunc(func(p []byte) { lines <- string(p) })), every: time.Millisecond}
 	a.Begin("measuring", 3)
 	a.Step(1, "mig")
 	for range 2 { // a part that does not end
@@ -136,7 +137,7 @@ func TestActivity(t *testing.T) {
 	close(lines) // nothing writes any more
 
 	var w bytes.Buffer
-	a = &Activity{w: &w, every: time.Hour, draws: true}
+	a = &Activity{bars: &w, every: time.Hour}
 	a.Begin("drawing", 8)
 	a.Step(3, "torus")
 	a.show()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,11 +21,16 @@ import (
 
 // Options say where and how to run an experiment.
 type Options struct {
-	Dir    string    // the run's folder; empty: runs/ and the config's name
-	Resume bool      // continue an existing run in Dir
-	Once   bool      // with Resume: the error is rundir.ErrLocked if another process ends the run before this one holds it
-	Wait   bool      // with Resume: if only a claim names a holder on another machine, wait to see whether it is alive
-	Log    io.Writer // human-readable messages and progress; nil: none
+	Dir    string // the run's folder; empty: runs/ and the config's name
+	Resume bool   // continue an existing run in Dir
+	Once   bool   // with Resume: the error is rundir.ErrLocked if another process ends the run before this one holds it
+	Wait   bool   // with Resume: if only a claim names a holder on another machine, wait to see whether it is alive
+
+	// Log receives the events of the run: a sentence for people, the attribute "event" and values. Notes have the level
+	// slog.LevelInfo+2. An event tells the progress every ten seconds, unless Terminal is set. nil: silent.
+	Log *slog.Logger
+
+	Terminal *os.File // a terminal to draw bars of progress on; nil: no bars
 
 	// Progress, if any, is called with the number of finished steps and of all steps: at the beginning and after each
 	// step.
@@ -84,7 +89,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	}
 	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
 	defer unlimit()
-	if err := c.prepareData(ctx, o.Log); err != nil {
+	if err := c.prepareData(ctx, NewActivity(o.Log, o.Terminal)); err != nil {
 		return nil, err
 	}
 	e, err := prepare(ctx, c, o)

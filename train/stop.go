@@ -109,7 +109,7 @@ func (e *earlyStop) hook(c *console) engine.Hook {
 				return nil
 			}
 			if why := e.enough(); why != "" {
-				c.say("%s", why)
+				c.info("stop", why, "epoch", r.Epoch, "step", r.Step)
 				l.Stop(why)
 			}
 			return nil

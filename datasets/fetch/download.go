@@ -118,7 +118,7 @@ func (p *part) run(ctx context.Context) error {
 			if err == nil || !resumed || scratch {
 				return err
 			}
-			p.Log("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
+			p.say("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
 			scratch = true
 			if err := p.restart(); err != nil {
 				return err
@@ -143,7 +143,7 @@ func (p *part) run(ctx context.Context) error {
 		}
 		p.begun = p.size > 0
 		wait := min(p.Wait<<(failed-1), p.MaxWait)
-		p.Log("%s: %v; trying again in %v, from byte %d", p.file.Name, err, wait, p.size)
+		p.say("%s: %v; trying again in %v, from byte %d", p.file.Name, err, wait, p.size)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -156,6 +156,11 @@ func (p *part) run(ctx context.Context) error {
 type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
+
+// say logs an event of the download.
+func (p *part) say(format string, args ...any) {
+	p.Log.Info(fmt.Sprintf(format, args...), "event", "download", "file", p.file.Name, "bytes", p.size)
+}
 
 // attempt requests the missing bytes and appends them.
 func (p *part) attempt(ctx context.Context) error {
@@ -232,7 +237,7 @@ func (p *part) accept(r *http.Response) error {
 	switch r.StatusCode {
 	case http.StatusOK:
 		if p.size > 0 {
-			p.Log("%s: the server does not continue the file, or has another one; it starts over", p.file.Name)
+			p.say("%s: the server does not continue the file, or has another one; it starts over", p.file.Name)
 			if err := p.restart(); err != nil {
 				return err
 			}
@@ -368,7 +373,7 @@ func (p *part) newClient() *retryablehttp.Client {
 		}
 		again, err2 := retryablehttp.DefaultRetryPolicy(ctx, r, err)
 		if again && err2 == nil {
-			p.Log("%s: %s; trying again", p.file.Name, reason(r, err))
+			p.say("%s: %s; trying again", p.file.Name, reason(r, err))
 		}
 		return again, err2
 	}

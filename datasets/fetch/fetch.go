@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
@@ -32,8 +34,8 @@ type Options struct {
 	// a published hash.
 	Again bool
 
-	// Log receives remarks for people, for example about a broken connection; nil discards them.
-	Log func(format string, args ...any)
+	// Log receives events, for example a broken connection; nil: silent.
+	Log *slog.Logger
 
 	Tries   int           // attempts in a row that bring nothing new; 0: 5
 	Wait    time.Duration // before the second try; it doubles with each; 0: 1 s
@@ -43,9 +45,7 @@ type Options struct {
 
 // defaults fills in unset options.
 func (o Options) defaults() Options {
-	if o.Log == nil {
-		o.Log = func(string, ...any) {}
-	}
+	o.Log = plain.Or(o.Log)
 	if o.Tries == 0 {
 		o.Tries = 5
 	}
@@ -76,7 +76,7 @@ func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, 
 		return nil, fmt.Errorf("the folder of downloads: %w", err)
 	}
 	held, err := lock.Wait(ctx, filepath.Join(dir, ".lock"), func() {
-		o.Log("waiting for another process to fetch into %s", dir)
+		o.Log.Info("waiting for another process to fetch into "+dir, "event", "wait", "dir", dir)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -106,7 +106,7 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 			}
 			already = true
 		case errors.Is(err, ErrWrong):
-			o.Log("%v; it is fetched again", err)
+			o.Log.Info(fmt.Sprintf("%v; it is fetched again", err), "event", "again", "file", f.Name)
 		case err != nil && !errors.Is(err, ErrAbsent):
 			return results, err
 		}

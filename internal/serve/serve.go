@@ -9,8 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -19,9 +20,9 @@ import (
 
 // Options tell the server how to show runs.
 type Options struct {
-	Token string   // required from every visitor; empty: no token
-	Hosts []string // names of the server that browsers may use, besides this machine's names
-	Log   io.Writer
+	Token string       // required from every visitor; empty: no token
+	Hosts []string     // names of the server that browsers may use, besides this machine's names
+	Log   *slog.Logger // errors of connections; nil: silent
 
 	Single bool // the folder is one run, which may not have begun; nothing is written into it
 
@@ -60,9 +61,7 @@ const (
 
 // New prepares to show the runs of a folder, at any depth, or the run in it. The context bounds the first look at the runs.
 func New(ctx context.Context, dir string, o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
+	o.Log = plain.Or(o.Log)
 	if o.Preview == nil {
 		o.Preview = NewPreview
 	}
@@ -104,6 +103,13 @@ func (s *Server) routes() http.Handler {
 	return m
 }
 
+// errorLog returns a logger of http.Server, which writes lines of text.
+func errorLog(to *slog.Logger) *log.Logger {
+	l := slog.NewLogLogger(to.Handler(), slog.LevelError)
+	l.SetPrefix("serve: ")
+	return l
+}
+
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
@@ -112,7 +118,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ConnContext: withConnection, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience,
-		MaxHeaderBytes: maxHeader, ErrorLog: log.New(s.options.Log, "serve: ", 0),
+		MaxHeaderBytes: maxHeader, ErrorLog: errorLog(s.options.Log),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(limit(l, maxConnections)) }()

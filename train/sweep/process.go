@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -132,8 +133,8 @@ func (t *tail) String() string {
 const reportEvery = 500 * time.Millisecond
 
 // Work makes the run of a folder in a process started by [Processes]. in and out are the standard input and output; log
-// receives readable messages. When in ends, because the starter died, Work saves the run and returns.
-func Work(ctx context.Context, dir string, threads int, in io.Reader, out, log io.Writer) error {
+// receives the events of the run. When in ends, because the starter died, Work saves the run and returns.
+func Work(ctx context.Context, dir string, threads int, in io.Reader, out io.Writer, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	case "worker":
 		threads, err := strconv.Atoi(os.Args[2])
 		if err == nil {
-			err = Work(context.Background(), os.Args[1], threads, os.Stdin, os.Stdout, os.Stderr)
+			err = Work(context.Background(), os.Args[1], threads, os.Stdin, os.Stdout, plain.Logger(os.Stderr))
 		}
 		exit(err)
 	case "rehearse":
@@ -264,7 +264,7 @@ func TestWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, io.Discard); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
+	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, nil); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
 		t.Errorf("the starter has died: %v, %s", err, out.String())
 	}
 	held, err := rundir.Open(path)
