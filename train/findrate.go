@@ -145,7 +145,7 @@ type rateCurve struct {
 }
 
 // step records an update, and ends the test when the loss diverges or after the last rate.
-func (x *rateTest) step(l *engine.Loop, s *engine.StepReport) error {
+func (x *rateTest) step(_ context.Context, l *engine.Loop, s *engine.StepReport) error {
 	x.sum += s.Values[0]
 	x.count++
 	if s.Accumulating {

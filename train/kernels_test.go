@@ -131,7 +131,7 @@ func writeKernelResult(t *testing.T, file string) {
 		}
 		arrays := map[string][]float64{"first codes": codes()}
 		r.Models[model] = arrays
-		loop.AddHook(engine.Hook{OnStep: func(_ *engine.Loop, s *engine.StepReport) error {
+		loop.AddHook(engine.Hook{OnStep: func(_ context.Context, _ *engine.Loop, s *engine.StepReport) error {
 			values := append([]float64{s.GradientNorm}, s.Values...)
 			if s.Step == 1 {
 				arrays["first losses"] = values

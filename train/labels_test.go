@@ -1,9 +1,9 @@
 package train
 
 import (
-	"github.com/unravel-ml/unravel/internal/plain"
 	"bytes"
 	"context"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"math"
 	"strings"
 	"testing"

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"reflect"
 	"slices"
 
@@ -45,7 +46,7 @@ func (g *logs) open(l *engine.Loop) (err error) {
 
 // hook logs every epoch.
 func (g *logs) hook() engine.Hook {
-	return engine.Hook{Name: "log", Priority: logPriority, OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
+	return engine.Hook{Name: "log", Priority: logPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
 }
 
 // epoch writes a finished epoch to the logs.

@@ -317,8 +317,8 @@ func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
 
 // hook evaluates the model every w.every epochs.
 func (w *monitor) hook(g *logs, c *console) engine.Hook {
-	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(l *engine.Loop, r *engine.EpochReport) error {
-		results, err := w.measure(l.Context())
+	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+		results, err := w.measure(ctx)
 		if err != nil {
 			return err
 		}

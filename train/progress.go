@@ -55,14 +55,14 @@ func (c *console) write(level slog.Level, event, text string, values []any) {
 func (c *console) hook() engine.Hook {
 	var d *display
 	return engine.Hook{Name: "progress", Priority: progressPriority,
-		OnStart: func(l *engine.Loop) error {
+		OnStart: func(_ context.Context, l *engine.Loop) error {
 			d = newDisplay(l, c)
 			c.clear = d.clear
 			return nil
 		},
-		OnStep:  func(_ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
-		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil },
-		OnEnd: func(*engine.Loop, error) error {
+		OnStep:  func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
+		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil },
+		OnEnd: func(context.Context, *engine.Loop, error) error {
 			d.end()
 			c.clear = nil
 			return nil
@@ -72,8 +72,8 @@ func (c *console) hook() engine.Hook {
 // progressHook calls a function with the number of finished steps and of all steps.
 func progressHook(f func(done, all int)) engine.Hook {
 	return engine.Hook{Name: "steps", Priority: progressPriority,
-		OnStart: func(l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
-		OnStep:  func(l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
+		OnStart: func(_ context.Context, l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
+		OnStep:  func(_ context.Context, l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
 }
 
 // display shows the progress of training.

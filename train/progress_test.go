@@ -45,8 +45,8 @@ func TestDescribe(t *testing.T) {
 
 // hookOf shows every step and epoch.
 func hookOf(d *display) engine.Hook {
-	return engine.Hook{OnStep: func(_ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
-		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil }}
+	return engine.Hook{OnStep: func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
+		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil }}
 }
 
 // The bar counts the steps of this session, shows both objectives, makes room for other text and leaves the last

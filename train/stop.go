@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (e *earlyStop) enough() string {
 // hook observes the losses of an epoch, or its evaluation, if any.
 func (e *earlyStop) hook(c *console) engine.Hook {
 	return engine.Hook{Name: "early stop", Priority: stopPriority,
-		OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
+		OnEpoch: func(_ context.Context, l *engine.Loop, r *engine.EpochReport) error {
 			if r.Epoch <= e.settings.From || !e.look(r) {
 				return nil
 			}

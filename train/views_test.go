@@ -115,7 +115,7 @@ func TestTarget(t *testing.T) {
 		if names := loop.Untrained(); len(names) > 0 {
 			t.Errorf("%s: untrained %v", name, names)
 		}
-		loop.AddHook(engine.Hook{Name: "look", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
+		loop.AddHook(engine.Hook{Name: "look", OnStep: func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error {
 			now := values(p)
 			m := 0.9
 			if name == "byol" {

@@ -201,9 +201,9 @@ func build(ctx context.Context, k Key, convert func(context.Context, *Writer) er
 			err = errors.Join(err, os.RemoveAll(tmp))
 		}
 	}()
-	w := &Writer{ctx: ctx, key: k, dir: tmp}
+	w := &Writer{key: k, dir: tmp}
 	err = convert(ctx, w)
-	if err = w.end(err); err != nil {
+	if err = w.end(ctx, err); err != nil {
 		return err
 	}
 	if err := replace(tmp, k.Dir(), filepath.Join(parent, halfMade(k)+"old")); err != nil {

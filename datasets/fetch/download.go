@@ -88,7 +88,7 @@ func (p *part) open(ctx context.Context) error {
 		p.state = partState{}
 		return p.restart()
 	}
-	p.size, err = io.CopyBuffer(p.hashes, &reader{ctx, f}, make([]byte, 1<<20))
+	p.size, err = io.CopyBuffer(p.hashes, until(ctx, f), make([]byte, 1<<20))
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}

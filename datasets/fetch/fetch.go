@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -219,15 +220,17 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
 }
 
-// copying reports the progress of a copy, and stops with its context.
-type copying struct {
-	ctx         context.Context
-	what        string
-	done, total int64
-}
+// writerFunc is a function as an io.Writer.
+type writerFunc func(p []byte) (int, error)
 
-func (c *copying) Write(p []byte) (int, error) {
-	c.done += int64(len(p))
-	progress.Report(c.ctx, c.what, c.done, c.total)
-	return len(p), c.ctx.Err()
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// reporting returns a writer that reports the progress of a copy, and ends with the context.
+func reporting(ctx context.Context, what string, total int64) io.Writer {
+	done := int64(0)
+	return writerFunc(func(p []byte) (int, error) {
+		done += int64(len(p))
+		progress.Report(ctx, what, done, total)
+		return len(p), ctx.Err()
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -121,7 +122,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes: maxHeader, ErrorLog: errorLog(s.options.Log),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(limit(l, maxConnections)) }()
+	var serving sync.WaitGroup
+	serving.Go(func() { failed <- h.Serve(limit(l, maxConnections)) })
+	defer serving.Wait()
 	var err error
 	select {
 	case err = <-failed:
