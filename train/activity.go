@@ -97,7 +97,8 @@ func (a *Activity) show() {
 		a.bar.Describe(a.label())
 		return
 	}
-	text, values := fmt.Sprintf("%s: %d of %d done", a.label(), a.done, a.all), []any{"event", "activity", "what", a.what, "part", a.part, "done", a.done, "of", a.all}
+	text := fmt.Sprintf("%s: %d of %d done", a.label(), a.done, a.all)
+	values := []any{"event", "activity", "what", a.what, "part", a.part, "done", a.done, "of", a.all}
 	if a.done > 0 {
 		left := time.Duration(float64(time.Since(a.begun)) / float64(a.done) * float64(a.all-a.done))
 		text, values = fmt.Sprintf("%s, %s left", text, left.Round(time.Second)), append(values, "left", left)

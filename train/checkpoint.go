@@ -65,7 +65,8 @@ func (s *saver) hook() engine.Hook {
 				if err := s.save(false); err != nil {
 					return err
 				}
-				s.session.console.info("saved", fmt.Sprintf("saved after step %d in %s", l.Step(), s.session.store.Dir()), "step", l.Step(), "dir", s.session.store.Dir())
+				dir := s.session.store.Dir()
+				s.session.console.info("saved", fmt.Sprintf("saved after step %d in %s", l.Step(), dir), "step", l.Step(), "dir", dir)
 			}
 			return nil
 		}}

@@ -19,10 +19,12 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	l.Close()
 	runtime.GC() // the programs would otherwise stay until the next collection
 	if v, ok := spreadOf(s.logs.last); ok && v < leastSpread {
-		s.console.note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v), "spread", v)
+		s.console.note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, "+
+			"where random codes have about 1", v), "spread", v)
 	}
 	if b := s.best; b != nil {
-		s.console.info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile), "metric", b.Metric, "value", b.Value, "epoch", b.Epoch)
+		s.console.info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile),
+			"metric", b.Metric, "value", b.Value, "epoch", b.Epoch)
 	}
 	codes, err := s.encode(ctx, r)
 	if err != nil {

@@ -51,7 +51,8 @@ type Codes struct {
 	Levels  [][]int // [n, k], by the factors
 }
 
-// ErrStopped is the error of stopped work. A checkpoint holds the trained parameters.
+// ErrStopped is the error of [Run], and of other functions here, when their context ends. Run has saved a checkpoint,
+// and continues with Options.Resume.
 var ErrStopped = engine.ErrStopped
 
 // Result is the result of a run.

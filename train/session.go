@@ -180,7 +180,8 @@ func (s *session) checkEdited() error {
 		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
 			continue
 		}
-		s.console.warn("edited", fmt.Sprintf("%s: %s, and not as the run wrote it", s.store.Path(d.File), d.What), "file", d.File)
+		s.console.warn("edited", fmt.Sprintf("%s: %s, and not as the run wrote it", s.store.Path(d.File), d.What),
+			"file", d.File)
 	}
 	return nil
 }
@@ -207,7 +208,8 @@ func (s *session) writeConfig() error {
 // introduce logs a summary of the training, and notes about surprises.
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, log := &s.experiment.Config, s.loop, s.console
-	log.info("run", fmt.Sprintf("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, counted(c.Train.Epochs, "epoch"), o.Dir),
+	epochs := counted(c.Train.Epochs, "epoch")
+	log.info("run", fmt.Sprintf("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, epochs, o.Dir),
 		"run", c.Name, "model", c.Model.Name, "dataset", c.Dataset.Name, "seed", c.Seed, "epochs", c.Train.Epochs, "dir", o.Dir)
 	if d, ok := s.experiment.Data.(datasets.Noted); ok {
 		for _, note := range d.Notes() {
@@ -230,23 +232,27 @@ func (s *session) introduce(o Options, resumed bool) {
 		}
 	}
 	if names := l.Frozen(); len(names) > 0 {
-		log.info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s", len(names), len(l.Params().Names()), someOf(names)), "parameters", names)
+		all := len(l.Params().Names())
+		log.info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s", len(names), all, someOf(names)),
+			"parameters", names)
 	}
 	for _, note := range l.Notes() {
 		log.note("training", note)
 	}
 	if n := l.LeftOut(); n > 0 {
-		log.note("left out", fmt.Sprintf("%d images are in no labelled group, and are not trained on: all losses are about groups", n), "images", n)
+		log.note("left out", fmt.Sprintf("%d images are in no labelled group, and are not trained on: "+
+			"all losses are about groups", n), "images", n)
 	}
 	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
 		log.note("batch", note)
 	}
 	if names := l.Untrained(); len(names) > 0 {
-		log.note("untrained", fmt.Sprintf("no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(l.Params().Names()), names[0]),
-			"parameters", names)
+		log.note("untrained", fmt.Sprintf("no loss depends on %d of the %d parameters, such as %s; "+
+			"they stay as they were initialised", len(names), len(l.Params().Names()), names[0]), "parameters", names)
 	}
 	if resumed {
-		log.info("resumed", fmt.Sprintf("continuing after step %d (%s)", l.Step(), counted(l.Epoch(), "epoch")), "step", l.Step(), "epoch", l.Epoch())
+		log.info("resumed", fmt.Sprintf("continuing after step %d (%s)", l.Step(), counted(l.Epoch(), "epoch")),
+			"step", l.Step(), "epoch", l.Epoch())
 	}
 }
 
@@ -330,7 +336,8 @@ func (s *session) restart() error {
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {
-		s.console.note("kernels", fmt.Sprintf("the run began with %s kernels and goes on with %s: last digits differ", before, s.kernels), "before", before, "now", s.kernels)
+		s.console.note("kernels", fmt.Sprintf("the run began with %s kernels and goes on with %s: "+
+			"last digits differ", before, s.kernels), "before", before, "now", s.kernels)
 		before += ", " + s.kernels
 	}
 	s.kernels = cmp.Or(before, s.kernels)

@@ -26,12 +26,13 @@ import (
 const RootVariable = "UNRAVEL_DATA"
 
 var (
-	// ErrAbsent is returned for a set that the cache lacks.
+	// ErrAbsent is the error of [Open] and [Check] for a set that the cache lacks. [Ensure] makes the set.
 	ErrAbsent = errors.New("the set is not in the cache")
-	// ErrBroken is returned for a set with damaged files, or from another version.
+	// ErrBroken is the error of [Open] and [Check] for a set with damaged files, or from another version. [Ensure]
+	// makes the set again.
 	ErrBroken = errors.New("the cached set is damaged")
-	// ErrTouched is returned for a set with files of the right sizes that were written after the set was made. It is
-	// also an [ErrBroken].
+	// ErrTouched is the error of [Open] for a set with files of the right sizes that were written after the set was
+	// made. It is also an [ErrBroken]; [Check] tells whether the content has changed.
 	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", ErrBroken)
 )
 

@@ -187,11 +187,15 @@ func TestWriterMistakes(t *testing.T) {
 		words   string
 		convert func(w *Writer) error
 	}{
-		"nothing":         {"nothing was written", func(*Writer) error { return nil }},
-		"an error":        {"the file is bad", func(*Writer) error { return errors.New("the file is bad") }},
-		"an error later":  {"the file is bad", func(w *Writer) error { return errors.Join(w.WriteAt(t.Context(), 3, one), errors.New("the file is bad")) }},
-		"missing images":  {"1 of 100 images were written; image 0 is the first", func(w *Writer) error { return w.WriteAt(t.Context(), 1, one) }},
-		"an image twice":  {"image 5 is written twice", func(w *Writer) error { return errors.Join(w.WriteAt(t.Context(), 5, one), w.WriteAt(t.Context(), 4, make([]uint8, 48))) }},
+		"nothing":  {"nothing was written", func(*Writer) error { return nil }},
+		"an error": {"the file is bad", func(*Writer) error { return errors.New("the file is bad") }},
+		"an error later": {"the file is bad", func(w *Writer) error {
+			return errors.Join(w.WriteAt(t.Context(), 3, one), errors.New("the file is bad"))
+		}},
+		"missing images": {"1 of 100 images were written; image 0 is the first", func(w *Writer) error { return w.WriteAt(t.Context(), 1, one) }},
+		"an image twice": {"image 5 is written twice", func(w *Writer) error {
+			return errors.Join(w.WriteAt(t.Context(), 5, one), w.WriteAt(t.Context(), 4, make([]uint8, 48)))
+		}},
 		"a wrong size":    {"23 bytes at image 0", func(w *Writer) error { return w.WriteAt(t.Context(), 0, one[:23]) }},
 		"a wrong row":     {"at image 100", func(w *Writer) error { return w.WriteAt(t.Context(), 100, one) }},
 		"a negative row":  {"at image -1", func(w *Writer) error { return w.WriteAt(t.Context(), -1, one) }},

@@ -228,7 +228,8 @@ func isDial(err error) bool {
 	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// ErrUnreachable is returned without a network, or if the server does not exist.
+// ErrUnreachable is the error of [Files] without a network, or if the server does not exist. Fetch the files elsewhere
+// and name their folder in Options.From.
 var ErrUnreachable = errors.New("the server cannot be reached")
 
 // accept checks the head of an answer, and prepares the part for the body.

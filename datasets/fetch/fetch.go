@@ -213,7 +213,8 @@ func Has(dir, name string) bool {
 	return err == nil
 }
 
-// StatusError is returned for an answer without a file.
+// StatusError is the error of [Files] for an answer without a file. Code is the status of HTTP. Another address in
+// Options.From may have the file.
 type StatusError struct{ Code int }
 
 func (e *StatusError) Error() string {

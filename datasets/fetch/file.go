@@ -35,9 +35,10 @@ type File struct {
 }
 
 var (
-	// ErrAbsent is returned for a source file that the folder lacks.
+	// ErrAbsent is the error of [Verify] and [Check] for a source file that the folder lacks. [Files] fetches the file.
 	ErrAbsent = errors.New("the file is not there")
-	// ErrWrong is returned for a source file with another size or hash than published.
+	// ErrWrong is the error of [Verify], [Check], [Place] and [Files] for a source file with another size or hash than
+	// published. Fetch the file again, or set Options.Trust to accept it.
 	ErrWrong = errors.New("it is not the file that is wanted")
 )
 

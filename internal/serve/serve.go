@@ -10,11 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"github.com/unravel-ml/unravel/internal/plain"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -104,13 +102,6 @@ func (s *Server) routes() http.Handler {
 	return m
 }
 
-// errorLog returns a logger of http.Server, which writes lines of text.
-func errorLog(to *slog.Logger) *log.Logger {
-	l := slog.NewLogLogger(to.Handler(), slog.LevelError)
-	l.SetPrefix("serve: ")
-	return l
-}
-
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
@@ -119,12 +110,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ConnContext: withConnection, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience,
-		MaxHeaderBytes: maxHeader, ErrorLog: errorLog(s.options.Log),
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelError),
 	}
 	failed := make(chan error, 1)
-	var serving sync.WaitGroup
-	serving.Go(func() { failed <- h.Serve(limit(l, maxConnections)) })
-	defer serving.Wait()
+	go func() {
+		failed <- h.Serve(limit(l, maxConnections))
+		close(failed)
+	}()
+	defer func() { <-failed }()
+	h.ErrorLog.SetPrefix("serve: ")
 	var err error
 	select {
 	case err = <-failed:

@@ -16,15 +16,23 @@ type Hook struct {
 	Priority int    // lower first; hooks of one priority are called in the order of their addition
 
 	// The context is the context of Run. It has ended where why is ErrStopped.
-	OnStart func(ctx context.Context, l *Loop) error                 // before the first step of a Run, even if it resumes
-	OnStep  func(ctx context.Context, l *Loop, r *StepReport) error  // after each step
-	OnEpoch func(ctx context.Context, l *Loop, r *EpochReport) error // after each epoch
-	OnEnd   func(ctx context.Context, l *Loop, why error) error      // when Run ends: why is nil, ErrStopped or the error that ended it
+	OnStart func(ctx context.Context, l *Loop) error // before the first step of a Run, even if it resumes
+	OnStep  StepFunc                                 // after each step
+	OnEpoch EpochFunc                                // after each epoch
+
+	// OnEnd is called when Run ends: why is nil, ErrStopped or the error that ended it.
+	OnEnd func(ctx context.Context, l *Loop, why error) error
 
 	// State, if not nil, is a pointer to the hook's memory. It is saved and restored with the loop, as JSON, under
 	// Name.
 	State any
 }
+
+// StepFunc is called after a step.
+type StepFunc func(ctx context.Context, l *Loop, r *StepReport) error
+
+// EpochFunc is called after an epoch.
+type EpochFunc func(ctx context.Context, l *Loop, r *EpochReport) error
 
 // StepReport is a finished step: a batch. It is valid until the next step.
 type StepReport struct {
@@ -55,7 +63,7 @@ type ObjectiveLoss struct {
 }
 
 // EverySteps returns a function for [Hook.OnStep] that calls f after every n-th step of training.
-func EverySteps(n int, f func(context.Context, *Loop, *StepReport) error) func(context.Context, *Loop, *StepReport) error {
+func EverySteps(n int, f StepFunc) StepFunc {
 	return func(ctx context.Context, l *Loop, r *StepReport) error {
 		if n < 1 || r.Step%n != 0 {
 			return nil
@@ -65,7 +73,7 @@ func EverySteps(n int, f func(context.Context, *Loop, *StepReport) error) func(c
 }
 
 // EveryEpochs returns a function for [Hook.OnEpoch] that calls f after every n-th epoch of training.
-func EveryEpochs(n int, f func(context.Context, *Loop, *EpochReport) error) func(context.Context, *Loop, *EpochReport) error {
+func EveryEpochs(n int, f EpochFunc) EpochFunc {
 	return func(ctx context.Context, l *Loop, r *EpochReport) error {
 		if n < 1 || r.Epoch%n != 0 {
 			return nil
@@ -76,7 +84,7 @@ func EveryEpochs(n int, f func(context.Context, *Loop, *EpochReport) error) func
 
 // EveryImages returns a function for [Hook.OnStep] that calls f after the step that completes another n images of
 // training. Where epochs are cut short (Settings.EpochSteps), an earlier epoch counts as [Loop.EpochImages].
-func EveryImages(n int, f func(context.Context, *Loop, *StepReport) error) func(context.Context, *Loop, *StepReport) error {
+func EveryImages(n int, f StepFunc) StepFunc {
 	return func(ctx context.Context, l *Loop, r *StepReport) error {
 		seen := (r.Epoch-1)*l.EpochImages() + l.at.images
 		if n < 1 || seen/n == (seen-r.Images)/n {

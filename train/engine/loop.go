@@ -15,7 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ErrStopped is returned when the context ends before training does. The state of the loop can be saved then.
+// ErrStopped is the error of [Loop.Run], [Loop.RunEpoch] and [Validation.Measure] when the context ends before their
+// work. Save the loop then, to continue later.
 var ErrStopped = errors.New("stopped by a signal")
 
 // errEnough ends training because a hook called Stop.

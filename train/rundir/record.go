@@ -86,7 +86,8 @@ func FileHash(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ErrChanged is ReadRecord's error for a run with a changed config.
+// ErrChanged is the error of [ReadRecord] and [RecordOf] for a run with a changed config. Restore the config, or train
+// the changed config in another folder.
 var ErrChanged = errors.New("the config has changed since the run ended; want it as it was, or the other run in another folder")
 
 // ReadRecord reads how the run of a folder ended; nil if it has not. An unreadable record, or one that the run did

@@ -56,8 +56,9 @@ func Processes(program string, args ...string) Starter {
 		defer output.Close()
 		last := &tail{}
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
-		cmd.Env = append(cmd.Environ(), fmt.Sprint("GOMAXPROCS=", max(1, threads))) // also limits Go's garbage collector
-		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last)                     // a full disk does not close the pipe
+		// This also limits the threads of Go's garbage collector.
+		cmd.Env = append(cmd.Environ(), fmt.Sprint("GOMAXPROCS=", max(1, threads)))
+		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last) // a full disk does not close the pipe
 		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
 		// The process's end of this pipe closes when this process ends, even after a crash.
 		if _, err := cmd.StdinPipe(); err != nil {
