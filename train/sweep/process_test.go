@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
@@ -50,7 +51,7 @@ func TestMain(m *testing.M) {
 	case "sweep":
 		exit(sweepInto(os.Args[1], os.Args[2]))
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Main(m.Run))
 }
 
 func exit(err error) {
