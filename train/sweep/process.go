@@ -134,7 +134,8 @@ func (t *tail) String() string {
 const reportEvery = 500 * time.Millisecond
 
 // Work makes the run of a folder in a process started by [Processes]. in and out are the standard input and output; log
-// receives the events of the run. When in ends, because the starter died, Work saves the run and returns.
+// receives the events of the run. When in ends, because the starter died, Work saves the run and returns. The goroutine
+// that reads in ends with in.
 func Work(ctx context.Context, dir string, threads int, in io.Reader, out io.Writer, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
