@@ -39,10 +39,12 @@ type Preparer interface {
 // Progress receives the present activity and its progress. total is 0 if it is unknown.
 type Progress func(what string, done, total int64)
 
-// ErrNotFetched is matched by the error of a public data set without its files on this machine.
+// ErrNotFetched is matched by the error of [Origin.Sources], and of building a public data set, without its files on
+// this machine. [NotFetchedError] names the files to fetch.
 var ErrNotFetched = errors.New("its files are not on this machine")
 
-// NotFetchedError names the missing files of a public data set, their source and their folder.
+// NotFetchedError is the error of [Origin.Sources], and of building a public data set, without its files on this
+// machine. It names the missing files, their source and their folder. Pass Files and Dir to [fetch.Files].
 type NotFetchedError struct {
 	Set   string
 	Files []fetch.File

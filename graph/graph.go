@@ -257,7 +257,8 @@ func (d *identity) explain(err *error, in []tensor.Shape) {
 	}
 }
 
-// Error is the failure of an operation during a run.
+// Error is the error of an operation, such as an operation made from a [Spec], that fails in the run of a machine.
+// Compare Shapes with the shapes in the operation's comment.
 type Error struct {
 	Op     string
 	Shapes []tensor.Shape // shapes of the operation's inputs

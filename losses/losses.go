@@ -100,7 +100,8 @@ func (o *Objective) Nodes() gorgonia.Nodes {
 	return nodes
 }
 
-// Error reports a loss that cannot be added.
+// Error is the error of [Compose] for a loss that cannot be added. Err says what the loss needs. Change the loss in
+// Choice, or the model or supervision that lacks it.
 type Error struct {
 	Part   string // its name among the parts
 	Choice Choice

@@ -295,7 +295,8 @@ func validFound(components, paths []int, rows int) error {
 	return nil
 }
 
-// Missing is the error of a metric for an unset field of [Input] that it needs.
+// Missing is the error of [Evaluate] for an unset field of [Input] that a metric needs. Set the field, or leave out the
+// metric.
 type Missing string
 
 // The fields of [Input] that can be missing.

@@ -3,6 +3,8 @@ package train
 import (
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -13,12 +15,12 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise a plain line now and
-// then. A nil Activity shows nothing.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise an event now and then.
+// A nil Activity shows nothing.
 type Activity struct {
-	w     io.Writer
-	draws bool          // bars; otherwise lines
-	every time.Duration // time between two lines, or two drawings of an unchanged bar
+	log   *slog.Logger
+	bars  io.Writer     // nil: no bars
+	every time.Duration // time between two events, or two drawings of an unchanged bar
 	least time.Duration // shortest time between two drawings
 
 	lock      sync.Mutex
@@ -31,15 +33,16 @@ type Activity struct {
 	ended     sync.WaitGroup
 }
 
-// NewActivity returns an Activity that shows progress on a writer; a nil writer shows nothing.
-func NewActivity(w io.Writer) *Activity {
-	if w == nil {
-		return nil
+// NewActivity returns an Activity that draws bars on a terminal or, without a terminal, logs events. It returns nil if
+// both are nil.
+func NewActivity(log *slog.Logger, terminal *os.File) *Activity {
+	switch {
+	case terminal != nil:
+		return &Activity{log: plain.Or(log), bars: terminal, every: time.Second, least: watch.BarInterval}
+	case log != nil:
+		return &Activity{log: log, every: watch.QuietInterval}
 	}
-	if f := plain.Terminal(w); f != nil {
-		return &Activity{w: f, draws: true, every: time.Second, least: watch.BarInterval}
-	}
-	return &Activity{w: w, every: watch.QuietInterval}
+	return nil
 }
 
 // Begin starts to show an activity, such as "encoding", with a number of parts.
@@ -49,10 +52,9 @@ func (a *Activity) Begin(what string, all int) {
 	}
 	a.End()
 	a.what, a.part, a.done, a.all, a.begun, a.quit = what, "", 0, max(1, all), time.Now(), make(chan struct{})
-	if a.draws {
-		a.bar = progressbar.NewOptions(a.all, progressbar.OptionSetWriter(a.w), progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least),
-			progressbar.OptionSetWidth(watch.NarrowBar))
+	if a.bars != nil {
+		a.bar = progressbar.NewOptions(a.all, progressbar.OptionSetWriter(a.bars), progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least), progressbar.OptionSetWidth(watch.NarrowBar))
 	}
 	quit := a.quit
 	a.ended.Go(func() {
@@ -88,7 +90,7 @@ func (a *Activity) Step(done int, part string) {
 	_ = a.bar.Set(min(done, a.all-1)) // a full one would end its line
 }
 
-// show writes a line, or redraws the bar with its time.
+// show logs an event, or redraws the bar with its time.
 func (a *Activity) show() {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -96,12 +98,13 @@ func (a *Activity) show() {
 		a.bar.Describe(a.label())
 		return
 	}
-	left := ""
+	text := fmt.Sprintf("%s: %d of %d done", a.label(), a.done, a.all)
+	values := []any{"event", "activity", "what", a.what, "part", a.part, "done", a.done, "of", a.all}
 	if a.done > 0 {
-		took := time.Since(a.begun)
-		left = fmt.Sprintf(", %s left", time.Duration(float64(took)/float64(a.done)*float64(a.all-a.done)).Round(time.Second))
+		left := time.Duration(float64(time.Since(a.begun)) / float64(a.done) * float64(a.all-a.done))
+		text, values = fmt.Sprintf("%s, %s left", text, left.Round(time.Second)), append(values, "left", left)
 	}
-	_, _ = fmt.Fprintf(a.w, "%s: %d of %d done%s\n", a.label(), a.done, a.all, left)
+	a.log.Info(text, values...)
 }
 
 // label names the activity and its current part, if it has parts.

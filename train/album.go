@@ -16,7 +16,7 @@ type album struct {
 }
 
 func (a *album) hook() engine.Hook {
-	return engine.Hook{Name: "pictures", Priority: albumPriority, OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error {
+	return engine.Hook{Name: "pictures", Priority: albumPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		if a.monitor.measuredAt != r.Epoch || !a.due(r.Epoch, r.Of) {
 			return nil
 		}

@@ -105,7 +105,7 @@ func TestBoardPictures(t *testing.T) {
 func TestBoardSession(t *testing.T) {
 	dir := t.TempDir()
 	broken := errors.New("broken")
-	fail := engine.Hook{Name: "mine", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
+	fail := engine.Hook{Name: "mine", OnStep: func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error {
 		if r.Step == tinySteps {
 			return broken
 		}

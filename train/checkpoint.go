@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -54,9 +55,9 @@ func (s *saver) hook() engine.Hook {
 		return s.save(false)
 	}
 	return engine.Hook{Name: "checkpoint", Priority: savePriority,
-		OnStep:  func(l *engine.Loop, _ *engine.StepReport) error { return due(l) },
-		OnEpoch: func(l *engine.Loop, _ *engine.EpochReport) error { return due(l) },
-		OnEnd: func(l *engine.Loop, why error) error {
+		OnStep:  func(_ context.Context, l *engine.Loop, _ *engine.StepReport) error { return due(l) },
+		OnEpoch: func(_ context.Context, l *engine.Loop, _ *engine.EpochReport) error { return due(l) },
+		OnEnd: func(_ context.Context, l *engine.Loop, why error) error {
 			switch {
 			case why == nil:
 				return s.save(true)
@@ -64,7 +65,8 @@ func (s *saver) hook() engine.Hook {
 				if err := s.save(false); err != nil {
 					return err
 				}
-				s.session.console.Say("saved after step %d in %s", l.Step(), s.session.store.Dir())
+				dir := s.session.store.Dir()
+				s.session.console.Info("saved", fmt.Sprintf("saved after step %d in %s", l.Step(), dir), "step", l.Step(), "dir", dir)
 			}
 			return nil
 		}}

@@ -160,10 +160,12 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 	}
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
-		s.console.Say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
+		s.console.Info("codes", fmt.Sprintf("codes are kept of %d of the %d images: no metric needs more, "+
+			"and metrics.encode says how many", n, all), "images", n)
 	}
 	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
-		s.console.Say("measured are %d of the %d images, with %d code columns; metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width())
+		s.console.Info("codes", fmt.Sprintf("measured are %d of the %d images, with %d code columns; "+
+			"metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width()), "images", n)
 	}
 	if codes, err = e.Codes(ctx); err != nil {
 		return codes, err
@@ -180,7 +182,7 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 		return codes, err
 	}
 	if !r.Fit.Converged {
-		s.console.Say("note: training has not converged: %s", r.Fit.Why)
+		s.console.Note("fit", "training has not converged: "+r.Fit.Why)
 	}
 	return codes, s.store.Write(rundir.FitFile, rundir.JSON(r.Fit))
 }

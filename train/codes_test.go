@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -40,7 +41,7 @@ func TestKept(t *testing.T) {
 	} {
 		c, dir := unmeasured(t, test.overrides...), t.TempDir()
 		var log bytes.Buffer
-		r, err := Run(t.Context(), c, Options{Dir: filepath.Join(dir, "run"), Log: &log})
+		r, err := Run(t.Context(), c, Options{Dir: filepath.Join(dir, "run"), Log: plain.Logger(&log)})
 		if err != nil {
 			t.Fatalf("%v: %v", test.overrides, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -309,7 +310,7 @@ func TestFlatHierarchy(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	r, err := Run(t.Context(), c, Options{Dir: dir, Resume: true, Log: &log})
+	r, err := Run(t.Context(), c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,20 +15,18 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// PrepareData converts the files of a data set that needs a conversion, and shows the progress on a writer; a nil
-// writer shows nothing. Building the data set is quick afterwards.
-func PrepareData(ctx context.Context, d catalog.Choice, w io.Writer) error {
-	a := NewActivity(w)
+// PrepareData converts the files of a data set that needs a conversion. Building the data set is quick afterwards.
+func PrepareData(ctx context.Context, d catalog.Choice, a *Activity) error {
 	defer a.End()
 	var lock sync.Mutex
 	under := ""
-	if w != nil {
+	if a != nil {
 		ctx = progress.WithSay(ctx, func(line string) {
 			lock.Lock()
 			defer lock.Unlock()
 			a.End()
 			under = ""
-			fmt.Fprintln(w, line)
+			a.log.Info(line, "event", "data", "dataset", d.Name)
 		})
 	}
 	return d.Prepare(ctx, func(what string, done, total int64) {
@@ -44,9 +41,9 @@ func PrepareData(ctx context.Context, d catalog.Choice, w io.Writer) error {
 }
 
 // prepareData converts the files of the config's data set.
-func (c *Config) prepareData(ctx context.Context, w io.Writer) error {
+func (c *Config) prepareData(ctx context.Context, a *Activity) error {
 	for _, part := range c.dataSets() {
-		if err := PrepareData(ctx, part.choice, w); err != nil {
+		if err := PrepareData(ctx, part.choice, a); err != nil {
 			if ctx.Err() != nil {
 				return ErrStopped
 			}
@@ -76,12 +73,12 @@ func (c *Config) dataSets() []dataSet {
 
 // PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config; opening that
 // folder reports the error.
-func PrepareRun(ctx context.Context, dir string, w io.Writer) error {
+func PrepareRun(ctx context.Context, dir string, a *Activity) error {
 	c, err := ReadConfig(dir)
 	if err != nil {
 		return nil
 	}
-	return c.prepareData(ctx, w)
+	return c.prepareData(ctx, a)
 }
 
 // Inputs lists the config's user files, with their hashes.
@@ -165,7 +162,7 @@ func (s *session) noteData(ctx context.Context) error {
 		return err
 	}
 	if changed := s.files.Changed(began); changed != "" {
-		s.console.Say("warning: %s", changed)
+		s.console.Warn("data", changed)
 	}
 	if s.files == nil || began != nil {
 		return nil

@@ -66,7 +66,7 @@ train: {batch: 32, epochs: 9, figures: false}
 		return
 	}
 	defer os.RemoveAll(dir)
-	enough := engine.Hook{Name: "enough", OnEpoch: engine.EveryEpochs(2, func(l *engine.Loop, r *engine.EpochReport) error {
+	enough := engine.Hook{Name: "enough", OnEpoch: engine.EveryEpochs(2, func(_ context.Context, l *engine.Loop, r *engine.EpochReport) error {
 		fmt.Println("epoch", r.Epoch, "of", r.Of, "has", len(r.Losses[0].Values)-1, "losses")
 		if r.Epoch == 4 {
 			l.Stop("four epochs will do")

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/report"
 )
@@ -95,9 +95,8 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	if c.stage() != nil {
 		c = c.withTruth()
 	}
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
 	c.Train.Epochs = max(c.Train.Epochs, t.Steps) // an epoch has at least one update
 	c.Train.Warmup, c.Train.Average = engine.Span{}, nil
 	factor := math.Pow(t.High/t.Low, 1/float64(t.Steps-1))
@@ -146,7 +145,7 @@ type rateCurve struct {
 }
 
 // step records an update, and ends the test when the loss diverges or after the last rate.
-func (x *rateTest) step(l *engine.Loop, s *engine.StepReport) error {
+func (x *rateTest) step(_ context.Context, l *engine.Loop, s *engine.StepReport) error {
 	x.sum += s.Values[0]
 	x.count++
 	if s.Accumulating {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	"github.com/unravel-ml/unravel/metrics"
@@ -13,15 +14,17 @@ import (
 // keep puts the codes into the result.
 func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) {
 	l := s.loop
-	s.experiment.Progress = NewActivity(s.console.W)
+	s.experiment.Progress = NewActivity(s.console.Log, s.console.Terminal)
 	defer s.experiment.Progress.End()
 	l.Close()
 	runtime.GC() // the programs would otherwise stay until the next collection
 	if v, ok := spreadOf(s.logs.Last); ok && v < leastSpread {
-		s.console.Say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
+		s.console.Note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, "+
+			"where random codes have about 1", v), "spread", v)
 	}
 	if b := s.best; b != nil {
-		s.console.Say("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile)
+		s.console.Info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile),
+			"metric", b.Metric, "value", b.Value, "epoch", b.Epoch)
 	}
 	codes, err := s.encode(ctx, r)
 	if err != nil {

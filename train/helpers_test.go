@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -35,7 +36,7 @@ metrics: [dlsbd]
 const tinySteps = 8
 
 func TestMain(m *testing.M) {
-	os.Exit(browser.Main(m))
+	os.Exit(leak.Main(func() int { return browser.Main(m) }))
 }
 
 // openBrowser opens the browser of the package's tests.

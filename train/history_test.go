@@ -295,7 +295,7 @@ func TestHistoryOfVersions(t *testing.T) {
 	failed := filepath.Join(t.TempDir(), "failed")
 	stopAt(t, failed, c, 3)
 	rewriteState(t, failed, func(s *state) { s.History[0].Version = "v0.1.0" })
-	hook := engine.Hook{Name: "broken", OnStep: func(*engine.Loop, *engine.StepReport) error { return errors.New("why") }}
+	hook := engine.Hook{Name: "broken", OnStep: func(context.Context, *engine.Loop, *engine.StepReport) error { return errors.New("why") }}
 	if _, err := Run(context.Background(), c, Options{Dir: failed, Resume: true, Hooks: []engine.Hook{hook}}); err == nil {
 		t.Error("it does not fail")
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -14,7 +15,7 @@ func TestRunHooks(t *testing.T) {
 	trainIn(t, plain, load(t, "train.epochs=2"), false)
 	var seen int
 	counting := func() engine.Hook {
-		return engine.Hook{Name: "count", State: &seen, OnStep: func(l *engine.Loop, r *engine.StepReport) error {
+		return engine.Hook{Name: "count", State: &seen, OnStep: func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
 			if seen++; seen == 2*tinySteps {
 				l.Stop("enough")
 			}
@@ -36,7 +37,7 @@ func TestRunHooks(t *testing.T) {
 		t.Errorf("a finished run goes on: %+v", again)
 	}
 	broken := errors.New("broken")
-	_, err = Run(t.Context(), load(t), Options{Dir: t.TempDir(), Hooks: []engine.Hook{{Name: "mine", OnStart: func(*engine.Loop) error { return broken }}}})
+	_, err = Run(t.Context(), load(t), Options{Dir: t.TempDir(), Hooks: []engine.Hook{{Name: "mine", OnStart: func(context.Context, *engine.Loop) error { return broken }}}})
 	if !errors.Is(err, broken) || err.Error() != "mine: broken" {
 		t.Errorf("error %v", err)
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"io"
 	"math"
 
@@ -44,7 +45,7 @@ type keeper struct {
 // hook compares an epoch's evaluation, if any, with the best. A run that continues from an earlier step finds and
 // writes the same again.
 func (k *keeper) hook() engine.Hook {
-	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error {
+	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		if k.monitor.measuredAt != r.Epoch {
 			return nil
 		}

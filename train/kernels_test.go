@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -130,7 +131,7 @@ func writeKernelResult(t *testing.T, file string) {
 		}
 		arrays := map[string][]float64{"first codes": codes()}
 		r.Models[model] = arrays
-		loop.AddHook(engine.Hook{OnStep: func(_ *engine.Loop, s *engine.StepReport) error {
+		loop.AddHook(engine.Hook{OnStep: func(_ context.Context, _ *engine.Loop, s *engine.StepReport) error {
 			values := append([]float64{s.GradientNorm}, s.Values...)
 			if s.Step == 1 {
 				arrays["first losses"] = values
@@ -183,7 +184,7 @@ func TestKernelsChange(t *testing.T) {
 		if note {
 			ctx = endAfter(8)
 		}
-		if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: &log}); note != errors.Is(err, ErrStopped) || !note && err != nil {
+		if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)}); note != errors.Is(err, ErrStopped) || !note && err != nil {
 			t.Fatal(err)
 		}
 		if want := "the run began with other kernels and goes on with " + set + ": last digits differ"; strings.Contains(log.String(), want) != note {

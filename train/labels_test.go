@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"math"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func TestExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	if _, err := Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: &log}); err != nil {
+	if _, err := Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: plain.Logger(&log)}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "logic: ∀ i, j: y.row(i) = y.row(j) → z.row(i) = z.row(j); zero is equivalent to truth"; !strings.Contains(log.String(), want) {

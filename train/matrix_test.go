@@ -265,7 +265,7 @@ func someSteps(c Config, loss string) (seen bool, err error) {
 		return false, err
 	}
 	defer loop.Close()
-	loop.AddHook(engine.Hook{Name: "matrix", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
+	loop.AddHook(engine.Hook{Name: "matrix", OnStep: func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error {
 		if at := slices.Index(r.Names, loss); at >= 0 && finite(r.Values[at]) {
 			seen = true
 		}

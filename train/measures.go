@@ -367,8 +367,8 @@ func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
 
 // hook evaluates the model every w.every epochs.
 func (w *monitor) hook(g *watch.Logs, c *watch.Console) engine.Hook {
-	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(l *engine.Loop, r *engine.EpochReport) error {
-		results, err := w.measure(l.Context())
+	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+		results, err := w.measure(ctx)
 		if err != nil {
 			return err
 		}
@@ -376,11 +376,12 @@ func (w *monitor) hook(g *watch.Logs, c *watch.Console) engine.Hook {
 		if err := g.Metrics(r.Epoch, r.Step, results); err != nil {
 			return err
 		}
-		line := fmt.Sprintf("epoch %d", r.Epoch)
+		line, values := fmt.Sprintf("epoch %d", r.Epoch), []any{"epoch", r.Epoch, "step", r.Step}
 		for _, m := range results {
 			line += fmt.Sprintf("  %s %.4g", m.Name, m.Value)
+			values = append(values, m.Name, m.Value)
 		}
-		c.Say("%s", line)
+		c.Info("measured", line, values...)
 		return nil
 	})}
 }

@@ -37,7 +37,7 @@ func BenchmarkMixed(b *testing.B) {
 				_, loops[i] = loopOfConfig(b, c.config, append(c.overrides, "train.precision="+precision, "train.epoch_steps=3", "train.epochs=1000000000")...)
 				defer loops[i].Close()
 				var before time.Time
-				loops[i].AddHook(engine.Hook{OnStep: func(l *engine.Loop, _ *engine.StepReport) error {
+				loops[i].AddHook(engine.Hook{OnStep: func(_ context.Context, l *engine.Loop, _ *engine.StepReport) error {
 					if t := time.Since(before); l.Step()%3 != 1 && (least[i] == 0 || t < least[i]) { // not the first of an epoch, which shuffles the images
 						least[i] = t
 					}

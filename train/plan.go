@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -115,9 +116,8 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
 	if err := c.prepareData(ctx, nil); err != nil { // it ends with the context
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (e *Experiment) writes(codes bool) []string {
 
 // time rehearses the run.
 func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor, begin time.Time) error {
-	p.Time = PlanTime{Threads: runtime.GOMAXPROCS(0), FLOP: 3 * l.FLOP()}
+	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate
 	var err error
 	if p.Stage == "" {

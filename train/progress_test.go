@@ -9,14 +9,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
 // hookOf shows every step and epoch.
 func hookOf(d *watch.Display) engine.Hook {
-	return engine.Hook{OnStep: func(_ *engine.Loop, r *engine.StepReport) error { d.Step(r); return nil },
-		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.Epoch(r); return nil }}
+	return engine.Hook{OnStep: func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error { d.Step(r); return nil },
+		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { d.Epoch(r); return nil }}
 }
 
 // The bar counts the steps of this session, shows both objectives, makes room for other text and leaves the last
@@ -27,7 +28,7 @@ func TestBar(t *testing.T) {
 	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	d := watch.BarDisplay(loop, &w, 300, 0)
+	d := watch.BarDisplay(loop, &watch.Console{Log: plain.Logger(&w)}, &w, 300, 0)
 	loop.AddHook(hookOf(d))
 	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func TestBar(t *testing.T) {
 func TestNarrowBar(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
-	loop.AddHook(hookOf(watch.BarDisplay(loop, &w, 80, 0)))
+	loop.AddHook(hookOf(watch.BarDisplay(loop, &watch.Console{}, &w, 80, 0)))
 	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestNarrowBar(t *testing.T) {
 func TestLine(t *testing.T) {
 	var w bytes.Buffer
 	loop := loopOf(t, load(t, "train.epochs=1000000000"))
-	d := watch.LineDisplay(loop, &w)
+	d := watch.LineDisplay(loop, &watch.Console{Log: plain.Logger(&w)})
 	loop.AddHook(hookOf(d))
 	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestLine(t *testing.T) {
 // Work after training shows its progress, even while one part takes long.
 func TestActivity(t *testing.T) {
 	lines := make(chan string)
-	a := &Activity{w: writerFunc(func(p []byte) { lines <- string(p) }), every: time.Millisecond}
+	a := &Activity{log: plain.Logger(writerFunc(func(p []byte) { lines <- string(p) })), every: time.Millisecond}
 	a.Begin("measuring", 3)
 	a.Step(1, "mig")
 	for range 2 { // a part that does not end
@@ -107,7 +108,7 @@ func TestActivity(t *testing.T) {
 	close(lines) // nothing writes any more
 
 	var w bytes.Buffer
-	a = &Activity{w: &w, every: time.Hour, draws: true}
+	a = &Activity{bars: &w, every: time.Hour}
 	a.Begin("drawing", 8)
 	a.Step(3, "torus")
 	a.show()

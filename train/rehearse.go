@@ -6,11 +6,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -70,9 +70,8 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	if c.stage() != nil {
 		return rehearseStages(ctx, c, alone)
 	}
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
 	if err := c.prepareData(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -123,9 +122,8 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 // rehearseLearning returns the seconds that the stage before a config's training takes to learn from codes. The codes
 // come from the initialised model.
 func rehearseLearning(ctx context.Context, c Config) (float64, error) {
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
 	initial, err := c.InitialConfig()
 	if err != nil {
 		return 0, err
@@ -205,7 +203,7 @@ type stepTimes struct {
 // hook stops training when enough steps are timed.
 func (t *stepTimes) hook() engine.Hook {
 	count := map[string]int{}
-	return engine.Hook{Name: "rehearsal", OnStep: func(l *engine.Loop, r *engine.StepReport) error {
+	return engine.Hook{Name: "rehearsal", OnStep: func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
 		took := time.Since(t.last)
 		t.last = t.last.Add(took)
 		if count[r.Objective]++; count[r.Objective] > warmSteps {

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/pages"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -21,11 +21,16 @@ import (
 
 // Options say where and how to run an experiment.
 type Options struct {
-	Dir    string    // the run's folder; empty: runs/ and the config's name
-	Resume bool      // continue an existing run in Dir
-	Once   bool      // with Resume: the error is rundir.ErrLocked if another process ends the run before this one holds it
-	Wait   bool      // with Resume: if only a claim names a holder on another machine, wait to see whether it is alive
-	Log    io.Writer // human-readable messages and progress; nil: none
+	Dir    string // the run's folder; empty: runs/ and the config's name
+	Resume bool   // continue an existing run in Dir
+	Once   bool   // with Resume: the error is rundir.ErrLocked if another process ends the run before this one holds it
+	Wait   bool   // with Resume: if only a claim names a holder on another machine, wait to see whether it is alive
+
+	// Log receives the events of the run: a sentence for people, the attribute "event" and values. Notes have the level
+	// slog.LevelInfo+2. An event tells the progress every ten seconds, unless Terminal is set. nil: silent.
+	Log *slog.Logger
+
+	Terminal *os.File // a terminal to draw bars of progress on; nil: no bars
 
 	// Progress, if any, is called with the number of finished steps and of all steps: at the beginning and after each
 	// step.
@@ -46,7 +51,8 @@ type Codes struct {
 	Levels  [][]int // [n, k], by the factors
 }
 
-// ErrStopped is the error of stopped work. A checkpoint holds the trained parameters.
+// ErrStopped is the error of [Run], and of other functions here, when their context ends. Run has saved a checkpoint,
+// and continues with Options.Resume.
 var ErrStopped = engine.ErrStopped
 
 // Result is the result of a run.
@@ -82,10 +88,9 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	if o.Dir == "" {
 		o.Dir = filepath.Join("runs", c.Name)
 	}
-	if c.Train.Threads > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
-	}
-	if err := c.prepareData(ctx, o.Log); err != nil {
+	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
+	defer unlimit()
+	if err := c.prepareData(ctx, NewActivity(o.Log, o.Terminal)); err != nil {
 		return nil, err
 	}
 	e, err := prepare(ctx, c, o)

@@ -57,7 +57,7 @@ type session struct {
 
 // openSession creates or opens the run's folder, adds the hooks to the loop, and restores the loop of a resumed run.
 func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
-	s = &session{experiment: e, loop: l, console: &watch.Console{W: o.Log}}
+	s = &session{experiment: e, loop: l, console: &watch.Console{Log: o.Log, Terminal: o.Terminal}}
 	if s.kernels, err = kernel.InstructionSet(); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (s *session) addHooks(m *monitor, o Options) {
 	if o.Progress != nil {
 		s.loop.AddHook(watch.Steps(o.Progress, progressPriority))
 	}
-	if o.Log != nil {
+	if o.Log != nil || o.Terminal != nil {
 		s.loop.AddHook(s.console.Hook(progressPriority))
 	}
 	s.loop.AddHook(s.logs.Hook(logPriority))
@@ -181,7 +181,8 @@ func (s *session) checkEdited() error {
 		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
 			continue
 		}
-		s.console.Say("warning: %s: %s, and not as the run wrote it", s.store.Path(d.File), d.What)
+		s.console.Warn("edited", fmt.Sprintf("%s: %s, and not as the run wrote it", s.store.Path(d.File), d.What),
+			"file", d.File)
 	}
 	return nil
 }
@@ -205,47 +206,54 @@ func (s *session) writeConfig() error {
 	return s.keepComponents()
 }
 
-// introduce prints a summary of the training, and notes about surprises.
+// introduce logs a summary of the training, and notes about surprises.
 func (s *session) introduce(o Options, resumed bool) {
-	c, l, say := &s.experiment.Config, s.loop, s.console.Say
-	say("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, counted(c.Train.Epochs, "epoch"), o.Dir)
+	c, l, log := &s.experiment.Config, s.loop, s.console
+	epochs := counted(c.Train.Epochs, "epoch")
+	log.Info("run", fmt.Sprintf("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, epochs, o.Dir),
+		"run", c.Name, "model", c.Model.Name, "dataset", c.Dataset.Name, "seed", c.Seed, "epochs", c.Train.Epochs, "dir", o.Dir)
 	if d, ok := s.experiment.Data.(datasets.Noted); ok {
 		for _, note := range d.Notes() {
-			say("%s: %s", c.Dataset.Name, note)
+			log.Info("data", c.Dataset.Name+": "+note, "dataset", c.Dataset.Name)
 		}
 	}
 	if known := s.experiment.Split.Known; known != nil {
 		for _, note := range known.Notes {
-			say("supervision: %s", note)
+			log.Info("supervision", "supervision: "+note)
 		}
 	}
 	for _, loss := range c.Losses {
 		if e, ok := loss.Value.(losses.Explained); ok {
-			say("%s: %s", loss.Name, e.Explain())
+			log.Info("loss", loss.Name+": "+e.Explain(), "loss", loss.Name)
 		}
 	}
 	if s := s.experiment.Start; s != nil && l.Step() == 0 {
 		for _, line := range startLines(s) {
-			say("%s", line)
+			log.Info("start", line)
 		}
 	}
 	if names := l.Frozen(); len(names) > 0 {
-		say("freeze: %d of the %d parameters do not train: %s", len(names), len(l.Params().Names()), someOf(names))
+		all := len(l.Params().Names())
+		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s", len(names), all, someOf(names)),
+			"parameters", names)
 	}
 	for _, note := range l.Notes() {
-		say("note: %s", note)
+		log.Note("training", note)
 	}
 	if n := l.LeftOut(); n > 0 {
-		say("note: %d images are in no labelled group, and are not trained on: all losses are about groups", n)
+		log.Note("left out", fmt.Sprintf("%d images are in no labelled group, and are not trained on: "+
+			"all losses are about groups", n), "images", n)
 	}
 	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
-		say("note: %s", note)
+		log.Note("batch", note)
 	}
 	if names := l.Untrained(); len(names) > 0 {
-		say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(l.Params().Names()), names[0])
+		log.Note("untrained", fmt.Sprintf("no loss depends on %d of the %d parameters, such as %s; "+
+			"they stay as they were initialised", len(names), len(l.Params().Names()), names[0]), "parameters", names)
 	}
 	if resumed {
-		say("continuing after step %d (%s)", l.Step(), counted(l.Epoch(), "epoch"))
+		log.Info("resumed", fmt.Sprintf("continuing after step %d (%s)", l.Step(), counted(l.Epoch(), "epoch")),
+			"step", l.Step(), "epoch", l.Epoch())
 	}
 }
 
@@ -271,7 +279,7 @@ func (s *session) restore() error {
 	s.resumed = true
 	s.experiment.Start = c.state.Start
 	if c.warning != "" {
-		s.console.Say("%s", c.warning)
+		s.console.Warn("checkpoint", c.warning)
 	}
 	if c.newer > 0 {
 		if err := s.store.RestoreVersion(rundir.CheckpointFile, c.newer); err != nil {
@@ -317,7 +325,7 @@ func (s *session) restart() error {
 	if err := stored.sameTraining(s.experiment.Config); err != nil {
 		return config.AsError(err)
 	}
-	s.console.Say("there is no checkpoint yet: starting from the beginning")
+	s.console.Info("restart", "there is no checkpoint yet: starting from the beginning")
 	if err := s.experiment.loadStart(); err != nil {
 		return err
 	}
@@ -329,7 +337,8 @@ func (s *session) restart() error {
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {
-		s.console.Say("note: the run began with %s kernels and goes on with %s: last digits differ", before, s.kernels)
+		s.console.Note("kernels", fmt.Sprintf("the run began with %s kernels and goes on with %s: "+
+			"last digits differ", before, s.kernels), "before", before, "now", s.kernels)
 		before += ", " + s.kernels
 	}
 	s.kernels = cmp.Or(before, s.kernels)

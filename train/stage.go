@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -68,33 +69,31 @@ func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	say := func(format string, a ...any) {
-		if o.Log != nil {
-			fmt.Fprintln(o.Log, strings.TrimSuffix(fmt.Sprintf(format, a...), "\n"))
-		}
-	}
+	log := &watch.Console{Log: o.Log}
 	if dir == "" {
 		dir = o.Dir + initialSuffix
-		if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log}); err != nil {
+		if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log, Terminal: o.Terminal}); err != nil {
 			return nil, fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
 		}
 	} else {
-		say("the hierarchy is learned from the codes of %s", dir)
+		log.Info("stage", "the hierarchy is learned from the codes of "+dir, "dir", dir)
 	}
 	e, warning, err := OpenExperiment(dir)
 	if err != nil {
 		return nil, err
 	}
 	if warning != "" {
-		say("%s", warning)
+		log.Warn("stage", warning, "dir", dir)
 	}
-	e.Progress = NewActivity(o.Log)
+	e.Progress = NewActivity(o.Log, o.Terminal)
 	images := e.TrainingImages()
 	codes, err := e.Encode(ctx, images)
 	if err != nil {
 		return nil, err
 	}
-	l, err := stage.Learn(ctx, codes, e.Coder.Width(), func(line string) { say("%s: %s", stage.Name, line) })
+	l, err := stage.Learn(ctx, codes, e.Coder.Width(), func(line string) {
+		log.Info("stage", stage.Name+": "+line, "stage", stage.Name)
+	})
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", stage.Name, ErrStopped)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -68,7 +69,7 @@ func TestStagedModelFromOutside(t *testing.T) {
 	overrides := []string{"model=signed", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
 	dir := filepath.Join(t.TempDir(), "run")
 	var log bytes.Buffer
-	if _, err := Run(t.Context(), sticksConfig(t, overrides...), Options{Dir: dir, Log: &log}); err != nil {
+	if _, err := Run(t.Context(), sticksConfig(t, overrides...), Options{Dir: dir, Log: plain.Logger(&log)}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "signs: by the sign of the first column\n") {

@@ -257,7 +257,7 @@ func TestInitResumes(t *testing.T) {
 		}
 	}
 	killed := filepath.Join(root, "killed") // before it saved by itself
-	crash := engine.Hook{Name: "crash", OnStep: func(*engine.Loop, *engine.StepReport) error { return errors.New("crash") }}
+	crash := engine.Hook{Name: "crash", OnStep: func(context.Context, *engine.Loop, *engine.StepReport) error { return errors.New("crash") }}
 	if _, err := Run(context.Background(), c, Options{Dir: killed, Hooks: []engine.Hook{crash}}); err == nil {
 		t.Fatal("the run did not crash")
 	}

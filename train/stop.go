@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,12 +106,12 @@ func (e *earlyStop) enough() string {
 // hook observes the losses of an epoch, or its evaluation, if any.
 func (e *earlyStop) hook(c *watch.Console) engine.Hook {
 	return engine.Hook{Name: "early stop", Priority: stopPriority,
-		OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
+		OnEpoch: func(_ context.Context, l *engine.Loop, r *engine.EpochReport) error {
 			if r.Epoch <= e.settings.From || !e.look(r) {
 				return nil
 			}
 			if why := e.enough(); why != "" {
-				c.Say("%s", why)
+				c.Info("stop", why, "epoch", r.Epoch, "step", r.Step)
 				l.Stop(why)
 			}
 			return nil

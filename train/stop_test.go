@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -146,7 +147,7 @@ func TestEarlyStopBySentenceInTime(t *testing.T) {
 			"was to be reached; columns of factors: row "},
 	} {
 		var said strings.Builder
-		r, err := Run(t.Context(), load(t, append(c.more, `train.stop={metric: "`+c.metric+`", reach: 1e9}`)...), Options{Dir: t.TempDir(), Log: &said})
+		r, err := Run(t.Context(), load(t, append(c.more, `train.stop={metric: "`+c.metric+`", reach: 1e9}`)...), Options{Dir: t.TempDir(), Log: plain.Logger(&said)})
 		if err != nil || r.Epochs != c.epochs || !strings.Contains(said.String(), c.say) {
 			t.Errorf("%s, %v: %+v, %v; want %d epochs and %q:\n%s", c.metric, c.more, r, err, c.epochs, c.say, said.String())
 		}

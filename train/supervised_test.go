@@ -74,7 +74,7 @@ func TestPlanesAlone(t *testing.T) {
 	trainIn(t, dir, c, true)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	var first, last float64
-	loop.AddHook(engine.Hook{Name: "test", OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error {
+	loop.AddHook(engine.Hook{Name: "test", OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		if len(r.Losses) != 1 || r.Images != 200 {
 			t.Errorf("%d objectives, %d images", len(r.Losses), r.Images)
 		}

@@ -75,7 +75,7 @@ func TestEmbedded(t *testing.T) {
 			defer loop.Close()
 			var loss float64
 			enough := errors.New("enough")
-			loop.AddHook(engine.Hook{Name: "first", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
+			loop.AddHook(engine.Hook{Name: "first", OnStep: func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error {
 				loss = r.Values[0]
 				return enough
 			}})

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -81,8 +82,8 @@ func (e *Experiment) losses(l *engine.Loop) []engine.ObjectiveLoss {
 
 // validationHook adds the validation losses to the losses of an epoch, before the log and early stopping see them.
 func validationHook(v *engine.Validation, every int) engine.Hook {
-	return engine.Hook{Name: "validation", Priority: validationPriority, OnEpoch: engine.EveryEpochs(every, func(l *engine.Loop, r *engine.EpochReport) error {
-		found, err := v.Measure(l.Context())
+	return engine.Hook{Name: "validation", Priority: validationPriority, OnEpoch: engine.EveryEpochs(every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+		found, err := v.Measure(ctx)
 		if err == nil {
 			r.Losses = append(r.Losses, found)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -114,7 +115,7 @@ func TestTarget(t *testing.T) {
 		if names := loop.Untrained(); len(names) > 0 {
 			t.Errorf("%s: untrained %v", name, names)
 		}
-		loop.AddHook(engine.Hook{Name: "look", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
+		loop.AddHook(engine.Hook{Name: "look", OnStep: func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error {
 			now := values(p)
 			m := 0.9
 			if name == "byol" {
@@ -229,7 +230,7 @@ func TestCollapse(t *testing.T) {
 	for name, want := range map[string]bool{"train.batch=100": false, "train.batch=1": true} { // two equal views of one image
 		var log bytes.Buffer
 		dir := t.TempDir()
-		if _, err := Run(context.Background(), seenConfig(t, "byol", name, "train.epochs=1", "train.epoch_steps=2", "train.figures=true", "views.pipeline=[]"), Options{Dir: dir, Log: &log}); err != nil {
+		if _, err := Run(context.Background(), seenConfig(t, "byol", name, "train.epochs=1", "train.epoch_steps=2", "train.figures=true", "views.pipeline=[]"), Options{Dir: dir, Log: plain.Logger(&log)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(log.String(), "note: the codes have collapsed: their spread was "); got != want {

@@ -12,7 +12,8 @@ import (
 //
 //	square.yaml:4:3: train.epochs: want an integer, got 1.5
 //
-// Programs find it with errors.As, also inside [Errors] and in errors that wrap it.
+// Programs find it with errors.As, also inside [Errors] and in errors that wrap it. File, Line and Column lead to the
+// mistake, and the message names a right value.
 type Error struct {
 	File   string // name of the file, or `argument "key=value"` for an override
 	Line   int    // line in the file, from 1; 0 in overrides
@@ -38,7 +39,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) where() string { return position{e.File, e.Line, e.Column}.String() }
 
-// Errors holds two or more mistakes in one config, in the order of the file. Mistakes in overrides come last.
+// Errors holds two or more mistakes in one config, in the order of the file. Mistakes in overrides come last. [Load]
+// returns them. Loop over the elements to show each mistake at its place.
 type Errors []*Error
 
 const (

@@ -70,7 +70,8 @@ func (t *Registry[T]) suggest(name string) string {
 	return Suggest(name, t.Names())
 }
 
-// UnknownError is the error for a name that is not in a registry.
+// UnknownError is the error of [Registry.Lookup] for a name that is not in the registry. Its message suggests a name
+// that is; register missing parts before.
 type UnknownError struct {
 	Kind, Name string // "loss", "kl"
 	hint       string

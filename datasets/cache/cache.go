@@ -26,12 +26,13 @@ import (
 const RootVariable = "UNRAVEL_DATA"
 
 var (
-	// ErrAbsent is returned for a set that the cache lacks.
+	// ErrAbsent is the error of [Open] and [Check] for a set that the cache lacks. [Ensure] makes the set.
 	ErrAbsent = errors.New("the set is not in the cache")
-	// errBroken is returned for a set with damaged files, or from another version.
+	// errBroken is the error of [Open] and [Check] for a set with damaged files, or from another version. [Ensure]
+	// makes the set again.
 	errBroken = errors.New("the cached set is damaged")
-	// ErrTouched is returned for a set with files of the right sizes that were written after the set was made. It is
-	// also an errBroken.
+	// ErrTouched is the error of [Open] for a set with files of the right sizes that were written after the set was
+	// made. It is also an errBroken; [Check] tells whether the content has changed.
 	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", errBroken)
 )
 
@@ -201,9 +202,9 @@ func build(ctx context.Context, k Key, convert func(context.Context, *Writer) er
 			err = errors.Join(err, os.RemoveAll(tmp))
 		}
 	}()
-	w := &Writer{ctx: ctx, key: k, dir: tmp}
+	w := &Writer{key: k, dir: tmp}
 	err = convert(ctx, w)
-	if err = w.end(err); err != nil {
+	if err = w.end(ctx, err); err != nil {
 		return err
 	}
 	if err := replace(tmp, k.Dir(), filepath.Join(parent, halfMade(k)+"old")); err != nil {

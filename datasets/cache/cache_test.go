@@ -32,7 +32,7 @@ var testFactors = []factor.Factor{
 func pixel(i, b int) uint8 { return uint8(7*i + 3*b + i*b) }
 
 // convert writes 100 images of 4 x 3 x 2 in a scattered order, by four goroutines.
-func convert(_ context.Context, w *Writer) error {
+func convert(ctx context.Context, w *Writer) error {
 	if err := w.Begin(100, 4, 3, 2, testFactors); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func convert(_ context.Context, w *Writer) error {
 				for b := range image {
 					image[b] = pixel(i, b)
 				}
-				errs[g] = errors.Join(errs[g], w.WriteAt(i, image))
+				errs[g] = errors.Join(errs[g], w.WriteAt(ctx, i, image))
 			}
 		})
 	}
@@ -155,8 +155,8 @@ func TestLevels(t *testing.T) {
 		t.Errorf("missing %v, levels %v", s.Missing, s.Levels)
 	}
 	k.Options = ""
-	s, err = Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
-		return errors.Join(w.Begin(1, 1, 1, 1, nil), w.WriteAt(0, []uint8{9}))
+	s, err = Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
+		return errors.Join(w.Begin(1, 1, 1, 1, nil), w.WriteAt(ctx, 0, []uint8{9}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -167,8 +167,8 @@ func TestLevels(t *testing.T) {
 	}
 	k.Options = "names"
 	named := factor.Factor{Name: "animal", Size: 2, Kind: factor.Categorical, Names: []string{"cat", "owl"}}
-	s, err = Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
-		return errors.Join(w.Begin(2, 1, 1, 1, []factor.Factor{named}), w.WriteAt(0, []uint8{9, 8}), w.SetLevels([]int32{0, 1}))
+	s, err = Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
+		return errors.Join(w.Begin(2, 1, 1, 1, []factor.Factor{named}), w.WriteAt(ctx, 0, []uint8{9, 8}), w.SetLevels([]int32{0, 1}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -187,19 +187,23 @@ func TestWriterMistakes(t *testing.T) {
 		words   string
 		convert func(w *Writer) error
 	}{
-		"nothing":         {"nothing was written", func(*Writer) error { return nil }},
-		"an error":        {"the file is bad", func(*Writer) error { return errors.New("the file is bad") }},
-		"an error later":  {"the file is bad", func(w *Writer) error { return errors.Join(w.WriteAt(3, one), errors.New("the file is bad")) }},
-		"missing images":  {"1 of 100 images were written; image 0 is the first", func(w *Writer) error { return w.WriteAt(1, one) }},
-		"an image twice":  {"image 5 is written twice", func(w *Writer) error { return errors.Join(w.WriteAt(5, one), w.WriteAt(4, make([]uint8, 48))) }},
-		"a wrong size":    {"23 bytes at image 0", func(w *Writer) error { return w.WriteAt(0, one[:23]) }},
-		"a wrong row":     {"at image 100", func(w *Writer) error { return w.WriteAt(100, one) }},
-		"a negative row":  {"at image -1", func(w *Writer) error { return w.WriteAt(-1, one) }},
+		"nothing":  {"nothing was written", func(*Writer) error { return nil }},
+		"an error": {"the file is bad", func(*Writer) error { return errors.New("the file is bad") }},
+		"an error later": {"the file is bad", func(w *Writer) error {
+			return errors.Join(w.WriteAt(t.Context(), 3, one), errors.New("the file is bad"))
+		}},
+		"missing images": {"1 of 100 images were written; image 0 is the first", func(w *Writer) error { return w.WriteAt(t.Context(), 1, one) }},
+		"an image twice": {"image 5 is written twice", func(w *Writer) error {
+			return errors.Join(w.WriteAt(t.Context(), 5, one), w.WriteAt(t.Context(), 4, make([]uint8, 48)))
+		}},
+		"a wrong size":    {"23 bytes at image 0", func(w *Writer) error { return w.WriteAt(t.Context(), 0, one[:23]) }},
+		"a wrong row":     {"at image 100", func(w *Writer) error { return w.WriteAt(t.Context(), 100, one) }},
+		"a negative row":  {"at image -1", func(w *Writer) error { return w.WriteAt(t.Context(), -1, one) }},
 		"few levels":      {"7 levels; want 200", func(w *Writer) error { return w.SetLevels(make([]int32, 7)) }},
 		"a level":         {`image 1 has level 5 of factor "x"; want 0 to 4`, func(w *Writer) error { return w.SetLevels(append([]int32{0, 0, 5}, make([]int32, 197)...)) }},
 		"beginning twice": {"called twice", func(w *Writer) error { return w.Begin(1, 1, 1, 1, nil) }},
 	} {
-		_, err := Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
+		_, err := Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
 			if name != "nothing" && name != "an error" {
 				if err := w.Begin(100, 4, 3, 2, testFactors); err != nil {
 					return err
@@ -236,11 +240,11 @@ func TestWriterMistakes(t *testing.T) {
 
 // begin makes a set of empty images of a row.
 func begin(t *testing.T, k Key, count, width int, factors []factor.Factor) error {
-	_, err := Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
+	_, err := Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
 		if err := w.Begin(count, 1, width, 1, factors); err != nil {
 			return err
 		}
-		return w.WriteAt(0, make([]uint8, count*width))
+		return w.WriteAt(ctx, 0, make([]uint8, count*width))
 	})
 	return err
 }
@@ -317,7 +321,7 @@ func TestStopped(t *testing.T) {
 func BenchmarkOpen(b *testing.B) {
 	k := testKey(b)
 	const n, side = 480000, 64
-	s, err := Ensure(b.Context(), k, func(_ context.Context, w *Writer) error {
+	s, err := Ensure(b.Context(), k, func(ctx context.Context, w *Writer) error {
 		if err := w.Begin(n, side, side, 3, []factor.Factor{{Name: "i", Size: n, Kind: factor.Ordinal}}); err != nil {
 			return err
 		}

@@ -23,7 +23,6 @@ import (
 
 // Writer writes a set: first Begin, then each image once by WriteAt, and the levels by SetLevels.
 type Writer struct {
-	ctx     context.Context
 	key     Key
 	dir     string
 	images  *os.File // nil before Begin
@@ -97,13 +96,13 @@ func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 func (w *Writer) Images() int { return w.record.Count }
 
 // WriteAt writes the pixels of one image or of several consecutive images, starting at a row. The last index (the
-// channel) is fastest. Several goroutines may call it. It returns an error after the end of the context of [Ensure], or
-// for an image written before.
-func (w *Writer) WriteAt(row int, pixels []uint8) error {
+// channel) is fastest. Several goroutines may call it. It returns an error after the end of the context, or for an
+// image written before.
+func (w *Writer) WriteAt(ctx context.Context, row int, pixels []uint8) error {
 	if w.images == nil {
 		return errors.New("cache: WriteAt before Begin")
 	}
-	if err := w.ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	n := len(pixels) / w.row
@@ -119,22 +118,24 @@ func (w *Writer) WriteAt(row int, pixels []uint8) error {
 	if _, err := w.images.WriteAt(pixels, w.start+int64(row)*int64(w.row)); err != nil {
 		return err
 	}
-	w.report("converting "+w.key.Name, w.done.Add(int64(n)), int64(w.record.Count))
+	w.report(ctx, "converting "+w.key.Name, w.done.Add(int64(n)), int64(w.record.Count))
 	return nil
 }
 
 // Progress reports work other than WriteAt, which reports itself. Several goroutines may call it.
-func (w *Writer) Progress(what string, done, total int64) { w.report(what, done, total) }
+func (w *Writer) Progress(ctx context.Context, what string, done, total int64) {
+	w.report(ctx, what, done, total)
+}
 
 // report passes progress on, but at most once every reportEvery.
-func (w *Writer) report(what string, done, total int64) {
+func (w *Writer) report(ctx context.Context, what string, done, total int64) {
 	if !w.lock.TryLock() { // another goroutine reports
 		return
 	}
 	defer w.lock.Unlock()
 	if now := time.Now(); done == total || now.Sub(w.reported) >= reportEvery {
 		w.reported = now
-		Report(w.ctx, what, done, total)
+		Report(ctx, what, done, total)
 	}
 }
 
@@ -170,13 +171,13 @@ func (w *Writer) SetLevels(levels []int32) error {
 func (w *Writer) SetSources(files []Source) { w.record.Sources = files }
 
 // end completes the folder, or closes its files after an error.
-func (w *Writer) end(failure error) error {
+func (w *Writer) end(ctx context.Context, failure error) error {
 	if w.images == nil {
 		return cmp.Or(failure, fmt.Errorf("dataset %s: nothing was written", w.key.Name))
 	}
 	err := failure
 	if err == nil {
-		err = w.complete()
+		err = w.complete(ctx)
 	}
 	if err2 := w.images.Close(); err == nil {
 		err = err2
@@ -184,11 +185,11 @@ func (w *Writer) end(failure error) error {
 	if err != nil {
 		return err
 	}
-	return w.describe()
+	return w.describe(ctx)
 }
 
 // complete checks that all images were written, and writes the levels.
-func (w *Writer) complete() error {
+func (w *Writer) complete(ctx context.Context) error {
 	if done := int(w.done.Load()); done != w.record.Count {
 		missing := 0
 		for w.written[missing/64].Load()&(1<<(missing%64)) != 0 {
@@ -196,7 +197,7 @@ func (w *Writer) complete() error {
 		}
 		return fmt.Errorf("dataset %s: %d of %d images were written; image %d is the first that is missing", w.key.Name, done, w.record.Count, missing)
 	}
-	Report(w.ctx, "storing "+w.key.Name, 0, 0)
+	Report(ctx, "storing "+w.key.Name, 0, 0)
 	if err := w.images.Sync(); err != nil {
 		return err
 	}
@@ -239,14 +240,14 @@ func gridLen(g factor.Grid) float64 {
 }
 
 // describe writes the description of the set, with the hashes of its files.
-func (w *Writer) describe() error {
+func (w *Writer) describe(ctx context.Context) error {
 	for _, name := range []string{ImagesFile, FactorsFile} {
 		path := filepath.Join(w.dir, name)
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
 		}
-		sum, err := hashFile(w.ctx, path, "checking "+w.key.Name)
+		sum, err := hashFile(ctx, path, "checking "+w.key.Name)
 		if err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func (p *part) open(ctx context.Context) error {
 		p.state = partState{}
 		return p.restart()
 	}
-	p.size, err = io.CopyBuffer(p.hashes, &reader{ctx, f}, make([]byte, 1<<20))
+	p.size, err = io.CopyBuffer(p.hashes, until(ctx, f), make([]byte, 1<<20))
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
@@ -118,7 +118,7 @@ func (p *part) run(ctx context.Context) error {
 			if err == nil || !resumed || scratch {
 				return err
 			}
-			p.Log("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
+			p.say("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
 			scratch = true
 			if err := p.restart(); err != nil {
 				return err
@@ -143,7 +143,7 @@ func (p *part) run(ctx context.Context) error {
 		}
 		p.begun = p.size > 0
 		wait := min(p.Wait<<(failed-1), p.MaxWait)
-		p.Log("%s: %v; trying again in %v, from byte %d", p.file.Name, err, wait, p.size)
+		p.say("%s: %v; trying again in %v, from byte %d", p.file.Name, err, wait, p.size)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -156,6 +156,11 @@ func (p *part) run(ctx context.Context) error {
 type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
+
+// say logs an event of the download.
+func (p *part) say(format string, args ...any) {
+	p.Log.Info(fmt.Sprintf(format, args...), "event", "download", "file", p.file.Name, "bytes", p.size)
+}
 
 // attempt requests the missing bytes and appends them.
 func (p *part) attempt(ctx context.Context) error {
@@ -223,7 +228,8 @@ func isDial(err error) bool {
 	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// errUnreachable is returned without a network, or if the server does not exist.
+// errUnreachable is the error of [Files] without a network, or if the server does not exist. Fetch the files elsewhere
+// and name their folder in Options.From.
 var errUnreachable = errors.New("the server cannot be reached")
 
 // accept checks the head of an answer, and prepares the part for the body.
@@ -232,7 +238,7 @@ func (p *part) accept(r *http.Response) error {
 	switch r.StatusCode {
 	case http.StatusOK:
 		if p.size > 0 {
-			p.Log("%s: the server does not continue the file, or has another one; it starts over", p.file.Name)
+			p.say("%s: the server does not continue the file, or has another one; it starts over", p.file.Name)
 			if err := p.restart(); err != nil {
 				return err
 			}
@@ -368,7 +374,7 @@ func (p *part) newClient() *retryablehttp.Client {
 		}
 		again, err2 := retryablehttp.DefaultRetryPolicy(ctx, r, err)
 		if again && err2 == nil {
-			p.Log("%s: %s; trying again", p.file.Name, reason(r, err))
+			p.say("%s: %s; trying again", p.file.Name, reason(r, err))
 		}
 		return again, err2
 	}

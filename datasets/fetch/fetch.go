@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
@@ -32,8 +35,8 @@ type Options struct {
 	// a published hash.
 	Again bool
 
-	// Log receives remarks for people, for example about a broken connection; nil discards them.
-	Log func(format string, args ...any)
+	// Log receives events, for example a broken connection; nil: silent.
+	Log *slog.Logger
 
 	Tries   int           // attempts in a row that bring nothing new; 0: 5
 	Wait    time.Duration // before the second try; it doubles with each; 0: 1 s
@@ -43,9 +46,7 @@ type Options struct {
 
 // defaults fills in unset options.
 func (o Options) defaults() Options {
-	if o.Log == nil {
-		o.Log = func(string, ...any) {}
-	}
+	o.Log = plain.Or(o.Log)
 	if o.Tries == 0 {
 		o.Tries = 5
 	}
@@ -76,7 +77,7 @@ func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, 
 		return nil, fmt.Errorf("the folder of downloads: %w", err)
 	}
 	held, err := lock.Wait(ctx, filepath.Join(dir, ".lock"), func() {
-		o.Log("waiting for another process to fetch into %s", dir)
+		o.Log.Info("waiting for another process to fetch into "+dir, "event", "wait", "dir", dir)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -106,7 +107,7 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 			}
 			already = true
 		case errors.Is(err, errWrong):
-			o.Log("%v; it is fetched again", err)
+			o.Log.Info(fmt.Sprintf("%v; it is fetched again", err), "event", "again", "file", f.Name)
 		case err != nil && !errors.Is(err, ErrAbsent):
 			return results, err
 		}
@@ -212,22 +213,25 @@ func Has(dir, name string) bool {
 	return err == nil
 }
 
-// statusError is returned for an answer without a file.
+// statusError is the error of [Files] for an answer without a file. Code is the status of HTTP. Another address in
+// Options.From may have the file.
 type statusError struct{ Code int }
 
 func (e *statusError) Error() string {
 	return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
 }
 
-// copying reports the progress of a copy, and stops with its context.
-type copying struct {
-	ctx         context.Context
-	what        string
-	done, total int64
-}
+// writerFunc is a function as an io.Writer.
+type writerFunc func(p []byte) (int, error)
 
-func (c *copying) Write(p []byte) (int, error) {
-	c.done += int64(len(p))
-	progress.Report(c.ctx, c.what, c.done, c.total)
-	return len(p), c.ctx.Err()
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// reporting returns a writer that reports the progress of a copy, and ends with the context.
+func reporting(ctx context.Context, what string, total int64) io.Writer {
+	done := int64(0)
+	return writerFunc(func(p []byte) (int, error) {
+		done += int64(len(p))
+		progress.Report(ctx, what, done, total)
+		return len(p), ctx.Err()
+	})
 }

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
 // quick are options that do not make tests wait.
 func quick(t *testing.T) Options {
-	return Options{Tries: 3, Wait: time.Millisecond, MaxWait: 2 * time.Millisecond, Stall: 10 * time.Second, Log: t.Logf}
+	return Options{Tries: 3, Wait: time.Millisecond, MaxWait: 2 * time.Millisecond, Stall: 10 * time.Second, Log: plain.Logger(t.Output())}
 }
 
 // wanted is the file with its hash.

@@ -35,9 +35,10 @@ type File struct {
 }
 
 var (
-	// ErrAbsent is returned for a source file that the folder lacks.
+	// ErrAbsent is the error of [Verify] and [Check] for a source file that the folder lacks. [Files] fetches the file.
 	ErrAbsent = errors.New("the file is not there")
-	// errWrong is returned for a source file with another size or hash than published.
+	// errWrong is the error of [Verify], [Check], [Place] and [Files] for a source file with another size or hash than
+	// published. Fetch the file again, or set Options.Trust to accept it.
 	errWrong = errors.New("it is not the file that is wanted")
 )
 
@@ -193,8 +194,8 @@ func (h *hashes) addFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	show := &copying{ctx: ctx, what: "checking " + filepath.Base(path), total: info.Size()}
-	_, err = io.CopyBuffer(io.MultiWriter(h, show), &reader{ctx, f}, make([]byte, 1<<20))
+	show := reporting(ctx, "checking "+filepath.Base(path), info.Size())
+	_, err = io.CopyBuffer(io.MultiWriter(h, show), until(ctx, f), make([]byte, 1<<20))
 	return err
 }
 
@@ -203,15 +204,17 @@ func (h *hashes) found(info fs.FileInfo) Found {
 	return Found{Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(h.sha256.Sum(nil)), MD5: hex.EncodeToString(h.md5.Sum(nil))}
 }
 
-// reader reads until its context ends.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
-}
+// readerFunc is a function as an io.Reader.
+type readerFunc func(p []byte) (int, error)
 
-func (r *reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// until returns a reader that ends with the context.
+func until(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
 }

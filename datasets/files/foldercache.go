@@ -101,7 +101,7 @@ func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writ
 				clear(pixels)
 				levels[i] = unreadable
 			}
-			return w.WriteAt(i, pixels)
+			return w.WriteAt(ctx, i, pixels)
 		}
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w
 					sizes[i] = [2]int{info.H, info.W}
 				}
 			}
-			w.Progress("measuring pictures", int64(i), int64(len(sizes)))
+			w.Progress(ctx, "measuring pictures", int64(i), int64(len(sizes)))
 			return nil
 		}
 	})

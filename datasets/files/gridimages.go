@@ -163,7 +163,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 			if err := s.rule.to8(pixels[:n], raw, from, size); err != nil {
 				return err
 			}
-			return stored.WriteImages(w, from, pixels[:n], size)
+			return stored.WriteImages(ctx, w, from, pixels[:n], size)
 		})
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ func copyImages(ctx context.Context, a *arrays.Array, axes []int, w *cache.Write
 		if err := rows.Read(part); err != nil {
 			return err
 		}
-		if err := stored.WriteImages(w, from, part, size); err != nil {
+		if err := stored.WriteImages(ctx, w, from, part, size); err != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func (c *Cars3D) convert(ctx context.Context, dir string, w *cache.Writer) error
 			return nil
 		}
 		done[i] = true
-		return errors.Join(ctx.Err(), car.read(file+": "+name, i, size, r))
+		return errors.Join(ctx.Err(), car.read(ctx, file+": "+name, i, size, r))
 	})
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ type carImages struct {
 }
 
 // read converts the file of a car.
-func (c *carImages) read(label string, car int, size int64, r io.Reader) error {
+func (c *carImages) read(ctx context.Context, label string, car int, size int64, r io.Reader) error {
 	if int64(cap(c.data)) < size {
 		c.data = make([]byte, size)
 	}
@@ -210,11 +210,11 @@ func (c *carImages) read(label string, car int, size int64, r io.Reader) error {
 	if err := rows.Read(c.pixels); err != nil {
 		return err
 	}
-	return c.write(car)
+	return c.write(ctx, car)
 }
 
 // write resizes the images of a car and writes them to their rows: elevation, azimuth, car.
-func (c *carImages) write(car int) error {
+func (c *carImages) write(ctx context.Context, car int) error {
 	const views, before = cars3DHeight * cars3DTurn, cars3DSide * cars3DSide * 3
 	after := c.size * c.size * 3
 	if c.small == nil {
@@ -228,7 +228,7 @@ func (c *carImages) write(car int) error {
 			c.resizers[worker].Resize(small, image, cars3DSide, cars3DSide, c.size, c.size, 3, c.filter)
 			image = small
 		}
-		errs[i] = c.w.WriteAt(i*c.cars+car, image)
+		errs[i] = c.w.WriteAt(ctx, i*c.cars+car, image)
 	})
 	return errors.Join(errs...)
 }

@@ -158,11 +158,11 @@ func convertDSprites(ctx context.Context, dir string, w *cache.Writer) error {
 	if _, err := os.Stat(filepath.Join(dir, dspritesNPZ)); errors.Is(err, fs.ErrNotExist) {
 		name, convert = dspritesHDF5, convertDSpritesHDF5
 	}
-	return ofFile(name, convert(filepath.Join(dir, name), w))
+	return ofFile(name, convert(ctx, filepath.Join(dir, name), w))
 }
 
 // convertDSpritesNPZ reads the arrays imgs, latents_classes and, if present, latents_values.
-func convertDSpritesNPZ(path string, w *cache.Writer) error {
+func convertDSpritesNPZ(ctx context.Context, path string, w *cache.Writer) error {
 	z, err := npy.OpenNPZ(path)
 	if err != nil {
 		return err
@@ -195,11 +195,11 @@ func convertDSpritesNPZ(path string, w *cache.Writer) error {
 	if err != nil {
 		return err
 	}
-	return writeSprites(w, n, side, factors, 256, func(_ int, pixels []uint8) error { return npy.Read(r, pixels) })
+	return writeSprites(ctx, w, n, side, factors, 256, func(_ int, pixels []uint8) error { return npy.Read(r, pixels) })
 }
 
 // convertDSpritesHDF5 reads the array imgs, and for grids other than the published one latents/classes.
-func convertDSpritesHDF5(path string, w *cache.Writer) error {
+func convertDSpritesHDF5(ctx context.Context, path string, w *cache.Writer) error {
 	f, err := hdf5.Open(path)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func convertDSpritesHDF5(path string, w *cache.Writer) error {
 	if err != nil {
 		return err
 	}
-	return writeSprites(w, n, side, factors, max(1, r.Slab()), func(row int, pixels []uint8) error {
+	return writeSprites(ctx, w, n, side, factors, max(1, r.Slab()), func(row int, pixels []uint8) error {
 		return r.ReadRows(pixels, row, row+len(pixels)/(side*side))
 	})
 }
@@ -252,7 +252,7 @@ func checkSpriteImages(shape []int, dtype string) error {
 }
 
 // writeSprites writes n images with pixels 0 and 1, block by block.
-func writeSprites(w *cache.Writer, n, side int, factors []factor.Factor, block int, read func(row int, pixels []uint8) error) error {
+func writeSprites(ctx context.Context, w *cache.Writer, n, side int, factors []factor.Factor, block int, read func(row int, pixels []uint8) error) error {
 	if err := w.Begin(n, side, side, 1, factors); err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func writeSprites(w *cache.Writer, n, side int, factors []factor.Factor, block i
 			}
 			part[i] = 255 * v
 		}
-		if err := w.WriteAt(row, part); err != nil {
+		if err := w.WriteAt(ctx, row, part); err != nil {
 			return err
 		}
 	}

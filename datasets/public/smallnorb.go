@@ -143,7 +143,7 @@ func (s *SmallNORB) convert(ctx context.Context, dir string, w *cache.Writer) er
 	return pictures.ForEach(ctx, len(norbParts), func() func(int) error {
 		return func(i int) error {
 			path := filepath.Join(dir, norbParts[i].prefix+"dat.mat.gz")
-			return norbImages(path, starts[i], starts[i+1]-starts[i], side, w.WriteAt)
+			return norbImages(path, starts[i], starts[i+1]-starts[i], side, func(row int, pixels []uint8) error { return w.WriteAt(ctx, row, pixels) })
 		}
 	})
 }

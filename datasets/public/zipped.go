@@ -65,7 +65,7 @@ func (p *zippedPictures) convert(ctx context.Context, w *cache.Writer, factors [
 				pixels = box
 			}
 			f.Into(dst, pixels, ch, cw)
-			return w.WriteAt(i, dst)
+			return w.WriteAt(ctx, i, dst)
 		}
 	})
 }

@@ -34,7 +34,7 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 				image[p] = uint8(stream.Uint64())
 			}
 			levels[i] = int32(2 * i / n)
-			if err := w.WriteAt(i, image); err != nil {
+			if err := w.WriteAt(context.Background(), i, image); err != nil {
 				return err
 			}
 		}

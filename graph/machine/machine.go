@@ -320,7 +320,8 @@ func (m *Machine) Close() error {
 	return nil
 }
 
-// NotFinite reports the first node that holds a NaN or an infinite number.
+// NotFinite is the error of [Machine.RunAll] with a check for finite numbers. It reports the first node that holds a
+// NaN or an infinite number. Look at the inputs of this node, or lower the learning rate.
 type NotFinite struct {
 	Node  string
 	Op    string // "input" for an input

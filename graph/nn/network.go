@@ -323,7 +323,8 @@ func (p Place) cropped(y *gorgonia.Node) (*gorgonia.Node, error) {
 	return y, err
 }
 
-// LayerError is a layer that cannot be built, for example because it does not fit its input.
+// LayerError is the error of an [Encoder] or a [Decoder] for a layer that cannot be built, for example because it does
+// not fit its input. Correct the layer at Key.
 type LayerError struct {
 	Name string // path: encoder/residual3/conv1
 	Key  string // key of the layer in a network from parts: layers.3.residual; empty for other networks

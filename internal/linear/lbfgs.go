@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"context"
 	"math"
 
 	"github.com/unravel-ml/unravel/internal/lbfgs"
@@ -11,15 +12,15 @@ const patience = 50
 
 // minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the size of the gradient, from steepest,
 // is at most tolerance. It reports whether it got there.
-func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
+func minimise(ctx context.Context, f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
 	x = append([]float64(nil), x...)
 	g, next, slope := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
-	value, _ := f.at(x, g)
+	value, _ := f.at(ctx, x, g)
 	best, flattest, since := append([]float64(nil), x...), math.Inf(1), 0
 	stuck := false // rounding hides the descent
 	var past lbfgs.Memory
 	for i := range iterations {
-		if f.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return x, false
 		}
 		if most := f.steepest(g); most < flattest {
@@ -34,7 +35,7 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 		}
 		direction := past.Direction(g, f.precondition)
 		along := dot(g, direction)
-		v, ok := f.along(x, direction, value, along, next, slope)
+		v, ok := f.along(ctx, x, direction, value, along, next, slope)
 		if stuck = !ok; stuck {
 			break
 		}
@@ -51,13 +52,13 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 
 // along searches a direction from x, where the objective has a value and a slope, for a lower objective. It returns the
 // value at the new point, and whether it has found one.
-func (f *logisticLoss) along(x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
+func (f *logisticLoss) along(ctx context.Context, x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
 	for length := 1.0; length > 1e-10 && down < 0; length /= 2 {
 		for i := range x {
 			next[i] = x[i] + length*direction[i]
 		}
 		var noise float64
-		if v, noise = f.at(next, slope); v <= value+1e-4*length*down {
+		if v, noise = f.at(ctx, next, slope); v <= value+1e-4*length*down {
 			return v, true
 		}
 		// near the minimum rounding hides the decrease, but slopes still show it (Hager and Zhang

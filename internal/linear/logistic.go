@@ -71,14 +71,14 @@ func (in *Inputs) Path(ctx context.Context, labels []int, weights []float64, ite
 			continue
 		}
 		if f == nil {
-			f = newLogisticLoss(ctx, in, classes, outputs, labels)
+			f = newLogisticLoss(in, classes, outputs, labels)
 			x = make([]float64, outputs*in.rows.Columns)
 		}
 		f.c = c
 		if err := f.bound(); err != nil {
 			return nil, err
 		}
-		x, m.Converged = minimise(f, x, iterations, 1e-6+c*min(1e-9*float64(n)*float64(n), 3e-6*float64(n)))
+		x, m.Converged = minimise(ctx, f, x, iterations, 1e-6+c*min(1e-9*float64(n)*float64(n), 3e-6*float64(n)))
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

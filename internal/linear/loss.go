@@ -15,8 +15,6 @@ import (
 // logisticLoss is the objective of a logistic regression of uncorrelated inputs. Weights are stored
 // output by output, the intercept last.
 type logisticLoss struct {
-	ctx context.Context // ends the search
-
 	in      *Inputs
 	outputs int
 	c       float64
@@ -47,8 +45,8 @@ const (
 	lossBlocks = 4
 )
 
-func newLogisticLoss(ctx context.Context, in *Inputs, classes []int, outputs int, labels []int) *logisticLoss {
-	f := &logisticLoss{ctx: ctx, in: in, outputs: outputs}
+func newLogisticLoss(in *Inputs, classes []int, outputs int, labels []int) *logisticLoss {
+	f := &logisticLoss{in: in, outputs: outputs}
 	width := in.rows.Columns
 	f.own = make([]float64, outputs*width)
 	index := make(map[int]int, len(classes))
@@ -99,10 +97,10 @@ func (f *logisticLoss) single(w []float64) []float32 {
 }
 
 // at returns the objective at w and the size of its rounding errors, and writes its gradient.
-func (f *logisticLoss) at(w, gradient []float64) (value, noise float64) {
+func (f *logisticLoss) at(ctx context.Context, w, gradient []float64) (value, noise float64) {
 	single := f.single(w)
 	parallel.For(len(f.parts), func(_, part int) {
-		if f.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return
 		}
 		s := f.scratch()

@@ -18,6 +18,7 @@ type line [128]byte
 type job struct {
 	bit    uint64 // of the slot
 	body   func(worker, i int)
+	scope  *scope // of the caller; nil: none
 	n      int64
 	chunk  int64
 	limit  int32 // workers

@@ -7,12 +7,16 @@ import (
 	"runtime/debug"
 )
 
-// Threads returns the largest number of goroutines that For uses.
+// Threads returns the largest number of goroutines that For uses: GOMAXPROCS, or less within a [Limit].
 func Threads() int {
 	if r := recorder.Load(); r != nil {
 		return (*r).Threads()
 	}
-	return runtime.GOMAXPROCS(0)
+	most := runtime.GOMAXPROCS(0)
+	if s := current(); s != nil {
+		return min(s.threads, most)
+	}
+	return most
 }
 
 // For calls body(worker, i) once for every i in [0, n), on up to Threads()
@@ -37,13 +41,20 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 		(*r).Section(threads, n, body)
 		return
 	}
-	j := pool.take()
+	s := current()
+	threads = 1 + s.take(threads-1)
+	defer s.give(threads - 1)
+	var j *job
+	if threads > 1 {
+		j = pool.take()
+	}
 	if j == nil { // the other calls keep all helpers busy
 		for i := range n {
 			body(0, i)
 		}
 		return
 	}
+	j.scope = s
 	pool.ensure(threads - 1)
 	j.open(body, n, threads)
 	pool.publish(j, threads-1)

@@ -94,7 +94,7 @@ func (p *helpers) withdraw(j *job) {
 // release lets go of a job. The last one frees its slot.
 func (p *helpers) release(j *job) {
 	if j.references.Add(-1) == 0 {
-		j.body = nil
+		j.body, j.scope = nil, nil
 		p.taken.And(^j.bit)
 	}
 }
@@ -115,6 +115,7 @@ func (p *helpers) ensure(n int) {
 // help runs jobs. After each job it polls for the next one before it sleeps. The sections of a training step follow
 // each other within microseconds, and waking a thread takes longer.
 func (p *helpers) help() {
+	setLabels(nil) // of the goroutine that started this one
 	for spins := 0; ; spins++ {
 		if open := p.open.Load(); open != 0 {
 			if p.join(&p.jobs[bits.TrailingZeros64(open)]) {
@@ -143,7 +144,9 @@ func (p *helpers) join(j *job) bool {
 	}
 	if worker >= 0 {
 		p.idle.Add(-1)
+		j.scope.enter()
 		j.work(worker)
+		j.scope.leave()
 		p.withdraw(j)
 		p.idle.Add(1)
 	}

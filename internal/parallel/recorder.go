@@ -20,19 +20,30 @@ func Record(r Recorder) (stop func()) {
 
 // Background does one piece of work at a time on its goroutine, in parallel with its user. It has one user.
 type Background struct {
-	request chan func()
+	request chan task
 	done    chan *Panic
 	running bool
 	join    func() // after recorded work
 	failed  *Panic // of recorded work
 }
 
+// task is a piece of work, which holds a thread of a scope.
+type task struct {
+	work  func()
+	scope *scope // nil: none
+}
+
 // NewBackground starts the goroutine; Close ends it.
 func NewBackground() *Background {
-	b := &Background{request: make(chan func()), done: make(chan *Panic, 1)}
+	b := &Background{request: make(chan task), done: make(chan *Panic, 1)}
 	go func() {
-		for work := range b.request {
-			b.done <- caught(work)
+		setLabels(nil) // of the goroutine that started this one
+		for t := range b.request {
+			t.scope.enter()
+			failed := caught(t.work)
+			t.scope.leave()
+			t.scope.give(1)
+			b.done <- failed
 		}
 	}()
 	return b
@@ -49,14 +60,20 @@ func caught(work func()) (failed *Panic) {
 	return nil
 }
 
-// Start begins a piece of work. The user must have waited for the piece before.
+// Start begins a piece of work. The user must have waited for the piece before. Without a free thread, such as within a
+// [Limit] of one thread, Start does the work itself.
 func (b *Background) Start(work func()) {
 	b.running = true
 	if r := recorder.Load(); r != nil {
 		b.join, b.failed = (*r).Background(func() *Panic { return caught(work) })
 		return
 	}
-	b.request <- work
+	s := current()
+	if s.take(1) == 0 {
+		b.done <- caught(work)
+		return
+	}
+	b.request <- task{work, s}
 }
 
 // Wait waits for the work that was started last, if nobody did, and returns its panic, or nil.

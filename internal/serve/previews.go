@@ -20,13 +20,15 @@ import (
 type previews struct {
 	runs   *runs
 	open   func(ctx context.Context, dir string) ([]byte, error)
-	ctx    context.Context
 	cancel context.CancelFunc
+	launch func(one *run, v *preview) // computes a preview in the background, until cancel
+	work   sync.WaitGroup             // previews under way
 
 	turn chan struct{} // held while a checkpoint is open
 
 	lock sync.Mutex
 	kept map[string]*preview // by path
+	over bool                // no preview begins any more
 	rest time.Time           // until then no newer checkpoint of a run is opened
 }
 
@@ -47,12 +49,21 @@ const (
 
 func newPreviews(r *runs, open func(ctx context.Context, dir string) ([]byte, error)) *previews {
 	p := &previews{runs: r, open: open, turn: make(chan struct{}, 1), kept: map[string]*preview{}}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) // a preview outlives the request that asked first
+	p.cancel, p.launch = cancel, func(one *run, v *preview) {
+		p.work.Go(func() { p.compute(ctx, one, v) })
+	}
 	return p
 }
 
-// close stops the current preview.
-func (p *previews) close() { p.cancel() }
+// close stops the current preview, and waits for it.
+func (p *previews) close() {
+	p.lock.Lock()
+	p.over = true
+	p.lock.Unlock()
+	p.cancel()
+	p.work.Wait()
+}
 
 // version identifies the checkpoint of a run; empty: no checkpoint.
 func (p *previews) version(one *run) string {
@@ -76,12 +87,15 @@ func (p *previews) of(one *run) (*preview, error) {
 	if old != nil && (old.version == version || time.Now().Before(p.rest) && one.progress.state == running || !old.ready()) {
 		return old, nil
 	}
+	if p.over {
+		return nil, context.Canceled
+	}
 	if len(p.kept) >= maxPreviews {
 		clear(p.kept)
 	}
 	fresh := &preview{version: version, done: make(chan struct{})}
 	p.kept[one.path] = fresh
-	go p.compute(one, fresh)
+	p.launch(one, fresh)
 	return fresh, nil
 }
 
@@ -96,19 +110,19 @@ func (v *preview) ready() bool {
 }
 
 // compute opens a checkpoint and computes its preview.
-func (p *previews) compute(one *run, v *preview) {
+func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	defer close(v.done)
 	select {
 	case p.turn <- struct{}{}:
-	case <-p.ctx.Done():
-		v.err = p.ctx.Err()
+	case <-ctx.Done():
+		v.err = ctx.Err()
 		return
 	}
 	defer func() { <-p.turn }()
 	begin := time.Now()
 	var text []byte
 	if v.err = p.runs.enclosed(one); v.err == nil {
-		text, v.err = p.open(p.ctx, filepath.Join(p.runs.dir, filepath.FromSlash(one.path)))
+		text, v.err = p.open(ctx, filepath.Join(p.runs.dir, filepath.FromSlash(one.path)))
 	}
 	if v.err == nil {
 		v.body = newContent("application/json", text)

@@ -9,8 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
+	"github.com/unravel-ml/unravel/internal/plain"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -19,9 +19,9 @@ import (
 
 // Options tell the server how to show runs.
 type Options struct {
-	Token string   // required from every visitor; empty: no token
-	Hosts []string // names of the server that browsers may use, besides this machine's names
-	Log   io.Writer
+	Token string       // required from every visitor; empty: no token
+	Hosts []string     // names of the server that browsers may use, besides this machine's names
+	Log   *slog.Logger // errors of connections; nil: silent
 
 	Single bool // the folder is one run, which may not have begun; nothing is written into it
 
@@ -60,9 +60,7 @@ const (
 
 // New prepares to show the runs of a folder, at any depth, or the run in it. The context bounds the first look at the runs.
 func New(ctx context.Context, dir string, o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
+	o.Log = plain.Or(o.Log)
 	if o.Preview == nil {
 		o.Preview = NewPreview
 	}
@@ -112,10 +110,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ConnContext: withConnection, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience,
-		MaxHeaderBytes: maxHeader, ErrorLog: log.New(s.options.Log, "serve: ", 0),
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelError),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(limit(l, maxConnections)) }()
+	go func() {
+		failed <- h.Serve(limit(l, maxConnections))
+		close(failed)
+	}()
+	defer func() { <-failed }()
+	h.ErrorLog.SetPrefix("serve: ")
 	var err error
 	select {
 	case err = <-failed:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	code := browser.Main(m)
+	code := leak.Main(func() int { return browser.Main(m) })
 	if dir, err := trained(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(dir)) // leftovers are harmless
 	}

@@ -50,7 +50,8 @@ type Trained interface {
 	Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error)
 }
 
-// ErrNotRun is the error for a seed without codes so far.
+// ErrNotRun is the error of [Trained] sources for a seed without codes so far. Train the runs of the table, or show the
+// cell as missing.
 var ErrNotRun = errors.New("not run yet")
 
 // Sample holds the codes and factors that the metrics of a row measure.

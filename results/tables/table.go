@@ -129,7 +129,7 @@ func Open(name string) (*Table, error) {
 	return Load(configs.Tables(), name+".yaml", "tables/")
 }
 
-// UnknownError is Open's error for an unknown name.
+// UnknownError is the error of [Open] for an unknown name. [Names] lists the names.
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func writeSet(w *cache.Writer, d datasets.Dataset, parted bool) error {
 		for p, v := range pixels {
 			bytes[p] = uint8(255*v + 0.5)
 		}
-		if err := w.WriteAt(i, bytes); err != nil {
+		if err := w.WriteAt(context.Background(), i, bytes); err != nil {
 			return err
 		}
 		d.FactorsAt(i, row)

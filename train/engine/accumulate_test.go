@@ -23,7 +23,7 @@ train: {epochs: 3, batch: 24, optimizer: {sgd: {lr: 0.1}}}
 func runLoop(t *testing.T, source string, onStep func(*Loop, *StepReport), overrides ...string) *Loop {
 	t.Helper()
 	l := loopOf(t, source, overrides...)
-	l.AddHook(Hook{OnStep: func(l *Loop, r *StepReport) error {
+	l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 		if onStep != nil {
 			onStep(l, r)
 		}

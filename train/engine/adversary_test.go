@@ -20,7 +20,7 @@ import (
 func TestJudgeOfParts(t *testing.T) {
 	loop := loopOf(t, judged)
 	var values []float64
-	loop.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+	loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		if !slices.Equal(r.Names, []string{"loss", "reconstruction", "kl", "tc", "tc-discriminator"}) {
 			t.Errorf("losses %v", r.Names)
 		}
@@ -93,7 +93,7 @@ func TestSecondBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		dealt, second, same := map[int]int{}, map[int]int{}, 0
-		loop.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+		loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 			p := loop.programs[batchShape{false, r.Images, 1}]
 			a, n := p.adversaries[0], r.Images*4
 			batch, _ := first.Next()

@@ -92,7 +92,7 @@ func resumes(t *testing.T, steps int, loop func() *Loop) {
 	}
 	for _, stop := range stops(whole.Step()) {
 		first, second := loop(), loop()
-		first.AddHook(Hook{Name: "stop", OnStep: func(l *Loop, r *StepReport) error {
+		first.AddHook(Hook{Name: "stop", OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 			if r.Step == stop {
 				l.Stop("")
 			}
@@ -178,7 +178,7 @@ func TestActions(t *testing.T) {
 	if err := sampler.StartEpoch(); err != nil {
 		t.Fatal(err)
 	}
-	l.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+	l.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		b, _ := sampler.Next()
 		if r.Images != 16 || r.Objective != "acted" {
 			return nil

@@ -57,7 +57,7 @@ func TestDropout(t *testing.T) {
 	for name, source := range map[string]string{"judged": judged, "second batches": strings.Replace(judged, "hidden: [32, 32]}", "hidden: [32, 32], second_batch: true}", 1)} {
 		var want, saved, got bytes.Buffer
 		whole, first, second := loopWithDropout(t, source, 0.5), loopWithDropout(t, source, 0.5), loopWithDropout(t, source, 0.5)
-		first.AddHook(Hook{Name: "stop", OnStep: func(l *Loop, r *StepReport) error {
+		first.AddHook(Hook{Name: "stop", OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 			if r.Step == 7 {
 				l.Stop("")
 			}

@@ -49,8 +49,8 @@ func NewSettings() Settings {
 	return Settings{Epochs: 20, Batch: 64, Optimizer: NewAdam(), Schedule: &Constant{}}
 }
 
-// Error is an error about a part of a task or its settings. Key is the part's key in a config: "train.batch", "losses",
-// "supervision" or "views".
+// Error is the error of [New] about a part of a task or its settings. Key is the part's key in a config: "train.batch",
+// "losses", "supervision" or "views". Change the value of this key.
 type Error struct {
 	Key string
 	Err error

@@ -40,7 +40,7 @@ func Example() {
 	}
 	defer loop.Close()
 	var first, last float64
-	loop.AddHook(engine.Hook{Name: "look", OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
+	loop.AddHook(engine.Hook{Name: "look", OnEpoch: func(_ context.Context, l *engine.Loop, r *engine.EpochReport) error {
 		if last = r.Losses[0].Values[0]; r.Epoch == 1 {
 			first = last
 		}

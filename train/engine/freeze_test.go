@@ -57,7 +57,7 @@ func TestFreeze(t *testing.T) {
 				before[n] = slices.Clone(params.Get(n).Float32s())
 			}
 			var saved bytes.Buffer
-			l.AddHook(Hook{Name: "save", OnStep: func(l *Loop, _ *StepReport) error {
+			l.AddHook(Hook{Name: "save", OnStep: func(_ context.Context, l *Loop, _ *StepReport) error {
 				if l.Step() == 3 {
 					return l.Save(&saved)
 				}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,15 +15,24 @@ type Hook struct {
 	Name     string // begins the message of an error
 	Priority int    // lower first; hooks of one priority are called in the order of their addition
 
-	OnStart func(l *Loop) error                 // before the first step of a Run, even if it resumes
-	OnStep  func(l *Loop, r *StepReport) error  // after each step
-	OnEpoch func(l *Loop, r *EpochReport) error // after each epoch
-	OnEnd   func(l *Loop, why error) error      // when Run ends: why is nil, ErrStopped or the error that ended it
+	// The context is the context of Run. It has ended where why is ErrStopped.
+	OnStart func(ctx context.Context, l *Loop) error // before the first step of a Run, even if it resumes
+	OnStep  StepFunc                                 // after each step
+	OnEpoch EpochFunc                                // after each epoch
+
+	// OnEnd is called when Run ends: why is nil, ErrStopped or the error that ended it.
+	OnEnd func(ctx context.Context, l *Loop, why error) error
 
 	// State, if not nil, is a pointer to the hook's memory. It is saved and restored with the loop, as JSON, under
 	// Name.
 	State any
 }
+
+// StepFunc is called after a step.
+type StepFunc func(ctx context.Context, l *Loop, r *StepReport) error
+
+// EpochFunc is called after an epoch.
+type EpochFunc func(ctx context.Context, l *Loop, r *EpochReport) error
 
 // StepReport is a finished step: a batch. It is valid until the next step.
 type StepReport struct {
@@ -53,34 +63,34 @@ type ObjectiveLoss struct {
 }
 
 // EverySteps returns a function for [Hook.OnStep] that calls f after every n-th step of training.
-func EverySteps(n int, f func(*Loop, *StepReport) error) func(*Loop, *StepReport) error {
-	return func(l *Loop, r *StepReport) error {
+func EverySteps(n int, f StepFunc) StepFunc {
+	return func(ctx context.Context, l *Loop, r *StepReport) error {
 		if n < 1 || r.Step%n != 0 {
 			return nil
 		}
-		return f(l, r)
+		return f(ctx, l, r)
 	}
 }
 
 // EveryEpochs returns a function for [Hook.OnEpoch] that calls f after every n-th epoch of training.
-func EveryEpochs(n int, f func(*Loop, *EpochReport) error) func(*Loop, *EpochReport) error {
-	return func(l *Loop, r *EpochReport) error {
+func EveryEpochs(n int, f EpochFunc) EpochFunc {
+	return func(ctx context.Context, l *Loop, r *EpochReport) error {
 		if n < 1 || r.Epoch%n != 0 {
 			return nil
 		}
-		return f(l, r)
+		return f(ctx, l, r)
 	}
 }
 
 // EveryImages returns a function for [Hook.OnStep] that calls f after the step that completes another n images of
 // training. Where epochs are cut short (Settings.EpochSteps), an earlier epoch counts as [Loop.EpochImages].
-func EveryImages(n int, f func(*Loop, *StepReport) error) func(*Loop, *StepReport) error {
-	return func(l *Loop, r *StepReport) error {
+func EveryImages(n int, f StepFunc) StepFunc {
+	return func(ctx context.Context, l *Loop, r *StepReport) error {
 		seen := (r.Epoch-1)*l.EpochImages() + l.at.images
 		if n < 1 || seen/n == (seen-r.Images)/n {
 			return nil
 		}
-		return f(l, r)
+		return f(ctx, l, r)
 	}
 }
 
@@ -90,22 +100,22 @@ func (l *Loop) AddHook(hooks ...Hook) {
 	slices.SortStableFunc(l.hooks, func(a, b Hook) int { return cmp.Compare(a.Priority, b.Priority) })
 }
 
-func (l *Loop) callStart() error {
+func (l *Loop) callStart(ctx context.Context) error {
 	for _, h := range l.hooks {
 		if h.OnStart == nil {
 			continue
 		}
-		if err := h.OnStart(l); err != nil {
+		if err := h.OnStart(ctx, l); err != nil {
 			return h.wrap(err)
 		}
 	}
 	return nil
 }
 
-func (l *Loop) callStep(r *StepReport) error {
+func (l *Loop) callStep(ctx context.Context, r *StepReport) error {
 	for i := range l.hooks {
 		if h := &l.hooks[i]; h.OnStep != nil {
-			if err := h.OnStep(l, r); err != nil {
+			if err := h.OnStep(ctx, l, r); err != nil {
 				return h.wrap(err)
 			}
 		}
@@ -113,10 +123,10 @@ func (l *Loop) callStep(r *StepReport) error {
 	return nil
 }
 
-func (l *Loop) callEpoch(r *EpochReport) error {
+func (l *Loop) callEpoch(ctx context.Context, r *EpochReport) error {
 	for i := range l.hooks {
 		if h := &l.hooks[i]; h.OnEpoch != nil {
-			if err := h.OnEpoch(l, r); err != nil {
+			if err := h.OnEpoch(ctx, l, r); err != nil {
 				return h.wrap(err)
 			}
 		}
@@ -125,13 +135,13 @@ func (l *Loop) callEpoch(r *EpochReport) error {
 }
 
 // callEnd calls the hooks' OnEnd. An error of a hook replaces the reason to end, unless that was an error, too.
-func (l *Loop) callEnd(why error) error {
+func (l *Loop) callEnd(ctx context.Context, why error) error {
 	result := why
 	for _, h := range l.hooks {
 		if h.OnEnd == nil {
 			continue
 		}
-		if err := h.OnEnd(l, why); err != nil && (result == nil || errors.Is(result, ErrStopped)) {
+		if err := h.OnEnd(ctx, l, why); err != nil && (result == nil || errors.Is(result, ErrStopped)) {
 			result = h.wrap(err)
 		}
 	}

@@ -21,16 +21,22 @@ func TestHooks(t *testing.T) {
 	note := func(name string, priority int) Hook {
 		say := func(what string) { told = append(told, name+" "+what) }
 		return Hook{Name: name, Priority: priority,
-			OnStart: func(l *Loop) error { say(fmt.Sprint("start ", l.Step(), "/", l.Steps())); return nil },
-			OnStep: EverySteps(5, func(l *Loop, r *StepReport) error {
+			OnStart: func(_ context.Context, l *Loop) error {
+				say(fmt.Sprint("start ", l.Step(), "/", l.Steps()))
+				return nil
+			},
+			OnStep: EverySteps(5, func(_ context.Context, l *Loop, r *StepReport) error {
 				say(fmt.Sprint("step ", r.Step, " ", l.Step(), " ", l.InEpoch()))
 				return nil
 			}),
-			OnEpoch: EveryEpochs(2, func(l *Loop, r *EpochReport) error { say(fmt.Sprint("epoch ", r.Epoch, " ", l.Epoch())); return nil }),
-			OnEnd:   func(_ *Loop, why error) error { say(fmt.Sprint("end ", why)); return nil }}
+			OnEpoch: EveryEpochs(2, func(_ context.Context, l *Loop, r *EpochReport) error {
+				say(fmt.Sprint("epoch ", r.Epoch, " ", l.Epoch()))
+				return nil
+			}),
+			OnEnd: func(_ context.Context, _ *Loop, why error) error { say(fmt.Sprint("end ", why)); return nil }}
 	}
 	l.AddHook(note("b", 0), note("c", 1))
-	l.AddHook(note("a", -1), Hook{OnStep: EveryImages(200, func(_ *Loop, r *StepReport) error {
+	l.AddHook(note("a", -1), Hook{OnStep: EveryImages(200, func(_ context.Context, _ *Loop, r *StepReport) error {
 		told = append(told, fmt.Sprint("images ", r.Step*32))
 		return nil
 	})})
@@ -54,12 +60,12 @@ func TestHooks(t *testing.T) {
 func TestStop(t *testing.T) {
 	l := loopOf(t, tiny)
 	var end error = errors.New("not called")
-	l.AddHook(Hook{OnStep: func(l *Loop, r *StepReport) error {
+	l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 		if r.Step == 11 {
 			l.Stop("eleven")
 		}
 		return nil
-	}, OnEnd: func(_ *Loop, why error) error { end = why; return nil }})
+	}, OnEnd: func(_ context.Context, _ *Loop, why error) error { end = why; return nil }})
 	if err := l.Run(context.Background()); err != nil || end != nil || l.Step() != 11 || l.Epoch() != 1 || l.Stopped() != "eleven" {
 		t.Errorf("%v, %v after %d steps and %d epochs: %q", err, end, l.Step(), l.Epoch(), l.Stopped())
 	}
@@ -70,7 +76,7 @@ func TestStop(t *testing.T) {
 	cancel()
 	other := loopOf(t, tiny)
 	broken := errors.New("broken")
-	other.AddHook(Hook{Name: "last", OnEnd: func(_ *Loop, why error) error { end = why; return broken }})
+	other.AddHook(Hook{Name: "last", OnEnd: func(_ context.Context, _ *Loop, why error) error { end = why; return broken }})
 	if err := other.Run(ctx); !errors.Is(err, broken) || !errors.Is(end, ErrStopped) || err.Error() != "last: broken" {
 		t.Errorf("%v, %v", err, end)
 	}
@@ -82,7 +88,7 @@ func TestSave(t *testing.T) {
 	for _, source := range []string{tiny, judged, queued} {
 		remembering := func(l *Loop, stop int) *int {
 			seen := new(int)
-			l.AddHook(Hook{Name: "count", State: seen, OnStep: func(l *Loop, r *StepReport) error {
+			l.AddHook(Hook{Name: "count", State: seen, OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 				if *seen++; r.Step == stop {
 					l.Stop("")
 				}

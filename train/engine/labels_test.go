@@ -97,7 +97,7 @@ func TestRotations(t *testing.T) {
 		"supervision={groups: {images: "+images+", rotations: "+rotations+"}}")
 	p := loop.programs[batchShape{true, 4, 2}]
 	looked := false
-	loop.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+	loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		if r.Objective != "supervised" {
 			return nil
 		}

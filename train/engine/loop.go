@@ -15,7 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ErrStopped is returned when the context ends before training does. The state of the loop can be saved then.
+// ErrStopped is the error of [Loop.Run], [Loop.RunEpoch] and [Validation.Measure] when the context ends before their
+// work. Save the loop then, to continue later.
 var ErrStopped = errors.New("stopped by a signal")
 
 // errEnough ends training because a hook called Stop.
@@ -36,8 +37,7 @@ type Loop struct {
 	leftOut        int
 
 	at      position
-	ctx     context.Context // context of the epoch under way
-	stopped string          // why a hook ended training; empty: it did not
+	stopped string // why a hook ended training; empty: it did not
 	closed  bool
 }
 
@@ -104,9 +104,6 @@ func (l *Loop) Losses() []ObjectiveLoss {
 	return list
 }
 
-// Context returns the context of the Run under way. A slow hook should watch it.
-func (l *Loop) Context() context.Context { return l.ctx }
-
 // Stop ends training, without an error, when the hooks of the step or epoch have been called. why is the reason in words.
 func (l *Loop) Stop(why string) {
 	if l.stopped = why; why == "" {
@@ -135,12 +132,12 @@ func (l *Loop) Run(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	l.ctx, l.stopped = ctx, ""
-	err := l.callStart()
+	l.stopped = ""
+	err := l.callStart(ctx)
 	for err == nil && l.stopped == "" && l.at.epoch < l.settings.Epochs {
 		err = l.RunEpoch(ctx)
 	}
-	return l.callEnd(err)
+	return l.callEnd(ctx, err)
 }
 
 // RunEpoch trains to the end of the epoch under way. It calls no hooks' OnStart and OnEnd.
@@ -151,7 +148,6 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	l.ctx = ctx
 	if ctx.Err() != nil { // before the epoch's order is drawn: a resumed run draws it
 		return ErrStopped
 	}
@@ -164,7 +160,7 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 	err := l.epochSteps(ctx)
 	l.at.duration = before + time.Since(begin)
 	if err == nil {
-		return l.endEpoch()
+		return l.endEpoch(ctx)
 	}
 	if errors.Is(err, errEnough) {
 		return nil
@@ -183,7 +179,7 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 		if !ok {
 			break
 		}
-		if err := l.trainStep(batch, images, of); err != nil {
+		if err := l.trainStep(ctx, batch, images, of); err != nil {
 			return err
 		}
 		if l.stopped != "" && l.at.inEpoch < of {
@@ -198,7 +194,7 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 
 // endEpoch counts the epoch under way as finished and calls the hooks. If a hook returns ErrStopped, the epoch is still
 // under way, and a resumed run calls the hooks again.
-func (l *Loop) endEpoch() error {
+func (l *Loop) endEpoch(ctx context.Context) error {
 	under := l.at
 	report := &EpochReport{Epoch: under.epoch + 1, Of: l.settings.Epochs, Step: under.step, Images: under.images, Seconds: under.duration.Seconds()}
 	for _, o := range l.Losses() {
@@ -207,7 +203,7 @@ func (l *Loop) endEpoch() error {
 		}
 	}
 	l.at = position{step: under.step, updates: under.updates, epoch: under.epoch + 1, sums: map[string]*LossSum{}}
-	err := l.callEpoch(report)
+	err := l.callEpoch(ctx, report)
 	if errors.Is(err, ErrStopped) {
 		l.at = under
 	}
@@ -215,7 +211,7 @@ func (l *Loop) endEpoch() error {
 }
 
 // trainStep runs one batch and updates the parameters, unless its gradient waits for further batches.
-func (l *Loop) trainStep(b supervision.Batch, images []float32, of int) error {
+func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []float32, of int) error {
 	o, err := l.objective(b.Labelled)
 	if err != nil {
 		return err
@@ -260,7 +256,7 @@ func (l *Loop) trainStep(b supervision.Batch, images []float32, of int) error {
 		l.at.updates++
 	}
 	l.count(o, p.values, len(b.Indices))
-	return l.callStep(&StepReport{Epoch: l.at.epoch + 1, Step: l.at.step, InEpoch: l.at.inEpoch, Of: of, Objective: o.Name, Accumulating: !group.complete,
+	return l.callStep(ctx, &StepReport{Epoch: l.at.epoch + 1, Step: l.at.step, InEpoch: l.at.inEpoch, Of: of, Objective: o.Name, Accumulating: !group.complete,
 		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
 }
 

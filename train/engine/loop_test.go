@@ -40,7 +40,7 @@ func TestReports(t *testing.T) {
 	loop := loopOf(t, tiny, "losses=[reconstruction, {kl: {weight: 2}}, kl, {lsbd: {weight: 10}}]", "train.epochs=1")
 	sums, images := map[string]float64{}, map[string]int{}
 	step := 0
-	loop.AddHook(Hook{Name: "check", OnStep: func(_ *Loop, r *StepReport) error {
+	loop.AddHook(Hook{Name: "check", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		step++
 		labelled := step <= 2
 		want, names := "unsupervised", "loss reconstruction kl kl-2"
@@ -58,7 +58,7 @@ func TestReports(t *testing.T) {
 		sums[want] += r.Values[0] * 32
 		images[want] += 32
 		return nil
-	}, OnEpoch: func(_ *Loop, r *EpochReport) error {
+	}, OnEpoch: func(_ context.Context, _ *Loop, r *EpochReport) error {
 		if r.Epoch != 1 || r.Of != 1 || r.Step != tinySteps || r.Images != 256 || len(r.Losses) != 2 {
 			t.Errorf("epoch: %+v", r)
 		}
@@ -86,7 +86,7 @@ func TestReports(t *testing.T) {
 func TestHookError(t *testing.T) {
 	loop := loopOf(t, tiny)
 	broken := errors.New("broken")
-	loop.AddHook(Hook{Name: "mine", OnStep: func(_ *Loop, r *StepReport) error {
+	loop.AddHook(Hook{Name: "mine", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		if r.Step == 3 {
 			return broken
 		}

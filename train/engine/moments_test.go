@@ -73,7 +73,7 @@ func TestRunningMoments(t *testing.T) {
 		for c := len(hand) / 2; c < len(hand); c++ {
 			hand[c] = 1
 		}
-		l.AddHook(Hook{Name: "by hand", OnStep: func(l *Loop, r *StepReport) error {
+		l.AddHook(Hook{Name: "by hand", OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 			for shape, p := range l.programs {
 				if p.objective.Name != r.Objective || shape.images != r.Images {
 					continue
@@ -132,7 +132,7 @@ func TestMomentsOfOneRow(t *testing.T) {
 	// 100 images in batches of 99: the last has one row, and moves no variance.
 	last := loopOf(t, source, "train.batch=99")
 	var variance float32
-	last.AddHook(Hook{Name: "variance", OnStep: func(l *Loop, r *StepReport) error {
+	last.AddHook(Hook{Name: "variance", OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 		now := l.Params().Get("encoder/norm1/running").Float32s()[5]
 		if r.Images == 1 && now != variance || r.Images != 1 && now == variance {
 			t.Errorf("a batch of %d images moves the running variance from %v to %v", r.Images, variance, now)

@@ -95,7 +95,7 @@ func TestClip(t *testing.T) {
 		u := &recorder{Optimizer: named(loop, "unsupervised").optimizer}
 		named(loop, "supervised").optimizer, named(loop, "unsupervised").optimizer = r, u
 		var norms []float64
-		loop.AddHook(Hook{Name: "norms", OnStep: func(_ *Loop, s *StepReport) error {
+		loop.AddHook(Hook{Name: "norms", OnStep: func(_ context.Context, _ *Loop, s *StepReport) error {
 			norms = append(norms, s.GradientNorm)
 			return nil
 		}})

@@ -24,7 +24,7 @@ func sameWeights(a, b map[string][]float32) bool { return maps.EqualFunc(a, b, s
 func moved(t *testing.T, overrides ...string) map[string][]float32 {
 	t.Helper()
 	l := loopOf(t, viewed, append([]string{"views.count=1", "train.epochs=1", "train.optimizer={sgd: {lr: 0.125, momentum: 0}}"}, overrides...)...)
-	l.AddHook(Hook{OnStep: func(l *Loop, _ *StepReport) error { l.Stop("one step"); return nil }})
+	l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, _ *StepReport) error { l.Stop("one step"); return nil }})
 	before := weightsOf(l)
 	if err := l.Run(context.Background()); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestSchedules(t *testing.T) {
 // The rate of a warm-up is the rate at the end of the step: the first step moves.
 func TestWarmup(t *testing.T) {
 	loop := loopOf(t, tiny, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")
-	loop.AddHook(Hook{Name: "rates", OnStep: func(_ *Loop, r *StepReport) error {
+	loop.AddHook(Hook{Name: "rates", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		want := min(1, float64(r.Step)/(1.5*tinySteps))
 		if r.Step > 2*tinySteps {
 			want /= 2

@@ -32,7 +32,7 @@ func TestViewsArrive(t *testing.T) {
 		if !ok {
 			break
 		}
-		if err := loop.trainStep(b, images, 4); err != nil {
+		if err := loop.trainStep(t.Context(), b, images, 4); err != nil {
 			t.Fatal(err)
 		}
 		p := loop.programs[batchShape{b.Labelled, len(b.Indices), b.Group}]
@@ -69,7 +69,7 @@ func TestQueue(t *testing.T) {
 		}
 	}
 	before, at := slices.Clone(queue), 0
-	loop.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+	loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		program := loop.programs[batchShape{false, r.Images, 1}]
 		built := program.valueOf(program.kept[0])
 		fresh := map[int]bool{}

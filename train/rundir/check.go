@@ -27,8 +27,8 @@ type Difference struct {
 	What string `json:"what"`
 }
 
-// ErrNoHashes is Check's error for a run without hashes of its files: the run has not ended, or an earlier version
-// made it.
+// ErrNoHashes is the error of [Check] for a run without hashes of its files: the run has not ended, or an earlier
+// version made it. Resume the run to the end to record hashes.
 var ErrNoHashes = errors.New("there is nothing to check against")
 
 // Check compares the files of a run's folder with the hashes in its record.

@@ -103,7 +103,8 @@ func JSON(v any) func(io.Writer) error {
 	}
 }
 
-// DamagedError says that a file written at the end of a run cannot be read. Resuming the run writes it again.
+// DamagedError is the error of [ReadRecord] for a file from the end of a run that cannot be read. Resume the run, which
+// writes the file again.
 type DamagedError struct {
 	Path string
 	Err  error // why

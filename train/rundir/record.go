@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -85,7 +86,8 @@ func FileHash(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ErrChanged is ReadRecord's error for a run with a changed config.
+// ErrChanged is the error of [ReadRecord] and [RecordOf] for a run with a changed config. Restore the config, or train
+// the changed config in another folder.
 var ErrChanged = errors.New("the config has changed since the run ended; want it as it was, or the other run in another folder")
 
 // ReadRecord reads how the run of a folder ended; nil if it has not. An unreadable record, or one that the run did
@@ -162,7 +164,7 @@ func NewRecord(begun time.Time) *Record {
 	return &Record{
 		Begun: begun.UTC().Round(time.Millisecond), Ended: time.Now().UTC().Round(time.Millisecond),
 		Seconds: time.Since(begun).Seconds(), Version: version.Code(), Generation: version.Generation(),
-		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: runtime.GOMAXPROCS(0), Go: runtime.Version()},
+		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: parallel.Threads(), Go: runtime.Version()},
 	}
 }
 

@@ -30,13 +30,15 @@ const Config = "config.yaml"
 const lockName = ".lock"
 
 var (
-	// ErrExists is Create's error for a folder with a run.
+	// ErrExists is the error of [Create] for a folder with a run. Resume this run, or name another folder.
 	ErrExists = errors.New("the folder already holds a run")
-	// ErrNoRun is the error of Open and View for a folder without a run.
+	// ErrNoRun is the error of [Open] and [View] for a folder without a run. Name the folder of a run, with its config.
 	ErrNoRun = errors.New("no run there")
-	// ErrLocked is the error of Create and Open while another process holds the run.
+	// ErrLocked is the error of [Create] and [Open] while another process holds the run. Wait for this process, or
+	// leave the run to it.
 	ErrLocked = errors.New("another process holds the run")
-	// errMoved is the error of writing to a run after its folder was moved or deleted.
+	// errMoved is the error of [Run.Write] after the run's folder was moved or deleted. Resume the run in its new
+	// place.
 	errMoved = errors.New("the run's folder was moved or deleted while the run was open")
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/unravel-ml/unravel/train"
@@ -17,7 +18,7 @@ const (
 // check reports the configs of missing runs that cannot be trained. It checks one run of each group that differs only
 // in the seed. When the context ends, the error is train.ErrStopped. If elsewhere is true, it ignores features that
 // this machine's processor lacks.
-func check(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, say func(format string, args ...any)) error {
+func check(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, log *slog.Logger) error {
 	entries, err := Scan(dir)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func check(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, s
 		}
 		if !said && time.Since(begin) > checkPatience {
 			said = true
-			say("checking the configs of %d runs, %d so far", len(runs), i)
+			log.Info(fmt.Sprintf("checking the configs of %d runs, %d so far", len(runs), i), "event", "check", "runs", len(runs), "done", i)
 		}
 		c := r.Config
 		if elsewhere {

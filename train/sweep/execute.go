@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -22,13 +24,13 @@ type Starter func(ctx context.Context, dir string, threads int, report func(done
 
 // Options tell Execute how to make the runs.
 type Options struct {
-	Jobs    int     // concurrent runs, which share the processors; less than 1: one run
-	Retry   bool    // repeat failed runs
-	NoWait  bool    // leave the runs that other processes make to them
-	Index   int     // index of this task, from 0; the task begins with the runs Index, Index + Of, Index + 2 Of ...
-	Of      int     // number of tasks; 0: no task of a cluster
-	Start   Starter // makes a run; nil: [InProcess]
-	Say     func(format string, args ...any)
+	Jobs    int          // concurrent runs, which share the processors; less than 1: one run
+	Retry   bool         // repeat failed runs
+	NoWait  bool         // leave the runs that other processes make to them
+	Index   int          // index of this task, from 0; the task begins with the runs Index, Index + Of, Index + 2 Of ...
+	Of      int          // number of tasks; 0: no task of a cluster
+	Start   Starter      // makes a run; nil: [InProcess]
+	Log     *slog.Logger // receives the events of the sweep; nil: silent
 	Observe func(Status) // if set, receives overall progress periodically; calls are serialised
 }
 
@@ -49,13 +51,11 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 	if o.Start == nil {
 		o.Start = InProcess
 	}
-	if o.Say == nil {
-		o.Say = func(string, ...any) {}
-	}
-	if err := check(ctx, dir, runs, o.Retry, o.Of > 0, o.Say); err != nil {
+	o.Log = plain.Or(o.Log)
+	if err := check(ctx, dir, runs, o.Retry, o.Of > 0, o.Log); err != nil {
 		return nil, err
 	}
-	dirs, err := place(ctx, dir, runs, o.Say)
+	dirs, err := place(ctx, dir, runs, o.Log)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = train.ErrStopped
@@ -104,7 +104,7 @@ func (e *execution) missing(ctx context.Context) (list []int) {
 		if entry.State == Finished || entry.State == Failed && !e.Retry {
 			e.outcomes[i] = Outcome{Run: run, Entry: entry, Before: true}
 			for _, change := range changedInputs(ctx, entry, hasher) {
-				e.Say("warning: %s: %s", run.Name, change)
+				e.Log.Warn(run.Name+": "+change, "event", "data", "run", run.Name)
 			}
 			e.meter.end(i, e.outcomes[i])
 			continue
@@ -203,7 +203,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		return true
 	}
 	if entry.State == Unfinished && entry.Problem != nil {
-		e.Say("%s is finished once more: %v", run.Name, entry.Problem)
+		e.Log.Info(fmt.Sprintf("%s is finished once more: %v", run.Name, entry.Problem), "event", "finish", "run", run.Name)
 	}
 	if entry.State != Damaged && e.held(dir) {
 		e.tell(func(m *meter) { m.elsewhere[i] = true })
@@ -219,13 +219,13 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	case errors.Is(err, train.ErrStopped), err != nil && ctx.Err() != nil:
 		return false
 	}
-	entry = conclusion(dir, run, err, begun, e.Say)
+	entry = conclusion(dir, run, err, begun, e.Log)
 	e.settle(i, Outcome{Run: run, Entry: entry})
 	return true
 }
 
 // conclusion reads a run that ended with an error or without, and records the error.
-func conclusion(dir string, run Run, err error, begun time.Time, say func(format string, args ...any)) Entry {
+func conclusion(dir string, run Run, err error, begun time.Time, log *slog.Logger) Entry {
 	entry := Read(dir)
 	if err == nil && entry.State != Finished {
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
@@ -236,13 +236,13 @@ func conclusion(dir string, run Run, err error, begun time.Time, say func(format
 				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
 			}
 		}
-		say("%s failed: %v", run.Name, err)
+		log.Error(fmt.Sprintf("%s failed: %v", run.Name, err), "event", "failed", "run", run.Name, "error", err)
 		entry = Read(dir)
 		entry.State, entry.Problem = Failed, err // also if the run could not record it
 	} else if entry.Hash != run.Hash { // keep the record of the other config
 		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains that one in another folder",
 			dir, cmp.Or(entry.Other, "its config has changed"))
-		say("%s failed: %v", run.Name, entry.Problem)
+		log.Error(fmt.Sprintf("%s failed: %v", run.Name, entry.Problem), "event", "failed", "run", run.Name, "error", entry.Problem)
 	}
 	return entry
 }
@@ -279,14 +279,14 @@ func (e *execution) tell(change func(*meter)) {
 	}
 }
 
-// InProcess makes a run in this process. It ignores the number of threads, which all runs of a process share.
-func InProcess(ctx context.Context, dir string, _ int, report func(done, all int)) (err error) {
+// InProcess makes a run in this process.
+func InProcess(ctx context.Context, dir string, threads int, report func(done, all int)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error: %w", parallel.Recovered(p))
 		}
 	}()
-	return resume(ctx, dir, 0, train.Options{Progress: report})
+	return resume(ctx, dir, threads, train.Options{Progress: report})
 }
 
 // resume continues the run of a folder with its own config.
@@ -298,9 +298,7 @@ func resume(ctx context.Context, dir string, threads int, o train.Options) error
 	case Finished: // another process finished it a moment ago
 		return fmt.Errorf("%s: %w", dir, rundir.ErrLocked)
 	}
-	if e.Config.Train.Threads = threads; threads == 0 {
-		e.Config.Train.Threads = runtime.GOMAXPROCS(0)
-	}
+	e.Config.Train.Threads = threads
 	o.Dir, o.Resume, o.Once = dir, true, e.Record == nil
 	_, err := train.Run(ctx, e.Config, o)
 	return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -101,9 +102,9 @@ func TestFailure(t *testing.T) {
 		failed        int
 	}{{false, true, 4, 2}, {false, false, 4, 2}, {true, true, 6, 2}, {true, false, 8, 0}} {
 		broken = want.broken
-		var said []string
+		var said strings.Builder
 		outcomes, err := Execute(context.Background(), dir, planned, Options{Start: start, Retry: want.retry,
-			Say: func(f string, a ...any) { said = append(said, fmt.Sprintf(f, a...)) }})
+			Log: plain.Logger(&said)})
 		failed := 0
 		for _, o := range outcomes {
 			if o.State == Failed {
@@ -111,10 +112,10 @@ func TestFailure(t *testing.T) {
 			}
 		}
 		if err != nil || made.Load() != want.made || failed != want.failed {
-			t.Fatalf("round %d: %v, %d made, %d failed, %q", round, err, made.Load(), failed, said)
+			t.Fatalf("round %d: %v, %d made, %d failed, %q", round, err, made.Load(), failed, said.String())
 		}
-		if round == 0 && (outcomes[1].Problem.Error() != "out of memory" || !strings.Contains(strings.Join(said, "\n"), planned[1].Name+" failed: out of memory")) {
-			t.Errorf("%v, %q", outcomes[1].Problem, said)
+		if round == 0 && (outcomes[1].Problem.Error() != "out of memory" || !strings.Contains(said.String(), planned[1].Name+" failed: out of memory")) {
+			t.Errorf("%v, %q", outcomes[1].Problem, said.String())
 		}
 		if e := Read(filepath.Join(dir, planned[1].Name)); round == 0 && (e.State != Failed || e.Record.Error != "out of memory") {
 			t.Errorf("recorded: %+v", e)

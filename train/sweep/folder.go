@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -138,7 +140,7 @@ const maxNames = 1000
 
 // place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from placing runs
 // at the same time.
-func place(ctx context.Context, dir string, all []Run, say func(format string, args ...any)) (dirs []string, err error) {
+func place(ctx context.Context, dir string, all []Run, log *slog.Logger) (dirs []string, err error) {
 	held, err := rundir.Hold(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func place(ctx context.Context, dir string, all []Run, say func(format string, a
 		return nil, err
 	}
 	for _, other := range Others(entries, all) {
-		say("note: %s", other)
+		log.Log(ctx, plain.LevelNote, fmt.Sprint(other), "event", "other")
 	}
 	found := Find(entries)
 	for _, r := range all {

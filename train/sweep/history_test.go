@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -127,10 +128,10 @@ func TestHistory(t *testing.T) {
 			dir, direct := t.TempDir(), t.TempDir()
 			x.prepare(filepath.Join(dir, "old"))
 			before := metricsOf(t, dir)
-			var said []string
+			var said strings.Builder
 			runs := runsOf(t, x.plan)
 			for again := range 2 {
-				outcomes, err := Execute(context.Background(), dir, runs, Options{Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }})
+				outcomes, err := Execute(context.Background(), dir, runs, Options{Log: plain.Logger(&said)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -139,8 +140,8 @@ func TestHistory(t *testing.T) {
 					t.Errorf("%s: %s, before %v: %v %q", o.Dir, o.State, o.Before, o.Problem, o.Other)
 				}
 			}
-			if told := strings.Contains(strings.Join(said, "\n"), "it is not the run "); told == x.own {
-				t.Errorf("it says %q", said)
+			if told := strings.Contains(said.String(), "it is not the run "); told == x.own {
+				t.Errorf("it says %q", said.String())
 			}
 			if _, err := Execute(context.Background(), direct, runs, Options{}); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,8 @@ func Processes(program string, args ...string) Starter {
 		defer output.Close()
 		last := &tail{}
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
+		// This also limits the threads of Go's garbage collector.
+		cmd.Env = append(cmd.Environ(), fmt.Sprint("GOMAXPROCS=", max(1, threads)))
 		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last) // a full disk does not close the pipe
 		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
 		// The process's end of this pipe closes when this process ends, even after a crash.
@@ -131,8 +134,9 @@ func (t *tail) String() string {
 const reportEvery = 500 * time.Millisecond
 
 // Work makes the run of a folder in a process started by [Processes]. in and out are the standard input and output; log
-// receives readable messages. When in ends, because the starter died, Work saves the run and returns.
-func Work(ctx context.Context, dir string, threads int, in io.Reader, out, log io.Writer) error {
+// receives the events of the run. When in ends, because the starter died, Work saves the run and returns. The goroutine
+// that reads in ends with in.
+func Work(ctx context.Context, dir string, threads int, in io.Reader, out io.Writer, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

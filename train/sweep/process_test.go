@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -19,7 +18,9 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	case "worker":
 		threads, err := strconv.Atoi(os.Args[2])
 		if err == nil {
-			err = Work(context.Background(), os.Args[1], threads, os.Stdin, os.Stdout, os.Stderr)
+			err = Work(context.Background(), os.Args[1], threads, os.Stdin, os.Stdout, plain.Logger(os.Stderr))
 		}
 		exit(err)
 	case "rehearse":
@@ -50,7 +51,7 @@ func TestMain(m *testing.M) {
 	case "sweep":
 		exit(sweepInto(os.Args[1], os.Args[2]))
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Main(m.Run))
 }
 
 func exit(err error) {
@@ -264,7 +265,7 @@ func TestWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, io.Discard); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
+	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, nil); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
 		t.Errorf("the starter has died: %v, %s", err, out.String())
 	}
 	held, err := rundir.Open(path)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -24,11 +26,12 @@ type Progress struct {
 
 // Prepare gives each run a folder with its config, and refuses configs that cannot be trained, as [Execute] does. It
 // returns the progress that the folders show. With retry, failed runs are missing again.
-func Prepare(ctx context.Context, dir string, runs []Run, retry bool, say func(format string, args ...any)) (*Progress, error) {
-	if err := check(ctx, dir, runs, retry, true, say); err != nil {
+func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.Logger) (*Progress, error) {
+	log = plain.Or(log)
+	if err := check(ctx, dir, runs, retry, true, log); err != nil {
 		return nil, err
 	}
-	dirs, err := place(ctx, dir, runs, say)
+	dirs, err := place(ctx, dir, runs, log)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = train.ErrStopped

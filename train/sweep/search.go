@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/search"
@@ -246,9 +247,7 @@ func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, e
 	if o.Start == nil {
 		o.Start = InProcess
 	}
-	if o.Say == nil {
-		o.Say = func(string, ...any) {}
-	}
+	o.Log = plain.Or(o.Log)
 	if _, err := s.Trials(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -317,7 +316,7 @@ func (e *searching) work(ctx context.Context) error {
 		begun := time.Now()
 		err = e.Start(ctx, dir, e.threads, func(done, all int) { e.report(dir, float64(done)/float64(max(all, 1))) })
 		if !errors.Is(err, rundir.ErrLocked) && !errors.Is(err, train.ErrStopped) && (err == nil || ctx.Err() == nil) {
-			entry := conclusion(dir, run, err, begun, e.Say)
+			entry := conclusion(dir, run, err, begun, e.Log)
 			if entry.State == Failed && Read(dir).State != Failed { // otherwise it would begin again and again
 				return fmt.Errorf("run %s: %w", run.Name, entry.Problem)
 			}

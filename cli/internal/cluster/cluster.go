@@ -16,6 +16,7 @@ import (
 )
 
 // ErrUnknown is matched by the error of [Scheduler.Look] for a job that the scheduler does not know, or has forgotten.
+// Treat the job as ended.
 var ErrUnknown = errors.New("the scheduler does not know the job")
 
 // Request holds the resources of each task of a job. A zero value leaves the choice to the scheduler.

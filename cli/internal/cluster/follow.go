@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -18,9 +20,9 @@ import (
 
 // Options tell Execute how to make runs on a cluster.
 type Options struct {
-	Retry   bool          // repeat failed runs
-	Every   time.Duration // between two looks at the job, after shorter times at its beginning; 0: 5 seconds
-	Say     func(format string, args ...any)
+	Retry   bool               // repeat failed runs
+	Every   time.Duration      // between two looks at the job, after shorter times at its beginning; 0: 5 seconds
+	Log     *slog.Logger       // receives the events of the job; nil: silent
 	Observe func(sweep.Status) // if set, receives progress
 }
 
@@ -37,13 +39,11 @@ const (
 // train.ErrStopped, and the job continues. job.Tasks is the largest number of tasks; 0 means one task for each missing
 // run.
 func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Options) ([]sweep.Outcome, error) {
-	if o.Say == nil {
-		o.Say = func(string, ...any) {}
-	}
+	o.Log = plain.Or(o.Log)
 	if o.Every == 0 {
 		o.Every = usualEvery
 	}
-	progress, err := sweep.Prepare(ctx, job.Dir, runs, o.Retry, o.Say)
+	progress, err := sweep.Prepare(ctx, job.Dir, runs, o.Retry, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +99,18 @@ func (f *follower) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			if f.id != "" {
 				end, _ := f.scheduler.Commands(f.id)
-				f.Say("job %s goes on; the same command follows it again, and `%s` ends it", f.id, end)
+				f.say("job %s goes on; the same command follows it again, and `%s` ends it", f.id, end)
 			}
 			return ctx.Err()
 		case <-time.After(f.wait):
 			f.wait = min(2*f.wait, f.Every)
 		}
 	}
+}
+
+// say logs an event of the job.
+func (f *follower) say(format string, args ...any) {
+	f.Log.Info(fmt.Sprintf(format, args...), "event", "job", "job", f.id, "scheduler", f.scheduler.Name())
 }
 
 // step looks at the job, and submits one if none exists.
@@ -132,7 +137,7 @@ func (f *follower) step(ctx context.Context) error {
 func (f *follower) problem(err error) {
 	if text := err.Error(); text != f.said {
 		f.said = text
-		f.Say("%v; asking again", err)
+		f.say("%v; asking again", err)
 	}
 }
 
@@ -156,7 +161,7 @@ func (f *follower) ended(t Tasks) error {
 		return fmt.Errorf("job %s ended%s without a step of a run, as those before; see %s, and what its tasks said in %s", f.id, why, show,
 			filepath.Join(f.job.Dir, OutputDir))
 	}
-	f.Say("job %s ended%s with runs to make; submitting them", f.id, why)
+	f.say("job %s ended%s with runs to make; submitting them", f.id, why)
 	f.id = ""
 	return os.Remove(f.path())
 }
@@ -183,7 +188,7 @@ func (f *follower) submit(ctx context.Context) (err error) {
 	}
 	_, show := f.scheduler.Commands(f.id)
 	f.wait = min(firstWait, f.Every)
-	f.Say("submitted job %s of %d tasks for %d runs (%s)", f.id, j.Tasks, f.progress.Missing(), show)
+	f.say("submitted job %s of %d tasks for %d runs (%s)", f.id, j.Tasks, f.progress.Missing(), show)
 	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }
 
@@ -213,13 +218,15 @@ func (f *follower) find(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if t.Active() {
-			f.Say("job %s was submitted before; following it", k.ID)
-			return k.ID, nil
+			f.id = k.ID
+			f.say("job %s was submitted before; following it", f.id)
+			return f.id, nil
 		}
 	}
 	id, err := f.scheduler.Find(ctx, f.job.Name)
 	if id != "" {
-		f.Say("job %s was submitted before; following it", id)
+		f.id = id
+		f.say("job %s was submitted before; following it", id)
 	}
 	return id, err
 }

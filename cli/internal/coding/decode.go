@@ -93,7 +93,7 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	if !e.Coder.Decodes() {
 		return fmt.Errorf("%s: the model %s has no decoder; want a run of a model with one, such as vae, lsbd-vae or cofhae", c.Dir, e.Config.Model.Name)
 	}
-	e.Progress = train.NewActivity(s.Log)
+	e.Progress = s.Activity()
 	if c.Out == "" {
 		c.Out = filepath.Join(c.Dir, c.FileName("decoded"))
 	}

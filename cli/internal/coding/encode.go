@@ -125,7 +125,7 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 	default:
 		e = e.Sample()
 	}
-	e.Progress = train.NewActivity(s.Log)
+	e.Progress = s.Activity()
 	codes, err = e.Codes(ctx)
 	return e.Data, codes, err
 }

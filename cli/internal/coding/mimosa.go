@@ -178,7 +178,7 @@ func openExploredRun(ctx context.Context, dir string, s *ui.Streams) (*explorati
 		return nil, err
 	}
 	x := &exploration{name: e.Config.Name, images: e.TrainingImages(), of: e.Data.Len()}
-	e.Progress = train.NewActivity(s.Log)
+	e.Progress = s.Activity()
 	codes, err := e.Encode(ctx, x.images)
 	if err != nil {
 		return nil, err

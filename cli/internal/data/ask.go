@@ -15,7 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
 )
 
@@ -99,7 +98,7 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 		if err != nil {
 			return nil, err
 		}
-		x.Progress = train.NewActivity(s.Log)
+		x.Progress = s.Activity()
 		codes, err := x.Codes(ctx)
 		if err != nil {
 			return nil, err

@@ -24,7 +24,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
 )
 
@@ -191,7 +190,7 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 		o := p.Origin()
 		from.Licence, from.Citation, from.Terms = o.Licence, o.Citation, o.Terms
 	}
-	shown := train.NewActivity(s.Log)
+	shown := s.Activity()
 	shown.Begin("exporting "+c.Name, d.Len())
 	set, err := export.Write(ctx, c.Out, d, from, c.Shard<<20, func(done int) { shown.Step(done, "") })
 	shown.End()

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/plain"
 )
 
 // fetchCommand is `unravel data fetch NAME [option=value ...]`.
@@ -132,10 +133,10 @@ func (c *fetchCommand) fetch(ctx context.Context, s *ui.Streams, files []fetch.F
 			}
 		}
 	}
-	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: func(format string, args ...any) {
+	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: plain.Logger(writerFunc(func(text []byte) (int, error) {
 		t.End()
-		fmt.Fprintf(s.Log, format+"\n", args...)
-	}})
+		return s.Log.Write(text)
+	}))})
 	t.End()
 	for _, r := range results {
 		switch {
@@ -293,3 +294,7 @@ func remedy(name string) string {
 	}
 	return "the next command that uses it makes it again"
 }
+
+type writerFunc func(text []byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }

@@ -246,7 +246,7 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 	} else {
 		x = x.Sample()
 	}
-	x.Progress = train.NewActivity(s.Log)
+	x.Progress = s.Activity()
 	codes, err := x.Codes(ctx)
 	if err != nil {
 		return err
@@ -378,7 +378,7 @@ func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
 
 // openPairs encodes all images of a run, and sets the classes from a file.
 func (c *Command) openPairs(ctx context.Context, e *Evaluation, x *train.Experiment, s *ui.Streams) error {
-	x.Progress = train.NewActivity(s.Log)
+	x.Progress = s.Activity()
 	codes, err := x.Codes(ctx)
 	if err != nil {
 		return err

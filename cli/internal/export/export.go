@@ -76,8 +76,8 @@ func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, sha
 	}
 	h, w, c := d.ImageShape()
 	s := &Set{Source: from, Shape: [4]int{d.Len(), h, w, c}, Type: "float32", Real: datasets.RealValued(d)}
-	x := &writer{ctx: ctx, set: d, size: h * w * c, progress: progress}
-	eight, err := x.eightBit()
+	x := &writer{set: d, size: h * w * c, progress: progress}
+	eight, err := x.eightBit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, sha
 	if err != nil {
 		return nil, err
 	}
-	if err := x.images(files, s, int(max(1, shard/bytes)), eight); err != nil {
+	if err := x.images(ctx, files, s, int(max(1, shard/bytes)), eight); err != nil {
 		return nil, err
 	}
 	if err := writeFactors(files, s, d); err != nil {
@@ -124,7 +124,6 @@ func checkFolder(dir string) error {
 
 // writer renders images, some at a time.
 type writer struct {
-	ctx      context.Context
 	set      datasets.Dataset
 	size     int // numbers of an image
 	progress func(done int)
@@ -132,12 +131,12 @@ type writer struct {
 }
 
 // each renders images from to to, and passes them to use in parts.
-func (x *writer) each(from, to int, use func(pixels []float32) error) error {
+func (x *writer) each(ctx context.Context, from, to int, use func(pixels []float32) error) error {
 	const most = 4 << 20 // numbers at a time
 	step := max(1, most/x.size)
 	indices := make([]int, 0, step)
 	for ; from < to; from += len(indices) {
-		if err := x.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		indices = indices[:0]
@@ -160,9 +159,9 @@ var errOther = errors.New("a pixel between two shades")
 
 // eightBit reports whether all pixels are bytes divided by 255. Images of black and 1/255 alone do not count: readers
 // would take them for black and white.
-func (x *writer) eightBit() (bool, error) {
+func (x *writer) eightBit(ctx context.Context) (bool, error) {
 	brightest := uint8(0)
-	err := x.each(0, x.set.Len(), func(pixels []float32) error {
+	err := x.each(ctx, 0, x.set.Len(), func(pixels []float32) error {
 		for _, p := range pixels {
 			b := shade(p)
 			if math.Float32bits(float32(b)/255) != math.Float32bits(p) {
@@ -187,7 +186,7 @@ func shade(p float32) uint8 {
 }
 
 // images writes the images, at most rows in a file.
-func (x *writer) images(files *disk.Files, s *Set, rows int, eight bool) error {
+func (x *writer) images(ctx context.Context, files *disk.Files, s *Set, rows int, eight bool) error {
 	n := x.set.Len()
 	for from := 0; from < n; from += rows {
 		to, name := min(from+rows, n), "images.npy"
@@ -198,13 +197,13 @@ func (x *writer) images(files *disk.Files, s *Set, rows int, eight bool) error {
 		shape := append([]int{to - from}, s.Shape[1:]...)
 		if err := files.Write(name, func(w io.Writer) error {
 			if eight {
-				return writeImages(x, w, shape, from, func(to []uint8, pixels []float32) {
+				return writeImages(ctx, x, w, shape, from, func(to []uint8, pixels []float32) {
 					for i, p := range pixels {
 						to[i] = shade(p)
 					}
 				})
 			}
-			return writeImages(x, w, shape, from, func(to, pixels []float32) { copy(to, pixels) })
+			return writeImages(ctx, x, w, shape, from, func(to, pixels []float32) { copy(to, pixels) })
 		}); err != nil {
 			return err
 		}
@@ -213,14 +212,14 @@ func (x *writer) images(files *disk.Files, s *Set, rows int, eight bool) error {
 }
 
 // writeImages writes the images of one file, beginning at image from.
-func writeImages[T uint8 | float32](x *writer, w io.Writer, shape []int, from int,
+func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer, shape []int, from int,
 	convert func(to []T, pixels []float32)) error {
 	if err := npy.WriteHeader[T](w, shape); err != nil {
 		return err
 	}
 	done := from
 	var buffer []T
-	return x.each(from, from+shape[0], func(pixels []float32) error {
+	return x.each(ctx, from, from+shape[0], func(pixels []float32) error {
 		if buffer == nil {
 			buffer = make([]T, len(pixels))
 		}

@@ -58,7 +58,7 @@ func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Da
 	if c.Sample > 0 && c.Sample < d.Len() {
 		d = datasets.Sample(d, train.SampledImages(d.Len(), c.Sample, 0))
 	}
-	progress := train.NewActivity(s.Log)
+	progress := s.Activity()
 	progress.Begin("encoding", d.Len())
 	defer progress.End()
 	if codes, err = encoder.Encode(ctx, d, func(done int) { progress.Step(done, "images") }); err != nil {
@@ -85,7 +85,7 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 
 // Build prepares and builds a data set.
 func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Writer) (datasets.Dataset, error) {
-	err := train.PrepareData(ctx, choice, log)
+	err := train.PrepareData(ctx, choice, ui.Activity(log))
 	if err != nil {
 		return nil, ofSet(choice.Name, err)
 	}

@@ -25,7 +25,7 @@ type WeightFlags struct {
 
 // Open opens a run with the chosen weights, and logs a warning.
 func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*train.Experiment, error) {
-	if err := train.PrepareRun(ctx, dir, s.Log); err != nil {
+	if err := train.PrepareRun(ctx, dir, s.Activity()); err != nil {
 		return nil, err
 	}
 	e, warning, err := train.OpenKept(dir, train.Weights{Best: w.Best, Average: w.Average})

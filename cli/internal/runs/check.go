@@ -141,10 +141,10 @@ type Report struct {
 
 // Run writes the page about a run again, from the files in its folder.
 func (c *Report) Run(ctx context.Context, s *ui.Streams) error {
-	if err := train.PrepareRun(ctx, c.Dir, s.Log); err != nil {
+	if err := train.PrepareRun(ctx, c.Dir, s.Activity()); err != nil {
 		return err
 	}
-	progress := train.NewActivity(s.Log)
+	progress := s.Activity()
 	page, remarks, err := train.StoredPage(ctx, c.Dir, progress)
 	progress.End()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/serve"
 )
 
@@ -59,7 +60,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Log: s.Log, Single: c.Single}
+	o := serve.Options{Log: plain.Logger(s.Log), Single: c.Single}
 	host, _, _ := net.SplitHostPort(c.Listen) // listen has checked it
 	for _, name := range append(c.Host, host) {
 		if name != "" {

@@ -18,7 +18,8 @@ const Manifest = "made-by-unravel.txt"
 
 var manifest = disk.List{Name: Manifest, Head: "Files that unravel docs has made; it replaces them when it is called again."}
 
-// ErrForeign is returned by Write for a folder with files that Write did not make.
+// ErrForeign is the error of [Write] for a folder with files that Write did not make. Name a new or empty folder, or
+// remove the files.
 var ErrForeign = errors.New("the folder holds files that unravel docs has not made")
 
 // Write writes files, by path, into a folder, which must be new, empty or written by Write before. It deletes files of

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -270,5 +271,5 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	}
 	p := newProgress(s.Log)
 	defer p.clear()
-	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Say: p.say, Observe: p.observe})
+	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Log: plain.Logger(p), Observe: p.observe})
 }

@@ -89,11 +89,14 @@ func steady(s sweep.Status) string {
 }
 
 // say writes a line of text.
-func (p *progress) say(format string, args ...any) {
+func (p *progress) say(format string, args ...any) { _, _ = fmt.Fprintf(p, format+"\n", args...) }
+
+// Write writes text in place of the bar.
+func (p *progress) Write(text []byte) (int, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.erase()
-	fmt.Fprintf(p.w, format+"\n", args...)
+	return p.w.Write(text)
 }
 
 func (p *progress) erase() {

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/search"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -118,7 +119,7 @@ func processes(ctx context.Context, s *ui.Streams, jobs int, retry bool) (o swee
 	}
 	ui.Allow(ctx, ui.SweepPatience)
 	p := newProgress(s.Log)
-	o = sweep.Options{Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Say: p.say, Observe: p.observe}
+	o = sweep.Options{Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Log: plain.Logger(p), Observe: p.observe}
 	return o, p.clear, nil
 }
 
@@ -431,7 +432,7 @@ type Worker struct {
 // Run makes the run.
 func (c *Worker) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Allow(ctx, ui.SavePatience)
-	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.Out, s.Log)
+	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.Out, plain.Logger(s.Log))
 }
 
 // Prepare converts the public data sets of runs before the runs begin.
@@ -444,7 +445,7 @@ func Prepare(ctx context.Context, runs []sweep.Run, log io.Writer) error {
 			continue
 		}
 		done = append(done, string(text))
-		if err := train.PrepareData(ctx, d, log); err != nil {
+		if err := train.PrepareData(ctx, d, ui.Activity(log)); err != nil {
 			if ctx.Err() != nil {
 				return train.ErrStopped
 			}

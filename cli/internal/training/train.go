@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -70,7 +71,7 @@ func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 // train trains in the folder and prints the results.
 func (c *Train) train(ctx context.Context, s *ui.Streams, settings train.Config) error {
 	ui.Allow(ctx, ui.SavePatience)
-	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: s.Log})
+	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: plain.Logger(s.Log), Terminal: plain.Terminal(s.Log)})
 	if err != nil {
 		return withAdvice(withFlags(err, c.Dir), c.Dir)
 	}

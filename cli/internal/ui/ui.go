@@ -33,6 +33,14 @@ type Streams struct {
 	Log io.Writer // text for people; write errors here do not fail the command
 }
 
+// Activity shows the progress of a command's work.
+func (s *Streams) Activity() *train.Activity { return Activity(s.Log) }
+
+// Activity shows progress on a writer: bars on a terminal, otherwise lines now and then.
+func Activity(w io.Writer) *train.Activity {
+	return train.NewActivity(plain.Logger(w), plain.Terminal(w))
+}
+
 // UsageError is a mistake in the command line.
 type UsageError struct{ error }
 

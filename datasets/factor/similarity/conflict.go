@@ -70,7 +70,8 @@ func (c conflict) String() string {
 	return text + ", but the same: " + strings.Join(same, ", ")
 }
 
-// ConflictError lists answers that contradict each other.
+// ConflictError is the error of [Unite] for answers that contradict each other. Correct the answers in Cycles, or let
+// Options settle conflicts.
 type ConflictError struct {
 	Name   string   // name of the file; "": none
 	Count  int      // answers different between rows that are the same

@@ -193,7 +193,7 @@ func (t *Turntable) Convert(ctx context.Context, w *cache.Writer, objects int, r
 					return err
 				}
 				d.Draw(parts, n/t.Views, n%t.Views, dst)
-				if err := w.WriteAt(i*t.Hues*t.Views+n, dst); err != nil {
+				if err := w.WriteAt(ctx, i*t.Hues*t.Views+n, dst); err != nil {
 					return err
 				}
 			}

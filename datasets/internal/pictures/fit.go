@@ -3,13 +3,13 @@ package pictures
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/resample"
 )
 
@@ -96,7 +96,7 @@ func ForEach(ctx context.Context, n int, worker func() func(i int) error) error 
 	defer cancel(nil)
 	var next atomic.Int64
 	var running sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
+	for range min(parallel.Threads(), n) {
 		work := worker()
 		running.Go(func() {
 			for ctx.Err() == nil {

@@ -3,6 +3,7 @@
 package stored
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -275,13 +276,13 @@ func Expect(d any, indices []int) {
 }
 
 // WriteImages writes images of a size, starting at a row, with all processors.
-func WriteImages(w *cache.Writer, from int, pixels []byte, size int) error {
+func WriteImages(ctx context.Context, w *cache.Writer, from int, pixels []byte, size int) error {
 	const most = 1 << 20 // bytes of a call
 	per := max(1, most/size)
 	n := (len(pixels)/size-1)/per + 1
 	errs := make([]error, n)
 	parallel.For(n, func(_, i int) {
-		errs[i] = w.WriteAt(from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
+		errs[i] = w.WriteAt(ctx, from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
 	})
 	for _, err := range errs {
 		if err != nil {

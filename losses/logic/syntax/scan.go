@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Error is an error in a sentence, with its position. Line and Column, in characters,
-// count from 1; they are 0 if the sentence was not parsed from a text.
+// Error is the error of [Parse] and of functions that compile sentences. Line and Column, in characters, count from 1;
+// they are 0 if the sentence was not parsed from a text. Correct the sentence there.
 type Error struct {
 	Line, Column int
 	Part         string // the wrong part of a sentence that was not parsed

@@ -1,13 +1,14 @@
 package mimosa
 
 import (
+	"context"
 	"math"
 
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // assemble finds the parents of components and the hierarchy (algorithm 7).
-func (r *run) assemble(result *Result, groups [][]int32) error {
+func (r *run) assemble(ctx context.Context, result *Result, groups [][]int32) error {
 	components := r.components(groups)
 	result.Components = components
 	result.Labels = make([]int, r.n)
@@ -22,7 +23,7 @@ func (r *run) assemble(result *Result, groups [][]int32) error {
 		covered += len(g)
 	}
 	result.Coverage = float64(covered) / float64(r.n)
-	lengths, err := r.enclosures(result, groups)
+	lengths, err := r.enclosures(ctx, result, groups)
 	if err != nil {
 		return err
 	}
@@ -34,13 +35,13 @@ func (r *run) assemble(result *Result, groups [][]int32) error {
 // enclosures returns, for each component, the mean distance of every lower-dimensional component to it. The unit is
 // the mean distance between neighbours in the component itself. The result for other components is infinite. (Line 5
 // of algorithm 7 swaps the two; appendix A.5 and the paper's code do not.)
-func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) {
+func (r *run) enclosures(ctx context.Context, result *Result, groups [][]int32) ([][]float64, error) {
 	components := result.Components
 	lengths := make([][]float64, len(components))
 	for c := range components {
 		lengths[c] = make([]float64, len(components))
 		t := newTree(r.codes, r.d, groups[c])
-		own, err := r.meanDistance(t, result.Labels, c, groups[c])
+		own, err := r.meanDistance(ctx, t, result.Labels, c, groups[c])
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +50,7 @@ func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) 
 				lengths[c][below] = math.Inf(1)
 				continue
 			}
-			mean, err := r.meanDistance(t, result.Labels, c, groups[below])
+			mean, err := r.meanDistance(ctx, t, result.Labels, c, groups[below])
 			if err != nil {
 				return nil, err
 			}
@@ -62,9 +63,9 @@ func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) 
 }
 
 // meanDistance returns the mean distance of codes to the nearest other code of a component.
-func (r *run) meanDistance(t *tree, labels []int, component int, codes []int32) (float64, error) {
+func (r *run) meanDistance(ctx context.Context, t *tree, labels []int, component int, codes []int32) (float64, error) {
 	distances := make([]float64, len(codes))
-	err := r.each("enclosures", len(codes), 256, func(from, to int) {
+	err := r.each(ctx, "enclosures", len(codes), 256, func(from, to int) {
 		found := nearest{k: 1}
 		for at := from; at < to; at++ {
 			distances[at] = r.distance(t, labels, component, codes[at], &found)

@@ -68,7 +68,7 @@ func TestMerge(t *testing.T) {
 		{"a chain, its ends in front", [][]edge{{{0, x}}, {{100, x}}, {{0.1, y}, {0.2, x}, {0.3, y}, {9, x}}, {{0.4, x}, {60, y}}},
 			[][]int32{{0, 1, 2, 3, 4, 5, 6, 7}}},
 	} {
-		r := &run{ctx: context.Background(), progress: func(string, int, int) {}, o: Defaults(), d: 2}
+		r := &run{progress: func(string, int, int) {}, o: Defaults(), d: 2}
 		var parts [][]int32
 		for _, list := range test.parts {
 			var part []int32
@@ -82,7 +82,7 @@ func TestMerge(t *testing.T) {
 			}
 			parts = append(parts, part)
 		}
-		got, err := r.merge(parts, parts)
+		got, err := r.merge(context.Background(), parts, parts)
 		if err != nil || !slices.EqualFunc(got, test.want, slices.Equal) {
 			t.Errorf("%s: %v, %v, want %v", test.name, got, err, test.want)
 		}
@@ -91,10 +91,10 @@ func TestMerge(t *testing.T) {
 
 // Distances of repeated codes may be 0/0, which counts as near, or more than 0, which counts as far.
 func TestEnclosuresOfRepeatedCodes(t *testing.T) {
-	r := &run{ctx: context.Background(), progress: func(string, int, int) {}, d: 1, n: 10, codes: []float64{0, 5, 0, 0, 5, 5, 1, 1, 2, 6}}
+	r := &run{progress: func(string, int, int) {}, d: 1, n: 10, codes: []float64{0, 5, 0, 0, 5, 5, 1, 1, 2, 6}}
 	groups := [][]int32{{0, 1}, {2, 3, 4, 5}, {6, 7}, {8, 9}}
 	result := &Result{Components: []Component{{Dim: 1}, {Dim: 2}, {Dim: 2}, {Dim: 3}}, Labels: []int{0, 0, 1, 1, 1, 1, 2, 2, 3, 3}}
-	got, err := r.enclosures(result, groups)
+	got, err := r.enclosures(context.Background(), result, groups)
 	if err != nil {
 		t.Fatal(err)
 	}

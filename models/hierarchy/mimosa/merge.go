@@ -1,6 +1,7 @@
 package mimosa
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 // findEdges returns the edge codes of every part, in any order (algorithm 6, lines 2 to 5). Neighbours in the part
 // are projected on the tangent plane of a code. The code is an edge code if it lies outside their convex hull. A
 // degenerate neighbourhood has no edge, because it has no triangulation.
-func (r *run) findEdges(parts [][]int32) ([][]int32, error) {
+func (r *run) findEdges(ctx context.Context, parts [][]int32) ([][]int32, error) {
 	type place struct{ part, at int }
 	var places []place
 	trees := make([]*tree, len(parts))
@@ -22,7 +23,7 @@ func (r *run) findEdges(parts [][]int32) ([][]int32, error) {
 		}
 	}
 	edge := make([]bool, len(places))
-	err := r.each("edges", len(places), 32, func(from, to int) {
+	err := r.each(ctx, "edges", len(places), 32, func(from, to int) {
 		var h hull
 		found := nearest{k: r.o.Neighbors - 1}
 		var flatPoints []float64
@@ -105,7 +106,7 @@ func isEdge(points []float64, m int, h *hull) bool {
 
 // merge joins parts with common edges, transitively (algorithm 6, lines 6 to 11). The order of the groups follows
 // their first parts.
-func (r *run) merge(parts, edges [][]int32) ([][]int32, error) {
+func (r *run) merge(ctx context.Context, parts, edges [][]int32) ([][]int32, error) {
 	trees := make([]*tree, len(parts))
 	type pair struct{ a, b int }
 	var pairs []pair
@@ -119,7 +120,7 @@ func (r *run) merge(parts, edges [][]int32) ([][]int32, error) {
 		}
 	}
 	joined := make([]bool, len(pairs))
-	err := r.each("merging", len(pairs), 4, func(from, to int) {
+	err := r.each(ctx, "merging", len(pairs), 4, func(from, to int) {
 		found := nearest{k: 1, skip: -1}
 		scratch := make([]float64, r.d*r.d)
 		for i, p := range pairs[from:to] {

@@ -144,12 +144,12 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	if err := check(codes, d, o); err != nil {
 		return nil, err
 	}
-	r := &run{ctx: ctx, progress: p, o: o, d: d, n: len(codes) / d, codes: equalized(codes, d, o.Equalize)}
+	r := &run{progress: p, o: o, d: d, n: len(codes) / d, codes: equalized(codes, d, o.Equalize)}
 	if r.progress == nil {
 		r.progress = func(string, int, int) {}
 	}
-	for _, step := range []func() error{r.findPlanes, r.findSimilar} {
-		if err := step(); err != nil {
+	for _, step := range []func(context.Context) error{r.findPlanes, r.findSimilar} {
+		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -159,17 +159,17 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	result := &Result{Initial: len(parts)}
 	parts = larger(parts, o.MinInitial)
 	result.Merging, result.Parts = len(parts), r.components(parts)
-	edges, err := r.findEdges(parts)
+	edges, err := r.findEdges(ctx, parts)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := r.merge(parts, edges)
+	groups, err := r.merge(ctx, parts, edges)
 	if err != nil {
 		return nil, err
 	}
 	groups = larger(groups, o.LeastMerged(r.n))
 	slices.SortStableFunc(groups, func(a, b []int32) int { return cmp.Compare(r.dim[a[0]], r.dim[b[0]]) })
-	if err := r.assemble(result, groups); err != nil {
+	if err := r.assemble(ctx, result, groups); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -211,7 +211,6 @@ const maxCode = 1e100
 
 // run is the state of a run.
 type run struct {
-	ctx      context.Context
 	progress Progress
 	o        Options
 	d, n     int
@@ -225,11 +224,11 @@ type run struct {
 
 // each calls body for pieces of 0..n-1, on all threads, and reports progress. The pieces are the same at any number
 // of threads.
-func (r *run) each(stage string, n, piece int, body func(from, to int)) error {
+func (r *run) each(ctx context.Context, stage string, n, piece int, body func(from, to int)) error {
 	const pieces = 64 // between checks of the context
 	for from := 0; from < n; from += pieces * piece {
 		r.progress(stage, from, n)
-		if err := r.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		block := min(n-from, pieces*piece)
@@ -238,16 +237,16 @@ func (r *run) each(stage string, n, piece int, body func(from, to int)) error {
 		})
 	}
 	r.progress(stage, n, n)
-	return r.ctx.Err()
+	return ctx.Err()
 }
 
 // findPlanes finds the neighbours of all codes and their tangent planes.
-func (r *run) findPlanes() error {
+func (r *run) findPlanes(ctx context.Context) error {
 	n, d, k := r.n, r.d, r.o.Neighbors
 	t := newTree(r.codes, d, upTo(n))
 	r.neighbors = make([]int32, n*k)
 	r.dim, r.axes = make([]int32, n), make([]float64, n*d*d)
-	return r.each("tangent planes", n, 64, func(from, to int) {
+	return r.each(ctx, "tangent planes", n, 64, func(from, to int) {
 		found := nearest{k: k, skip: -1}
 		f := newFitter(d, k, r.o)
 		ratios := make([]float64, d)
@@ -265,10 +264,10 @@ func (r *run) findPlanes() error {
 }
 
 // findSimilar compares the plane of every code with the planes of its neighbours.
-func (r *run) findSimilar() error {
+func (r *run) findSimilar(ctx context.Context) error {
 	k := r.o.Neighbors
 	r.similar = make([]bool, r.n*k)
-	return r.each("similar planes", r.n, 64, func(from, to int) {
+	return r.each(ctx, "similar planes", r.n, 64, func(from, to int) {
 		scratch := make([]float64, r.d*r.d)
 		for at := from * k; at < to*k; at++ {
 			r.similar[at] = r.alike(at/k, int(r.neighbors[at]), scratch)

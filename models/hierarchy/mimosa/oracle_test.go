@@ -302,10 +302,10 @@ func TestEdgesUseSoManyNeighbours(t *testing.T) {
 		}
 		n := len(codes)
 		r := &run{
-			ctx: context.Background(), progress: func(string, int, int) {}, o: Defaults(), d: 1, n: n, codes: codes,
+			progress: func(string, int, int) {}, o: Defaults(), d: 1, n: n, codes: codes,
 			neighbors: make([]int32, n*40), dim: slices.Repeat([]int32{1}, n), axes: slices.Repeat([]float64{1}, n),
 		}
-		edges, err := r.findEdges([][]int32{upTo(n)})
+		edges, err := r.findEdges(context.Background(), [][]int32{upTo(n)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,11 @@
 package watch
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -17,35 +20,47 @@ import (
 // QuietInterval is the time between two lines of progress without a terminal.
 const QuietInterval = 10 * time.Second
 
-// Console writes the messages of a run.
+// Console logs the events of a run, and draws its progress.
 type Console struct {
-	W     io.Writer // nil: nowhere
-	clear func()    // makes room in w for text while progress is shown; nil otherwise
+	Log      *slog.Logger // nil: silent
+	Terminal *os.File     // nil: no bars
+	clear    func()       // makes room on the terminal for text while a bar is shown; nil otherwise
 }
 
-// Say writes a line.
-func (c *Console) Say(format string, args ...any) {
-	if c.W == nil {
+func (c *Console) Info(event, text string, values ...any) {
+	c.write(slog.LevelInfo, event, text, values)
+}
+func (c *Console) Note(event, text string, values ...any) {
+	c.write(plain.LevelNote, event, text, values)
+}
+
+// Warn logs a warning. Stored warnings begin with their level.
+func (c *Console) Warn(event, text string, values ...any) {
+	c.write(slog.LevelWarn, event, strings.TrimPrefix(text, "warning: "), values)
+}
+
+func (c *Console) write(level slog.Level, event, text string, values []any) {
+	if c.Log == nil {
 		return
 	}
 	if c.clear != nil {
 		c.clear()
 	}
-	fmt.Fprintf(c.W, format+"\n", args...)
+	c.Log.Log(context.Background(), level, text, append([]any{"event", event}, values...)...)
 }
 
 // Hook shows the progress of training.
 func (c *Console) Hook(priority int) engine.Hook {
 	var d *Display
 	return engine.Hook{Name: "progress", Priority: priority,
-		OnStart: func(l *engine.Loop) error {
-			d = newDisplay(l, c.W)
+		OnStart: func(_ context.Context, l *engine.Loop) error {
+			d = newDisplay(l, c)
 			c.clear = d.Clear
 			return nil
 		},
-		OnStep:  func(_ *engine.Loop, r *engine.StepReport) error { d.Step(r); return nil },
-		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.Epoch(r); return nil },
-		OnEnd: func(*engine.Loop, error) error {
+		OnStep:  func(_ context.Context, _ *engine.Loop, r *engine.StepReport) error { d.Step(r); return nil },
+		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { d.Epoch(r); return nil },
+		OnEnd: func(context.Context, *engine.Loop, error) error {
 			d.End()
 			c.clear = nil
 			return nil
@@ -55,8 +70,8 @@ func (c *Console) Hook(priority int) engine.Hook {
 // Steps calls a function with the number of finished steps and of all steps.
 func Steps(f func(done, all int), priority int) engine.Hook {
 	return engine.Hook{Name: "steps", Priority: priority,
-		OnStart: func(l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
-		OnStep:  func(l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
+		OnStart: func(_ context.Context, l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
+		OnStep:  func(_ context.Context, l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
 }
 
 // Display shows the progress of training.
@@ -70,16 +85,16 @@ type Display struct {
 // BarInterval is the shortest time between two drawings of a bar.
 const BarInterval = 100 * time.Millisecond
 
-// newDisplay shows a bar on a terminal, otherwise a plain line now and then.
-func newDisplay(l *engine.Loop, w io.Writer) *Display {
-	if f := plain.Terminal(w); f != nil {
-		columns, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			columns = 80
-		}
-		return BarDisplay(l, f, columns, BarInterval)
+// newDisplay draws a bar on a terminal, or logs an epoch now and then.
+func newDisplay(l *engine.Loop, c *Console) *Display {
+	if c.Terminal == nil {
+		return LineDisplay(l, c)
 	}
-	return LineDisplay(l, w)
+	columns, _, err := term.GetSize(int(c.Terminal.Fd()))
+	if err != nil {
+		columns = 80
+	}
+	return BarDisplay(l, c, c.Terminal, columns, BarInterval)
 }
 
 // Columns that bars, their counts and their times take of a line. The wide one includes the steps per second.
@@ -90,7 +105,7 @@ const (
 )
 
 // BarDisplay counts the steps of this session, because only they predict the remaining time.
-func BarDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration) *Display {
+func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval time.Duration) *Display {
 	before := l.Step()
 	options := []progressbar.Option{progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(interval), progressbar.OptionClearOnFinish()}
@@ -102,7 +117,7 @@ func BarDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 		options = append(options, progressbar.OptionSetWidth(NarrowBar))
 	}
 	epochs, bar := l.Settings().Epochs, progressbar.NewOptions(max(1, l.Steps()-before), options...)
-	meter, last := newMeter(), ""
+	meter, last := newMeter(), epochEvent{}
 	current := l.Losses()
 	for i := range current {
 		current[i].Values = nil
@@ -118,12 +133,10 @@ func BarDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 		// An undrawable bar is no reason to end training.
 		_ = bar.Set(r.Step - before)
 	}, Epoch: func(r *engine.EpochReport) {
-		last = epochText(r)
+		last = eventOf(r)
 	}, Clear: func() { _ = bar.Clear() }, End: func() {
 		_ = bar.Clear()
-		if last != "" {
-			_, _ = fmt.Fprintln(w, last)
-		}
+		last.log(c, "")
 	}}
 }
 
@@ -158,12 +171,12 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 // maxLeft is the longest remaining time to show, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
-func LineDisplay(l *engine.Loop, w io.Writer) *Display {
+func LineDisplay(l *engine.Loop, c *Console) *Display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()
-	held := "" // text of the last epoch until it is written
+	var held epochEvent // the last epoch until it is logged
 	return &Display{Step: func(*engine.StepReport) {}, Epoch: func(r *engine.EpochReport) {
-		held = epochText(r)
+		held = eventOf(r)
 		now := time.Now()
 		if now.Sub(last) < QuietInterval && r.Epoch != r.Of && r.Epoch != 1 {
 			return
@@ -171,15 +184,38 @@ func LineDisplay(l *engine.Loop, w io.Writer) *Display {
 		last = now
 		perStep := now.Sub(begin).Seconds() / float64(max(1, r.Step-beginStep))
 		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*l.EpochSteps()), maxLeft) * float64(time.Second))
-		// An unwritable line is no reason to end training.
-		_, _ = fmt.Fprintf(w, "%s  %s left\n", held, left.Round(time.Second))
-		held = ""
+		held.log(c, fmt.Sprintf("  %s left", left.Round(time.Second)), "left", left)
+		held = epochEvent{}
 	}, Clear: func() {}, End: func() {
-		if held != "" {
-			_, _ = fmt.Fprintln(w, held)
-		}
-		held = ""
+		held.log(c, "")
+		held = epochEvent{}
 	}}
+}
+
+// epochEvent is the event of a finished epoch; without text: none.
+type epochEvent struct {
+	text   string
+	values []any
+}
+
+// log logs the event, with more text and values.
+func (e epochEvent) log(c *Console, more string, values ...any) {
+	if e.text != "" {
+		c.Info("epoch", e.text+more, append(e.values, values...)...)
+	}
+}
+
+// eventOf returns the event of an epoch. Its losses are groups of values, by objective.
+func eventOf(r *engine.EpochReport) epochEvent {
+	values := []any{"epoch", r.Epoch, "of", r.Of, "step", r.Step, "images", r.Images, "seconds", r.Seconds}
+	for _, l := range r.Losses {
+		var group []any
+		for i, name := range l.Names {
+			group = append(group, name, l.Values[i])
+		}
+		values = append(values, slog.Group(l.Objective, group...))
+	}
+	return epochEvent{epochText(r), values}
 }
 
 // epochText writes a line about the mean losses of an epoch.

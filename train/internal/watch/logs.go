@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"reflect"
 	"slices"
 
@@ -46,7 +47,7 @@ func (g *Logs) Open(l *engine.Loop) (err error) {
 // Hook logs every epoch.
 func (g *Logs) Hook(priority int) engine.Hook {
 	return engine.Hook{Name: "log", Priority: priority,
-		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
+		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
 }
 
 // epoch writes a finished epoch to the logs.

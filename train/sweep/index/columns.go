@@ -91,7 +91,8 @@ func Columns(runs []*Run) (list []Column) {
 	return list
 }
 
-// UnknownColumnError says that no run has a column, and names the nearest column, if any.
+// UnknownColumnError is the error of [FindColumn] for a column that no run has. Nearest is the nearest column, if any.
+// [Columns] lists all columns.
 type UnknownColumnError struct{ Name, Nearest string }
 
 func (e *UnknownColumnError) Error() string {

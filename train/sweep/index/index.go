@@ -31,7 +31,8 @@ const version = 3
 // application is SQLite's application_id of an index of runs. Databases of the first versions lack it.
 const application = 0x756e7276 // "unrv"
 
-// errForeign is returned if another program made the file with the database's name.
+// errForeign is the error of [Open] if another program made the file with the database's name. Move the file away, or
+// name another folder.
 var errForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
 
 // Index is an open database.

@@ -39,7 +39,8 @@ const (
 	maxBody    = 1_000_000 - 200 // bytes, without the id of the run
 )
 
-// serverError is a server's refusal of a request.
+// serverError is the error of [Send] for a request that the server refuses. Code and Message say why. Send may be called
+// again after a Status of 500 or more.
 type serverError struct {
 	Server, Request string // the address, and such as "POST runs/create"
 	Status          int    // of HTTP

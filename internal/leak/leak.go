@@ -1,0 +1,75 @@
+// Package leak finds goroutines that outlive the tests of a package.
+package leak
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// patience is the time that goroutines have to end after the tests.
+const patience = 10 * time.Second
+
+// kept are functions of goroutines that serve the whole program: helpers of the pool, and the reader of signals.
+var kept = []string{"internal/parallel.(*helpers).help(", "os/signal.loop("}
+
+// Main runs the tests of a package and returns their exit code. If tests pass but leave goroutines, Main prints the
+// stacks of these goroutines and returns 1.
+func Main(run func() int) int {
+	before := goroutines()
+	code := run()
+	if code != 0 {
+		return code
+	}
+	if left := wait(before, patience); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "%d goroutines outlive the tests; want every call to end its goroutines:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+		return 1
+	}
+	return 0
+}
+
+// wait waits until all goroutines but the earlier ones have ended, and returns the stacks of the others.
+func wait(before map[string]string, patience time.Duration) (left []string) {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		left = nil
+		for id, stack := range goroutines() {
+			if _, known := before[id]; !known {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 || time.Now().After(end) {
+			return left
+		}
+	}
+}
+
+// goroutines returns the stacks of all goroutines but the caller and the kept ones, by their number.
+func goroutines() map[string]string {
+	text := make([]byte, 1<<16)
+	n := runtime.Stack(text, true)
+	for n == len(text) {
+		text = make([]byte, 2*n)
+		n = runtime.Stack(text, true)
+	}
+	stacks := map[string]string{}
+	for i, stack := range strings.Split(string(text[:n]), "\n\n") {
+		first, _, _ := strings.Cut(stack, " [")
+		stack = strings.TrimSpace(stack)
+		if i > 0 && !serves(stack) { // the caller comes first
+			stacks[first] = stack
+		}
+	}
+	return stacks
+}
+
+// serves reports whether a stack belongs to a kept goroutine.
+func serves(stack string) bool {
+	for _, f := range kept {
+		if strings.Contains(stack, f) {
+			return true
+		}
+	}
+	return false
+}
