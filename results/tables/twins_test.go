@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
