@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -208,7 +209,7 @@ func (s *session) writeConfig() error {
 // introduce prints a summary of the training, and notes about surprises.
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, say := &s.experiment.Config, s.loop, s.console.Say
-	say("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, counted(c.Train.Epochs, "epoch"), o.Dir)
+	say("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, wording.Count(c.Train.Epochs, "epoch"), o.Dir)
 	if d, ok := s.experiment.Data.(datasets.Noted); ok {
 		for _, note := range d.Notes() {
 			say("%s: %s", c.Dataset.Name, note)
@@ -245,7 +246,7 @@ func (s *session) introduce(o Options, resumed bool) {
 		say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(l.Params().Names()), names[0])
 	}
 	if resumed {
-		say("continuing after step %d (%s)", l.Step(), counted(l.Epoch(), "epoch"))
+		say("continuing after step %d (%s)", l.Step(), wording.Count(l.Epoch(), "epoch"))
 	}
 }
 

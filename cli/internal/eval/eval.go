@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
@@ -88,7 +89,7 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 			return err
 		}
 		e.remark(s)
-		fmt.Fprintf(s.Log, "%s with tables and figures in %s\n", ui.Counted(len(results), "metric"), c.Out)
+		fmt.Fprintf(s.Log, "%s with tables and figures in %s\n", wording.Count(len(results), "metric"), c.Out)
 	}
 	if c.JSON {
 		return writeSummary(s.Out, results)
@@ -418,7 +419,7 @@ func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 				rows++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], ui.Counted(rows, "row")))
+		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], wording.Count(rows, "row")))
 	}
 	lines := []string{fmt.Sprintf("pairs: %d answers, %d of them same: %s", len(a.List), a.Same(), strings.Join(parts, ", "))}
 	if c.Dropped+c.Overruled > 0 {

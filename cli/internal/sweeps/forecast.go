@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -71,7 +72,7 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 		}
 	}
 	if like > 0 {
-		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, ui.Counted(like, "run"))
+		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, wording.Count(like, "run"))
 	}
 	return list, err
 }
