@@ -23,6 +23,7 @@ type DryRunFlags struct {
 	Rehearse bool `help:"With --dry-run: estimate the other times, too, by training first steps for about a minute."`
 }
 
+// CheckRehearse refuses --rehearse without --dry-run.
 func (f *DryRunFlags) CheckRehearse() error {
 	if f.Rehearse && !f.DryRun {
 		return ui.Usagef("--rehearse belongs to --dry-run")
