@@ -2,6 +2,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,21 +100,8 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 
 // check returns an error for flags that exclude or need each other.
 func (c *Command) check() error {
-	if err := c.EncoderFlags.Check(); err != nil {
+	if err := cmp.Or(c.EncoderFlags.Check(), c.checkRepeats()); err != nil {
 		return err
-	}
-	if c.Interval == 0 && c.Repeats != 0 {
-		return ui.Usagef("--repeats needs --interval, such as --interval 95")
-	}
-	if c.Chance != 0 {
-		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
-			return ui.Usagef("--chance: %w", err)
-		}
-	}
-	if c.Interval != 0 {
-		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
-			return ui.Usagef("--interval and --repeats: %w", err)
-		}
 	}
 	factors, kinds := c.Factors != "" || c.Rotations != "", len(c.Types) > 0 || c.Bins != 0
 	switch {
@@ -147,6 +135,24 @@ func (c *Command) check() error {
 		return ui.Usagef("--types belong to --factors, which are absent")
 	case c.Bins < 0:
 		return ui.Usagef("--bins %d is negative; want at least one bin", c.Bins)
+	}
+	return nil
+}
+
+// checkRepeats returns an error for wrong numbers of chance levels and intervals.
+func (c *Command) checkRepeats() error {
+	if c.Interval == 0 && c.Repeats != 0 {
+		return ui.Usagef("--repeats needs --interval, such as --interval 95")
+	}
+	if c.Chance != 0 {
+		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
+			return ui.Usagef("--chance: %w", err)
+		}
+	}
+	if c.Interval != 0 {
+		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
+			return ui.Usagef("--interval and --repeats: %w", err)
+		}
 	}
 	return nil
 }
