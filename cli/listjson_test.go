@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/data"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
+	"github.com/unravel-ml/unravel/configs/config"
 )
 
 func TestListJSON(t *testing.T) {
@@ -25,7 +26,7 @@ func TestListJSON(t *testing.T) {
 	}
 	var kl docs.ListedPart
 	decodeOne(t, succeed(t, "list", "loss", "kl", "--json").out, &kl)
-	options := map[string]docs.ListedOption{}
+	options := map[string]config.Option{}
 	for _, o := range kl.Options {
 		options[o.Key] = o
 	}

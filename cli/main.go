@@ -60,7 +60,7 @@ func Main() {
 	os.Exit(Run(ui.OnSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// commands are the commands of the program; one file each.
+// commands are the commands of the program.
 type commands struct {
 	Train    training.Train  `cmd:"" help:"Train a model (default: the quickstart)."`
 	Eval     eval.Command    `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in .npy, .npz or .csv files."`

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -56,7 +57,7 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 
 // passed is the error for fewer epochs than a run has trained.
 func passed(epochs, trained int) error {
-	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, counted(trained, "epoch"), trained)
+	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, wording.Count(trained, "epoch"), trained)
 }
 
 // goOn adds a state's history to a continued run. began is the config at that state. It refuses a length that the run

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/figures"
@@ -114,20 +115,13 @@ func (e *Experiment) facts(c pageContent) []report.Fact {
 	if r := c.record; r != nil {
 		add("ended", "%s", r.Ended.Format("2006-01-02 15:04 UTC"))
 		add("took", "%s", duration(r.Seconds))
-		add("machine", "%s/%s, %s kernels, %s of %d cores", r.Machine.OS, r.Machine.Arch, r.Machine.Kernels, counted(r.Machine.Threads, "thread"), r.Machine.Cores)
+		add("machine", "%s/%s, %s kernels, %s of %d cores", r.Machine.OS, r.Machine.Arch, r.Machine.Kernels, wording.Count(r.Machine.Threads, "thread"), r.Machine.Cores)
 		add("version", "%s, %s", r.Version, r.Machine.Go)
 		if other := r.History.Other(); other != "" {
 			add("not the run of its config", "%s", other)
 		}
 	}
 	return list
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // duration writes seconds for people.
@@ -155,20 +149,10 @@ func again(dir string) string {
 	}
 	source, fresh := dir+"/"+rundir.Config, dir+"-again"
 	if strings.Contains(source, "=") { // otherwise it would read as an override
-		return "cp " + quoted(source) + " again.yaml && unravel train again.yaml --run " + quoted(fresh)
+		return wording.Shell("cp", source, "again.yaml") + " && " +
+			wording.Shell("unravel", "train", "again.yaml", "--run", fresh)
 	}
-	return "unravel train " + quoted(source) + " --run " + quoted(fresh)
-}
-
-// quoted quotes a word for a POSIX shell if the word needs it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./,:@%+", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return wording.Shell("unravel", "train", source, "--run", fresh)
 }
 
 // StoredPage returns the page about the run in a folder, from its stored results, figures, log and codes. It computes

@@ -175,7 +175,7 @@ func TestAgain(t *testing.T) {
 		"runs/quickstart//": "unravel train runs/quickstart/config.yaml --run runs/quickstart-again",
 		"-x":                "unravel train ./-x/config.yaml --run ./-x-again",
 		"it's here":         `unravel train 'it'\''s here/config.yaml' --run 'it'\''s here-again'`,
-		"a=b":               "cp 'a=b/config.yaml' again.yaml && unravel train again.yaml --run 'a=b-again'",
+		"a=b":               "cp a=b/config.yaml again.yaml && unravel train again.yaml --run a=b-again",
 	} {
 		if got := again(dir); got != want {
 			t.Errorf("%q: %s, want %s", dir, got, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -209,7 +210,7 @@ func (s *session) writeConfig() error {
 // introduce logs a summary of the training, and notes about surprises.
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, log := &s.experiment.Config, s.loop, s.console
-	epochs := counted(c.Train.Epochs, "epoch")
+	epochs := wording.Count(c.Train.Epochs, "epoch")
 	log.Info("run", fmt.Sprintf("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, epochs, o.Dir),
 		"run", c.Name, "model", c.Model.Name, "dataset", c.Dataset.Name, "seed", c.Seed, "epochs", c.Train.Epochs, "dir", o.Dir)
 	if d, ok := s.experiment.Data.(datasets.Noted); ok {
@@ -252,7 +253,7 @@ func (s *session) introduce(o Options, resumed bool) {
 			"they stay as they were initialised", len(names), len(l.Params().Names()), names[0]), "parameters", names)
 	}
 	if resumed {
-		log.Info("resumed", fmt.Sprintf("continuing after step %d (%s)", l.Step(), counted(l.Epoch(), "epoch")),
+		log.Info("resumed", fmt.Sprintf("continuing after step %d (%s)", l.Step(), wording.Count(l.Epoch(), "epoch")),
 			"step", l.Step(), "epoch", l.Epoch())
 	}
 }

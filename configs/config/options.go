@@ -8,7 +8,12 @@ import (
 )
 
 // Option describes one key of settings.
-type Option struct{ Key, Type, Default, Doc string }
+type Option struct {
+	Key     string `json:"key"`
+	Type    string `json:"type"`
+	Default string `json:"default"` // YAML
+	Doc     string `json:"doc"`
+}
 
 // Options lists the keys of settings (a struct with the defaults, or a pointer to one). The keys of nested structs
 // follow a dot. The keys of list elements have N as the index. The keys of mapping elements have NAME as the key.

@@ -1,9 +1,10 @@
 package logic
 
 import (
-	"fmt"
-	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/wording"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
@@ -97,7 +98,7 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) (program.Test, err
 			s.values = slices.Repeat(s.values, n)
 		}
 		if len(s.values) != n {
-			return nil, c.fail(e, "a term has %s and the other %s, want terms of one width", plural(len(a.values), "column"), plural(len(b.values), "column"))
+			return nil, c.fail(e, "a term has %s and the other %s, want terms of one width", wording.Count(len(a.values), "column"), wording.Count(len(b.values), "column"))
 		}
 	}
 	if len(a.labels) > 0 {
@@ -202,11 +203,4 @@ func (c *compiler) levelEntry(factor int, s side, e *syntax.Equality) (program.E
 		return program.Entry{Constant: numbers[0], Column: -1}, nil
 	}
 	return program.Entry{Column: c.program.Constants(numbers), Variable: s.member.Variable}, nil
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
@@ -96,7 +97,7 @@ func (c *compiler) mapping(d syntax.Declaration) (m *mapping, err error) {
 	case d.Class == syntax.AnyFunction && d.From.Codes:
 		return nil, c.fail(d, "%s has no class, which only functions of levels can do without; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", d.Name)
 	case d.Class == syntax.Isometry && len(m.to) < len(m.from):
-		return nil, c.fail(d, "there is no isometry of %s into %s; want as many columns or more", plural(len(m.from), "column"), plural(len(m.to), "column"))
+		return nil, c.fail(d, "there is no isometry of %s into %s; want as many columns or more", wording.Count(len(m.from), "column"), wording.Count(len(m.to), "column"))
 	}
 	return m, nil
 }
@@ -244,7 +245,7 @@ func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *synt
 		return nil, err
 	}
 	if len(t.coordinates) != len(m.to) && !t.number {
-		return nil, c.fail(e, "%s has %s and the other term %s, want terms of one width", syntax.TextOf(a), plural(len(m.to), "column"), plural(len(t.coordinates), "column"))
+		return nil, c.fail(e, "%s has %s and the other term %s, want terms of one width", syntax.TextOf(a), wording.Count(len(m.to), "column"), wording.Count(len(t.coordinates), "column"))
 	}
 	for k := range m.to {
 		n.Target = append(n.Target, t.at(k))
@@ -298,7 +299,7 @@ func (c *compiler) argument(n *program.Fit, a *syntax.Application) error {
 		return err
 	}
 	if len(l.coordinates) != len(n.FromColumns) {
-		return c.fail(a, "%s is a function of %s, got %s of %d", n.Name, plural(len(n.FromColumns), "column"), syntax.TextOf(a.A), len(l.coordinates))
+		return c.fail(a, "%s is a function of %s, got %s of %d", n.Name, wording.Count(len(n.FromColumns), "column"), syntax.TextOf(a.A), len(l.coordinates))
 	}
 	n.Source = l.coordinates
 	return nil

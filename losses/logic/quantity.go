@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
@@ -192,7 +193,7 @@ func (q *Quantity) checkBatch(b Batch) error {
 		}
 		for i, row := range from.rows {
 			if len(row) != from.width {
-				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, plural(len(row), "number"), from.width)
+				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, wording.Count(len(row), "number"), from.width)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
@@ -147,7 +148,7 @@ func (c *compiler) add(part any, a, b linear) (linear, error) {
 		n = len(b.coordinates)
 	}
 	if !a.number && len(a.coordinates) != n || !b.number && len(b.coordinates) != n {
-		return a, c.fail(part, "a term has %s and the other %s, want terms of one width", plural(len(a.coordinates), "column"), plural(len(b.coordinates), "column"))
+		return a, c.fail(part, "a term has %s and the other %s, want terms of one width", wording.Count(len(a.coordinates), "column"), wording.Count(len(b.coordinates), "column"))
 	}
 	r := linear{number: a.number && b.number, coordinates: make([]program.Coordinate, n)}
 	for i := range r.coordinates {
@@ -381,7 +382,7 @@ func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) ([]turnedB
 		if turn.Space {
 			kind = "rotations in space"
 		}
-		return nil, c.fail(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, plural(len(at), "column"), w)
+		return nil, c.fail(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, wording.Count(len(at), "column"), w)
 	case turn.Space && t.Move.Multiple() != 1:
 		return nil, c.fail(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Move.Multiple(), turn.Name)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/ledger"
@@ -31,7 +32,7 @@ type Origin struct {
 
 // String returns the origin as part of a sentence.
 func (o *Origin) String() string {
-	text := "from the ledger: " + plural(o.Runs, "run")
+	text := "from the ledger: " + wording.Count(o.Runs, "run")
 	if names := slices.Sorted(maps.Keys(o.Versions)); len(names) > 0 {
 		for i, name := range names {
 			names[i] = shortVersion(name)
@@ -262,7 +263,7 @@ func staleness(d drawn) (list []string) {
 		count[why]++
 	}
 	for _, why := range slices.Sorted(maps.Keys(count)) {
-		list = append(list, fmt.Sprintf("%d of %s stale: %s", count[why], plural(len(d.fits), "run"), why))
+		list = append(list, fmt.Sprintf("%d of %s stale: %s", count[why], wording.Count(len(d.fits), "run"), why))
 	}
 	return list
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Result is a computed table.
@@ -125,11 +127,11 @@ func (r *Result) WriteJSON(w io.Writer) error {
 // Summary returns the result in a line.
 func (r *Result) Summary() string {
 	if r.Table.Timed() {
-		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
+		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, wording.Count(r.Seeds, "time"))
 	}
-	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
+	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, wording.Count(r.Seeds, "seed"))
 	if r.Printed == 0 {
-		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
+		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, wording.Count(r.Seeds, "seed"))
 	}
 	for _, part := range []struct {
 		status Status
@@ -143,11 +145,4 @@ func (r *Result) Summary() string {
 		text += "; " + r.Ledger.String()
 	}
 	return text
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprint(n, " ", what, "s")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
@@ -202,7 +203,7 @@ func (m *tally) all(seeds int) error {
 
 func (m *tally) failure(seeds int) string {
 	reason, _, _ := strings.Cut(m.isFailure.Error(), "\n")
-	return fmt.Sprintf("%d of %s failed: %s", m.failed, plural(seeds, "run"), reason)
+	return fmt.Sprintf("%d of %s failed: %s", m.failed, wording.Count(seeds, "run"), reason)
 }
 
 // notes returns remarks on missing and failed runs of a row with results.
@@ -211,7 +212,7 @@ func (m *tally) notes(seeds int) (list []string) {
 		return nil
 	}
 	if m.absent > 0 {
-		list = append(list, fmt.Sprintf("%d of %s made so far", seeds-m.absent-m.failed, plural(seeds, "run")))
+		list = append(list, fmt.Sprintf("%d of %s made so far", seeds-m.absent-m.failed, wording.Count(seeds, "run")))
 	}
 	if m.failed > 0 {
 		list = append(list, m.failure(seeds))
@@ -231,7 +232,7 @@ func unconverged(d drawn) (list []string) {
 			}
 		}
 		if count > 0 {
-			list = append(list, fmt.Sprintf("%d of %s not converged: %s", count, plural(len(d.fits), "run"), why))
+			list = append(list, fmt.Sprintf("%d of %s not converged: %s", count, wording.Count(len(d.fits), "run"), why))
 		}
 	}
 	return list

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Slurm submits job arrays with the commands of Slurm, which must be on the path.
@@ -87,13 +89,9 @@ func (Slurm) Text(j *Job) ([]byte, error) {
 	}
 	for _, e := range j.Env {
 		name, value, _ := strings.Cut(e, "=")
-		fmt.Fprintf(&b, "export %s=%s\n", name, quoted(value))
+		fmt.Fprintf(&b, "export %s=%s\n", name, wording.Shell(value))
 	}
-	var words []string
-	for _, w := range j.Line() {
-		words = append(words, quoted(w))
-	}
-	fmt.Fprintf(&b, slurmBody, strings.Join(words, " "))
+	fmt.Fprintf(&b, slurmBody, wording.Shell(j.Line()...))
 	return []byte(b.String()), nil
 }
 
@@ -113,16 +111,6 @@ exit "$code"
 
 // unprintable reports whether a line of a script cannot hold a text.
 func unprintable(text string) bool { return strings.ContainsAny(text, "\n\r\x00") }
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
-
-// quoted quotes a word for a shell.
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
 
 // slurmTime formats a time as D-HH:MM:SS.
 func slurmTime(d time.Duration) string {

@@ -182,6 +182,7 @@ func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o da
 	return nil
 }
 
+// PublicNames lists the public data sets.
 func PublicNames() []string {
 	var names []string
 	for _, e := range catalog.Registry.All() {

@@ -49,6 +49,7 @@ type kind struct {
 	Items  []item
 }
 
+// ItemsOf lists the parts of a registry.
 func ItemsOf[T any](t *registry.Registry[T]) []item {
 	var list []item
 	for _, e := range t.All() {
@@ -309,20 +310,12 @@ type ListedKind struct {
 
 // ListedPart is a part in `unravel list KIND --json`.
 type ListedPart struct {
-	Name    string         `json:"name"`
-	Doc     string         `json:"doc,omitempty"`
-	Source  string         `json:"source,omitempty"`
-	Units   string         `json:"units,omitempty"`
-	Options []ListedOption `json:"options,omitempty"`
-	YAML    string         `json:"yaml,omitempty"` // text of a config, or the list behind a pipeline or dialect
-}
-
-// ListedOption is an option of a part. The default is YAML text.
-type ListedOption struct {
-	Key     string `json:"key"`
-	Type    string `json:"type"`
-	Default string `json:"default"`
-	Doc     string `json:"doc"`
+	Name    string          `json:"name"`
+	Doc     string          `json:"doc,omitempty"`
+	Source  string          `json:"source,omitempty"`
+	Units   string          `json:"units,omitempty"`
+	Options []config.Option `json:"options,omitempty"`
+	YAML    string          `json:"yaml,omitempty"` // text of a config, or the list behind a pipeline or dialect
 }
 
 // jsonKind returns a kind with all its parts.
@@ -349,9 +342,7 @@ func jsonPart(k kind, i item) (ListedPart, error) {
 	if p.YAML, err = partList(i.Settings); err != nil || p.YAML != "" {
 		return p, err
 	}
-	for _, o := range config.Options(i.Settings) {
-		p.Options = append(p.Options, ListedOption(o))
-	}
+	p.Options = config.Options(i.Settings)
 	return p, nil
 }
 

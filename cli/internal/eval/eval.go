@@ -2,6 +2,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
@@ -88,7 +90,7 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 			return err
 		}
 		e.remark(s)
-		fmt.Fprintf(s.Log, "%s with tables and figures in %s\n", ui.Counted(len(results), "metric"), c.Out)
+		fmt.Fprintf(s.Log, "%s with tables and figures in %s\n", wording.Count(len(results), "metric"), c.Out)
 	}
 	if c.JSON {
 		return writeSummary(s.Out, results)
@@ -98,21 +100,8 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 
 // check returns an error for flags that exclude or need each other.
 func (c *Command) check() error {
-	if err := c.EncoderFlags.Check(); err != nil {
+	if err := cmp.Or(c.EncoderFlags.Check(), c.checkRepeats()); err != nil {
 		return err
-	}
-	if c.Interval == 0 && c.Repeats != 0 {
-		return ui.Usagef("--repeats needs --interval, such as --interval 95")
-	}
-	if c.Chance != 0 {
-		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
-			return ui.Usagef("--chance: %w", err)
-		}
-	}
-	if c.Interval != 0 {
-		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
-			return ui.Usagef("--interval and --repeats: %w", err)
-		}
 	}
 	factors, kinds := c.Factors != "" || c.Rotations != "", len(c.Types) > 0 || c.Bins != 0
 	switch {
@@ -146,6 +135,24 @@ func (c *Command) check() error {
 		return ui.Usagef("--types belong to --factors, which are absent")
 	case c.Bins < 0:
 		return ui.Usagef("--bins %d is negative; want at least one bin", c.Bins)
+	}
+	return nil
+}
+
+// checkRepeats returns an error for wrong numbers of chance levels and intervals.
+func (c *Command) checkRepeats() error {
+	if c.Interval == 0 && c.Repeats != 0 {
+		return ui.Usagef("--repeats needs --interval, such as --interval 95")
+	}
+	if c.Chance != 0 {
+		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
+			return ui.Usagef("--chance: %w", err)
+		}
+	}
+	if c.Interval != 0 {
+		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
+			return ui.Usagef("--interval and --repeats: %w", err)
+		}
 	}
 	return nil
 }
@@ -418,7 +425,7 @@ func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 				rows++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], ui.Counted(rows, "row")))
+		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], wording.Count(rows, "row")))
 	}
 	lines := []string{fmt.Sprintf("pairs: %d answers, %d of them same: %s", len(a.List), a.Same(), strings.Join(parts, ", "))}
 	if c.Dropped+c.Overruled > 0 {

@@ -151,6 +151,7 @@ func (m Item) choose(settings []string, like string) (metrics.Choice, error) {
 	return choice, config.Load("--option", []byte("{"+strings.Join(settings, ", ")+"}"), choice.Value)
 }
 
+// PresetNamed reports whether --metrics names a preset.
 func PresetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
 // presets maps names to lists of metrics. Metrics of a preset that do not apply are left out.

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/results/ledger"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -58,7 +59,7 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	if err := disk.WriteFile(c.Contribute, f.Write, false); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Log, "%s written to %s\n", ui.Counted(len(f.Runs), "run"), c.Contribute)
+	fmt.Fprintf(s.Log, "%s written to %s\n", wording.Count(len(f.Runs), "run"), c.Contribute)
 	return nil
 }
 
@@ -104,7 +105,7 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Log, "%s: %s added, %d replaced\n", path, ui.Counted(added, "run"), replaced)
+		fmt.Fprintf(s.Log, "%s: %s added, %d replaced\n", path, wording.Count(added, "run"), replaced)
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Str
 		n += len(list)
 	}
 	if n > 0 && !c.Replace {
-		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace takes them in", c.Accept, ui.Counted(n, "run"))
+		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace takes them in", c.Accept, wording.Count(n, "run"))
 	}
 	return nil
 }
@@ -161,7 +162,7 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	if len(chosen) == 0 {
 		return nothingToCheck(choice)
 	}
-	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(chosen), ui.Counted(choice.Of, "run"), choice.Pick)
+	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(chosen), wording.Count(choice.Of, "run"), choice.Pick)
 	if choice.Stale > 0 {
 		fmt.Fprintf(s.Log, "; left out on the way, as stale: %d", choice.Stale)
 	}
@@ -202,7 +203,7 @@ func nothingToCheck(c *tables.Choice) error {
 	if len(why) == 0 {
 		return errors.New("--check: the ledger has no run to make again")
 	}
-	return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, %s", ui.Counted(c.Of+c.Longer, "run"), strings.Join(why, ", "))
+	return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(why, ", "))
 }
 
 // compare prints a line for each run.
@@ -232,7 +233,7 @@ func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Chec
 		}
 	}
 	if different > 0 {
-		return fmt.Errorf("%d of %s made again are not as the ledger has them", different, ui.Counted(len(chosen), "run"))
+		return fmt.Errorf("%d of %s made again are not as the ledger has them", different, wording.Count(len(chosen), "run"))
 	}
 	return nil
 }

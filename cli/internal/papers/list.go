@@ -61,7 +61,7 @@ RUNS    runs in the ledger
 unravel table NAME shows a table, unravel table --all all scales and data sets.
 `
 
-// PrintTables writes a line of at most printWidth letters for each table, and a legend.
+// PrintTables writes a line of at most [ui.PlainWidth] letters for each table, and a legend.
 func PrintTables(out io.Writer, all []ListedTable) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tCELLS\tOURS\tAGREE\tRUNS\tWHAT")
@@ -79,7 +79,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 	return err
 }
 
-// titleWidth is the part of printWidth that the other columns leave for titles.
+// titleWidth is the part of [ui.PlainWidth] that the other columns leave for titles.
 const titleWidth = 30
 
 // begin shortens a text to at most so many letters, with "…" at the cut.

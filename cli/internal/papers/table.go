@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/show"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -166,7 +167,7 @@ func (c *Command) show(ctx context.Context, t *tables.Table, s *ui.Streams) erro
 		fmt.Fprintf(s.Log, "written to %s\n", filepath.Join(c.Out, t.Name+".{md,csv,tex,html}"))
 	}
 	if n := len(r.Damaged); n > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%s in %s cannot be read and does not count (unravel check says more):\n%s", ui.Counted(n, "run"), c.Runs, ui.SomeLines(r.Damaged)))
+		failed = errors.Join(failed, fmt.Errorf("%s in %s cannot be read and does not count (unravel check says more):\n%s", wording.Count(n, "run"), c.Runs, ui.SomeLines(r.Damaged)))
 	}
 	if c.JSON {
 		return errors.Join(r.WriteJSON(s.Out), failed)

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -65,7 +66,7 @@ func (c *Check) Run(ctx context.Context, s *ui.Streams) error {
 		}
 	}
 	if differ > 0 {
-		return fmt.Errorf("files of %s differ from the record, of %d", ui.Counted(differ, "run"), len(runs))
+		return fmt.Errorf("files of %s differ from the record, of %d", wording.Count(differ, "run"), len(runs))
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/ranking"
@@ -75,7 +76,7 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 		if err := x.writeFiles(c.Out); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Log, "%s by %s with tables and figures in %s\n", ui.Counted(len(runs), "run"), ui.Counted(len(x.Metrics), "metric"), c.Out)
+		fmt.Fprintf(s.Log, "%s by %s with tables and figures in %s\n", wording.Count(len(runs), "run"), wording.Count(len(x.Metrics), "metric"), c.Out)
 	}
 	if c.JSON {
 		return errors.Join(x.writeJSON(s.Out), errors.Join(failed...))

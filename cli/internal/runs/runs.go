@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -217,7 +218,7 @@ func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.R
 	if sum.Runs == 0 && failed != nil {
 		return failed
 	}
-	_, err := fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", ui.Counted(sum.Runs, "run"), ui.Counted(sum.Experiments, "experiment"), sum.Changed)
+	_, err := fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", wording.Count(sum.Runs, "run"), wording.Count(sum.Experiments, "experiment"), sum.Changed)
 	return errors.Join(err, failed)
 }
 
@@ -263,7 +264,7 @@ func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
-		ui.Counted(len(settings), "setting"), ui.Counted(len(runs), "run"), ui.Counted(len(compared), "metric"), filepath.Join(c.Dir, BoardFile), c.Dir)
+		wording.Count(len(settings), "setting"), wording.Count(len(runs), "run"), wording.Count(len(compared), "metric"), filepath.Join(c.Dir, BoardFile), c.Dir)
 	return err
 }
 

@@ -76,6 +76,7 @@ const (
 	onKubernetes = "kubernetes"
 )
 
+// Schedulers are the values of --on.
 var Schedulers = []string{onSlurm, onKubernetes}
 
 // scheduler returns the scheduler of --on.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -22,6 +23,7 @@ type DryRunFlags struct {
 	Rehearse bool `help:"With --dry-run: estimate the other times, too, by training first steps for about a minute."`
 }
 
+// CheckRehearse refuses --rehearse without --dry-run.
 func (f *DryRunFlags) CheckRehearse() error {
 	if f.Rehearse && !f.DryRun {
 		return ui.Usagef("--rehearse belongs to --dry-run")
@@ -71,7 +73,7 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 		}
 	}
 	if like > 0 {
-		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, ui.Counted(like, "run"))
+		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, wording.Count(like, "run"))
 	}
 	return list, err
 }

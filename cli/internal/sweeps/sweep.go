@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/search"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -340,19 +341,8 @@ func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Tr
 		return nil
 	}
 	_, err := fmt.Fprintf(w, "best: %s, %s %.4g after %s (%s is better)\n%s\n", best.Name, objective, best.Value,
-		ui.Counted(best.Epochs, "epoch"), trials.Better, commandLine(found.Command(best)))
+		wording.Count(best.Epochs, "epoch"), trials.Better, wording.Shell(found.Command(best)...))
 	return err
-}
-
-// commandLine joins the words of a command, in quotes where a shell needs them.
-func commandLine(words []string) string {
-	list := make([]string, len(words))
-	for i, word := range words {
-		if list[i] = word; strings.ContainsAny(word, " \t\"'`$\\[]{}()*?<>|&;#~!") {
-			list[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(list, " ")
 }
 
 // maxPreview bounds the trials that a dry run lists.

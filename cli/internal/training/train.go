@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -79,7 +80,7 @@ func (c *Train) train(ctx context.Context, s *ui.Streams, settings train.Config)
 	if settings.Train.Figures {
 		see = filepath.Join(c.Dir, "report.html")
 	}
-	fmt.Fprintf(s.Log, "finished %s (%s) in %.1f s; see %s\n", ui.Counted(result.Epochs, "epoch"), ui.Counted(result.Steps, "step"), result.Seconds, see)
+	fmt.Fprintf(s.Log, "finished %s (%s) in %.1f s; see %s\n", wording.Count(result.Epochs, "epoch"), wording.Count(result.Steps, "step"), result.Seconds, see)
 	if c.JSON {
 		return ui.WriteJSON(s.Out, result)
 	}

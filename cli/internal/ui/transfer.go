@@ -29,6 +29,7 @@ type Transfer struct {
 	shown time.Time
 }
 
+// NewTransfer shows transfers on a writer.
 func NewTransfer(w io.Writer) *Transfer {
 	if f := plain.Terminal(w); f != nil {
 		return &Transfer{w: f, draws: true, every: 100 * time.Millisecond}

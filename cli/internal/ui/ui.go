@@ -66,14 +66,6 @@ func Span(seconds float64) string {
 	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
 }
 
-// Counted writes a number with its noun: 1 run, 2 runs.
-func Counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprint(n, " ", what, "s")
-}
-
 // SomeLines writes the first three lines, and the number of further ones.
 func SomeLines(list []string) string {
 	more := ""

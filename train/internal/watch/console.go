@@ -171,6 +171,7 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 // maxLeft is the longest remaining time to show, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
+// LineDisplay logs an epoch now and then.
 func LineDisplay(l *engine.Loop, c *Console) *Display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()

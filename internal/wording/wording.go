@@ -1,0 +1,29 @@
+// Package wording writes numbers of things for people, and words of commands for shells.
+package wording
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Count writes a number with its noun: 1 run, 2 runs.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+
+// Shell joins the words of a command for a POSIX shell, with quotes where words need them.
+func Shell(words ...string) string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		if list[i] = word; !plainWord.MatchString(word) {
+			list[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(list, " ")
+}
