@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // widest is the smallest ratio between scales of codes that gives a warning.

@@ -9,10 +9,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/ranking"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // comparison is the JSON output of compare. A value that a run lacks is null.

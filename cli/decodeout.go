@@ -6,10 +6,10 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/models/decode"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // decodedAtOnce is the number of codes decoded between two looks at the context.

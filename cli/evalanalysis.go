@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // maxBars is the largest number of code columns in the figure of manipulations.

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // writeConstancy draws, for every factor, the radius and the standard deviation of its sub-code at each level. If one

@@ -6,10 +6,10 @@ import (
 	"io"
 	"math"
 
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // readHierarchies reads --hierarchy, --true-hierarchy and --components into an input.

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // The limits of the figure of codes against factors.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // mimosaSummary is the JSON object of a run of MIMOSA.

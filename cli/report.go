@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -23,7 +21,7 @@ func (c *reportCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	progress := train.NewActivity(s.log)
-	page, remarks, err := train.StoredPage(ctx, c.Dir, progress)
+	write, remarks, err := train.StoredPage(ctx, c.Dir, progress)
 	progress.End()
 	if err != nil {
 		return err
@@ -35,7 +33,7 @@ func (c *reportCommand) Run(ctx context.Context, s *streams) error {
 	if out == "" {
 		out = filepath.Join(c.Dir, rundir.ReportFile)
 	}
-	if err := writeInRun(out, func(w io.Writer) error { return report.WritePage(w, page) }); err != nil {
+	if err := writeInRun(out, write); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.log, "the page about %s is %s\n", c.Dir, out)

@@ -2,14 +2,15 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/decode"
+	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
@@ -20,9 +21,9 @@ const (
 	exploreRanged = 5000
 )
 
-// Explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
+// explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
 // nil images mean all, in order. It returns nil for a model without a decoder.
-func (e *Experiment) Explore(images []int, codes matrix.Matrix) (*web.Explore, error) {
+func (e *Experiment) explore(images []int, codes matrix.Matrix) (*web.Explore, error) {
 	if !e.Coder.Decodes() || codes.Rows == 0 {
 		return nil, nil
 	}
@@ -41,8 +42,18 @@ func (e *Experiment) Explore(images []int, codes matrix.Matrix) (*web.Explore, e
 	return report.Explore(x)
 }
 
-// ExploreSome is [Experiment.Explore] for at most count images from the whole data set; it encodes them.
-func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, error) {
+// Explore returns the data of a page with the model's interactive decoder, as JSON. It encodes at most count images,
+// from the whole data set. It returns nil for a model without a decoder.
+func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
+	x, err := e.exploreSome(ctx, count)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	return json.Marshal(x)
+}
+
+// exploreSome is explore for at most count images from the whole data set; it encodes them.
+func (e *Experiment) exploreSome(ctx context.Context, count int) (*web.Explore, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
 	}
@@ -51,7 +62,7 @@ func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, 
 	if err != nil {
 		return nil, err
 	}
-	return e.Explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
+	return e.explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
 }
 
 // gathered returns the elements of a list at some places. A nil list stands for 0, 1, 2, ...

@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -10,13 +11,12 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/decode"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
-	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -400,8 +400,15 @@ const previewImages = 512
 
 // Preview is a look at a model during training: pictures, and the data of a page with an interactive decoder.
 type Preview struct {
-	Figures []report.Figure
-	Explore *web.Explore // nil: the model has no decoder
+	Figures []Figure
+	Explore []byte // JSON, as of [Experiment.Explore]; nil: the model has no decoder
+}
+
+// Figure is a picture of a run with its caption.
+type Figure struct {
+	Name    string // such as losses
+	Caption string
+	PNG     []byte
 }
 
 // Preview draws reconstructions and traversals from the codes of a few images, with the run's current parameters.
@@ -417,15 +424,21 @@ func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 		return nil, err
 	}
 	codes := metrics.NewMatrix(len(images), e.Coder.Width(), rows)
-	if p.Explore, err = e.Explore(images, codes); err != nil {
+	x, err := e.explore(images, codes)
+	if err != nil {
 		return nil, err
+	}
+	if x != nil {
+		if p.Explore, err = json.Marshal(x); err != nil {
+			return nil, err
+		}
 	}
 	p.Figures, err = (&drawing{Experiment: e, codes: codes, images: images}).decoded(ctx)
 	return p, err
 }
 
 // decoded draws the reconstructions and the traversals.
-func (d *drawing) decoded(ctx context.Context) (list []report.Figure, err error) {
+func (d *drawing) decoded(ctx context.Context) (list []Figure, err error) {
 	traversals := d.drawTraversals
 	if _, ok := d.Model.(models.Hierarchical); ok {
 		traversals = d.drawPaths
@@ -445,7 +458,7 @@ func (d *drawing) decoded(ctx context.Context) (list []report.Figure, err error)
 			return nil, fmt.Errorf("figure %s: %w", f.name, err)
 		}
 		if png.Len() > 0 {
-			list = append(list, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
+			list = append(list, Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
 		}
 	}
 	return list, nil
