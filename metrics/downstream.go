@@ -52,9 +52,9 @@ type Predictor string
 
 // The predictors.
 const (
-	logisticCV Predictor = "logistic-cv"
-	plainLogistic   Predictor = "logistic"
-	boostedTrees    Predictor = "boosted"
+	logisticCV    Predictor = "logistic-cv"
+	plainLogistic Predictor = "logistic"
+	boostedTrees  Predictor = "boosted"
 )
 
 // Needs returns EachLevel, or AllLevels where columns are selected by all factors.

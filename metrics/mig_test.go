@@ -158,9 +158,9 @@ func TestMIGErrors(t *testing.T) {
 	one := gridInput(ordinals(4), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	for m, want := range map[*MIG]string{
 		mig(): "want at least two, to have a gap",
-		{Histogram: mutual.Histogram{Bins: 20, Binning: "w"}, Gap: "columns"}:             `unknown binning "w"`,
+		{Histogram: mutual.Histogram{Bins: 20, Binning: "w"}, Gap: "columns"}:              `unknown binning "w"`,
 		{Histogram: mutual.Histogram{Bins: 0, Binning: mutual.EqualWidth}, Gap: "x"}:       `unknown gap "x"`,
-		{Histogram: mutual.Histogram{Binning: mutual.EqualWidth}, Gap: "columns"}:         "bins: 0 is out of range",
+		{Histogram: mutual.Histogram{Binning: mutual.EqualWidth}, Gap: "columns"}:          "bins: 0 is out of range",
 		{Histogram: mutual.Histogram{Bins: 9, Binning: mutual.EqualWidth}, Gap: "factors"}: "there is 1 factor",
 	} {
 		if _, err := m.Compute(ctx, one); err == nil || !strings.Contains(err.Error(), want) {

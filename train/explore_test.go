@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/internal/report"
 )
 
 // played are experiments with every kind of control, on small data sets.
@@ -68,7 +68,7 @@ func playedExperiment(t testing.TB, name string, overrides ...string) *Experimen
 // opened writes the page of an experiment and opens it.
 func opened(t testing.TB, b *browser.Browser, e *Experiment) *browser.Page {
 	t.Helper()
-	x, err := e.ExploreSome(context.Background(), 150)
+	x, err := e.exploreSome(context.Background(), 150)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/train/report/web"
 )
 
 // numbers reads an array f32.
@@ -42,7 +42,7 @@ func near(a, b []float64) bool {
 // A choice opens the dimensions of its option, with the values that decode.Codes borrows for them. Curves are drawn.
 func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
-	x, err := e.ExploreSome(context.Background(), 150)
+	x, err := e.exploreSome(context.Background(), 150)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestExploreUpdate(t *testing.T) {
 			slices.Reverse(values)
 		}
 	}
-	learned, err := e.ExploreSome(context.Background(), 150)
+	learned, err := e.exploreSome(context.Background(), 150)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestExploreUpdate(t *testing.T) {
 	}
 	x = played["lines"]
 	other := playedExperiment(t, x.config, x.overrides...)
-	if learned, err = other.ExploreSome(context.Background(), 150); err != nil {
+	if learned, err = other.exploreSome(context.Background(), 150); err != nil {
 		t.Fatal(err)
 	}
 	if text, err = json.Marshal(learned); err != nil {

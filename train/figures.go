@@ -3,14 +3,15 @@ package train
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path"
 
+	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/figures"
-	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -126,8 +127,15 @@ const previewImages = 512
 
 // Preview is a look at a model during training: pictures, and the data of a page with an interactive decoder.
 type Preview struct {
-	Figures []report.Figure
-	Explore *web.Explore // nil: the model has no decoder
+	Figures []Figure
+	Explore []byte // JSON, as of [Experiment.Explore]; nil: the model has no decoder
+}
+
+// Figure is a picture of a run with its caption.
+type Figure struct {
+	Name    string // such as losses
+	Caption string
+	PNG     []byte
 }
 
 // Preview draws reconstructions and traversals from the codes of a few images, with the run's current parameters.
@@ -143,22 +151,41 @@ func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 		return nil, err
 	}
 	codes := metrics.NewMatrix(len(images), e.Coder.Width(), rows)
-	if p.Explore, err = e.Explore(images, codes); err != nil {
+	x, err := e.explore(images, codes)
+	if err != nil {
 		return nil, err
 	}
-	p.Figures, err = e.drawing(codes, images, nil).Decoded(ctx)
+	if x != nil {
+		if p.Explore, err = json.Marshal(x); err != nil {
+			return nil, err
+		}
+	}
+	drawn, err := e.drawing(codes, images, nil).Decoded(ctx)
+	for _, f := range drawn {
+		p.Figures = append(p.Figures, Figure(f))
+	}
 	return p, stopped(ctx, err)
 }
 
-// Explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
+// explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
 // nil images mean all, in order. It returns nil for a model without a decoder.
-func (e *Experiment) Explore(images []int, codes matrix.Matrix) (*web.Explore, error) {
+func (e *Experiment) explore(images []int, codes matrix.Matrix) (*web.Explore, error) {
 	source := weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
 	return e.drawing(codes, images, nil).Explore(e.images, source)
 }
 
-// ExploreSome is [Experiment.Explore] for at most count images from the whole data set; it encodes them.
-func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, error) {
+// Explore returns the data of a page with the model's interactive decoder, as JSON. It encodes at most count images,
+// from the whole data set. It returns nil for a model without a decoder.
+func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
+	x, err := e.exploreSome(ctx, count)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	return json.Marshal(x)
+}
+
+// exploreSome is explore for at most count images from the whole data set; it encodes them.
+func (e *Experiment) exploreSome(ctx context.Context, count int) (*web.Explore, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
 	}
@@ -167,5 +194,5 @@ func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, 
 	if err != nil {
 		return nil, err
 	}
-	return e.Explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
+	return e.explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train/engine"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // RateTest is a learning-rate range test (Smith 2017, section 3.3). The rate rises by the same factor at each update,

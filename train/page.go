@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/figures"
-	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -80,7 +80,7 @@ func (e *Experiment) page(ctx context.Context, c pageContent, codes matrix.Matri
 	if p.Codes, err = e.pageCodes(codes); err != nil {
 		return p, err
 	}
-	p.Explore, err = e.Explore(nil, codes)
+	p.Explore, err = e.explore(nil, codes)
 	return p, err
 }
 
@@ -155,10 +155,15 @@ func again(dir string) string {
 	return wording.Shell("unravel", "train", source, "--run", fresh)
 }
 
-// StoredPage returns the page about the run in a folder, from its stored results, figures, log and codes. It computes
-// missing codes, but trains, measures and draws nothing. For an unfinished run it shows the log, and the codes and
-// the decoder of the newest checkpoint. remarks are warnings for people.
-func StoredPage(ctx context.Context, dir string, progress *Activity) (p report.Page, remarks []string, err error) {
+// StoredPage returns a writer of the page about the run in a folder, from its stored results, figures, log and codes.
+// It computes missing codes, but trains, measures and draws nothing. For an unfinished run it shows the log, and the
+// codes and the decoder of the newest checkpoint. remarks are warnings for people.
+func StoredPage(ctx context.Context, dir string, progress *Activity) (write func(io.Writer) error, remarks []string, err error) {
+	p, remarks, err := readPage(ctx, dir, progress)
+	return func(w io.Writer) error { return report.WritePage(w, p) }, remarks, err
+}
+
+func readPage(ctx context.Context, dir string, progress *Activity) (p report.Page, remarks []string, err error) {
 	run, err := rundir.View(dir)
 	if err != nil {
 		return p, nil, err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -33,7 +33,7 @@ func sectionOf(t *testing.T, data any) string {
 // storedPage makes the page about a run again.
 func storedPage(t *testing.T, dir string) (report.Page, []string) {
 	t.Helper()
-	p, remarks, err := StoredPage(context.Background(), dir, nil)
+	p, remarks, err := readPage(context.Background(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestPartialPage(t *testing.T) {
 	if p, _ := storedPage(t, dir); p.Curves != nil || p.Codes != nil || p.Heat != nil {
 		t.Errorf("curves %v, codes %v, maps %v", p.Curves, p.Codes, p.Heat)
 	}
-	if _, _, err := StoredPage(t.Context(), t.TempDir(), nil); !errors.Is(err, rundir.ErrNoRun) {
+	if _, _, err := readPage(t.Context(), t.TempDir(), nil); !errors.Is(err, rundir.ErrNoRun) {
 		t.Errorf("an empty folder: %v", err)
 	}
 }

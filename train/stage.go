@@ -15,11 +15,11 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/internal/watch"
-	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 

@@ -8,8 +8,8 @@ import (
 	"path"
 	"sync"
 
-	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/web"
 )
 
 //go:embed pages/*.tmpl

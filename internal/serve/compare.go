@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"

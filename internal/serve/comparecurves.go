@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )

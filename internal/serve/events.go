@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 

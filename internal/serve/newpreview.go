@@ -8,17 +8,16 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // previewAnswer is the answer of /api/preview.
 type previewAnswer struct {
 	position
-	Warning  string       `json:"warning,omitempty"`
-	Problem  string       `json:"problem,omitempty"` // why nothing is shown
-	Pictures []picture    `json:"pictures"`
-	Explore  *web.Explore `json:"explore,omitempty"`
+	Warning  string          `json:"warning,omitempty"`
+	Problem  string          `json:"problem,omitempty"` // why nothing is shown
+	Pictures []picture       `json:"pictures"`
+	Explore  json.RawMessage `json:"explore,omitempty"`
 }
 
 // position is the known position of a checkpoint in the training.

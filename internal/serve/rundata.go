@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // File is a file that shows a result.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/results/tables"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // The flow chart of a data set shows the ranks of its cells. A missing rank leaves a gap, and a row without ranks has

@@ -11,12 +11,12 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // DecodeKinds are the kinds of sheets, in the order of their making.

@@ -16,13 +16,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // Mimosa is `unravel mimosa (--run DIR | --codes FILE) [option=value ...]`.

@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/train"
 )
 

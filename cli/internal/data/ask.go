@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/internal/report"
 )
 
 // mostShown is the largest number of pairs on a sheet.

@@ -24,7 +24,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/train/report"
+	"github.com/unravel-ml/unravel/internal/report"
 )
 
 // Command is `unravel data`.

@@ -17,11 +17,11 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // Command is `unravel eval (--run DIR | --codes F --factors F | --encoder F dataset=NAME ...)`.

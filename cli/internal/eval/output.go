@@ -17,10 +17,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
-	"github.com/unravel-ml/unravel/train/report"
 )
 
 // The limits of the figure of codes against factors.

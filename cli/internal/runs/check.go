@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -146,7 +144,7 @@ func (c *Report) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	progress := s.Activity()
-	page, remarks, err := train.StoredPage(ctx, c.Dir, progress)
+	write, remarks, err := train.StoredPage(ctx, c.Dir, progress)
 	progress.End()
 	if err != nil {
 		return err
@@ -158,7 +156,7 @@ func (c *Report) Run(ctx context.Context, s *ui.Streams) error {
 	if out == "" {
 		out = filepath.Join(c.Dir, rundir.ReportFile)
 	}
-	if err := inputs.WriteInRun(out, func(w io.Writer) error { return report.WritePage(w, page) }); err != nil {
+	if err := inputs.WriteInRun(out, write); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Log, "the page about %s is %s\n", c.Dir, out)

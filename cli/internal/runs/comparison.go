@@ -17,10 +17,10 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/ranking"
-	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 

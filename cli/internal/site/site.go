@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/internal/report/web"
 )
 
 // Source is the input of a site.

@@ -16,9 +16,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )

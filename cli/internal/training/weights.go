@@ -13,11 +13,11 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/report"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )

@@ -76,16 +76,13 @@ func fromQuaternions(list [][4]float64) [][9]float64 {
 	return table
 }
 
-// maxHopf is the largest level of a Hopf grid, of 2,359,296 rotations.
-const maxHopf = 5
-
 // HopfSize returns the number of rotations of a Hopf grid, 72 * 8^level.
 func HopfSize(level int) int { return 72 << (3 * level) }
 
 // Hopf returns the uniform grid of 72 * 8^level rotations of Yershova et al. 2010 (Generating uniform incremental grids
 // on SO(3) using the Hopf fibration). It has 12 * 4^level directions of the object's z axis, the centres of a HEALPix
 // grid of the sphere (Gorski et al. 2005) from north to south. Each has 6 * 2^level turns about that axis, which vary
-// fastest. Neighbours are about 60 / 2^level degrees apart. level is 0 to maxHopf.
+// fastest. Neighbours are about 60 / 2^level degrees apart. level is 0 to 5, the latter with 2,359,296 rotations.
 func Hopf(level int) [][9]float64 {
 	side := 1 << level
 	var list [][4]float64

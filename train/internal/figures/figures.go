@@ -10,13 +10,13 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/decode"
+	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
-	"github.com/unravel-ml/unravel/train/report"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/internal/sweeptest"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -23,7 +22,7 @@ func many(b *testing.B, n int) (dir string) {
 	if list, err := os.ReadDir(dir); err == nil && len(list) >= n {
 		return dir
 	}
-	plan, err := sweeptest.Plan(n)
+	plan, err := planOf(n)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -31,7 +30,7 @@ func many(b *testing.B, n int) (dir string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := sweeptest.Write(dir, runs, 10); err != nil {
+	if err := writeMany(dir, runs, 10); err != nil {
 		b.Fatal(err)
 	}
 	return dir

@@ -6,8 +6,8 @@ import (
 	"io"
 	"math"
 
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/models/decode"
 )
 
 // Decoded is a sheet of codes with their decoded images.

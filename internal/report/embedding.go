@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -97,141 +98,46 @@ type plane struct {
 	names [2]string
 }
 
-// principalPlane projects rows onto the two axes with the largest variances. It finds the axes by subspace iteration
-// (Golub and Van Loan, "Matrix Computations", section 7.3.2), as codes can have a thousand columns. The largest
-// coordinate of each axis is positive.
+// principalPlane projects rows onto the two axes with the largest variances; see [geometry.PCA].
 func principalPlane(codes matrix.Matrix, rows []int) (*plane, error) {
 	n, d := len(rows), codes.Cols
+	p := &plane{x: make([]float64, n), y: make([]float64, n)}
 	if d == 1 {
-		p := &plane{names: [2]string{"z0", "image"}, x: make([]float64, n), y: make([]float64, n)}
+		p.names = [2]string{"z0", "image"}
 		for r, i := range rows {
 			p.x[r], p.y[r] = codes.Row(i)[0], float64(i)
 		}
 		return p, nil
 	}
-	x, largest := mat.NewDense(n, d, nil), 0.0
-	for c := range d {
-		var mean float64
-		for _, i := range rows {
-			mean += codes.Row(i)[c] / float64(n)
+	x := make([]float64, 0, n*d)
+	for _, i := range rows {
+		x = append(x, codes.Row(i)...)
+	}
+	scale := 1.0 // keeps squares finite
+	if largest := math.Max(floats.Max(x), -floats.Min(x)); largest > 0 {
+		scale = largest
+	}
+	for i := range x {
+		x[i] /= scale
+	}
+	c, err := geometry.PCA(x, d)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	for r, at := range c.Project(x, 2) {
+		if at *= scale; !finite(at) {
+			return nil, errors.New("report: the codes are too large for principal components")
 		}
-		for r, i := range rows {
-			v := codes.Row(i)[c] - mean
-			x.Set(r, c, v)
-			largest = max(largest, math.Abs(v))
-		}
+		[][]float64{p.x, p.y}[r%2][r/2] = at
 	}
-	if !finite(largest) {
-		return nil, errors.New("report: the codes are too large for principal components")
-	}
-	if largest > 0 {
-		x.Scale(1/largest, x) // keeps squares finite
-	}
-	total := math.Pow(mat.Norm(x, 2), 2)
-	axes, variances := subspace(x)
-	p := &plane{x: make([]float64, n), y: make([]float64, n)}
-	var along mat.Dense
-	along.Mul(x, axes)
-	for r := range n {
-		p.x[r], p.y[r] = largest*along.At(r, 0), largest*along.At(r, 1)
-	}
+	total := floats.Dot(c.Sigma, c.Sigma)
 	for a := range p.names {
 		p.names[a] = fmt.Sprintf("principal component %d", a+1)
 		if total > 0 {
-			p.names[a] += fmt.Sprintf(" (%.0f %%)", 100*variances[a]/total)
+			p.names[a] += fmt.Sprintf(" (%.0f %%)", 100*c.Sigma[a]*c.Sigma[a]/total)
 		}
 	}
 	return p, nil
-}
-
-// subspace returns two orthogonal axes, [d, 2], and the sums of squares along them.
-func subspace(x *mat.Dense) (*mat.Dense, [2]float64) {
-	const spare, turns = 6, 20
-	_, d := x.Dims()
-	k := min(d, 2+spare)
-	stream := rng.New(0, "figure/embedding/axes")
-	q := mat.NewDense(d, k, nil)
-	for i := range d {
-		for j := range k {
-			q.Set(i, j, stream.NormFloat64())
-		}
-	}
-	for range turns {
-		orthogonal(q)
-		var y mat.Dense
-		y.Mul(x, q)
-		q.Mul(x.T(), &y)
-	}
-	orthogonal(q)
-	var y, gram mat.Dense
-	y.Mul(x, q)
-	gram.Mul(y.T(), &y)
-	var eigen mat.EigenSym
-	var vectors mat.Dense
-	eigen.Factorize(symmetric(&gram), true)
-	eigen.VectorsTo(&vectors)
-	var all mat.Dense
-	all.Mul(q, &vectors) // ascending
-	axes, sums := mat.NewDense(d, 2, nil), [2]float64{}
-	for a := range 2 {
-		column := mat.Col(nil, k-1-a, &all)
-		sums[a] = max(0, eigen.Values(nil)[k-1-a])
-		sign := 1.0
-		if at := slices.MaxFunc(column, func(u, v float64) int { return cmpAbs(u, v) }); at < 0 {
-			sign = -1
-		}
-		for i, v := range column {
-			axes.Set(i, a, sign*v)
-		}
-	}
-	return axes, sums
-}
-
-func cmpAbs(u, v float64) int {
-	switch a, b := math.Abs(u), math.Abs(v); {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// orthogonal makes the columns orthonormal. A column that depends on others becomes 0.
-func orthogonal(q *mat.Dense) {
-	d, k := q.Dims()
-	for j := range k {
-		before := mat.Norm(q.ColView(j), 2)
-		for range 2 { // twice is enough
-			for i := range j {
-				var dot float64
-				for r := range d {
-					dot += q.At(r, i) * q.At(r, j)
-				}
-				for r := range d {
-					q.Set(r, j, q.At(r, j)-dot*q.At(r, i))
-				}
-			}
-		}
-		scale, norm := 0.0, mat.Norm(q.ColView(j), 2)
-		if norm > 1e-10*before { // less is rounding
-			scale = 1 / norm
-		}
-		for r := range d {
-			q.Set(r, j, scale*q.At(r, j))
-		}
-	}
-}
-
-func symmetric(m *mat.Dense) *mat.SymDense {
-	n, _ := m.Dims()
-	s := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			s.SetSym(i, j, m.At(i, j))
-		}
-	}
-	return s
 }
 
 // plot draws the points in the colours of a factor, with points without a level behind the others.

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/train/rundir"
 )

@@ -8,11 +8,11 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
 )
 
 // posedCodes returns codes of 60 poses and 4 hues on a circle and two spheres, z = Q R v and Q R w. The level of the

@@ -7,12 +7,12 @@ import (
 	"image/draw"
 	"math"
 
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
-	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/train/report/web"
 	"github.com/unravel-ml/unravel/train/weights"
 )
 

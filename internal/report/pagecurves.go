@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 

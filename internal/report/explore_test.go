@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/train/report/web"
 )
 
 // explored has codes of some spaces and a decoder that copies the first columns into pixels.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train/report/web"
 )
 
 // Bounds on the maps of a page: cells of a map, rows or columns of a map, and maps.

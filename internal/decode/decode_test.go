@@ -193,10 +193,10 @@ func TestSettle(t *testing.T) {
 		of  *Codes
 		row []float64
 	}{
-		"codes of 2 columns; want 7":                                       {cylinder(), []float64{1, 2}},
-		"row 0, columns 2 to 4 are a point at 0":                           {cylinder(), []float64{1, 0, 0, 0, 0, 9, 9}},
-		"row 0, column 5 is NaN":                                           {cylinder(), []float64{1, 0, 0, 0, 1, math.NaN(), 9}},
-		"row 0, column 6 is 1e+39":                                         {cylinder(), []float64{1, 0, 0, 0, 1, 2, 1e39}},
+		"codes of 2 columns; want 7":                         {cylinder(), []float64{1, 2}},
+		"row 0, columns 2 to 4 are a point at 0":             {cylinder(), []float64{1, 0, 0, 0, 0, 9, 9}},
+		"row 0, column 5 is NaN":                             {cylinder(), []float64{1, 0, 0, 0, 1, math.NaN(), 9}},
+		"row 0, column 6 is 1e+39":                           {cylinder(), []float64{1, 0, 0, 0, 1, 2, 1e39}},
 		"row 0, column 0 is 1.5; want an option":             {tree(), []float64{1.5, 0, 0, 0, 1}},
 		"row 0, column 1 is 3; want an option, 1 to 2, or 0": {tree(), []float64{2, 3, 0, 0, 1}},
 	} {

@@ -1,6 +1,4 @@
-// Package sweeptest writes folders of many runs for tests and benchmarks. It trains nothing: the configs come from a
-// sweep, and the results are invented.
-package sweeptest
+package index_test
 
 import (
 	"bytes"
@@ -21,8 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Plan returns a sweep of n runs, a multiple of 10 up to 100,000: ten seeds of each of n/10 combinations of two settings.
-func Plan(n int) (*sweep.Plan, error) {
+// planOf returns a sweep of n runs, a multiple of 10 up to 100,000: ten seeds of each of n/10 combinations of two settings.
+func planOf(n int) (*sweep.Plan, error) {
 	side := 1
 	for side*side < n/10 {
 		side++
@@ -44,18 +42,18 @@ product: {losses.1.kl.weight: [%s], train.optimizer.adam.lr: [%s]}
 `, numbers(side, "%d"), numbers(n/10/side, "%de-4")))
 }
 
-// Write makes the folders of ended runs: configs, records, logs and results, which depend on the position in the list.
+// writeMany makes the folders of ended runs: configs, records, logs and results, which depend on the position in the list.
 // Every rest-th run gets only a config, as if it had not begun; with rest 0 no run does.
-func Write(dir string, runs []sweep.Run, rest int) error {
+func writeMany(dir string, runs []sweep.Run, rest int) error {
 	errs := make([]error, len(runs))
 	disk.Each(context.Background(), len(runs), func(i int) {
-		errs[i] = write(filepath.Join(dir, runs[i].Name), runs[i], i, rest > 0 && i%rest == 0)
+		errs[i] = writeOne(filepath.Join(dir, runs[i].Name), runs[i], i, rest > 0 && i%rest == 0)
 	})
 	return errors.Join(errs...)
 }
 
-// write makes one folder.
-func write(dir string, run sweep.Run, i int, waiting bool) error {
+// writeOne makes one folder.
+func writeOne(dir string, run sweep.Run, i int, waiting bool) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -68,7 +66,7 @@ func write(dir string, run sweep.Run, i int, waiting bool) error {
 		record := rundir.Record{Config: rundir.FileHash(text), Begun: time.Unix(int64(1700000000+60*i), 0).UTC(), Seconds: 40 + float64(i%100)/10,
 			Epochs: 10, Steps: 640, Version: "v1.0.0", Machine: rundir.Machine{OS: "linux", Arch: "amd64", Kernels: "avx512", Cores: 64, Threads: 1, Go: "go1.26.0"}}
 		record.Ended = record.Begun.Add(time.Duration(record.Seconds * float64(time.Second)))
-		for name, value := range map[string]any{rundir.RecordFile: record, rundir.MetricsFile: results(i), rundir.FitFile: train.Fit{Reconstruction: float64(i) / 7}} {
+		for name, value := range map[string]any{rundir.RecordFile: record, rundir.MetricsFile: inventedResults(i), rundir.FitFile: train.Fit{Reconstruction: float64(i) / 7}} {
 			var b bytes.Buffer
 			e := json.NewEncoder(io.Writer(&b))
 			e.SetIndent("", "  ")
@@ -87,8 +85,8 @@ func write(dir string, run sweep.Run, i int, waiting bool) error {
 	return nil
 }
 
-// results invents results from a run's position.
-func results(i int) (list []metrics.Result) {
+// inventedResults invents results from a run's position.
+func inventedResults(i int) (list []metrics.Result) {
 	at := func(k int) float64 { return float64((i*37+k*101)%1009) / 1009 }
 	for k, name := range []string{"mig", "sap", "dci", "modularity", "factor-vae", "beta-vae", "explicitness"} {
 		r := metrics.Result{Name: name, Value: at(k), Better: metrics.HigherIsBetter, Parts: []metrics.Part{

@@ -9,9 +9,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/models/decode"
-	"github.com/unravel-ml/unravel/train/report/web"
+	"github.com/unravel-ml/unravel/internal/report/web"
 )
 
 // Sizes of sheets: the steps of a line or a circle, the steps of a sphere, and the limits on all pictures, pixels and

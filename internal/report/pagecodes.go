@@ -13,10 +13,10 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/train/report/web"
 )
 
 // Bounds of a sheet of thumbnails: pictures, numbers of their images, pixels of a side, and bytes of the PNG file.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/models/decode"
 )
 
 // CodeTraversals draws decoded images while one part of the first known code moves at a time. Each choice cycles

@@ -7,9 +7,9 @@ import (
 	"image/png"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/decode"
 )
 
 // A sheet's picture, and each frame of its animation, has the image of each code at its position. Cyclic rows go

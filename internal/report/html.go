@@ -12,8 +12,8 @@ import (
 
 	_ "embed"
 
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train/report/web"
 )
 
 // Page is the content of the page about a run. Empty parts are left out.
