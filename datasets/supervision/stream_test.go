@@ -24,7 +24,7 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 		}
 	}
 	t.Setenv(cache.RootVariable, t.TempDir())
-	s, err := cache.Ensure(t.Context(), cache.Key{Name: "noise", Version: 1}, func(_ context.Context, w *cache.Writer) error {
+	s, err := cache.Ensure(t.Context(), cache.Key{Name: "noise", Version: 1}, func(ctx context.Context, w *cache.Writer) error {
 		if err := w.Begin(n, 64, 64, 3, []factor.Factor{{Name: "half", Size: 2}}); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 				image[p] = uint8(stream.Uint64())
 			}
 			levels[i] = int32(2 * i / n)
-			if err := w.WriteAt(context.Background(), i, image); err != nil {
+			if err := w.WriteAt(ctx, i, image); err != nil {
 				return err
 			}
 		}

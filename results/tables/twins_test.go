@@ -44,7 +44,7 @@ func standIns(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := cache.Key{Name: s.name, Options: s.options, Version: real.Value.(datasets.Public).Origin().Version}
-		set, err := cache.Ensure(t.Context(), key, func(_ context.Context, w *cache.Writer) error { return writeSet(w, d, s.name == "smallnorb") })
+		set, err := cache.Ensure(t.Context(), key, func(ctx context.Context, w *cache.Writer) error { return writeSet(ctx, w, d, s.name == "smallnorb") })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func standIns(t *testing.T) {
 }
 
 // writeSet writes a data set; parted adds a first factor, as the converted SmallNORB has it.
-func writeSet(w *cache.Writer, d datasets.Dataset, parted bool) error {
+func writeSet(ctx context.Context, w *cache.Writer, d datasets.Dataset, parted bool) error {
 	h, width, c := d.ImageShape()
 	factors, first := d.Factors(), 0
 	if parted {
@@ -71,7 +71,7 @@ func writeSet(w *cache.Writer, d datasets.Dataset, parted bool) error {
 		for p, v := range pixels {
 			bytes[p] = uint8(255*v + 0.5)
 		}
-		if err := w.WriteAt(context.Background(), i, bytes); err != nil {
+		if err := w.WriteAt(ctx, i, bytes); err != nil {
 			return err
 		}
 		d.FactorsAt(i, row)

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/disk"
@@ -235,14 +236,18 @@ func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFu
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	lost := r.lock.Lost()
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		select {
 		case <-lost:
 			cancel(lockError(r.dir, lock.ErrLost))
 		case <-ctx.Done():
 		}
-	}()
-	return ctx, func() { cancel(nil) }
+	})
+	return ctx, func() {
+		cancel(nil)
+		watching.Wait()
+	}
 }
 
 // temporary returns the folder for a file before its renaming. A claimed run uses the folder of the claim, which
