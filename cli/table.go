@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -157,6 +158,7 @@ func (c *tableCommand) show(ctx context.Context, t *tables.Table, s *streams) er
 	case c.Index.set: // a task makes runs
 		return failed
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
 	r, err := c.compute(ctx, t, s, patienceOf(s.log))
 	if err != nil {
 		return err
