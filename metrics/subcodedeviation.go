@@ -24,7 +24,7 @@ func subCodeDeviation(ctx context.Context, points []float64, columns int, levels
 
 // levelDeviations returns deviation(S(v)) of the levels v that occur.
 func levelDeviations(ctx context.Context, points []float64, columns int, levels *groups, d deviation) (values []float64, err error) {
-	var group []float64
+	group := make([]float64, 0, levels.largest()*columns)
 	for level := range levels.count {
 		members := levels.members(level)
 		if len(members) == 0 {
@@ -34,8 +34,14 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 			return nil, err
 		}
 		group = group[:0]
-		for _, i := range members {
-			group = append(group, points[i*columns:(i+1)*columns]...)
+		if columns == 1 {
+			for _, i := range members {
+				group = append(group, points[i])
+			}
+		} else {
+			for _, i := range members {
+				group = append(group, points[i*columns:(i+1)*columns]...)
+			}
 		}
 		value, err := d(group, levels.count[level])
 		if err != nil {
@@ -205,21 +211,24 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 // No scale of the codes changes it; constant sub-codes have 0.
 func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64) (Part, error) {
 	part := Part{Name: "fraction"}
+	k := len(in.Factors)
 	for i, b := range blocks {
-		known := Input{Codes: codes, Factors: []factor.Factor{{Name: "any", Size: 1}}, Levels: make([]int, codes.Rows)}
+		columns := len(b.Columns)
+		points := s.subCode(codes, b.Columns)
+		known := points[:0]
 		for row := range codes.Rows {
-			if in.Levels[row*len(in.Factors)+b.Factor] == factor.Unknown {
-				known.Levels[row] = factor.Unknown
+			if in.Levels[row*k+b.Factor] != factor.Unknown {
+				known = append(known, points[row*columns:(row+1)*columns]...)
 			}
 		}
-		k := len(b.Columns)
-		all, err := subCodeDeviation(ctx, s.subCode(codes, b.Columns), k, groupRows(&known, 0, nil), newDeviation(ctx, s.Deviation, k), s.Aggregate)
-		if err != nil {
-			return part, fmt.Errorf("factor %q: %w", in.Factors[b.Factor].Name, err)
-		}
 		share := 0.0
-		if all > 0 {
-			share = left[i] / all
+		if len(known) > 0 {
+			if err := ctx.Err(); err != nil {
+				return part, fmt.Errorf("factor %q: %w", in.Factors[b.Factor].Name, err)
+			}
+			if all := s.Aggregate.Of([]float64{variance(known, columns)}); all > 0 {
+				share = left[i] / all
+			}
 		}
 		part.Labels, part.Values = append(part.Labels, in.Factors[b.Factor].Name), append(part.Values, share)
 	}
@@ -264,18 +273,22 @@ func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes matrix.M
 
 // subCode copies columns of codes, and standardises them if the settings say so.
 func (s *SubCodeDeviation) subCode(codes matrix.Matrix, columns []int) []float64 {
-	points := make([]float64, codes.Rows*len(columns))
-	column := make([]float64, codes.Rows)
-	for at, c := range columns {
-		if s.Standardise {
-			codes.UnitColumn(c, column)
-		} else {
-			for i := range column {
-				column[i] = codes.Data[i*codes.Cols+c]
+	k := len(columns)
+	points := make([]float64, codes.Rows*k)
+	if !s.Standardise {
+		for i := range codes.Rows {
+			row := codes.Row(i)
+			for at, c := range columns {
+				points[i*k+at] = row[c]
 			}
 		}
+		return points
+	}
+	column := make([]float64, codes.Rows)
+	for at, c := range columns {
+		codes.UnitColumn(c, column)
 		for i, v := range column {
-			points[i*len(columns)+at] = v
+			points[i*k+at] = v
 		}
 	}
 	return points
@@ -290,6 +303,14 @@ type groups struct {
 
 func (g *groups) members(level int) []int { return g.order[g.first[level]:g.first[level+1]] }
 
+// largest returns the number of rows of the largest group.
+func (g *groups) largest() (most int) {
+	for l := range g.count {
+		most = max(most, g.first[l+1]-g.first[l])
+	}
+	return most
+}
+
 // groupRows groups the given rows (nil: all) by the level of a factor and skips rows where it is unknown.
 func groupRows(in *Input, factor int, rows []int) *groups {
 	k, size := len(in.Factors), in.Factors[factor].Size
@@ -301,12 +322,7 @@ func groupRows(in *Input, factor int, rows []int) *groups {
 		}
 	}
 	chosen := g.count
-	if rows == nil {
-		rows = make([]int, in.Codes.Rows)
-		for i := range rows {
-			rows[i] = i
-		}
-	} else {
+	if rows != nil {
 		chosen = make([]int, size)
 		for _, i := range rows {
 			if l := level(i); l >= 0 {
@@ -319,11 +335,19 @@ func groupRows(in *Input, factor int, rows []int) *groups {
 	}
 	next := slices.Clone(g.first)
 	g.order = make([]int, g.first[size])
-	for _, i := range rows {
+	place := func(i int) {
 		if l := level(i); l >= 0 {
 			g.order[next[l]] = i
 			next[l]++
 		}
+	}
+	if rows == nil {
+		for i := range in.Codes.Rows {
+			place(i)
+		}
+	}
+	for _, i := range rows {
+		place(i)
 	}
 	return g
 }

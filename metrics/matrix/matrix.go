@@ -64,7 +64,7 @@ func (m Matrix) Finite(format string) error {
 func (m Matrix) Exponent() int {
 	largest := 0.0
 	for _, v := range m.Data {
-		largest = math.Max(largest, math.Abs(v))
+		largest = max(largest, math.Abs(v))
 	}
 	_, e := math.Frexp(largest)
 	return e
@@ -109,35 +109,48 @@ func (m Matrix) WantSquares() error {
 // UnitColumn sets dst to code column c minus its mean, divided by its standard deviation, and returns the deviation. A
 // constant column gives zeros and 0.
 func (m Matrix) UnitColumn(c int, dst []float64) (scale float64) {
-	first, largest := m.Data[c], 0.0
-	for i := range dst {
-		dst[i] = m.Data[i*m.Cols+c] - first
-		largest = max(largest, math.Abs(dst[i]))
-	}
+	deviation, largest := m.centre(c, dst)
 	if largest == 0 {
 		return 0
 	}
-	var mean, square float64
-	for i, v := range dst {
-		dst[i] = v / largest // squares neither overflow nor vanish
-		mean += dst[i] / float64(len(dst))
-	}
-	for i := range dst {
-		dst[i] -= mean
-		square += dst[i] * dst[i]
-	}
-	deviation := math.Sqrt(square / float64(len(dst)))
 	for i := range dst {
 		dst[i] /= deviation
 	}
 	return deviation * largest
 }
 
+// centre sets dst to code column c minus its mean, divided by the largest distance from the first number. It returns the
+// standard deviation of dst and this largest distance. A constant column gives zeros.
+func (m Matrix) centre(c int, dst []float64) (deviation, largest float64) {
+	first := m.Data[c]
+	for i, at := 0, c; i < len(dst); i, at = i+1, at+m.Cols {
+		dst[i] = m.Data[at] - first
+		largest = max(largest, math.Abs(dst[i]))
+	}
+	if largest == 0 {
+		return 0, 0
+	}
+	var mean, square float64
+	n := float64(len(dst))
+	for i, v := range dst {
+		v /= largest // squares neither overflow nor vanish
+		dst[i] = v
+		mean += v / n
+	}
+	for i, v := range dst {
+		v -= mean
+		dst[i] = v
+		square += v * v
+	}
+	return math.Sqrt(square / n), largest
+}
+
 // Scale is the root of the mean variance of the code columns, 0 for constant codes.
 func (m Matrix) Scale() float64 {
 	deviations, column := make([]float64, m.Cols), make([]float64, m.Rows)
 	for c := range deviations {
-		deviations[c] = m.UnitColumn(c, column)
+		deviation, largest := m.centre(c, column)
+		deviations[c] = deviation * largest
 	}
 	largest, square := slices.Max(deviations), 0.0
 	if largest == 0 {

@@ -157,6 +157,23 @@ func (t *Table) quotedTables() ([]*Table, error) {
 	return list, nil
 }
 
+// RunsFolders lists the folders of the runs behind the table: its own folder if it trains, and the folders of the tables
+// that rows quote.
+func (t *Table) RunsFolders() ([]string, error) {
+	var list []string
+	if t.Trains() {
+		list = append(list, t.RunsFolder())
+	}
+	quoted, err := t.quotedTables()
+	for _, other := range quoted {
+		if other.Trains() {
+			list = append(list, other.RunsFolder())
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), err
+}
+
 // cells shows the cells of a row of another table.
 type cells struct {
 	Table string `yaml:"table" doc:"table with the cells"`

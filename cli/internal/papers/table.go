@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -154,6 +155,7 @@ func (c *Command) show(ctx context.Context, t *tables.Table, s *ui.Streams) erro
 	case c.Index.Set: // a task makes runs
 		return failed
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
 	r, err := c.compute(ctx, t, s, ui.Patience(s.Log))
 	if err != nil {
 		return err

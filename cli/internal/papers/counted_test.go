@@ -1,0 +1,109 @@
+package papers
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/results/tables"
+)
+
+var updateCounted = flag.Bool("update", false, "write counted.json, the counts of all tables")
+
+// counted.json has today's counts. The default test counts three tables again: without runs, with runs, and of quotes.
+func TestCountedTables(t *testing.T) {
+	file, err := filepath.Abs("counted.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir()) // where there are no runs
+	names := []string{"enriching-table2", "hierarchical-table1", "lsbd-metric-table1", "enriching-table6"}
+	if long.Enabled() || *updateCounted {
+		names = tables.Names()
+	}
+	made := countedList{Tables: map[string]countedTable{}}
+	if made.Digest, err = digestOfTables(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		table, err := tables.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c countedTable
+		if c.Folders, err = table.RunsFolders(); err != nil {
+			t.Fatal(err)
+		}
+		if c.List, err = listTable(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		made.Tables[name] = c
+	}
+	if *updateCounted {
+		var text bytes.Buffer
+		fmt.Fprintf(&text, "{\"digest\": %q, \"tables\": {", made.Digest)
+		for i, name := range names {
+			line, err := json.Marshal(made.Tables[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 {
+				text.WriteByte(',')
+			}
+			fmt.Fprintf(&text, "\n%q: %s", name, line)
+		}
+		text.WriteString("\n}}\n")
+		if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	const remedy = "go test ./cli/internal/papers -run TestCountedTables -update writes counted.json"
+	stored := countedTables()
+	if stored == nil {
+		t.Fatalf("the counts are of other configs, tables or records; %s", remedy)
+	}
+	for _, name := range names {
+		if !reflect.DeepEqual(stored[name], made.Tables[name]) {
+			t.Errorf("%s: stored %+v, counted %+v; %s", name, stored[name], made.Tables[name], remedy)
+		}
+	}
+	if len(stored) != len(tables.Names()) {
+		t.Errorf("%d tables are stored, want %d; %s", len(stored), len(tables.Names()), remedy)
+	}
+}
+
+// A folder of runs makes the list count its tables again, and also the tables that quote them.
+func TestCountedTablesWithRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	stored := countedTables()
+	if stored == nil {
+		t.Fatal("the counts do not hold")
+	}
+	makeRuns := func(name string) {
+		if err := os.MkdirAll(filepath.Join(tableRuns, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	makeRuns("hierarchical-table1")
+	var recounted []string
+	for name, c := range stored {
+		if c.hasRuns() {
+			recounted = append(recounted, name)
+		}
+	}
+	if want := []string{"hierarchical-table1"}; !slices.Equal(recounted, want) {
+		t.Errorf("%v are counted again, want %v", recounted, want)
+	}
+	makeRuns("enriching-table5")
+	if c := stored["enriching-table6"]; !c.hasRuns() {
+		t.Errorf("runs of enriching-table5 leave the counts of enriching-table6, which quotes it, with the folders %v", c.Folders)
+	}
+}
