@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train/report/site"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // repository is the link target for files that the site does not contain.
@@ -21,6 +22,7 @@ const repository = "https://github.com/unravel-ml/unravel/blob/main/"
 type docsCommand struct {
 	Out       string `default:"site" placeholder:"DIR" writes:"folder" help:"Folder to write the site to; open index.html in it." detail:"The folder must be new, empty or from an earlier call of this command."`
 	Reference string `placeholder:"DIR" help:"Folder to write the pages of the reference to, as Markdown, instead of the site."`
+	Man       string `placeholder:"FILE" help:"File to write the manual page unravel(1) to, instead of the site."`
 	Results   string `placeholder:"FILE" writes:".md" help:"File to write the page of results to, as Markdown from the ledger, instead of the site."`
 }
 
@@ -28,6 +30,9 @@ type docsCommand struct {
 func (c *docsCommand) Run(ctx context.Context, k *kong.Kong, s *streams) error {
 	if c.Results != "" {
 		return writeResults(ctx, s, c.Results)
+	}
+	if c.Man != "" {
+		return writeOut(c.Man, rundir.Bytes([]byte(manual(k.Model))))
 	}
 	reference, err := referencePages(k.Model)
 	if err != nil {
@@ -65,7 +70,7 @@ const frontPage = "README.md"
 // documents returns the source of the site: the embedded pages, and this program's reference.
 func documents(reference []referencePage) (site.Source, error) {
 	all := unravel.Documents()
-	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: repository}
+	s := site.Source{Name: "Unravel", Version: version.Name(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: repository}
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/papers/*.md", "docs/decisions/*.md"} {
 		names, err := fs.Glob(all, pattern)
 		if err != nil {
