@@ -20,11 +20,6 @@ var hints = map[string]string{
 	"output_dir": outside, "out_dir": outside, "out": outside, "save_dir": outside, "log_dir": outside, "logdir": outside, "model_dir": outside,
 }
 
-// removed lists the keys of train in earlier versions, with what takes their place.
-var removed = map[string]string{
-	"evaluate": "metrics during training are metrics: {during: [NAME], every: EPOCHS}; for evaluate: 0 delete the line",
-}
-
 const (
 	onlyCPU = "Unravel computes on the CPU only; train.threads is the number of threads"
 	start   = "a model starts from another run or a file by init: {run: DIR, only: [encoder/*]}"
@@ -59,9 +54,6 @@ func (c *Config) Hint(key string) string {
 func (s *Settings) Hint(key string) string {
 	if key = strings.ToLower(key); key == "lr" || key == "learning_rate" {
 		return fmt.Sprintf("the learning rate is the optimiser's: train.optimizer.%s.lr", s.Optimizer.Name)
-	}
-	if moved := removed[key]; moved != "" {
-		return moved
 	}
 	return hints[key]
 }
