@@ -80,7 +80,8 @@ func hintAt(v reflect.Value, key string, known []string) string {
 
 // removed lists the keys of earlier versions, with what takes their place. docs/promise.md has the same list.
 var removed = map[string]string{
-	"evaluate":     "metrics during training are metrics: {during: [NAME], every: EPOCHS}; for evaluate: 0 delete the line",
+	"evaluate": "metrics during training are metrics: {during: [NAME], every: EPOCHS}; " +
+		"for evaluate: 0 delete the line",
 	"quick":        byScale,
 	"full":         byScale,
 	"fixed":        "in tables, set has its place, below by_scale: set: {key.path: value}",
@@ -91,7 +92,8 @@ var removed = map[string]string{
 	"shipped":      "in tables, the ledger has the results of runs (docs/ledger.md); delete the key",
 }
 
-const byScale = "in tables, settings of a scale stand under by_scale: {quick: {key.path: value}}, and full: true is scales: [full]"
+const byScale = "in tables, settings of a scale stand under by_scale: {quick: {key.path: value}}, " +
+	"and full: true is scales: [full]"
 
 func didYouMean(key string) string { return fmt.Sprintf("did you mean %q?", key) }
 
