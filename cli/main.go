@@ -227,8 +227,12 @@ func (c *versionCommand) Run(s *ui.Streams) error {
 		mixed = "no"
 	}
 	if c.JSON {
-		return ui.WriteJSON(s.Out, map[string]string{"version": version.Code(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set, "mixed": mixed})
+		return ui.WriteJSON(s.Out, map[string]string{"version": version.Code(), "release": version.Name(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set, "mixed": mixed})
 	}
-	_, err = fmt.Fprintf(s.Out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s\n", version.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed)
+	name := version.Name()
+	if name != version.Code() {
+		name += ", revision " + version.Code()
+	}
+	_, err = fmt.Fprintf(s.Out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s\n", name, runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed)
 	return err
 }

@@ -75,8 +75,25 @@ func hintAt(v reflect.Value, key string, known []string) string {
 	if i := slices.IndexFunc(known, func(k string) bool { return isSynonym(key, k) }); i >= 0 {
 		return didYouMean(known[i])
 	}
-	return ""
+	return removed[key]
 }
+
+// removed lists the keys of earlier versions, with what takes their place. docs/promise.md has the same list.
+var removed = map[string]string{
+	"evaluate": "metrics during training are metrics: {during: [NAME], every: EPOCHS}; " +
+		"for evaluate: 0 delete the line",
+	"quick":        byScale,
+	"full":         byScale,
+	"fixed":        "in tables, set has its place, below by_scale: set: {key.path: value}",
+	"merged_share": "in tables, min_merged has its place; below 1 it is a fraction of the codes",
+	"compare":      "in tables, times are compared by their ratios without it; delete the key",
+	"aggregate":    "in tables, times are medians without it; delete the key",
+	"subset":       "in tables, it is a key of the source: from: {entangled: {subset: N}}",
+	"shipped":      "in tables, the ledger has the results of runs (docs/ledger.md); delete the key",
+}
+
+const byScale = "in tables, settings of a scale stand under by_scale: {quick: {key.path: value}}, " +
+	"and full: true is scales: [full]"
 
 func didYouMean(key string) string { return fmt.Sprintf("did you mean %q?", key) }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"sync"
 )
@@ -57,6 +58,27 @@ func versionOf(info *debug.BuildInfo) string {
 		return ""
 	}
 	return module.Version
+}
+
+// Name returns the release that the program was built from, such as v0.1.0, and [Code] for any other program.
+func Name() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if name := releaseOf(info); name != "" {
+			return name
+		}
+	}
+	return Code()
+}
+
+// releaseName matches versions of releases. Pseudo-versions between two tags and changed copies do not match.
+var releaseName = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+
+// releaseOf returns the release of this module in build information; empty if no tag names the code.
+func releaseOf(info *debug.BuildInfo) string {
+	if info.Main.Path != modulePath || !releaseName.MatchString(info.Main.Version) {
+		return ""
+	}
+	return info.Main.Version
 }
 
 // programHash returns "-" and twelve digits of the program's hash; nothing if the program cannot be

@@ -36,3 +36,19 @@ func TestVersion(t *testing.T) {
 		t.Errorf("the version of this test is %q", v)
 	}
 }
+
+func TestRelease(t *testing.T) {
+	for _, c := range []struct{ path, version, want string }{
+		{modulePath, "v0.1.0", "v0.1.0"},
+		{modulePath, "v1.2.3-rc.1", "v1.2.3-rc.1"},
+		{modulePath, "v0.1.1-0.20261126120000-0123456789ab", ""},
+		{modulePath, "v0.1.0+dirty", ""},
+		{modulePath, "(devel)", ""},
+		{"example.com/program", "v3.0.0", ""},
+	} {
+		info := debug.BuildInfo{Main: debug.Module{Path: c.path, Version: c.version}}
+		if got := releaseOf(&info); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.path, c.version, got, c.want)
+		}
+	}
+}

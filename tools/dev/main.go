@@ -1,7 +1,7 @@
 // Command dev runs the commands of a developer by name, and prints them.
 //
 //	go run ./tools/dev test     the default tests; or go test with other arguments: test ./losses -long
-//	go run ./tools/dev lint     formatting, vet, staticcheck and prose
+//	go run ./tools/dev lint     formatting, vet, staticcheck, workflows and prose
 //	go run ./tools/dev docs     the reference anew, and the tests of pages and links; of one page: docs -run TestDocs/start.md
 //	go run ./tools/dev bench    the benchmarks; or of some packages: bench ./graph/machine
 //	go run ./tools/dev ci       all checks for a change; ci quick: in minutes
@@ -59,6 +59,7 @@ func plan(name string, arguments []string) ([]string, error) {
 			"gofmt -l .",
 			"go vet " + packages,
 			"go tool -modfile=tools/external/go.mod staticcheck " + packages,
+			"go tool -modfile=tools/external/go.mod actionlint",
 			"go run ./tools/prose -check",
 		}, nil
 	case "docs":

@@ -16,7 +16,7 @@ func TestPlan(t *testing.T) {
 		"ci":                          {".ci/run"},
 		"ci quick":                    {".ci/run quick"},
 		"docs -run TestDocs/start.md": {"go run ./cmd/unravel docs --reference docs/reference", "go test ./cli/pages -run TestDocs/start.md", "go test ./cli -run TestSite"},
-		"lint ./losses":               {"gofmt -l .", "go vet ./losses", "go tool -modfile=tools/external/go.mod staticcheck ./losses", "go run ./tools/prose -check"},
+		"lint ./losses":               {"gofmt -l .", "go vet ./losses", "go tool -modfile=tools/external/go.mod staticcheck ./losses", "go tool -modfile=tools/external/go.mod actionlint", "go run ./tools/prose -check"},
 	} {
 		words := strings.Fields(line)
 		if got, err := plan(words[0], words[1:]); err != nil || !slices.Equal(got, want) {

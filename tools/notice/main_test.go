@@ -28,23 +28,3 @@ func TestNoticeIsCurrent(t *testing.T) {
 		}
 	}
 }
-
-func TestLicences(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := licences(dir); err == nil {
-		t.Error("no error of a module without a licence")
-	}
-	for _, name := range []string{"LICENSE-GO", "licenses/ftl.txt", "license.go", "sub/LICENSE", "COPYING", "readme"} {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	names, err := licences(dir)
-	if got := filepath.ToSlash(strings.Join(names, " ")); err != nil || got != "COPYING LICENSE-GO licenses/ftl.txt" {
-		t.Errorf("%s, %v", got, err)
-	}
-}

@@ -1,7 +1,7 @@
 // Command wheels builds the wheels of the Python package, with the program for each system:
 //
 //	go run ./tools/wheels -out dist
-//	go run ./tools/wheels -out dist linux/amd64
+//	go run ./tools/wheels -out dist -version 0.1.0 linux/amd64
 //
 // The same source gives the same bytes.
 package main
@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
 // tags are the platform tags of the systems. Programs without cgo need no C library: they run on musl, too.
@@ -36,18 +38,17 @@ var tags = map[string]string{
 	"windows/arm64": "win_arm64",
 }
 
-var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
-
 func main() {
 	out := flag.String("out", "dist", "folder of the wheels")
 	program := flag.String("program", "", "program of a single system, instead of a build")
+	release := flag.String("version", "", "version of the package, instead of the one in python/pyproject.toml")
 	flag.Parse()
 	list := flag.Args()
 	if len(list) == 0 {
-		list = systems
+		list = linked.Systems
 	}
 	for _, system := range list {
-		path, err := makeWheel(".", *out, system, *program)
+		path, err := makeWheel(".", *out, system, *program, *release)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "wheels:", err)
 			os.Exit(1)
@@ -57,9 +58,9 @@ func main() {
 }
 
 // makeWheel makes the wheel of a system, and builds the program unless a file has it.
-func makeWheel(root, out, system, program string) (path string, err error) {
+func makeWheel(root, out, system, program, release string) (path string, err error) {
 	if tags[system] == "" {
-		return "", fmt.Errorf("system %q is unknown; want some of %s", system, strings.Join(systems, ", "))
+		return "", fmt.Errorf("system %q is unknown; want some of %s", system, strings.Join(linked.Systems, ", "))
 	}
 	if program == "" {
 		dir, err := os.MkdirTemp("", "wheels")
@@ -76,7 +77,7 @@ func makeWheel(root, out, system, program string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name, content, err := wheel(root, system, binary)
+	name, content, err := wheel(root, system, release, binary)
 	if err != nil {
 		return "", err
 	}
@@ -104,8 +105,9 @@ var (
 	numpy   = regexp.MustCompile(`(?m)^dependencies = \["(.*)"\]$`)
 )
 
-// wheel returns the name and the content of a wheel: PEP 427 and the core metadata of Python packages, version 2.1.
-func wheel(root, system string, program []byte) (name string, content []byte, err error) {
+// wheel returns the name and the content of a wheel: PEP 427 and the core metadata of Python packages, version 2.1. An
+// empty release is the version of the project.
+func wheel(root, system, release string, program []byte) (name string, content []byte, err error) {
 	project, err := os.ReadFile(filepath.Join(root, "python/pyproject.toml"))
 	if err != nil {
 		return "", nil, err
@@ -117,6 +119,9 @@ func wheel(root, system string, program []byte) (name string, content []byte, er
 			return "", nil, fmt.Errorf("python/pyproject.toml: no line matches %v", field)
 		}
 		fields = append(fields, string(m[1]))
+	}
+	if release != "" {
+		fields[0] = release
 	}
 	files, err := packageFiles(root)
 	if err != nil {

@@ -9,20 +9,25 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
 // A wheel has the tag of its system, the program with its mode, the licence, and hashes of all files.
 func TestWheel(t *testing.T) {
-	for _, system := range systems {
-		name, content, err := wheel("../..", system, []byte("a program"))
+	for _, system := range linked.Systems {
+		name, content, err := wheel("../..", system, "", []byte("a program"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, again, _ := wheel("../..", system, []byte("a program")); !bytes.Equal(content, again) {
+		if _, again, _ := wheel("../..", system, "", []byte("a program")); !bytes.Equal(content, again) {
 			t.Errorf("%s: other bytes the second time", system)
 		}
 		if !strings.HasPrefix(name, "unravel-0.") || !strings.HasSuffix(name, "-py3-none-"+tags[system]+".whl") {
 			t.Errorf("%s: %s", system, name)
+		}
+		if name, _, err := wheel("../..", system, "7.8rc9", nil); err != nil || !strings.HasPrefix(name, "unravel-7.8rc9-py3-") {
+			t.Errorf("another version: %s, %v", name, err)
 		}
 		checkWheel(t, content, map[bool]string{true: "unravel/bin/unravel.exe", false: "unravel/bin/unravel"}[strings.HasPrefix(system, "windows/")])
 	}

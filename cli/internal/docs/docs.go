@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Repository is the link target for files that the site does not contain.
@@ -28,6 +29,7 @@ const Repository = "https://github.com/unravel-ml/unravel/blob/main/"
 type Command struct {
 	Out       string `default:"site" placeholder:"DIR" writes:"folder" help:"Folder to write the site to; open index.html in it." detail:"The folder must be new, empty or from an earlier call of this command."`
 	Reference string `placeholder:"DIR" help:"Folder to write the pages of the reference to, as Markdown, instead of the site."`
+	Man       string `placeholder:"FILE" help:"File to write the manual page unravel(1) to, instead of the site."`
 	Results   string `placeholder:"FILE" writes:".md" help:"File to write the page of results to, as Markdown from the ledger, instead of the site."`
 }
 
@@ -35,6 +37,9 @@ type Command struct {
 func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	if c.Results != "" {
 		return writeResults(ctx, s, c.Results)
+	}
+	if c.Man != "" {
+		return ui.WriteFile(c.Man, rundir.Bytes([]byte(Manual(k.Model))))
 	}
 	reference, err := ReferencePages(k.Model)
 	if err != nil {
@@ -72,7 +77,7 @@ const frontPage = "README.md"
 // Documents returns the source of the site: the embedded pages, and this program's reference.
 func Documents(reference []ReferencePage) (site.Source, error) {
 	all := unravel.Documents()
-	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: Repository}
+	s := site.Source{Name: "Unravel", Version: version.Name(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: Repository}
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/papers/*.md", "docs/decisions/*.md"} {
 		names, err := fs.Glob(all, pattern)
 		if err != nil {

@@ -243,31 +243,36 @@ func flagTable(flags []*kong.Flag) string {
 		if f.Hidden {
 			continue
 		}
-		name := "--" + f.Name
-		if f.Tag.Negatable != "" {
-			name = "--[no-]" + f.Name
-		}
-		if !f.IsBool() && !f.IsCounter() {
-			placeholder := f.PlaceHolder
-			if placeholder == "" {
-				placeholder = strings.ToUpper(f.Name)
-			}
-			name += "=" + placeholder
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", codeSpan(name), codeSpan(f.Default), Meaning(f.Value))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", codeSpan(flagUsage(f)), codeSpan(f.Default), Meaning(f.Value))
 	}
 	return b.String()
 }
 
-// Meaning returns the help of a value with its details, and the possible words if the texts do not name them. The
+// flagUsage returns a flag as it is written: --quiet, --[no-]color or --out=DIR.
+func flagUsage(f *kong.Flag) string {
+	switch {
+	case f.Tag.Negatable != "":
+		return "--[no-]" + f.Name
+	case f.IsBool() || f.IsCounter():
+		return "--" + f.Name
+	case f.PlaceHolder == "":
+		return "--" + f.Name + "=" + strings.ToUpper(f.Name)
+	}
+	return "--" + f.Name + "=" + f.PlaceHolder
+}
+
+// Meaning is plainMeaning for a table in Markdown.
+func Meaning(v *kong.Value) string { return Escapes.Replace(plainMeaning(v)) }
+
+// plainMeaning returns the help of a value with its details, and the possible words if the texts do not name them. The
 // tag detail holds the details, because kong prints only the tag help.
-func Meaning(v *kong.Value) string {
+func plainMeaning(v *kong.Value) string {
 	text := strings.TrimSpace(v.Help + " " + v.Tag.Get("detail"))
 	words := v.EnumSlice()
 	if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 		text = strings.TrimSpace(text + " One of " + strings.Join(words, ", ") + ".")
 	}
-	return Escapes.Replace(text)
+	return text
 }
 
 // partTitles has, for each page about parts, its title and the config text that chooses a part.

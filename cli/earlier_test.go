@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bytes"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// copyEarlier copies a run of an earlier version to a folder named run, and goes beside it.
+func copyEarlier(t *testing.T, name string) {
+	t.Helper()
+	from, err := filepath.Abs(filepath.Join("testdata/earlier", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.CopyFS("run", os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sameCodes wants the codes of two files to differ by rounding at most.
+func sameCodes(t *testing.T, got, want string) {
+	t.Helper()
+	a, err := npy.ReadFile[float32](got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := npy.ReadFile[float32](want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(a.Data, b.Data, func(x, y float32) bool { return math.Abs(float64(x-y)) <= 1e-5 }) {
+		t.Errorf("codes %v, want %v", a.Data, b.Data)
+	}
+}
+
+// Runs of each earlier layout list, encode to the same codes, are measured and train on.
+func TestEarlierRuns(t *testing.T) {
+	for _, name := range long.Sample([]string{"2026-11-20", "2026-11-22", "2026-11-24", "2026-11-26"}, 2) {
+		t.Run(name, func(t *testing.T) {
+			copyEarlier(t, name)
+			if o := succeed(t, "runs", "run"); !strings.Contains(o.out, "finished") {
+				t.Errorf("runs: %v", o)
+			}
+			succeed(t, "check", "run")
+			succeed(t, "encode", "--run", "run", "--out", "again.npy")
+			sameCodes(t, "again.npy", "run/codes.npy")
+			if o := succeed(t, "eval", "--run", "run", "--json"); !strings.Contains(o.out, `"mig":{"name":"mig","value":`) {
+				t.Errorf("eval: %v", o)
+			}
+			o := succeed(t, "train", "--run", "run", "--resume", "train.epochs=2")
+			if !strings.Contains(o.log, "finished 2 epochs (2 steps)") {
+				t.Errorf("train: %v", o)
+			}
+		})
+	}
+}
+
+// A run with a removed key says what takes the key's place, and opens after that.
+func TestEarlierRunWithRemovedKey(t *testing.T) {
+	copyEarlier(t, "2026-11-20-first")
+	for _, args := range [][]string{{"eval", "--run", "run"}, {"encode", "--run", "run"}, {"train", "--run", "run", "--resume"}, {"report", "--run", "run"}} {
+		checkMistake(t, call(t, args...), ui.ExitUsage, "config.yaml:42:3: train.evaluate", "for evaluate: 0 delete the line")
+	}
+	config := readFile(t, "run/config.yaml")
+	writeFile(t, "run/config.yaml", bytes.Replace(config, []byte("  evaluate: 0\n"), nil, 1))
+	succeed(t, "encode", "--run", "run", "--out", "again.npy")
+	sameCodes(t, "again.npy", "run/codes.npy")
+	succeed(t, "eval", "--run", "run", "--metrics", "mig")
+}
+
+// Resolved configs of earlier versions are configs of this version.
+func TestEarlierConfigs(t *testing.T) {
+	names, err := fs.Glob(os.DirFS("testdata/earlier/configs"), "*.yaml")
+	if err != nil || len(names) < 8 {
+		t.Fatalf("%d configs, %v", len(names), err)
+	}
+	for _, name := range names {
+		path := filepath.Join("testdata/earlier/configs", name)
+		if _, err := train.LoadWhole(path, readFile(t, path)); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The error of each removed key names what takes its place, and the page of the promise lists the key.
+func TestRemovedKeys(t *testing.T) {
+	page, err := os.ReadFile("../../docs/promise.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "These keys are gone:")
+	for key, instead := range removed {
+		n, err := Parse("a.yaml", []byte("name: a\n"+key+": 1\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var settings struct {
+			Name string `yaml:"name" doc:"name"`
+		}
+		if err := n.Decode(&settings); err == nil || err.Error() != "a.yaml:2:1: "+key+`: unknown key "`+key+`"; `+instead {
+			t.Errorf("%s: %v", key, err)
+		}
+		if !strings.Contains(list, key+"`") {
+			t.Errorf("docs/promise.md does not list %s", key)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/tools/internal/linked"
+)
+
+func TestMain(m *testing.M) { os.Exit(long.Run(m)) }
+
+var someFiles = []file{{"a/unravel", bytes.Repeat([]byte("program "), 5000), true}, {"a/README.md", []byte("read"), false}, {"a/b/c", nil, false}}
+
+var someDate = time.Date(2026, 12, 1, 13, 14, 15, 16, time.FixedZone("CET", 3600))
+
+// Archives have the same bytes for files in any order and dates in any zone.
+func TestArchivesRepeat(t *testing.T) {
+	for name, write := range map[string]func(io.Writer, []file, time.Time) error{"tar": writeTar, "zip": writeZip} {
+		var one, two bytes.Buffer
+		turned := []file{someFiles[2], someFiles[1], someFiles[0]}
+		if err := write(&one, someFiles, someDate); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(&two, turned, someDate.In(time.UTC).Add(500*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(one.Bytes(), two.Bytes()) {
+			t.Errorf("%s: other bytes for the files in another order", name)
+		}
+	}
+}
+
+func TestTar(t *testing.T) {
+	var b bytes.Buffer
+	if err := writeTar(&b, someFiles, someDate); err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Uid != 0 || h.Uname != "" || !h.ModTime.Equal(someDate.Truncate(time.Second)) {
+			t.Errorf("%s: owner %d %q, date %v", h.Name, h.Uid, h.Uname, h.ModTime)
+		}
+		got = append(got, h.FileInfo().Mode().String()+" "+h.Name)
+	}
+	if want := "-rw-r--r-- a/README.md, -rw-r--r-- a/b/c, -rwxr-xr-x a/unravel"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestZip(t *testing.T) {
+	var b bytes.Buffer
+	if err := writeZip(&b, someFiles, someDate); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range z.File {
+		got = append(got, f.Mode().String()+" "+f.Name)
+	}
+	if want := "-rw-r--r-- a/README.md, -rw-r--r-- a/b/c, -rwxr-xr-x a/unravel"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestNotes(t *testing.T) {
+	const log = "# Changelog\n\n## Unreleased\n\n* new\n\n## [0.2.0] - 2027-01-02\n\n### Added\n\n* two\n\n## 0.1.0 - 2026-12-01\n\n* one\n"
+	for version, want := range map[string]string{"v0.2.0": "### Added\n\n* two", "v0.1.0": "* one", "v0.3.0": "* new"} {
+		got, err := notesOf(log, version)
+		if err != nil || got != "# Unravel "+version+"\n\n"+want+"\n" {
+			t.Errorf("%s: %q, %v", version, got, err)
+		}
+	}
+	if _, err := notesOf("# Changelog\n\n## Unreleased\n\n## 0.1.0\n\n* one\n", "v0.2.0"); err == nil {
+		t.Error("no error of a changelog without a section")
+	}
+}
+
+func TestArguments(t *testing.T) {
+	r, err := arguments([]string{"v0.1.0", "--out", "x", "linux/arm64"})
+	if err != nil || r.version != "v0.1.0" || r.out != "x" || strings.Join(r.systems, " ") != "linux/arm64" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = arguments([]string{"-out=y", "v1.2.3-rc.1"})
+	if err != nil || r.out != "y" || len(r.systems) != len(linked.Systems) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for want, args := range map[string][]string{
+		`version "0.1.0": want a version such as v0.1.0`: {"0.1.0"},
+		`version "": want`:                  nil,
+		`system "linux/386" is unknown`:     {"v0.1.0", "linux/386"},
+		"flag provided but not defined: -o": {"v0.1.0", "-o", "x"},
+	} {
+		if _, err := arguments(args); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+	for version, want := range map[string]string{"v0.1.0": "0.1.0", "v1.0.0-rc.2": "1.0.0rc2"} {
+		if got := pythonVersion(version); got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+}
+
+// A tree with changes, a tag elsewhere and a folder with files are errors that name them.
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "one")
+	git("tag", "v0.1.0")
+	git("commit", "-q", "--allow-empty", "-m", "two")
+	r := release{version: "v0.2.0", root: dir}
+	if err := r.checkTree(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.version = "v0.1.0"
+	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "the tag v0.1.0 is on") {
+		t.Errorf("a tag elsewhere: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "left.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "left.txt") {
+		t.Errorf("a changed tree: %v", err)
+	}
+	r.out = dir
+	if err := r.make(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "want a new or empty folder") {
+		t.Errorf("a folder with files: %v", err)
+	}
+}
+
+// Every linked module has known licences.
+func TestMaterials(t *testing.T) {
+	long.Only(t)
+	r := release{version: "v0.1.0", root: "../..", copy: "../..", date: someDate.UTC()}
+	text, err := r.materials(t.Context())
+	if err != nil {
+		t.Skipf("modules of other systems are not at hand: %v", err)
+	}
+	var b bill
+	if err := json.Unmarshal(text, &b); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(b.Serial) {
+		t.Errorf("serial %s", b.Serial)
+	}
+	have := map[string]component{}
+	for _, c := range b.Components {
+		have[c.Name] = c
+		if c.Name != "std" && (len(c.Properties) != 1 || !strings.HasPrefix(c.Properties[0].Value, "h1:")) {
+			t.Errorf("%s has no checksum", c.Name)
+		}
+	}
+	for name, want := range map[string]string{
+		"std": "BSD-3-Clause", "gorgonia.org/gorgonia": "Apache-2.0", "github.com/alecthomas/kong": "MIT",
+		"github.com/golang/freetype": "(FTL OR GPL-2.0-or-later)", "github.com/hashicorp/go-cleanhttp": "MPL-2.0",
+		"codeberg.org/go-fonts/liberation": "BSD-3-Clause AND OFL-1.1", "gonum.org/v1/gonum": "BSD-3-Clause",
+	} {
+		if got := have[name]; len(got.Licenses) != 1 || got.Licenses[0].Expression != want {
+			t.Errorf("%s: %+v, want %s", name, got.Licenses, want)
+		}
+	}
+}
+
+func TestLicences(t *testing.T) {
+	for text, want := range map[string]string{
+		"All rights reserved.": "",
+		"Permission is hereby granted, free of\n charge, to any person obtaining a copy of this software":                                      "MIT",
+		"Permission is hereby granted, free of charge, to any person obtaining a copy of the Font Software. SIL OPEN FONT LICENSE Version 1.1": "OFL-1.1",
+		"Redistribution and use in source and binary forms, with or without":                                                                   "BSD-2-Clause",
+		"Redistribution and use in source and binary forms. Neither the name of":                                                               "BSD-3-Clause",
+	} {
+		if got := strings.Join(identify(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("mine alone"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := licenceOf(dir); err == nil || !strings.Contains(err.Error(), "the licence in LICENSE is unknown") {
+		t.Errorf("an unknown licence: %v", err)
+	}
+}
