@@ -6,6 +6,7 @@ type narrowTaps struct {
 	g       *geometry
 	weights []float32 // [smallC][4, 4]
 	zeros   []float32 // taps of a row beyond the image
+	idle    []int32   // a panel's lines: it prefetches nothing
 }
 
 // narrowTapsFits reports whether a geometry allows this method.
@@ -14,7 +15,7 @@ func narrowTapsFits(g *geometry) bool {
 }
 
 func newNarrowTaps(g *geometry) *narrowTaps {
-	return &narrowTaps{g: g, weights: make([]float32, 16*g.smallC), zeros: make([]float32, 16*g.smallW)}
+	return &narrowTaps{g: g, weights: make([]float32, 16*g.smallC), zeros: make([]float32, 16*g.smallW), idle: make([]int32, g.smallC)}
 }
 
 func (p *narrowTaps) packs() int { return 1 }
@@ -35,7 +36,7 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 	g := p.g
 	row, taps := 16*g.smallW, s.products
 	m := &s.panel
-	*m = panel{b: p.weights, aRow: g.smallC, aStep: 1, bStep: 16, cRow: 16, steps: g.smallC, columns: 16, width: 16}
+	*m = panel{b: p.weights, ahead: p.weights, lines: p.idle, aRow: g.smallC, aStep: 1, bStep: 16, cRow: 16, steps: g.smallC, columns: 16, width: 16}
 	rows, pixels := g.smallH, g.smallW
 	if line == g.smallW*g.smallC { // the rows follow each other
 		rows, pixels = 1, g.smallPixels()

@@ -31,6 +31,7 @@ func main() {
 		check(broadcast(out))
 	case *name == "avx2":
 		vectorFunctions(avx2)
+		cpuid()
 		build.Generate()
 	case *name == "bf16":
 		tiles(bf16)
@@ -54,7 +55,7 @@ func vectorFunctions(v isa) {
 		tiles(v)
 		panels(v)
 	}
-	if v == avx2 { // with AVX-512, panels stay in place
+	if v != neonISA {
 		copyRows(v)
 	}
 	vectors(v)
