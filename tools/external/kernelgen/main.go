@@ -54,8 +54,6 @@ func vectorFunctions(v isa) {
 	if v.suffix != neonISA.suffix { // the NEON tile is written by hand, see tileNEON
 		tiles(v)
 		panels(v)
-	}
-	if v != neonISA {
 		copyRows(v)
 	}
 	vectors(v)
