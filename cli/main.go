@@ -22,7 +22,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -46,7 +45,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/pages"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -209,30 +207,4 @@ func setRoot(dir string) (restore func() error, err error) {
 		return restore, err
 	}
 	return restore, os.Setenv(cache.RootVariable, whole)
-}
-
-// versionCommand is `unravel version`.
-type versionCommand struct {
-	JSON bool `name:"json" help:"Print one JSON object on standard output."`
-}
-
-// Run prints the version of the code, of Go, and of the kernels.
-func (c *versionCommand) Run(s *ui.Streams) error {
-	set, err := kernel.InstructionSet()
-	if err != nil {
-		return err
-	}
-	mixed := "yes"
-	if kernel.Mixed() != nil {
-		mixed = "no"
-	}
-	if c.JSON {
-		return ui.WriteJSON(s.Out, map[string]string{"version": version.Code(), "release": version.Name(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set, "mixed": mixed})
-	}
-	name := version.Name()
-	if name != version.Code() {
-		name += ", revision " + version.Code()
-	}
-	_, err = fmt.Fprintf(s.Out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s\n", name, runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed)
-	return err
 }

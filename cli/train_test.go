@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,17 @@ func TestHelpAndVersion(t *testing.T) {
 	var version map[string]string
 	if decodeOne(t, succeed(t, "version", "--json").out, &version); version["version"] != record.Version || version["mixed"] != map[bool]string{true: "yes", false: "no"}[kernel.Mixed() == nil] {
 		t.Errorf("version --json: %v", version)
+	}
+	lines := strings.Split(succeed(t, "version", "--cpu").out, "\n")
+	decodeOne(t, succeed(t, "version", "--json", "--cpu").out, &version)
+	_, choices := kernel.Processor()
+	for i, want := range []string{"processor: " + version["processor"], "caches of a core: " + version["caches"], "matrix products: " + version["products"]} {
+		if lines[3+i] != want {
+			t.Errorf("version --cpu: got %q, want %q", lines[3+i], want)
+		}
+	}
+	if want := fmt.Sprintf("sums of %d rows and %d columns", choices.Rows, choices.Columns); !strings.HasPrefix(version["products"], want) {
+		t.Errorf("version --json --cpu: %q, want %q", version["products"], want)
 	}
 }
 

@@ -433,3 +433,6 @@ func largestAVX2(dst *float32, x *float32, n int)
 //
 //go:noescape
 func claimAVX2(dst *float32, left *float32, x *float32, y *float32, n int)
+
+// cpuid returns a leaf of the processor's description of itself.
+func cpuid(leaf uint32, index uint32) (eax uint32, ebx uint32, ecx uint32, edx uint32)

@@ -972,15 +972,15 @@ TEXT ·panel16AVX2(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ (DI), R8
 	MOVQ 48(DI), R13
-	MOVQ 96(DI), DX
-	SHLQ $0x02, DX
 	MOVQ 104(DI), CX
 	SHLQ $0x02, CX
 	MOVQ 112(DI), R12
 	SHLQ $0x02, R12
+	MOVQ 96(DI), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), R11
 	MOVQ 120(DI), R14
 	SHLQ $0x02, R14
-	LEAQ (DX)(DX*2), R11
 	LEAQ (R14)(R14*2), R15
 
 rows6:
@@ -998,6 +998,7 @@ rows6:
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -1034,11 +1035,14 @@ rows6step:
 	VFMADD231PS  Y15, Y13, Y11
 	ADDQ         CX, R8
 	ADDQ         CX, R9
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows6step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1157,6 +1161,7 @@ rows4:
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -1182,11 +1187,14 @@ rows4step:
 	VFMADD231PS  Y13, Y8, Y6
 	VFMADD231PS  Y13, Y9, Y7
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows4step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1278,6 +1286,7 @@ rows2:
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -1293,11 +1302,14 @@ rows2step:
 	VFMADD231PS  Y7, Y4, Y2
 	VFMADD231PS  Y7, Y5, Y3
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows2step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1364,6 +1376,7 @@ rows1:
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 
@@ -1374,11 +1387,14 @@ rows1step:
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows1step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -11023,4 +11039,16 @@ loop:
 
 done:
 	VZEROUPPER
+	RET
+
+// func cpuid(leaf uint32, index uint32) (eax uint32, ebx uint32, ecx uint32, edx uint32)
+// Requires: CPUID
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL index+4(FP), CX
+	CPUID
+	MOVL AX, eax+8(FP)
+	MOVL BX, ebx+12(FP)
+	MOVL CX, ecx+16(FP)
+	MOVL DX, edx+20(FP)
 	RET

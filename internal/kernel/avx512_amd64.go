@@ -29,6 +29,11 @@ func panel32MaskedAVX512(t *byte)
 //go:noescape
 func panel16MaskedAVX512(t *byte)
 
+// copyRowsAVX512 copies n runs of two vectors, step elements apart, to runs that follow each other.
+//
+//go:noescape
+func copyRowsAVX512(dst *float32, src *float32, step int, n int)
+
 // expAVX512 computes dst = e^x for n elements, n a multiple of 16.
 //
 //go:noescape

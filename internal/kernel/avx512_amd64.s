@@ -454,15 +454,15 @@ TEXT ·panel32AVX512(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ (DI), R8
 	MOVQ 48(DI), R13
-	MOVQ 96(DI), DX
-	SHLQ $0x02, DX
 	MOVQ 104(DI), CX
 	SHLQ $0x02, CX
 	MOVQ 112(DI), R12
 	SHLQ $0x02, R12
+	MOVQ 96(DI), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), R11
 	MOVQ 120(DI), R14
 	SHLQ $0x02, R14
-	LEAQ (DX)(DX*2), R11
 	LEAQ (R14)(R14*2), R15
 
 rows12:
@@ -500,6 +500,7 @@ rows12:
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -567,11 +568,14 @@ rows12step:
 	ADDQ         CX, R8
 	ADDQ         CX, R9
 	ADDQ         CX, R10
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows12step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -777,6 +781,7 @@ rows8:
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -823,11 +828,14 @@ rows8step:
 	VFMADD231PS  Z21, Z17, Z15
 	ADDQ         CX, R8
 	ADDQ         CX, R9
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows8step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -974,6 +982,7 @@ rows4:
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -999,11 +1008,14 @@ rows4step:
 	VFMADD231PS  Z13, Z8, Z6
 	VFMADD231PS  Z13, Z9, Z7
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows4step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1097,6 +1109,7 @@ rows2:
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 64(AX)(R14*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -1112,11 +1125,14 @@ rows2step:
 	VFMADD231PS  Z7, Z4, Z2
 	VFMADD231PS  Z7, Z5, Z3
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows2step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1184,6 +1200,7 @@ rows1:
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 
@@ -1194,11 +1211,14 @@ rows1step:
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows1step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1253,7 +1273,7 @@ done:
 // Requires: AVX, AVX512F, MMX+
 TEXT ·panel32MaskedAVX512(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), DI
-	MOVQ  176(DI), CX
+	MOVQ  200(DI), CX
 	MOVQ  $0x00000001, AX
 	SHLQ  CL, AX
 	DECQ  AX
@@ -1263,15 +1283,15 @@ TEXT ·panel32MaskedAVX512(SB), NOSPLIT, $0-8
 	SHRQ  $0x10, AX
 	MOVQ  (DI), R8
 	MOVQ  48(DI), R13
-	MOVQ  96(DI), DX
-	SHLQ  $0x02, DX
 	MOVQ  104(DI), CX
 	SHLQ  $0x02, CX
 	MOVQ  112(DI), R12
 	SHLQ  $0x02, R12
+	MOVQ  96(DI), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), R11
 	MOVQ  120(DI), R14
 	SHLQ  $0x02, R14
-	LEAQ  (DX)(DX*2), R11
 	LEAQ  (R14)(R14*2), R15
 
 rows12:
@@ -1309,6 +1329,7 @@ rows12:
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -1376,11 +1397,14 @@ rows12step:
 	ADDQ         CX, R8
 	ADDQ         CX, R9
 	ADDQ         CX, R10
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows12step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1586,6 +1610,7 @@ rows8:
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -1632,11 +1657,14 @@ rows8step:
 	VFMADD231PS  Z21, Z17, Z15
 	ADDQ         CX, R8
 	ADDQ         CX, R9
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows8step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1783,6 +1811,7 @@ rows4:
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -1808,11 +1837,14 @@ rows4step:
 	VFMADD231PS  Z13, Z8, Z6
 	VFMADD231PS  Z13, Z9, Z7
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows4step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1906,6 +1938,7 @@ rows2:
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 64(AX)(R14*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -1921,11 +1954,14 @@ rows2step:
 	VFMADD231PS  Z7, Z4, Z2
 	VFMADD231PS  Z7, Z5, Z3
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows2step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -1993,6 +2029,7 @@ rows1:
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 
@@ -2003,11 +2040,14 @@ rows1step:
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows1step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -2062,7 +2102,7 @@ done:
 // Requires: AVX, AVX512F, MMX+
 TEXT ·panel16MaskedAVX512(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), DI
-	MOVQ  176(DI), CX
+	MOVQ  200(DI), CX
 	MOVQ  $0x00000001, AX
 	SHLQ  CL, AX
 	DECQ  AX
@@ -2070,15 +2110,15 @@ TEXT ·panel16MaskedAVX512(SB), NOSPLIT, $0-8
 	SHRQ  $0x10, AX
 	MOVQ  (DI), R8
 	MOVQ  48(DI), R13
-	MOVQ  96(DI), DX
-	SHLQ  $0x02, DX
 	MOVQ  104(DI), CX
 	SHLQ  $0x02, CX
 	MOVQ  112(DI), R12
 	SHLQ  $0x02, R12
+	MOVQ  96(DI), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), R11
 	MOVQ  120(DI), R14
 	SHLQ  $0x02, R14
-	LEAQ  (DX)(DX*2), R11
 	LEAQ  (R14)(R14*2), R15
 
 rows12:
@@ -2104,6 +2144,7 @@ rows12:
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -2146,11 +2187,14 @@ rows12step:
 	ADDQ         CX, R8
 	ADDQ         CX, R9
 	ADDQ         CX, R10
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows12step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -2275,6 +2319,7 @@ rows8:
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -2304,11 +2349,14 @@ rows8step:
 	VFMADD231PS  Z12, Z8, Z7
 	ADDQ         CX, R8
 	ADDQ         CX, R9
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows8step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -2402,6 +2450,7 @@ rows4:
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 	VPXORQ     Z2, Z2, Z2
@@ -2418,11 +2467,14 @@ rows4step:
 	VBROADCASTSS (R8)(R11*1), Z8
 	VFMADD231PS  Z8, Z4, Z3
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows4step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -2489,6 +2541,7 @@ rows2:
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
 
@@ -2499,11 +2552,14 @@ rows2step:
 	VBROADCASTSS (R8)(DX*1), Z4
 	VFMADD231PS  Z4, Z2, Z1
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows2step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -2557,6 +2613,7 @@ rows1:
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
 	MOVQ       152(DI), AX
+	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 
 rows1step:
@@ -2564,11 +2621,14 @@ rows1step:
 	VBROADCASTSS (R8), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	ADDQ         CX, R8
-	PREFETCHT1   (AX)
-	ADDQ         R12, AX
+	MOVLQSX      -4(R14)(SI*4), R15
+	PREFETCHT1   (AX)(R15*1)
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows1step
+	MOVQ         120(DI), R14
+	SHLQ         $0x02, R14
+	LEAQ         (R14)(R14*2), R15
 	MOVQ         136(DI), SI
 	IMULQ        CX, SI
 	SUBQ         SI, R8
@@ -2609,6 +2669,27 @@ rows1store:
 	JMP     rows1
 
 done:
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX512(dst *float32, src *float32, step int, n int)
+// Requires: AVX, AVX512F
+TEXT ·copyRowsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ step+16(FP), DX
+	MOVQ n+24(FP), BX
+	SHLQ $0x02, DX
+
+row:
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x80, AX
+	DECQ    BX
+	JNZ     row
 	VZEROUPPER
 	RET
 

@@ -102,6 +102,34 @@ func TestDenseComputesRowsAlone(t *testing.T) {
 	})
 }
 
+// The processor changes the items and copies of a product, but no bit.
+func TestDenseOnAnyProcessor(t *testing.T) {
+	defer func(old CPU) { caches = old }(caches)
+	const rows, in, out = 313, 400, 1000
+	r := rand.New(rand.NewPCG(6, 6))
+	x, w, bias, dy := random(r, rows*in), random(r, in*out), random(r, out), random(r, rows*out)
+	var results [][][]float32
+	blocks := map[int]bool{}
+	for _, caches = range []CPU{{Vendor: "AuthenticAMD", L2: 1 << 20}, {Vendor: "GenuineIntel", L2: 1 << 20}, {Vendor: "GenuineIntel", L2: 1 << 18}} {
+		for _, n := range []int{rows, 40} {
+			d, _ := NewDense(n, in, out, ReLUActivation)
+			y, dx, dw := stale(rows*out), stale(rows*in), stale(in*out)
+			d.Forward(x[:n*in], w, bias, y[:n*out])
+			d.Backward(x[:n*in], w, y[:n*out], dy[:n*out], dx[:n*in], nil, nil)
+			if n == rows {
+				d.Backward(x, w, y, dy, nil, dw, nil)
+				results, blocks[d.weights.block] = append(results, [][]float32{y, dx, dw}), true
+			} else {
+				sameBits(t, [][][]float32{{y[:n*out], dx[:n*in]}, {results[0][0][:n*out], results[0][1][:n*in]}})
+			}
+		}
+	}
+	sameBits(t, results)
+	if len(blocks) != 2 {
+		t.Errorf("rows in an item: %v, want two numbers", blocks)
+	}
+}
+
 // A number that is not finite reaches the sums with it as a term, and no other sums.
 func TestDenseKeepsNonFinite(t *testing.T) {
 	levels(t, func(t *testing.T) {
@@ -156,7 +184,7 @@ func TestPanel(t *testing.T) {
 							p.aRow, p.aStep = 1, rows+2
 						}
 						p.a, p.b, p.bias = random(r, (rows+2)*(steps+3)), random(r, steps*p.bStep+width), random(r, width)
-						p.ahead = p.b
+						p.ahead, p.lines = p.b, make([]int32, steps)
 						old := random(r, rows*p.cRow+width)
 						want, got := append([]float32{}, old...), append([]float32{}, old...)
 						p.c = want

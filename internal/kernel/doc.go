@@ -1,9 +1,9 @@
 // Package kernel computes the heavy parts of training in float32: matrix
 // products, convolutions, functions over arrays and the Adam update.
 //
-// Two micro-kernels carry the products, in place: neither image patches nor matrices are copied into panels first.
-// Matrices use panel, which multiplies rows or columns at even distances by a panel of columns, 12 rows by 32 columns
-// at a time in AVX-512. Convolutions use tile, 8 rows by 32 columns, which takes a table of row offsets. Both exist in
+// Two micro-kernels carry the products. Convolutions read image patches in place; products of many rows copy a piece of
+// the right matrix at a time. Matrices use panel, which multiplies rows or columns at even distances by a panel of
+// columns, 12 rows by 32 columns at a time in AVX-512. Convolutions use tile, 8 rows by 32 columns, which takes a table of row offsets. Both exist in
 // assembly for each instruction set (written by tools/external/kernelgen) and in Go. The variable UNRAVEL_KERNEL = go,
 // avx2, avx512 or neon forces one instruction set.
 //

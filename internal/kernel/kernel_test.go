@@ -103,7 +103,7 @@ func TestPanelLayout(t *testing.T) {
 		{"a", unsafe.Offsetof(x.a), 0}, {"b", unsafe.Offsetof(x.b), 24}, {"c", unsafe.Offsetof(x.c), 48}, {"bias", unsafe.Offsetof(x.bias), 72},
 		{"aRow", unsafe.Offsetof(x.aRow), 96}, {"aStep", unsafe.Offsetof(x.aStep), 104}, {"bStep", unsafe.Offsetof(x.bStep), 112},
 		{"cRow", unsafe.Offsetof(x.cRow), 120}, {"rows", unsafe.Offsetof(x.rows), 128}, {"steps", unsafe.Offsetof(x.steps), 136},
-		{"flags", unsafe.Offsetof(x.flags), 144}, {"ahead", unsafe.Offsetof(x.ahead), 152}, {"columns", unsafe.Offsetof(x.columns), 176},
+		{"flags", unsafe.Offsetof(x.flags), 144}, {"ahead", unsafe.Offsetof(x.ahead), 152}, {"lines", unsafe.Offsetof(x.lines), 176}, {"columns", unsafe.Offsetof(x.columns), 200},
 	} {
 		if c.got != c.want {
 			t.Errorf("panel.%s is at %d, the assembly expects %d", c.name, c.got, c.want)

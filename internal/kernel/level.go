@@ -57,3 +57,46 @@ func list(levels []level, last string) string {
 // InstructionSet returns the instruction set in use: go, avx2, avx512 or neon. The error is not nil if UNRAVEL_KERNEL
 // asks for an instruction set that this machine lacks.
 func InstructionSet() (string, error) { return active.String(), activeErr }
+
+// CPU describes the processor as far as the kernels know it. Sizes of caches are in bytes, for one core; 0: unknown.
+type CPU struct {
+	Vendor        string // as GenuineIntel
+	Family, Model int
+	L1, L2, L3    int // data caches
+}
+
+// processor is what the processor says about itself.
+var processor = identify()
+
+// caches is the processor that products divide their work for; only tests change it. A processor that says nothing is
+// taken for one with a usual cache.
+var caches = assumed(processor)
+
+func assumed(c CPU) CPU {
+	if c.L2 == 0 {
+		c.L2 = 1 << 20
+	}
+	return c
+}
+
+// Choices are the sizes of the parts of matrix products.
+type Choices struct {
+	Rows, Columns int // of a block of sums in registers
+	Depth         int // approximate terms of a sum that are computed at a time, the same on every processor
+	Packed        int // least rows of an item that copies its right operand
+	Left          int // most bytes of the left operand that an item of work keeps in the second-level cache
+}
+
+// Processor returns the processor, and the choices for it.
+func Processor() (CPU, Choices) {
+	rows := 8
+	switch active {
+	case levelAVX512:
+		rows = 12
+	case levelAVX2:
+		rows = 6
+	case levelGo:
+		return processor, Choices{2, 4, depth, worthLaying(), 4 * leftElements()}
+	}
+	return processor, Choices{rows, panelWidth(), depth, worthLaying(), 4 * leftElements()}
+}

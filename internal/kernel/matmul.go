@@ -27,9 +27,11 @@ type matmul struct {
 
 	workers []*matmulWorker
 	laid    *[]float32 // b in panels, one after the other, each row by row; nil: items read b in place or copy it
-	spaced  *[]float32 // a with rows at another distance, or nil
+	left    *[]float32 // a copied to rows k + spacing apart, or nil
+	lines   []int32    // the lines of a piece of b, in bytes from its beginning, and zeros for two pieces
+	planned [3]int     // rows, columns and distance of rows of the piece with these lines
 
-	item, layItem, spaceItem func(worker, i int)
+	item, layItem, leftItem func(worker, i int)
 }
 
 // matmulWorker is the state of a thread.
@@ -44,13 +46,16 @@ const (
 	edgeRows = 96
 )
 
-// Sizes of an item of work. The item's rows of a stay in the second-level cache for all panels of b. With too few items
-// for many threads, an item has fewer rows, but enough to be worth an item. A few rows more are not divided.
+// Sizes of an item of work. The item's rows of a stay in the second-level cache for all panels of b: they take half of
+// it. With too few items for many threads, an item has fewer rows, but enough to be worth an item. A few rows more are
+// not divided.
 const (
-	leftSize             = 135000 // elements of a
 	fewRows, manyRows    = 144, 264
 	manyItems, leastWork = 32, 1 << 17 // multiplications
 )
+
+// leftElements returns the elements of a in an item. Only the time depends on them, because sums depend on k alone.
+func leftElements() int { return caches.L2 / 2 / 4 }
 
 // newMatmul plans a product.
 func newMatmul(m, k, n int) *matmul {
@@ -58,12 +63,12 @@ func newMatmul(m, k, n int) *matmul {
 	work := m * k * p.panels.width
 	blocks := 1
 	if m > manyRows {
-		rows := min(max(leftSize/k, fewRows), manyRows)
+		rows := min(max(leftElements()/k, fewRows), manyRows)
 		blocks = (m + rows - 1) / rows
 	}
 	blocks = max(blocks, min(manyItems/p.panels.count, work/leastWork))
 	p.block = ((m+blocks-1)/blocks + 11) / 12 * 12
-	p.item, p.layItem, p.spaceItem = p.run, p.lay, p.space
+	p.item, p.layItem, p.leftItem = p.run, p.lay, p.copyLeft
 	return p
 }
 
@@ -76,27 +81,25 @@ func (p *matmul) compute() {
 		p.mixed.pairLeft(p)
 	}
 	blocks := (p.m + p.block - 1) / p.block
-	if blocks > 1 && (p.b.step == 1 || p.meets() || p.mixed != nil) {
+	if blocks > 1 && (p.b.step == 1 || p.b.step%aliased == 0 || p.mixed != nil) {
 		p.laid = takeMemory(p.k * p.panels.padded)
 		parallel.ForWorkers(len(p.workers), p.panels.count, p.layItem)
 	}
-	if lines, length, step := p.left(); step%aliased == 0 && p.panels.count >= worthSpacing && (p.a.step == 1 || !panelHides()) {
-		p.spaced = takeMemory(lines * (length + spacing))
-		parallel.ForWorkers(len(p.workers), (lines+rowBlock-1)/rowBlock, p.spaceItem)
-		if p.a.data = *p.spaced; p.a.step == 1 {
-			p.a.row = length + spacing
-		} else {
-			p.a.step = length + spacing
-		}
+	turns := p.a.step > 1 && p.panels.count >= worthTurning && p.k >= leastSteps()
+	if turns || p.a.row%aliased == 0 && p.panels.count >= worthSpacing {
+		p.left = takeMemory(p.m * (p.k + spacing))
+		parallel.ForWorkers(len(p.workers), (p.m+rowBlock-1)/rowBlock, p.leftItem)
+		p.a = operand{*p.left, p.k + spacing, 1}
 	}
+	p.planLines()
 	parallel.ForWorkers(len(p.workers), p.panels.count*blocks, p.item)
 	if p.laid != nil {
 		giveMemory(p.laid)
 		p.laid = nil
 	}
-	if p.spaced != nil {
-		giveMemory(p.spaced)
-		p.spaced = nil
+	if p.left != nil {
+		giveMemory(p.left)
+		p.left = nil
 	}
 	p.a.data, p.b.data, p.c = nil, nil, nil
 }
@@ -105,23 +108,40 @@ func (p *matmul) compute() {
 // separate them.
 const aliased, spacing = 1024, 16
 
-// A panel of b with steps that share cache lines is copied from worthLaying rows on. A block of a with such lines is
-// copied from worthSpacing panels on.
-const worthLaying, worthSpacing = 36, 3
+// Rows of a that share cache lines are copied from worthSpacing panels on. Columns of a become rows from worthTurning
+// panels on.
+const worthSpacing, worthTurning = 3, 9
 
-// left returns the number of runs of memory of a, which are its rows or its columns, their length and the distance between them.
-func (p *matmul) left() (lines, length, step int) {
-	if p.a.step == 1 {
-		return p.m, p.k, p.a.row
+// worthLaying returns the least rows of an item that copies a panel of b piece by piece.
+func worthLaying() int {
+	if fewPages() {
+		return 36
 	}
-	return p.k, p.m, p.a.step
+	return 72
 }
 
-// space copies a block of rows or columns of a.
-func (p *matmul) space(_, i int) {
-	lines, length, step := p.left()
-	for r := i * rowBlock; r < min(lines, (i+1)*rowBlock); r++ {
-		copy((*p.spaced)[r*(length+spacing):][:length], p.a.data[r*step:])
+// leastSteps returns the least steps of a product that copies its operands for the sake of pages.
+func leastSteps() int {
+	if fewPages() {
+		return 64
+	}
+	return 192
+}
+
+// fewPages reports whether the first-level cache holds the addresses of few pages: 64 on Intel, 72 to 96 on AMD from
+// Zen 4 on. Operands in place, with each step in another page, then take longer than copies.
+func fewPages() bool { return caches.Vendor == "GenuineIntel" }
+
+// copyLeft copies a block of rows of a.
+func (p *matmul) copyLeft(_, i int) {
+	from, to := i*rowBlock, min(p.m, (i+1)*rowBlock)
+	line := p.k + spacing
+	if p.a.step > 1 {
+		transpose((*p.left)[from*line:], p.a.data[from:], line, p.a.step, p.k, to-from)
+		return
+	}
+	for r := from; r < to; r++ {
+		copy((*p.left)[r*line:][:p.k], p.a.data[r*p.a.row:])
 	}
 }
 
@@ -148,9 +168,6 @@ func (p *matmul) layPiece(dst []float32, first, width, columns, begin, end int) 
 	}
 }
 
-// meets reports whether steps of b meet in the same lines of a cache, and that takes time.
-func (p *matmul) meets() bool { return p.b.step%aliased == 0 && !panelHides() }
-
 // run computes an item of work.
 func (p *matmul) run(worker, i int) {
 	w := p.workers[worker]
@@ -164,7 +181,7 @@ func (p *matmul) run(worker, i int) {
 	}
 	t.pairs = p.mixed != nil
 	whole := columns == width || t.masks()
-	inPlace := whole && p.b.step > 1 && !t.pairs && (rows < worthLaying || !p.meets())
+	inPlace := whole && p.b.step > 1 && !t.pairs && (rows < worthLaying() || p.k < leastSteps())
 	if p.laid == nil && !inPlace || !whole {
 		w.scratch = takeMemory(edgeAt + edgeRows*32)
 		defer giveMemory(w.scratch)
@@ -177,15 +194,15 @@ func (p *matmul) run(worker, i int) {
 		t.c = p.c[from*p.cRow+first:]
 		next := p.right(w, inPlace, first, begin, end)
 		if whole {
-			t.sweep(rows, next)
+			t.sweep(rows, next, p.lines)
 		} else {
-			w.border(rows, columns)
+			w.border(rows, columns, p.lines[len(p.lines)-t.steps:])
 		}
 	}
 }
 
 // right sets b of a worker's panel to steps [begin, end), in place or in a copy. It returns the elements to be read
-// next.
+// next: those after them, or those of the next panel.
 func (p *matmul) right(w *matmulWorker, inPlace bool, first, begin, end int) (next []float32) {
 	t := &w.panel
 	switch {
@@ -193,42 +210,79 @@ func (p *matmul) right(w *matmulWorker, inPlace bool, first, begin, end int) (ne
 		t.b, t.bStep = (*p.laid)[first*p.k+begin*t.width:], t.width
 		return t.b[min(len(t.b), (end-begin)*t.width):]
 	case inPlace:
-		t.b, t.bStep = p.b.data[first+begin*p.b.step:], p.b.step
-		if end < p.k {
-			return t.b[(end-begin)*p.b.step:]
-		}
-		return p.b.data[min(p.n, first+t.width):]
-	}
-	t.b, t.bStep = *w.scratch, t.width
-	if p.mixed != nil {
+		t.b, t.bStep = p.b.data[first*p.b.row+begin*p.b.step:], p.b.step
+	case p.mixed != nil:
+		t.b, t.bStep = *w.scratch, t.width
 		p.mixed.pairRight(p, t.b, first, t.width, t.columns, begin, end)
-	} else {
+	default:
+		t.b, t.bStep = *w.scratch, t.width
 		p.layPiece(t.b, first, t.width, t.columns, begin, end)
 	}
-	return nil
+	switch {
+	case end == p.k && first+t.width >= p.n:
+		return nil
+	case end == p.k:
+		return p.b.data[(first+t.width)*p.b.row:]
+	case p.mixed != nil:
+		end *= 2
+	}
+	return p.b.data[first*p.b.row+end*p.b.step:]
 }
 
-// sweep computes rows, and prefetches next meanwhile: a line of each of its steps with each of the first blocks of
-// rows. All at once would keep the operands of the blocks waiting.
-func (p *panel) sweep(rows int, next []float32) {
+// planLines sets the lines of a piece of b, where it lies.
+func (p *matmul) planLines() {
+	pieces := productPieces(p.k)
+	steps := (p.k + pieces - 1) / pieces
+	rows, columns, row := steps, p.panels.width, p.b.step
+	if p.mixed != nil {
+		rows *= 2
+	}
+	switch {
+	case p.laid != nil:
+		rows, row = steps, columns
+	case row == 1:
+		rows, columns, row = columns, rows, p.b.row
+	}
+	if planned := [3]int{rows, columns, row}; p.planned == planned {
+		return
+	} else {
+		p.planned, p.lines = planned, p.lines[:0]
+	}
+	for at := 0; at < columns; at += 16 {
+		for r := range rows {
+			p.lines = append(p.lines, int32(4*(r*row+at)))
+		}
+	}
+	if row%16 > 0 { // rows begin within a line, and end in one more
+		for r := range rows {
+			p.lines = append(p.lines, int32(4*(r*row+columns-1)))
+		}
+	}
+	p.lines = append(p.lines, make([]int32, 2*steps)...)
+}
+
+// sweep computes rows, and prefetches lines of next meanwhile: one with each step. All at once would keep the operands
+// of the blocks waiting.
+func (p *panel) sweep(rows int, next []float32, lines []int32) {
 	const block = 12
-	for at := 0; at < min(p.width, len(next)) && rows > block; at += 16 {
-		p.rows, p.ahead = block, next[at:]
+	idle := len(lines) - p.steps
+	for at := 0; len(next) > 0 && at < idle-p.steps && rows > block; at += p.steps {
+		p.rows, p.ahead, p.lines = block, next, lines[at:]
 		p.multiply()
 		p.a, p.c = p.a[block*p.aRow:], p.c[block*p.cRow:]
 		rows -= block
 	}
-	p.rows, p.ahead = rows, p.b
+	p.rows, p.ahead, p.lines = rows, p.b, lines[idle:]
 	p.multiply()
 }
 
 // border computes rows of a panel that reaches beyond the columns of c, by way of a copy.
-func (w *matmulWorker) border(rows, columns int) {
+func (w *matmulWorker) border(rows, columns int, idle []int32) {
 	t, edge := &w.panel, (*w.scratch)[edgeAt:]
 	a, c, cRow := t.a, t.c, t.cRow
 	for from := 0; from < rows; from += edgeRows {
 		n := min(edgeRows, rows-from)
-		t.a, t.c, t.cRow, t.rows, t.ahead = a[from*t.aRow:], edge, 32, n, t.b
+		t.a, t.c, t.cRow, t.rows, t.ahead, t.lines = a[from*t.aRow:], edge, 32, n, t.b, idle
 		if t.flags&accumulate != 0 {
 			for r := range n {
 				copy(edge[32*r:32*r+columns], c[(from+r)*cRow:])

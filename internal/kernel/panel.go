@@ -20,7 +20,8 @@ type panel struct {
 
 	rows, steps int
 	flags       int
-	ahead       []float32 // a line for each step, bStep apart, to prefetch in passing: of a later piece or panel
+	ahead       []float32 // memory to prefetch in passing, of a later piece or panel
+	lines       []int32   // the distances of the lines to prefetch from ahead, in bytes: one for each step
 	columns     int       // columns of b and c that are read and written, where panelMasks: otherwise all
 	width       int
 	pairs       bool // a and b are pairs of bfloat16 numbers
@@ -36,10 +37,6 @@ func panelWidth() int {
 
 // panelMasks reports whether the active instruction set can leave the last columns of a panel alone.
 func panelMasks() bool { return active == levelAVX512 }
-
-// panelHides reports whether the active instruction set computes enough rows at a time to hide loads. Steps that
-// conflict in the first-level cache then arrive from the second-level cache while it computes.
-func panelHides() bool { return active == levelAVX512 }
 
 // lastWidth is the width of the last panel of a matrix with few enough columns left.
 const lastWidth = 16

@@ -30,9 +30,12 @@ func transpose16(dst, src []float32, dstStride, srcStride, columns int) bool {
 
 // copyRows copies n runs of panelWidth elements, step apart, to runs that follow each other.
 func copyRows(dst, src []float32, step, n int) {
-	if active == levelAVX2 {
+	switch active {
+	case levelAVX512:
+		copyRowsAVX512(&dst[0], &src[0], step, n)
+	case levelAVX2:
 		copyRowsAVX2(&dst[0], &src[0], step, n)
-	} else {
+	default:
 		copyRowsGo(dst, src, panelWidth(), panelWidth(), step, n)
 	}
 }

@@ -31,6 +31,7 @@ func main() {
 		check(broadcast(out))
 	case *name == "avx2":
 		vectorFunctions(avx2)
+		cpuid()
 		build.Generate()
 	case *name == "bf16":
 		tiles(bf16)
@@ -53,8 +54,6 @@ func vectorFunctions(v isa) {
 	if v.suffix != neonISA.suffix { // the NEON tile is written by hand, see tileNEON
 		tiles(v)
 		panels(v)
-	}
-	if v == avx2 { // with AVX-512, panels stay in place
 		copyRows(v)
 	}
 	vectors(v)

@@ -22,7 +22,8 @@ const (
 	panelSteps   = 136
 	panelFlags   = 144
 	panelAhead   = 152
-	panelColumns = 176
+	panelLines   = 176
+	panelColumns = 200
 )
 
 // The registers of a panel. Rows of a are 4 to a pointer: p, p + row, p + 2 row, p + 3 row.
@@ -34,6 +35,8 @@ var (
 	panelRightStep        = R12
 	panelOut, panelOutRow = R13, R14
 	panelOutRow3          = R15
+	panelAheadLines       = R14 // during the steps, which do not need panelOutRow and panelOutRow3
+	panelAheadLine        = R15
 )
 
 // panels writes the micro-kernel of matrix products: panels of 32 (AVX-512) and 16 columns.
@@ -75,12 +78,12 @@ func panel(v isa, n int, masked bool, heights []int) {
 	for _, r := range []struct {
 		register GPPhysical
 		offset   int
-	}{{panelRow, panelARow}, {panelStep, panelAStep}, {panelRightStep, panelBStep}, {panelOutRow, panelCRow}} {
+	}{{panelStep, panelAStep}, {panelRightStep, panelBStep}} {
 		MOVQ(field(r.offset), r.register)
 		SHLQ(Imm(2), r.register)
 	}
-	LEAQ(Mem{Base: panelRow, Index: panelRow, Scale: 2}, panelRow3)
-	LEAQ(Mem{Base: panelOutRow, Index: panelOutRow, Scale: 2}, panelOutRow3)
+	loadStrides(panelRow, panelARow, panelRow3)
+	loadStrides(panelOutRow, panelCRow, panelOutRow3)
 	for i, rows := range heights {
 		label := fmt.Sprintf("rows%d", rows)
 		next := "done"
@@ -97,6 +100,13 @@ func panel(v isa, n int, masked bool, heights []int) {
 	Label("done")
 	VZEROUPPER()
 	RET()
+}
+
+// loadStrides loads the distance of rows from a field of the panel, and three times this distance.
+func loadStrides(row GPPhysical, offset int, row3 GPPhysical) {
+	MOVQ(Mem{Base: RDI, Disp: offset}, row)
+	SHLQ(Imm(2), row)
+	LEAQ(Mem{Base: row, Index: row, Scale: 2}, row3)
 }
 
 // panelMasks are the masks of the vectors of a panel, nil without.
@@ -159,6 +169,7 @@ func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	MOVQ(field(panelSteps), RSI)
 	panelPrefetch(rows, n*v.bytes())
 	MOVQ(field(panelAhead), RAX)
+	MOVQ(field(panelLines), panelAheadLines)
 	for i := range rows * n {
 		v.zero(v.reg(i))
 	}
@@ -176,12 +187,13 @@ func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	for _, p := range panelPointers[:(rows+3)/4] {
 		ADDQ(panelStep, p)
 	}
-	PREFETCHT1(Mem{Base: RAX})
-	ADDQ(panelRightStep, RAX)
+	MOVLQSX(Mem{Base: panelAheadLines, Index: RSI, Scale: 4, Disp: -4}, panelAheadLine)
+	PREFETCHT1(Mem{Base: RAX, Index: panelAheadLine, Scale: 1})
 	ADDQ(panelRightStep, panelRight)
 	DECQ(RSI)
 	JNZ(LabelRef(label + "step"))
 
+	loadStrides(panelOutRow, panelCRow, panelOutRow3)
 	panelFinish(v, rows, n, masks, sum, b, x, label)
 }
 
