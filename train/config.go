@@ -318,7 +318,7 @@ func (c Config) sameTraining(other Config) error {
 	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {
 		x.Name, x.Train.Epochs, x.Train.Threads, x.Train.Checkpoint, x.Train.Figures = "", 1, 0, 0, false
-		x.Train.Stop, x.Train.Keep, x.Metrics = nil, Keep{}, Measures{}
+		x.Train.Stop, x.Train.Keep, x.Metrics, x.Train.Device = nil, Keep{}, Measures{}, ""
 	}
 	a, err := c.Encode()
 	if err != nil {

@@ -16,12 +16,14 @@ import (
 
 // Placement says where the operations of a machine run.
 type Placement struct {
-	Device, CPU int            // numbers of operations
-	OnCPU       map[string]int // by name, the operations without a device form
-	Tapes       int            // recordings that the device runs, with operations on the CPU between them
-	Up, Down    int64          // bytes copied to the device and back in each run, without parameters that stay there
-	Dispatches  int
-	Barriers    int
+	Device     int            `json:"on_device"` // operations with a device form
+	CPU        int            `json:"on_cpu"`
+	OnCPU      map[string]int `json:"operations_on_cpu"` // by name
+	Tapes      int            `json:"tapes"`             // recordings that the device runs, with operations on the CPU between them
+	Up         int64          `json:"bytes_up"`          // copied to the device in each run, without parameters that stay there
+	Down       int64          `json:"bytes_down"`        // copied back in each run
+	Dispatches int            `json:"dispatches"`
+	Barriers   int            `json:"barriers"`
 }
 
 // onDevice is a machine's use of a device.

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +46,14 @@ func (d Device) Check() error {
 	return fmt.Errorf("unknown device %q; want cpu, gpu, gpu:N or auto", string(d))
 }
 
+// String returns the name; cpu for the empty one.
+func (d Device) String() string {
+	if d == "" {
+		return string(CPU)
+	}
+	return string(d)
+}
+
 // DecodeConfig reads a name.
 func (d *Device) DecodeConfig(n *config.Node) error {
 	var name string
@@ -71,6 +81,16 @@ func (Device) ConfigForms() []any { return []any{""} }
 // ConfigType describes the accepted values.
 func (Device) ConfigType() string { return "cpu, gpu, gpu:N or auto" }
 
+// Here returns the device, or the CPU if this process cannot use it.
+func (d Device) Here() Device {
+	if n, gpu := d.number(); gpu {
+		if list, err := vulkan.Devices(); err != nil || n >= len(list) {
+			return CPU
+		}
+	}
+	return d
+}
+
 // Open opens the device. It returns nil for the CPU.
 func (d Device) Open() (*machine.Device, error) {
 	if err := d.Check(); err != nil {
@@ -95,6 +115,9 @@ func (d Device) Open() (*machine.Device, error) {
 	return machine.NewDevice(opened), nil
 }
 
+// GPU returns the name of the GPU that the loop uses; empty if it uses none.
+func (l *Loop) GPU() string { return l.gpu }
+
 // openDevice opens the device of the settings.
 func (s *Settings) openDevice() (*machine.Device, error) {
 	d, err := s.Device.Open()
@@ -115,7 +138,11 @@ type onDevice interface {
 // hold keeps the parameters on the device if the optimiser updates them there.
 func (l *Loop) hold() error {
 	d := l.plan.device
-	if d == nil || l.settings.Accumulate > 1 {
+	if d == nil {
+		return nil
+	}
+	l.gpu = strings.ReplaceAll(d.GPU().Adapter.Name, ",", "") // commas separate the kernels of sessions
+	if l.settings.Accumulate > 1 {
 		return nil
 	}
 	params := l.plan.model.Params()
@@ -149,6 +176,44 @@ func updatesOnDevice(o Optimizer) bool {
 	}
 	_, ok := o.(onDevice)
 	return ok
+}
+
+// Placement says where the operations of a program run, on a device.
+type Placement struct {
+	Objective string `json:"objective"`
+	Images    int    `json:"images"` // of a batch
+	machine.Placement
+}
+
+// Placements lists the programs of the loop; nil on the CPU.
+func (l *Loop) Placements() []Placement {
+	if l.plan.device == nil {
+		return nil
+	}
+	var list []Placement
+	for shape, p := range l.programs {
+		list = append(list, Placement{p.objective.Name, shape.images, p.machine.Placement()})
+	}
+	slices.SortFunc(list, func(a, b Placement) int {
+		return cmp.Or(cmp.Compare(a.Objective, b.Objective), b.Images-a.Images)
+	})
+	return list
+}
+
+// smaller adds to an error about memory the batch that would fit.
+func (l *Loop) smaller(err error, images int) error {
+	var m *vulkan.MemoryError
+	if !errors.As(err, &m) {
+		return err
+	}
+	share := float64(m.Available) / float64(m.Used+m.Needed)
+	if m.Limit > 0 {
+		share = float64(m.Limit) / float64(m.Needed)
+	}
+	if fits := int(float64(images) * share); fits > 0 && fits < images {
+		return &Error{"train.batch", fmt.Errorf("%w: a batch of %d images may fit instead of %d", err, fits, images)}
+	}
+	return err
 }
 
 // staying lists the gradients that stay on the device.
@@ -224,30 +289,87 @@ func (u *update) run(rate, clip float64) error {
 	return u.tape.Run()
 }
 
-// record implements onDevice.
-func (o *adam) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
+// held returns the buffers of tensor i: its values, and its states in the order of their making.
+func (u *updater) held(d *machine.Device, i int) ([]vulkan.Buffer, error) {
+	hosts := [][]float32{u.values[i]}
+	for at := i; at < len(u.tensors); at += len(u.values) {
+		hosts = append(hosts, u.tensors[at].Value)
+	}
+	list := make([]vulkan.Buffer, len(hosts))
+	for k, x := range hosts {
+		r, err := d.Hold(x)
+		if err != nil {
+			return nil, err
+		}
+		list[k] = r.Buffer()
+	}
+	return list, nil
+}
+
+// record records the update of every tensor by a function of its buffers, and returns the memory of the numbers of a
+// step.
+func (u *updater) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer, one func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer)) (vulkan.Buffer, error) {
 	numbers, err := d.GPU().AllocHost(4 * kernels.Numbers)
 	if err != nil {
-		return nil, err
+		return numbers, err
 	}
-	mean, square := o.tensors[:len(o.values)], o.tensors[len(o.values):]
-	for i, w := range o.values {
-		var held [3]vulkan.Buffer
-		for k, x := range [][]float32{w, mean[i].Value, square[i].Value} {
-			r, err := d.Hold(x)
-			if err != nil {
-				return nil, err
-			}
-			held[k] = r.Buffer()
+	for i := range u.values {
+		held, err := u.held(d, i)
+		if err != nil {
+			return numbers, err
 		}
-		kernels.Adam(t, held[0], held[1], held[2], gradients[i], numbers, len(w), o.settings.Decay != 0 && !o.excluded[i])
+		one(i, held, gradients[i], numbers)
 		t.EndOperation()
 	}
+	return numbers, nil
+}
+
+// record implements onDevice.
+func (o *adam) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
+	a := &o.settings
+	numbers, err := o.updater.record(d, t, gradients, func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer) {
+		kernels.Adam(t, held[0], held[1], held[2], g, numbers, len(o.values[i]), a.Decay != 0 && !o.excluded[i])
+	})
 	return func(rate, clip float64) {
 		o.steps++
-		a := &o.settings
 		kernels.SetAdam(numbers, kernel.AdamConstants{LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon, Clip: clip}, o.steps, a.Decay)
-	}, nil
+	}, err
+}
+
+// record implements onDevice.
+func (o *sgd) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
+	s := &o.settings
+	numbers, err := o.updater.record(d, t, gradients, func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer) {
+		var velocity vulkan.Buffer
+		if s.Momentum > 0 {
+			velocity = held[1]
+		}
+		kernels.SGD(t, held[0], velocity, g, numbers, len(o.values[i]), s.Nesterov, s.Decay != 0 && !o.excluded[i])
+	})
+	return func(rate, clip float64) {
+		o.steps++
+		fresh := 1 - s.Dampening
+		if o.steps == 1 {
+			fresh = 1
+		}
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: fresh, Clip: clip, Decay: s.Decay}.Set(numbers)
+	}, err
+}
+
+// record implements onDevice.
+func (o *lars) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
+	s := &o.settings
+	numbers, err := o.updater.record(d, t, gradients, func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer) {
+		if o.excluded[i] {
+			kernels.SGD(t, held[0], held[1], g, numbers, len(o.values[i]), false, false)
+		} else {
+			kernels.LARS(t, held[0], held[1], g, numbers, len(o.values[i]))
+		}
+	})
+	return func(rate, clip float64) {
+		o.steps++
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: 1, Clip: clip, Decay: s.Decay, Trust: s.Trust}.Set(numbers)
+	}, err
 }
 
 // record implements onDevice for members that do.

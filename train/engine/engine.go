@@ -260,7 +260,7 @@ func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	}
 	p, err := l.plan.compile(o, shape.images, shape.group)
 	if err != nil {
-		return nil, err
+		return nil, l.smaller(err, shape.images)
 	}
 	if err := l.fitsProgram(p, shape.images); err != nil {
 		return nil, fmt.Errorf("objective %s: %w", o.Name, err)

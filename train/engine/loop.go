@@ -34,6 +34,7 @@ type Loop struct {
 	judgeNames     map[string][]string // names of the parameters of discriminators and networks
 	hooks          []Hook
 	leftOut        int
+	gpu            string // name of the GPU; empty: none
 
 	at      position
 	ctx     context.Context // context of the epoch under way
