@@ -81,8 +81,9 @@ func TestStandardise(t *testing.T) {
 	const rows, channels = 77, 5
 	shape := kernels.NormShape{Sets: 1, Rows: rows, Channels: channels, Epsilon: 1e-3, ReLU: true, Given: true}
 	runAll(t, []check{{
-		name:   "given moments",
-		inputs: []input{in(rows, channels), in(1, 2, channels).of(0.1, -0.2, 0.3, 0, 0.5, 1, 2, 0.3, 0, 4).constant(), in(channels), in(channels)},
+		name: "given moments",
+		inputs: []input{in(rows, channels), in(1, 2, channels).of(0.1, -0.2, 0.3, 0, 0.5, 1, 2, 0.3, 0, 4).constant(),
+			in(channels), in(channels)},
 		build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Standardise(in[0], in[1], in[2], in[3], layer.NormOptions{Epsilon: 1e-3, ReLU: true})
 		},
@@ -107,7 +108,8 @@ func TestGroupNorm(t *testing.T) {
 		{2, 9, 6, 1, false, false},    // layer norm of images
 		{1, 2, 1, 1, true, false},
 	} {
-		shape := kernels.NormShape{Sets: s.batch, Rows: s.pixels, Channels: s.channels, Groups: s.groups, Epsilon: 1e-3, ReLU: s.relu}
+		shape := kernels.NormShape{Sets: s.batch, Rows: s.pixels, Channels: s.channels, Groups: s.groups, Epsilon: 1e-3,
+			ReLU: s.relu}
 		c := check{
 			name:   fmt.Sprint(s),
 			inputs: []input{in(s.batch, s.pixels, s.channels)},

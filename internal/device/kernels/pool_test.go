@@ -28,7 +28,8 @@ func side(n int, o layer.PoolOptions) kernels.Side {
 	return s
 }
 
-func pooled(kind layer.PoolKind, batch, h, w, channels int, rows, columns kernels.Side, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) check {
+func pooled(kind layer.PoolKind, batch, h, w, channels int, rows, columns kernels.Side,
+	build func(in []*gorgonia.Node) (*gorgonia.Node, error)) check {
 	return check{
 		name:   fmt.Sprint(kind, " ", batch, " ", channels, " ", rows, columns),
 		inputs: []input{in(batch, h, w, channels)},
@@ -74,7 +75,8 @@ func TestPool(t *testing.T) {
 			list = append(list, c)
 		}
 		for _, s := range []struct{ h, w, rows, columns int }{{8, 8, 1, 1}, {7, 5, 3, 2}, {3, 4, 5, 4}} {
-			list = append(list, pooled(kind, 2, s.h, s.w, 3, kernels.Side{Pixels: s.h, Count: s.rows}, kernels.Side{Pixels: s.w, Count: s.columns},
+			list = append(list, pooled(kind, 2, s.h, s.w, 3, kernels.Side{Pixels: s.h, Count: s.rows},
+				kernels.Side{Pixels: s.w, Count: s.columns},
 				func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 					return layer.AdaptivePool(in[0], kind, s.rows, s.columns)
 				}))
