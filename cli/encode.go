@@ -18,6 +18,7 @@ import (
 type encodeCommand struct {
 	Dir string `name:"run" xor:"source" placeholder:"DIR" help:"Folder of the run."`
 	weightsFlags
+	deviceFlags
 	encoderFlags
 	Images string   `placeholder:"PATH" help:"Other images for the run: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and the names of the pictures are written next to the codes. Arrays are read as by the data set grid. --out is required."`
 	Option []string `sep:"none" placeholder:"KEY=VALUE" help:"Option of the data set folder or grid for --images; repeatable."`
@@ -82,6 +83,9 @@ func (c *encodeCommand) check() error {
 	if err := c.encoderFlags.check(); err != nil {
 		return err
 	}
+	if err := c.deviceFlags.check(c.Dir); err != nil {
+		return err
+	}
 	switch {
 	case c.Dir == "" && c.Encoder == "":
 		return usagef("nothing to encode; want --run DIR, or --encoder FILE dataset=NAME")
@@ -103,6 +107,9 @@ func (c *encodeCommand) check() error {
 func (c *encodeCommand) encodeRun(ctx context.Context, s *streams) (d datasets.Dataset, codes matrix.Matrix, err error) {
 	e, err := c.openData(ctx, c.Dir, &c.otherData, s)
 	if err != nil {
+		return nil, codes, err
+	}
+	if err := c.use(e); err != nil {
 		return nil, codes, err
 	}
 	switch {

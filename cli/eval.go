@@ -28,6 +28,7 @@ type evalCommand struct {
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes." detail:"\"0-1;2\" gives the first factor columns 0 and 1, and the second factor column 2. By default each factor has one column, the best match if there are spare columns. Of a run, the default is equally many columns for each factor where that fits."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all for codes and other data)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
 	weightsFlags
+	deviceFlags
 	pairFlags
 	encoderFlags
 
@@ -94,6 +95,9 @@ func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, resu
 // check returns an error for flags that exclude or need each other.
 func (c *evalCommand) check() error {
 	if err := c.encoderFlags.check(); err != nil {
+		return err
+	}
+	if err := c.deviceFlags.check(c.Dir); err != nil {
 		return err
 	}
 	if c.Interval == 0 && c.Repeats != 0 {
@@ -217,6 +221,9 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams, set func(i int, key string) bool) error {
 	x, err := c.openData(ctx, c.Dir, &c.otherData, s)
 	if err != nil {
+		return err
+	}
+	if err := c.use(x); err != nil {
 		return err
 	}
 	if e.chosen == nil {

@@ -7,12 +7,34 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // weightsFlags choose among the weights of a run.
 type weightsFlags struct {
 	Best    bool `help:"Take the weights of the best evaluation during training (config key train.keep.best)."`
 	Average bool `help:"Take the moving average of the weights (config key train.average)."`
+}
+
+// deviceFlags choose where a run's networks compute.
+type deviceFlags struct {
+	Device string `default:"cpu" placeholder:"cpu" help:"Where the networks compute: cpu, gpu, gpu:N or auto." detail:"unravel version --devices lists the GPUs. GPUs need a build with -tags gpu."`
+}
+
+// check returns an error for a device without a run in dir.
+func (f deviceFlags) check(dir string) error {
+	if f.Device != string(engine.CPU) && dir == "" {
+		return usagef("--device belongs to --run: only the networks of a run compute on a GPU")
+	}
+	return nil
+}
+
+// use moves the networks of an experiment to the device.
+func (f deviceFlags) use(e *train.Experiment) error {
+	if err := e.Coder.UseDevice(engine.Device(f.Device)); err != nil {
+		return fmt.Errorf("--device: %w", err)
+	}
+	return nil
 }
 
 // open opens a run with the chosen weights, and logs a warning.

@@ -6,8 +6,10 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Activation is the elementwise function at the end of a layer.
@@ -59,6 +61,19 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 		}
 		return NewFunc[float64](newActivate[float64](n, a))
 	})
+	s.Device = func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+		n, f := in[0].TotalSize(), kernel.Activation(a)
+		return Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) { kernels.Activate(t, in[0], out, f, n) },
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+				at := out
+				if !a.FromValue() {
+					at = in[0]
+				}
+				kernels.ActivateGradient(t, at, dout, din[0], f, n)
+			},
+		}, nil
+	}
 	s.Tangent = func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		if a.FromValue() {
 			return ActivationTangent(out, along[0], a)

@@ -9,7 +9,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // KLGaussian returns the mean over rows of KL(N(mu, sigma^2) || N(0, I)):
@@ -157,6 +159,17 @@ func gaussianKLOf(scale string, factor float64, mu, logScale *gorgonia.Node) (*g
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newGaussianKL[float32](in[0], factor) },
 			func(in []tensor.Shape) graph.Body[float64] { return newGaussianKL[float64](in[0], factor) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, n := in[0][0], in[0].TotalSize()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.KLGaussian(t, in[0], in[1], out, factor, rows, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.KLGaussianGradient(t, in[0], in[1], dout, din[0], din[1], factor, rows, n)
+				},
+			}, nil
+		},
 	}, mu, logScale)
 }
 

@@ -39,6 +39,9 @@ type Machine struct {
 	reads  []read
 	finite bool
 	closed bool
+
+	outputs []int     // steps of the outputs
+	device  *onDevice // nil: all operations run on the CPU
 }
 
 // step computes one node.
@@ -117,6 +120,9 @@ func build(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) *Machine {
 	// children.
 	m.schedule(g.ExactSubgraphRoots(outputs...), outputs)
 	m.markWanted(outputs)
+	for _, n := range outputs {
+		m.outputs = append(m.outputs, m.index[n])
+	}
 	m.SetTraining(true)
 	return m
 }
@@ -217,6 +223,9 @@ func (m *Machine) RunAll() (err error) {
 			err = m.explain(at, parallel.Recovered(p))
 		}
 	}()
+	if m.device != nil && !m.finite {
+		return m.runParts(&at)
+	}
 	for at = range m.steps {
 		s := &m.steps[at]
 		if err := m.run(s); err != nil {
@@ -288,7 +297,7 @@ func (m *Machine) Value(n *gorgonia.Node) gorgonia.Value {
 }
 
 // CheckFinite makes the next runs stop at the first node that holds a NaN or an infinite number, with a [*NotFinite]
-// error. It checks inputs too.
+// error. It checks inputs too. Such runs use the CPU alone, with the elements in host memory ([Device.Settle]).
 func (m *Machine) CheckFinite(on bool) { m.finite = on }
 
 // SetTraining sets the mode of operations with a training mode (gorgonia.TrainModeOp), such as Gorgonia's dropout. A
@@ -316,6 +325,9 @@ func (m *Machine) Reset() {}
 
 // Close drops the machine's values. Values bound to nodes stay. A closed machine cannot run.
 func (m *Machine) Close() error {
+	if m.device != nil {
+		m.device.close()
+	}
 	m.steps, m.index, m.reads, m.closed = nil, nil, nil, true
 	return nil
 }

@@ -54,12 +54,12 @@ func size(bytes int64) string {
 
 // Adapter describes a GPU that Vulkan finds.
 type Adapter struct {
-	Index  int
-	Name   string
-	Kind   string // integrated, discrete, virtual, CPU or other
-	API    string // the Vulkan version, such as 1.3.230
-	Memory int64  // bytes of the largest device-local heap
-	Limits Limits
+	Index  int    `json:"index"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`   // integrated, discrete, virtual, CPU or other
+	API    string `json:"vulkan"` // the Vulkan version, such as 1.3.230
+	Memory int64  `json:"memory"` // bytes of the largest device-local heap
+	Limits Limits `json:"limits"`
 }
 
 // String returns a line such as "gpu:0 llvmpipe (CPU, 2048.0 MiB, Vulkan 1.3.230)".

@@ -9,7 +9,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // GaussianSample returns z = mu + exp(logSigma) * noise for three matrices of one
@@ -30,6 +32,17 @@ func GaussianSample(mu, logSigma, noise *gorgonia.Node) (*gorgonia.Node, error) 
 			func(in []tensor.Shape) graph.Body[float64] {
 				return &gaussianSample[float64]{make([]float64, in[0].TotalSize())}
 			}),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n := in[0].TotalSize()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.GaussianSample(t, in[0], in[1], in[2], out, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.GaussianSampleGradient(t, in[1], in[2], dout, din[0], din[1], n)
+				},
+			}, nil
+		},
 		Diff: []bool{true, true, false},
 	}, mu, logSigma, noise)
 }

@@ -39,6 +39,7 @@ type Settings struct {
 	Schedule   Schedule
 	Warmup     Span // the time in which the learning rate rises from 0
 	Precision  Precision
+	Device     Device   // where the programs run; empty: the CPU
 	Clip       float64  // largest norm of the gradient of all parameters; 0: no limit
 	Accumulate int      // batches of an objective in an update, which takes the mean of their gradients over images; 0: 1
 	Average    *Average // settings of averaged weights; nil: no average
@@ -87,7 +88,7 @@ func (t *Task) validate(s *Settings) error {
 }
 
 // New prepares training. It compiles the programs of the first batches, and so reports a task that cannot work.
-func New(t Task, s Settings) (*Loop, error) {
+func New(t Task, s Settings) (_ *Loop, failed error) {
 	if err := t.validate(&s); err != nil {
 		return nil, err
 	}
@@ -116,6 +117,17 @@ func New(t Task, s Settings) (*Loop, error) {
 	}
 	l.leaveOut()
 	var err error
+	if l.plan.device, err = s.openDevice(); err != nil {
+		return nil, &Error{"train.device", err}
+	}
+	defer func() {
+		if failed != nil {
+			l.closeDevice()
+		}
+	}()
+	if err := l.hold(); err != nil {
+		return nil, &Error{"train.device", err}
+	}
 	if l.feed.sampler, err = supervision.NewSampler(l.feed.split, s.Batch, rng.New(t.Seed, "batch")); err != nil {
 		return nil, &Error{"train.batch", err}
 	}
@@ -248,7 +260,7 @@ func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	}
 	p, err := l.plan.compile(o, shape.images, shape.group)
 	if err != nil {
-		return nil, err
+		return nil, l.smaller(err, shape.images)
 	}
 	if err := l.fitsProgram(p, shape.images); err != nil {
 		return nil, fmt.Errorf("objective %s: %w", o.Name, err)

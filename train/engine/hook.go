@@ -19,6 +19,10 @@ type Hook struct {
 	OnEpoch func(l *Loop, r *EpochReport) error // after each epoch
 	OnEnd   func(l *Loop, why error) error      // when Run ends: why is nil, ErrStopped or the error that ended it
 
+	// NoParams says that OnStep neither reads nor writes the model, except by [Loop.State]. On a GPU the parameters then
+	// stay there. Without NoParams they are copied for each call.
+	NoParams bool
+
 	// State, if not nil, is a pointer to the hook's memory. It is saved and restored with the loop, as JSON, under
 	// Name.
 	State any
@@ -91,6 +95,9 @@ func (l *Loop) AddHook(hooks ...Hook) {
 }
 
 func (l *Loop) callStart() error {
+	if err := l.settle(); err != nil {
+		return err
+	}
 	for _, h := range l.hooks {
 		if h.OnStart == nil {
 			continue
@@ -105,6 +112,11 @@ func (l *Loop) callStart() error {
 func (l *Loop) callStep(r *StepReport) error {
 	for i := range l.hooks {
 		if h := &l.hooks[i]; h.OnStep != nil {
+			if !h.NoParams {
+				if err := l.settle(); err != nil {
+					return err
+				}
+			}
 			if err := h.OnStep(l, r); err != nil {
 				return h.wrap(err)
 			}
@@ -114,6 +126,9 @@ func (l *Loop) callStep(r *StepReport) error {
 }
 
 func (l *Loop) callEpoch(r *EpochReport) error {
+	if err := l.settle(); err != nil {
+		return err
+	}
 	for i := range l.hooks {
 		if h := &l.hooks[i]; h.OnEpoch != nil {
 			if err := h.OnEpoch(l, r); err != nil {
@@ -126,6 +141,9 @@ func (l *Loop) callEpoch(r *EpochReport) error {
 
 // callEnd calls the hooks' OnEnd. An error of a hook replaces the reason to end, unless that was an error, too.
 func (l *Loop) callEnd(why error) error {
+	if err := l.settle(); err != nil && why == nil {
+		why = err
+	}
 	result := why
 	for _, h := range l.hooks {
 		if h.OnEnd == nil {
