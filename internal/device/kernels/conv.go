@@ -37,7 +37,7 @@ func ConvGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, s cpu.C
 		c.weights(t, x, g, dw)
 	}
 	if !db.IsZero() {
-		columnSums(t, g, vulkan.Buffer{}, db, pixels, s.OutC)
+		columnSums(t, g, vulkan.Buffer{}, 0, db, pixels, s.OutC)
 	}
 }
 
@@ -59,7 +59,7 @@ func ConvTransposeGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer
 		c.weights(t, g, x, dw)
 	}
 	if !db.IsZero() {
-		columnSums(t, g, vulkan.Buffer{}, db, pixels, s.OutC)
+		columnSums(t, g, vulkan.Buffer{}, 0, db, pixels, s.OutC)
 	}
 }
 

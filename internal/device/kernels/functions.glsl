@@ -99,3 +99,20 @@ float slope(uint f, float at) {
   }
   return 1.0;
 }
+
+// ln x for x > 0, with a small relative error near 1: k ln 2 + 2 artanh((m-1)/(m+1)), x = 2^k m, m in [3/4, 3/2)
+float ln(float x) {
+  int k;
+  float m = frexp(x, k);
+  if (m < 0.75) {
+    m *= 2.0;
+    k -= 1;
+  }
+  float q = (m - 1.0) / (m + 1.0), s = q * q;
+  float p = 1.0 / 11.0 + s * (1.0 / 13.0);
+  p = 1.0 / 9.0 + s * p;
+  p = 1.0 / 7.0 + s * p;
+  p = 1.0 / 5.0 + s * p;
+  p = 1.0 / 3.0 + s * p;
+  return float(k) * 0.69314718 + 2.0 * q * (1.0 + s * p);
+}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles the kernels to SPIR-V. A product by tiles (gemm.glsl) is compiled for three sizes of tiles, as
 # NAME-ROWSxCOLUMNS. With an argument, the files are written into that folder.
-# glslangValidator and spirv-val come from Debian's glslang-tools and spirv-tools.
+# glslangValidator 12.0.0 and spirv-val come from Debian 12's glslang-tools and spirv-tools.
 set -e
 cd "$(dirname "$0")"
 out=${1:-.}

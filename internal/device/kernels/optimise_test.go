@@ -180,7 +180,7 @@ func TestAverage(t *testing.T) {
 
 func TestSums(t *testing.T) {
 	d := open(t)
-	for _, n := range []int{1, 255, 1025, 300000, 1000003} {
+	for _, n := range []int{1, 255, 1025, 70000, 300007} {
 		x, y := normals(1, n), normals(2, n)
 		var sum, dot, squares float64
 		for i, v := range x {

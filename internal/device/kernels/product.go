@@ -5,15 +5,16 @@ import (
 	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
-// matrix is a factor of a product: its element (i, j) is at i row + j column.
+// matrix is a factor of a product: its element (i, j) is at from + i row + j column.
 type matrix struct {
 	vulkan.Buffer
 	row, column int
+	from        int
 }
 
 // Dense records y = f(x w + bias). x is [m, k], w [k, n], bias [n] or none, y [m, n].
 func Dense(t *vulkan.Tape, x, w, bias, y vulkan.Buffer, f cpu.Activation, m, k, n int) {
-	product(t, matrix{x, k, 1}, matrix{w, n, 1}, bias, y, f, m, k, n)
+	product(t, matrix{x, k, 1, 0}, matrix{w, n, 1, 0}, bias, y, f, m, k, n)
 }
 
 // DenseGradient records the gradients dx = g w^T, dw = x^T g and db, the sums of the columns of g, with g = dy f' the
@@ -21,13 +22,13 @@ func Dense(t *vulkan.Tape, x, w, bias, y vulkan.Buffer, f cpu.Activation, m, k, 
 func DenseGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, f cpu.Activation, m, k, n int) {
 	g := beforeActivation(t, y, dy, f, m*n)
 	if !dx.IsZero() {
-		product(t, matrix{g, n, 1}, matrix{w, 1, n}, vulkan.Buffer{}, dx, cpu.LinearActivation, m, n, k)
+		product(t, matrix{g, n, 1, 0}, matrix{w, 1, n, 0}, vulkan.Buffer{}, dx, cpu.LinearActivation, m, n, k)
 	}
 	if !dw.IsZero() {
-		product(t, matrix{x, 1, k}, matrix{g, n, 1}, vulkan.Buffer{}, dw, cpu.LinearActivation, k, m, n)
+		product(t, matrix{x, 1, k, 0}, matrix{g, n, 1, 0}, vulkan.Buffer{}, dw, cpu.LinearActivation, k, m, n)
 	}
 	if !db.IsZero() {
-		columnSums(t, g, vulkan.Buffer{}, db, m, n)
+		columnSums(t, g, vulkan.Buffer{}, 0, db, m, n)
 	}
 }
 
@@ -42,7 +43,8 @@ func product(t *vulkan.Tape, a, b matrix, bias, c vulkan.Buffer, f cpu.Activatio
 	} else {
 		slope, _ = below(f)
 	}
-	constants := append(sizes(m, k, n, a.row, a.column, b.row, b.column, part, flag(!add.IsZero())), float(slope))
+	constants := append(sizes(m, k, n, a.row, a.column, b.row, b.column, part, flag(!add.IsZero()), a.from, b.from),
+		float(slope))
 	t.Dispatch(kernel("product-"+tile.name), x, y, parts, constants, vulkan.Read(a.Buffer), vulkan.Read(b.Buffer),
 		vulkan.Read(or(add, a.Buffer)), vulkan.Write(to))
 	if parts > 1 {
@@ -70,14 +72,15 @@ func addParts(t *vulkan.Tape, x, bias, y vulkan.Buffer, f cpu.Activation, n, par
 }
 
 // columnSums records sums of columns: s[c] = sum over rows of x[r, c], or of x[r, c] y[r, c] if y is not none.
-func columnSums(t *vulkan.Tape, x, y, s vulkan.Buffer, rows, width int) {
+// y begins at yFrom.
+func columnSums(t *vulkan.Tape, x, y vulkan.Buffer, yFrom int, s vulkan.Buffer, rows, width int) {
 	height := partHeight(rows)
 	parts := divided(rows, height)
 	to := s
 	if parts > 1 {
 		to = t.Scratch(parts * width)
 	}
-	t.Dispatch(kernel("columns"), divided(width, 16), parts, 1, sizes(rows, width, height, flag(!y.IsZero())),
+	t.Dispatch(kernel("columns"), divided(width, 16), parts, 1, sizes(rows, width, height, flag(!y.IsZero()), yFrom),
 		vulkan.Read(x), vulkan.Read(or(y, x)), vulkan.Write(to))
 	if parts > 1 {
 		addParts(t, to, vulkan.Buffer{}, s, cpu.LinearActivation, width, parts, 0)
