@@ -211,7 +211,7 @@ func (l *Loop) smaller(err error, images int) error {
 		share = float64(m.Limit) / float64(m.Needed)
 	}
 	if fits := int(float64(images) * share); fits > 0 && fits < images {
-		return &Error{"train.batch", fmt.Errorf("%w: a batch of %d images may fit instead of %d", err, fits, images)}
+		return &Error{"train.batch", fmt.Errorf("%w: %d images may fit instead of %d", err, fits, images)}
 	}
 	return err
 }

@@ -218,7 +218,17 @@ func TestDeviceErrors(t *testing.T) {
 			t.Errorf("device %s: error %v, want %q", device, err, want)
 		}
 	}
-	task, settings := taskOf(t, tiny)
+	task, settings := taskOf(t, strings.Replace(strings.Replace(plainVAE, "size: 16", "size: 64", 1), "batch: 64", "batch: 4000", 1))
+	settings.Device = GPU
+	_, err := New(task, settings)
+	var memory *vulkan.MemoryError
+	var wrong *Error
+	if list, _ := vulkan.Devices(); list[0].Limits.Buffer >= 500<<20 {
+		t.Log("this GPU takes the large batch")
+	} else if !errors.As(err, &memory) || !errors.As(err, &wrong) || wrong.Key != "train.batch" || !strings.Contains(err.Error(), "images may fit instead of") {
+		t.Errorf("a batch over the limits: %v", err)
+	}
+	task, settings = taskOf(t, tiny)
 	settings.Device, settings.Precision = GPU, Mixed
 	if _, err := New(task, settings); err == nil {
 		t.Error("mixed precision on a GPU is no error")
