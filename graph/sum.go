@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )

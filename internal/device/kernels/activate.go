@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // exponential is the number of exp among the functions of activate.comp.

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // NormShape holds the sizes of a normalisation of x [Sets, Rows, Channels]. The rows of a set share moments: the sets

@@ -10,7 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 func TestMoments(t *testing.T) {

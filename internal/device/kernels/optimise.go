@@ -2,7 +2,7 @@ package kernels
 
 import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // Numbers is the number of elements of a buffer with the numbers of an optimiser's step. It lies in host memory,

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // matrix is a factor of a product: its element (i, j) is at from + i row + j column.

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // rowwise records a kernel with a group for each row, up to a bound; groups take every so many rows.

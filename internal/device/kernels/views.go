@@ -2,7 +2,7 @@ package kernels
 
 import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // CosineRegression records losses.CosineRegression of predictions and targets [rows, columns], rows being twice the
