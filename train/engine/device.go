@@ -12,9 +12,9 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // Device names where programs run: cpu, gpu, gpu:N or auto. Configs are written without the default, so their hashes equal

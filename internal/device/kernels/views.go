@@ -1,8 +1,8 @@
 package kernels
 
 import (
-	cpu "github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	cpu "github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // CosineRegression records losses.CosineRegression of predictions and targets [rows, columns], rows being twice the
