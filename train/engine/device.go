@@ -118,14 +118,17 @@ func (d Device) Open() (*machine.Device, error) {
 // GPU returns the name of the GPU that the loop uses; empty if it uses none.
 func (l *Loop) GPU() string { return l.gpu }
 
-// openDevice opens the device of the settings.
-func (s *Settings) openDevice() (*machine.Device, error) {
-	d, err := s.Device.Open()
-	if d != nil && s.Precision == Mixed {
-		d.Close()
-		return nil, errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
+// useDevice opens the device of the settings, and keeps the parameters there if the optimiser updates them there.
+func (l *Loop) useDevice() error {
+	d, err := l.settings.Device.Open()
+	if err == nil && d != nil {
+		l.plan.device, l.gpu = d, strings.ReplaceAll(d.GPU().Adapter.Name, ",", "") // commas separate the kernels of sessions
+		err = l.hold()
 	}
-	return d, err
+	if err != nil {
+		return &Error{"train.device", err}
+	}
+	return nil
 }
 
 // onDevice is an optimiser that updates parameters on a device.
@@ -137,11 +140,9 @@ type onDevice interface {
 
 // hold keeps the parameters on the device if the optimiser updates them there.
 func (l *Loop) hold() error {
-	d := l.plan.device
-	if d == nil {
-		return nil
+	if l.settings.Precision == Mixed {
+		return errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
 	}
-	l.gpu = strings.ReplaceAll(d.GPU().Adapter.Name, ",", "") // commas separate the kernels of sessions
 	if l.settings.Accumulate > 1 {
 		return nil
 	}
@@ -158,7 +159,7 @@ func (l *Loop) hold() error {
 	}
 	l.plan.holds = true
 	for _, name := range all {
-		if _, err := d.Hold(params.Get(name).Float32s()); err != nil {
+		if _, err := l.plan.device.Hold(params.Get(name).Float32s()); err != nil {
 			return err
 		}
 	}
