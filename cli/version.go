@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/version"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // versionCommand is `unravel version`.

@@ -22,8 +22,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Array is an operand: a shape and its elements in row-major order. Exactly one of F32 and F64 is set. A scalar has

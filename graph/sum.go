@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )

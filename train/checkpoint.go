@@ -53,7 +53,7 @@ func (s *saver) hook() engine.Hook {
 		}
 		return s.save(false)
 	}
-	return engine.Hook{Name: "checkpoint", Priority: savePriority,
+	return engine.Hook{Name: "checkpoint", Priority: savePriority, NoParams: true,
 		OnStep:  func(l *engine.Loop, _ *engine.StepReport) error { return due(l) },
 		OnEpoch: func(l *engine.Loop, _ *engine.EpochReport) error { return due(l) },
 		OnEnd: func(l *engine.Loop, why error) error {

@@ -39,7 +39,7 @@ func (c *console) say(format string, args ...any) {
 // hook shows the progress of training.
 func (c *console) hook() engine.Hook {
 	var d *display
-	return engine.Hook{Name: "progress", Priority: progressPriority,
+	return engine.Hook{Name: "progress", Priority: progressPriority, NoParams: true,
 		OnStart: func(l *engine.Loop) error {
 			d = newDisplay(l, c.w)
 			c.clear = d.clear
@@ -56,7 +56,7 @@ func (c *console) hook() engine.Hook {
 
 // progressHook calls a function with the number of finished steps and of all steps.
 func progressHook(f func(done, all int)) engine.Hook {
-	return engine.Hook{Name: "steps", Priority: progressPriority,
+	return engine.Hook{Name: "steps", Priority: progressPriority, NoParams: true,
 		OnStart: func(l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
 		OnStep:  func(l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
 }

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Placement says where the operations of a machine run.
@@ -91,7 +90,7 @@ func (m *Machine) SetDevice(d *Device, stay ...*gorgonia.Node) error {
 func (m *Machine) assign(o *onDevice) error {
 	for i := range m.steps {
 		s, p := &m.steps[i], &o.places[i]
-		if s.op == nil {
+		if source(s) {
 			p.resident = o.device.residentOf(s.node.Value())
 			continue
 		}
@@ -147,6 +146,9 @@ func (m *Machine) assign(o *onDevice) error {
 	return nil
 }
 
+// source reports whether a step is an input or a constant.
+func source(s *step) bool { return len(s.in) == 0 }
+
 // sibling reports whether an operation takes its value from the root of its gradients.
 func sibling(o gorgonia.Op) bool {
 	g, ok := o.(graph.Gradient)
@@ -158,7 +160,7 @@ func (o *onDevice) order(m *Machine) {
 	done := make([]bool, len(m.steps))
 	left := 0
 	for i := range m.steps {
-		if done[i] = m.steps[i].op == nil; !done[i] {
+		if done[i] = source(&m.steps[i]); !done[i] {
 			left++
 		}
 	}
@@ -357,9 +359,9 @@ func (m *Machine) runParts(at *int) error {
 		}
 	}
 	for i := range m.steps {
-		if s := &m.steps[i]; s.op == nil {
-			if s.value = s.node.Value(); s.value == nil {
-				return m.explain(i, errors.New("the input has no value"))
+		if s := &m.steps[i]; source(s) {
+			if err := m.run(s); err != nil {
+				return m.explain(i, err)
 			}
 		}
 	}
@@ -463,7 +465,7 @@ func (m *Machine) Placement() Placement {
 	for i := range m.steps {
 		s := &m.steps[i]
 		switch {
-		case s.op == nil || sibling(s.op):
+		case source(s) || sibling(s.op):
 		case m.device != nil && m.device.places[i].device:
 			p.Device++
 		default:

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // Device is a GPU that machines share. It holds parameters for them. Its machines run one at a time.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Device names where programs run: cpu, gpu, gpu:N or auto. Configs are written without the default, so their hashes equal
@@ -211,7 +211,7 @@ func (l *Loop) smaller(err error, images int) error {
 		share = float64(m.Limit) / float64(m.Needed)
 	}
 	if fits := int(float64(images) * share); fits > 0 && fits < images {
-		return &Error{"train.batch", fmt.Errorf("%w: a batch of %d images may fit instead of %d", err, fits, images)}
+		return &Error{"train.batch", fmt.Errorf("%w: %d images may fit instead of %d", err, fits, images)}
 	}
 	return err
 }

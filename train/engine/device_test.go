@@ -8,9 +8,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // needsGPU skips a test if there is no GPU to use.
@@ -125,4 +126,130 @@ func TestDevice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run on a GPU that stops and goes on gives the bits of an uninterrupted run. It goes on with the CPU, too.
+func TestDeviceResume(t *testing.T) {
+	needsGPU(t)
+	const steps, at = 6, 3
+	for _, name := range []string{"lsbd-vae", "factorvae"} {
+		source := deviceTasks[name]
+		want, params := trace(t, source, GPU, steps)
+		for _, device := range []Device{GPU, CPU} {
+			first, second := onDeviceLoop(t, source, GPU), onDeviceLoop(t, source, device)
+			first.AddHook(Hook{NoParams: true, OnStep: func(l *Loop, r *StepReport) error {
+				if r.Step == at {
+					l.Stop("half")
+				}
+				return nil
+			}})
+			if err := first.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			state, tensors, err := first.State()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := second.Restore(state, tensorsOf(tensors)); err != nil {
+				t.Fatal(err)
+			}
+			second.AddHook(Hook{NoParams: true, OnStep: func(l *Loop, r *StepReport) error {
+				for k, w := range want[r.Step-1] {
+					g := append(slices.Clone(r.Values), r.GradientNorm)[k]
+					if device == GPU && g != w || math.Abs(g-w) > 1e-3*math.Max(math.Abs(w), 1e-3) {
+						t.Errorf("%s, resumed on %s: step %d, value %d: %v, want %v", name, device, r.Step, k, g, w)
+					}
+				}
+				if r.Step == steps {
+					l.Stop("enough")
+				}
+				return nil
+			}})
+			if err := second.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if second.Step() != steps {
+				t.Errorf("%d steps, want %d", second.Step(), steps)
+			}
+			for name, w := range params {
+				if device == GPU && !slices.Equal(w, second.Params().Get(name).Float32s()) {
+					t.Errorf("parameter %s of the resumed run has other bits", name)
+				}
+			}
+		}
+	}
+}
+
+func onDeviceLoop(t *testing.T, source string, device Device) *Loop {
+	t.Helper()
+	task, settings := taskOf(t, source)
+	settings.Device = device
+	l, err := New(task, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// The forward pass, the gradients and the norm of a VAE are one tape. Nothing but the images, the noise and the numbers
+// of the losses is copied.
+func TestDevicePlacement(t *testing.T) {
+	needsGPU(t)
+	l := onDeviceLoop(t, plainVAE, GPU)
+	list := l.Placements()
+	if len(list) != 1 {
+		t.Fatalf("%d programs, want 1", len(list))
+	}
+	p := list[0]
+	const images, noise, one, values = 64 * 16 * 16, 64 * 4, 1, 3
+	if p.Tapes != 1 || p.CPU != 0 || p.Up != 4*(images+noise+one) || p.Down != 4*values {
+		t.Errorf("%+v; want 1 tape, no operation on the CPU, %d bytes up and %d down", p.Placement, 4*(images+noise+one), 4*values)
+	}
+}
+
+// Devices that cannot be had are errors with a remedy.
+func TestDeviceErrors(t *testing.T) {
+	needsGPU(t)
+	for device, want := range map[Device]string{"gpu:99": "there is no gpu:99", "tpu": "unknown device"} {
+		task, settings := taskOf(t, tiny)
+		settings.Device = device
+		if _, err := New(task, settings); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("device %s: error %v, want %q", device, err, want)
+		}
+	}
+	task, settings := taskOf(t, strings.Replace(strings.Replace(plainVAE, "size: 16", "size: 64", 1), "batch: 64", "batch: 4000", 1))
+	settings.Device = GPU
+	_, err := New(task, settings)
+	var memory *vulkan.MemoryError
+	var wrong *Error
+	if list, _ := vulkan.Devices(); list[0].Limits.Buffer >= 500<<20 {
+		t.Log("this GPU takes the large batch")
+	} else if !errors.As(err, &memory) || !errors.As(err, &wrong) || wrong.Key != "train.batch" || !strings.Contains(err.Error(), "images may fit instead of") {
+		t.Errorf("a batch over the limits: %v", err)
+	}
+	task, settings = taskOf(t, tiny)
+	settings.Device, settings.Precision = GPU, Mixed
+	if _, err := New(task, settings); err == nil {
+		t.Error("mixed precision on a GPU is no error")
+	}
+}
+
+// stored holds copies of a state's tensors.
+type stored map[string][]float32
+
+func tensorsOf(list []Tensor) stored {
+	s := stored{}
+	for _, t := range list {
+		s[t.Name] = slices.Clone(t.Data)
+	}
+	return s
+}
+
+// Float32s implements Tensors.
+func (s stored) Float32s(name string, _ ...int) ([]float32, error) {
+	if v, ok := s[name]; ok {
+		return v, nil
+	}
+	return nil, errors.New("no tensor " + name)
 }

@@ -3,8 +3,8 @@ package kernels
 import (
 	"fmt"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // exponential is the number of exp among the functions of activate.comp.

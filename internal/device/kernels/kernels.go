@@ -14,7 +14,7 @@ package kernels
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // kernel returns a kernel by the name of its file.

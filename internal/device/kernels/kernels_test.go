@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 func TestMain(m *testing.M) {

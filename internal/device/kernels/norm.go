@@ -1,8 +1,8 @@
 package kernels
 
 import (
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // NormShape holds the sizes of a normalisation of x [Sets, Rows, Channels]. The rows of a set share moments: the sets

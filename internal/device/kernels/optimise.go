@@ -1,8 +1,8 @@
 package kernels
 
 import (
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Numbers is the number of elements of a buffer with the numbers of an optimiser's step. It lies in host memory,

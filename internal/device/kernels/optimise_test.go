@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 

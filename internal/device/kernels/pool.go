@@ -1,6 +1,6 @@
 package kernels
 
-import "github.com/unravel-ml/unravel/internal/vulkan"
+import "github.com/unravel-ml/unravel/graph/vulkan"
 
 // Side says where the windows of a pooling lie along a side of an image. Windows do not leave the image.
 type Side struct {

@@ -1,8 +1,8 @@
 package kernels
 
 import (
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // matrix is a factor of a product: its element (i, j) is at from + i row + j column.

@@ -1,8 +1,8 @@
 package kernels
 
 import (
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // rowwise records a kernel with a group for each row, up to a bound; groups take every so many rows.

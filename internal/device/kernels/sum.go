@@ -1,6 +1,6 @@
 package kernels
 
-import "github.com/unravel-ml/unravel/internal/vulkan"
+import "github.com/unravel-ml/unravel/graph/vulkan"
 
 // The terms of reduce.comp.
 const (
