@@ -6,9 +6,9 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // NormaliseRows returns v / sqrt(max(|v|^2, 1e-12)) for each row v of a matrix: a unit vector, or 0 for v = 0. It is

@@ -7,8 +7,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // SoftmaxRows returns exp(x_j) / sum_k exp(x_k) for every row of a matrix, without overflow at any x.

@@ -9,10 +9,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // CrossCorrelation returns

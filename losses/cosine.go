@@ -9,9 +9,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // CosineRegression returns the mean over n images of

@@ -11,10 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // InfoNCE returns the mean over n queries q of

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/machine"
-	"github.com/unravel-ml/unravel/internal/vulkan"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // device opens the first GPU, once for all cases; nil if there is none.

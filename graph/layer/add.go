@@ -8,10 +8,10 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Add returns activation(x + y) for tensors of one shape: the end of a residual block.

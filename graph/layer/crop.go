@@ -7,9 +7,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Crop returns the upper left height by width pixels of images x [batch, h, w, channels].

@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // NormOptions holds the options of a normalisation.

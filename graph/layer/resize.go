@@ -5,8 +5,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Upsample returns images x [batch, height, width, channels], enlarged by the factor times along both sides, channel

@@ -7,9 +7,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/internal/vulkan"
 )
 
 // Shuffle turns channels into pixels: images x [batch, h, w, c times^2] become [batch, h times, w times, c]. Each
