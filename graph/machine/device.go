@@ -288,6 +288,10 @@ func put(to []float32, v gorgonia.Value) error {
 		to[0] = float32(*v)
 		return nil
 	case *tensor.Dense:
+		if x, ok := v.Data().(float32); ok && len(to) == 1 {
+			to[0] = x
+			return nil
+		}
 		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() &&
 			v.DataSize() == len(to) {
 			copy(to, v.Float32s())

@@ -89,6 +89,17 @@ func SphereWalk(mu, logT, noise *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newSphereWalk[float32](in[2]) },
 			func(in []tensor.Shape) graph.Body[float64] { return newSphereWalk[float64](in[2]) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			steps, rows, columns := in[2][0], in[2][1], in[2][2]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.SphereWalk(t, in[0], in[1], in[2], out, steps, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.SphereWalkGradient(t, in[0], in[1], in[2], dout, din[0], din[1], steps, rows, columns)
+				},
+			}, nil
+		},
 		Diff: []bool{true, true, false},
 	}, mu, logT, noise)
 }

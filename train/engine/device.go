@@ -122,7 +122,8 @@ func (l *Loop) GPU() string { return l.gpu }
 func (l *Loop) useDevice() error {
 	d, err := l.settings.Device.Open()
 	if err == nil && d != nil {
-		l.plan.device, l.gpu = d, strings.ReplaceAll(d.GPU().Adapter.Name, ",", "") // commas separate the kernels of sessions
+		// commas separate the kernels of sessions
+		l.plan.device, l.gpu = d, strings.ReplaceAll(d.GPU().Adapter.Name, ",", "")
 		err = l.hold()
 	}
 	if err != nil {
@@ -309,7 +310,8 @@ func (u *updater) held(d *machine.Device, i int) ([]vulkan.Buffer, error) {
 
 // record records the update of every tensor by a function of its buffers, and returns the memory of the numbers of a
 // step.
-func (u *updater) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer, one func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer)) (vulkan.Buffer, error) {
+func (u *updater) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer, one func(i int,
+	held []vulkan.Buffer, g, numbers vulkan.Buffer)) (vulkan.Buffer, error) {
 	numbers, err := d.GPU().AllocHost(4 * kernels.Numbers)
 	if err != nil {
 		return numbers, err
@@ -333,7 +335,8 @@ func (o *adam) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buff
 	})
 	return func(rate, clip float64) {
 		o.steps++
-		kernels.SetAdam(numbers, kernel.AdamConstants{LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon, Clip: clip}, o.steps, a.Decay)
+		kernels.SetAdam(numbers, kernel.AdamConstants{LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2,
+			Epsilon: a.Epsilon, Clip: clip}, o.steps, a.Decay)
 	}, err
 }
 
@@ -369,12 +372,14 @@ func (o *lars) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buff
 	})
 	return func(rate, clip float64) {
 		o.steps++
-		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: 1, Clip: clip, Decay: s.Decay, Trust: s.Trust}.Set(numbers)
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: 1, Clip: clip, Decay: s.Decay,
+			Trust: s.Trust}.Set(numbers)
 	}, err
 }
 
 // record implements onDevice for members that do.
-func (g *grouped) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
+func (g *grouped) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64),
+	error) {
 	var list []func(rate, clip float64)
 	for i := range g.members {
 		m := &g.members[i]

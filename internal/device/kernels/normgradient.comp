@@ -1,6 +1,7 @@
 #version 450
 // dx = r gamma u + line[i, 0, c] (x - mean) + line[i, 1, c], with r = 1/sqrt(variance + epsilon) and u the gradient dy,
-// 0 where relu is 1 and y is not positive. If given is 1, the moments do not depend on x, and line is 0.
+// 0 where relu is 1 and y is not positive. If given is 1, the moments do not depend on x, and line is 0. Without fused
+// products the two terms of a group of one element cancel exactly.
 layout(local_size_x = 256) in;
 layout(set = 0, binding = 0) readonly buffer X_ { float x[]; };
 layout(set = 0, binding = 1) readonly buffer M_ { float moments[]; };
@@ -14,7 +15,7 @@ void main() {
   for (uint i = gl_GlobalInvocationID.x; i < n; i += gl_NumWorkGroups.x * 256u) {
     uint c = i % channels, at = i / (rows * channels) * 2u * channels + c;
     float r = 1.0 / sqrt(moments[at + channels] + epsilon), u = relu != 0u && !(y[i] > 0.0) ? 0.0 : dy[i];
-    float d = r * (affine != 0u ? gamma[c] * u : u);
+    precise float d = r * (affine != 0u ? gamma[c] * u : u);
     if (given == 0u) d += line[at] * (x[i] - moments[at]) + line[at + channels];
     dx[i] = d;
   }
