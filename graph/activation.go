@@ -64,7 +64,9 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	s.Device = func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
 		n, f := in[0].TotalSize(), kernel.Activation(a)
 		return Recording{
-			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) { kernels.Activate(t, in[0], out, f, n) },
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Activate(t, in[0], out, f, n)
+			},
 			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
 				at := out
 				if !a.FromValue() {

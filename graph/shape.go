@@ -96,27 +96,7 @@ func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return NewFunc[float64](newConcat[float64](in, out[1])), nil
 		},
-		Device: func(in []tensor.Shape, out tensor.Shape) (Recording, error) {
-			c := newConcat[float32](in, out[1])
-			return Recording{
-				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, to vulkan.Buffer) {
-					at := 0
-					for i, w := range c.widths {
-						kernels.CopyColumns(t, to, at, c.total, in[i], 0, w, w, out[0])
-						at += w
-					}
-				},
-				Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-					at := 0
-					for i, w := range c.widths {
-						if !din[i].IsZero() {
-							kernels.CopyColumns(t, din[i], 0, w, dout, at, c.total, w, out[0])
-						}
-						at += w
-					}
-				},
-			}, nil
-		},
+		Device: recordConcat,
 		Tangent: func(in []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			along = slices.Clone(along)
 			for i := range along {
@@ -127,6 +107,29 @@ func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 			return ConcatColumns(along...)
 		},
 	}, x...)
+}
+
+// recordConcat is the device form of ConcatColumns.
+func recordConcat(in []tensor.Shape, out tensor.Shape) (Recording, error) {
+	c := newConcat[float32](in, out[1])
+	return Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, to vulkan.Buffer) {
+			at := 0
+			for i, w := range c.widths {
+				kernels.CopyColumns(t, to, at, c.total, in[i], 0, w, w, out[0])
+				at += w
+			}
+		},
+		Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+			at := 0
+			for i, w := range c.widths {
+				if !din[i].IsZero() {
+					kernels.CopyColumns(t, din[i], 0, w, dout, at, c.total, w, out[0])
+				}
+				at += w
+			}
+		},
+	}, nil
 }
 
 type concat[T Float] struct {
@@ -244,7 +247,9 @@ func SliceRows(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 			row := 4 * int64(in[0].TotalSize()/in[0][0])
 			at, bytes := int64(from)*row, int64(to-from)*row
 			return Recording{
-				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) { t.CopyRange(out, 0, in[0], at, bytes) },
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					t.CopyRange(out, 0, in[0], at, bytes)
+				},
 				Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
 					t.Fill(din[0], 0)
 					t.CopyRange(din[0], at, dout, 0, bytes)

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gorgonia.org/gorgonia"
@@ -18,8 +17,8 @@ type Placement struct {
 	Device     int            `json:"on_device"` // operations with a device form
 	CPU        int            `json:"on_cpu"`
 	OnCPU      map[string]int `json:"operations_on_cpu"` // by name
-	Tapes      int            `json:"tapes"`             // recordings that the device runs, with operations on the CPU between them
-	Up         int64          `json:"bytes_up"`          // copied to the device in each run, without parameters that stay there
+	Tapes      int            `json:"tapes"`             // parts on the device, with parts on the CPU between them
+	Up         int64          `json:"bytes_up"`          // copied to the device in each run, without held parameters
 	Down       int64          `json:"bytes_down"`        // copied back in each run
 	Dispatches int            `json:"dispatches"`
 	Barriers   int            `json:"barriers"`
@@ -55,10 +54,11 @@ type place struct {
 
 // part is a tape, or operations on the CPU.
 type part struct {
-	tape  *vulkan.Tape
-	steps []int
-	up    []int // steps with values that the tape copies to the device first
-	down  []int // steps with values that it copies to host memory last
+	onDevice bool
+	tape     *vulkan.Tape // nil on the CPU
+	steps    []int
+	up       []int // steps with values that the tape copies to the device first
+	down     []int // steps with values that it copies to host memory last
 }
 
 // SetDevice makes the next runs use a device for all operations that have a device form. It copies values between the
@@ -86,145 +86,12 @@ func (m *Machine) SetDevice(d *Device, stay ...*gorgonia.Node) error {
 	return nil
 }
 
-// assign decides which steps run on the device, and which values move.
-func (m *Machine) assign(o *onDevice) error {
-	for i := range m.steps {
-		s, p := &m.steps[i], &o.places[i]
-		if source(s) {
-			p.resident = o.device.residentOf(s.node.Value())
-			continue
-		}
-		if g, ok := s.op.(graph.Gradient); ok && !g.Root() {
-			p.device = o.places[s.in[0]].device // it is a result of its root
-			continue
-		}
-		if op, ok := s.op.(graph.DeviceOp); ok {
-			var err error
-			if p.record, p.device, err = op.Record(); err != nil {
-				return err
-			}
-		}
-		if s.add && s.node.Dtype() == tensor.Float32 {
-			a, b := m.steps[s.in[0]].node, m.steps[s.in[1]].node
-			p.stock = slices.Equal(a.Shape(), s.node.Shape()) && slices.Equal(b.Shape(), s.node.Shape())
-			p.device = p.stock
-		}
-	}
-	for _, i := range o.norms {
-		o.keep[i] = o.places[i].device
-	}
-	for _, i := range m.outputs {
-		if o.places[i].device && !o.keep[i] {
-			o.places[i].download = true
-		}
-	}
-	for _, r := range m.reads {
-		if i := m.index[r.node]; o.places[i].device {
-			o.places[i].download = true
-		}
-	}
-	for i := range m.steps {
-		if sibling(m.steps[i].op) {
-			continue
-		}
-		for _, j := range m.steps[i].in {
-			switch from := &o.places[j]; {
-			case o.places[i].device && !from.device && from.resident == nil:
-				from.upload = true
-			case !o.places[i].device && from.device:
-				from.download = true
-			case !o.places[i].device && from.resident != nil:
-				o.pulls = true
-			}
-		}
-	}
-	for _, i := range o.norms {
-		if p := &o.places[i]; !p.device {
-			p.upload = true
-		}
-	}
-	return nil
-}
-
-// source reports whether a step is an input or a constant.
-func source(s *step) bool { return len(s.in) == 0 }
-
-// sibling reports whether an operation takes its value from the root of its gradients.
-func sibling(o gorgonia.Op) bool {
-	g, ok := o.(graph.Gradient)
-	return ok && !g.Root()
-}
-
-// order divides the steps into parts: all steps on the device that are ready, then all on the CPU, and so on.
-func (o *onDevice) order(m *Machine) {
-	done := make([]bool, len(m.steps))
-	left := 0
-	for i := range m.steps {
-		if done[i] = source(&m.steps[i]); !done[i] {
-			left++
-		}
-	}
-	for device := true; left > 0; device = !device {
-		var p part
-		for i := range m.steps {
-			if done[i] || o.places[i].device != device || slices.ContainsFunc(m.steps[i].in, func(j int) bool { return !done[j] }) {
-				continue
-			}
-			done[i] = true
-			left--
-			p.steps = append(p.steps, i)
-		}
-		if len(p.steps) > 0 {
-			if p.tape = nil; device {
-				p.tape = &vulkan.Tape{} // build replaces it
-			}
-			o.parts = append(o.parts, p)
-		}
-	}
-	if len(o.norms) > 0 && (len(o.parts) == 0 || o.parts[len(o.parts)-1].tape == nil) {
-		o.parts = append(o.parts, part{tape: &vulkan.Tape{}}) // for the norm
-	}
-	// A value goes up before the first part that needs it.
-	placed := make([]bool, len(m.steps))
-	need := func(p *part, i int) {
-		if o.places[i].upload && !placed[i] {
-			placed[i] = true
-			p.up = append(p.up, i)
-			o.uploads += bytesOf(m.steps[i].node)
-		}
-	}
-	for k := range o.parts {
-		p := &o.parts[k]
-		if p.tape == nil {
-			continue
-		}
-		for _, i := range p.steps {
-			if !sibling(m.steps[i].op) {
-				for _, j := range m.steps[i].in {
-					need(p, j)
-				}
-			}
-			if o.places[i].download && !m.steps[i].ignored {
-				p.down = append(p.down, i)
-				o.reads += bytesOf(m.steps[i].node)
-			}
-		}
-		if k == len(o.parts)-1 {
-			for _, i := range o.norms {
-				need(p, i)
-			}
-		}
-	}
-}
-
-func bytesOf(n *gorgonia.Node) int64 { return 4 * int64(n.Shape().TotalSize()) }
-
 // build allocates the buffers and records the tapes.
 func (o *onDevice) build(m *Machine) error {
 	o.order(m)
 	for k := range o.parts {
 		p := &o.parts[k]
-		if p.tape == nil {
+		if !p.onDevice {
 			continue
 		}
 		p.tape = o.device.gpu.NewTape()
@@ -345,7 +212,7 @@ func (o *onDevice) recordNorm(m *Machine, t *vulkan.Tape) (err error) {
 	return nil
 }
 
-// runParts runs the machine's parts in order.
+// runParts runs the machine's parts in order. It keeps the step under way in at.
 func (m *Machine) runParts(at *int) error {
 	o := m.device
 	o.device.mu.Lock()
@@ -359,43 +226,59 @@ func (m *Machine) runParts(at *int) error {
 		}
 	}
 	for i := range m.steps {
-		if s := &m.steps[i]; source(s) {
-			if err := m.run(s); err != nil {
+		if source(&m.steps[i]) {
+			if err := m.run(&m.steps[i]); err != nil {
 				return m.explain(i, err)
 			}
 		}
 	}
 	for k := range o.parts {
-		p := &o.parts[k]
-		if p.tape == nil {
-			for _, i := range p.steps {
-				*at = i
-				if err := m.run(&m.steps[i]); err != nil {
-					return m.explain(i, err)
-				}
-				if err := m.bind(&m.steps[i]); err != nil {
-					return m.explain(i, err)
-				}
-			}
-			continue
+		run := m.runTape
+		if o.parts[k].tape == nil {
+			run = m.runSteps
 		}
-		for _, i := range p.up {
-			if err := put(o.places[i].staging.Floats(), m.steps[i].value); err != nil {
-				return m.explain(i, err)
-			}
-		}
-		if err := p.tape.Run(); err != nil {
+		if err := run(&o.parts[k], at); err != nil {
 			return err
-		}
-		for _, i := range p.down {
-			s := &m.steps[i]
-			s.value = taken(s.value, s.node, o.places[i].staging.Floats())
-			if err := m.bind(s); err != nil {
-				return m.explain(i, err)
-			}
 		}
 	}
 	return m.read()
+}
+
+// runSteps runs operations on the CPU.
+func (m *Machine) runSteps(p *part, at *int) error {
+	for _, i := range p.steps {
+		*at = i
+		err := m.run(&m.steps[i])
+		if err == nil {
+			err = m.bind(&m.steps[i])
+		}
+		if err != nil {
+			return m.explain(i, err)
+		}
+	}
+	return nil
+}
+
+// runTape runs a tape, between copies of its inputs and results.
+func (m *Machine) runTape(p *part, at *int) error {
+	for _, i := range p.up {
+		*at = i
+		if err := put(m.device.places[i].staging.Floats(), m.steps[i].value); err != nil {
+			return m.explain(i, err)
+		}
+	}
+	if err := p.tape.Run(); err != nil {
+		return err
+	}
+	for _, i := range p.down {
+		s := &m.steps[i]
+		*at = i
+		s.value = taken(s.value, s.node, m.device.places[i].staging.Floats())
+		if err := m.bind(s); err != nil {
+			return m.explain(i, err)
+		}
+	}
+	return nil
 }
 
 // put writes the elements of a value to host memory.
@@ -409,12 +292,14 @@ func put(to []float32, v gorgonia.Value) error {
 			to[0] = x
 			return nil
 		}
-		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() && v.DataSize() == len(to) {
+		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() &&
+			v.DataSize() == len(to) {
 			copy(to, v.Float32s())
 			return nil
 		}
 	}
-	return fmt.Errorf("a value of type %T and shape %v cannot go to the GPU; want %d float32 in row-major order", v, v.Shape(), len(to))
+	return fmt.Errorf("a value of type %T and shape %v cannot go to the GPU; want %d float32 in row-major order", v,
+		v.Shape(), len(to))
 }
 
 // taken returns a node's value with the elements of host memory. It writes into the value of the last run.

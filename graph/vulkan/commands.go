@@ -50,7 +50,8 @@ func (r *recording) record(commands []command) (err error) {
 	}
 	allocate := &commandBufferAllocateInfo{sType: 40, pool: r.pool, count: 1}
 	buffer := new(uintptr)
-	err = call(g.functions[allocateCommandBuffers], g.handle, uintptr(unsafe.Pointer(allocate)), uintptr(unsafe.Pointer(buffer)))
+	err = call(g.functions[allocateCommandBuffers], g.handle, uintptr(unsafe.Pointer(allocate)),
+		uintptr(unsafe.Pointer(buffer)))
 	if r.commands = *buffer; made(err, r.commands, "command buffer") != nil {
 		return made(err, r.commands, "command buffer")
 	}
@@ -63,7 +64,8 @@ func (r *recording) record(commands []command) (err error) {
 	}
 	sizes := &descriptorPoolSize{storageBuffer, buffers}
 	descriptors := &descriptorPoolCreateInfo{sType: 33, sets: sets, count: 1, sizes: sizes}
-	if r.descriptors, err = g.create(createDescriptorPool, "descriptor pool", uintptr(unsafe.Pointer(descriptors))); err != nil {
+	if r.descriptors, err = g.create(createDescriptorPool, "descriptor pool",
+		uintptr(unsafe.Pointer(descriptors))); err != nil {
 		return err
 	}
 	fence := &commandBufferBeginInfo{sType: 8} // VkFenceCreateInfo has the same first members
@@ -74,7 +76,8 @@ func (r *recording) record(commands []command) (err error) {
 	if err := call(g.functions[beginCommandBuffer], r.commands, uintptr(unsafe.Pointer(begin))); err != nil {
 		return err
 	}
-	r.barrier(stageCompute|stageTransfer|stageHost, stageCompute|stageTransfer, shaderWrite|transferWrite|hostWrite) // results of earlier tapes
+	// results of earlier tapes
+	r.barrier(stageCompute|stageTransfer|stageHost, stageCompute|stageTransfer, shaderWrite|transferWrite|hostWrite)
 	for _, c := range commands {
 		if c.barrier {
 			r.barrier(stageCompute|stageTransfer, stageCompute|stageTransfer, shaderWrite|transferWrite)
@@ -98,7 +101,8 @@ func (r *recording) barrier(before, after, writes uint32) {
 		seen = hostRead
 	}
 	b := &memoryBarrier{sType: 46, source: writes, dst: seen}
-	void(r.gpu.functions[cmdPipelineBarrier], r.commands, uintptr(before), uintptr(after), 0, 1, uintptr(unsafe.Pointer(b)), 0, 0, 0, 0)
+	void(r.gpu.functions[cmdPipelineBarrier], r.commands, uintptr(before), uintptr(after), 0, 1,
+		uintptr(unsafe.Pointer(b)), 0, 0, 0, 0)
 }
 
 func (r *recording) add(c command) error {
@@ -106,7 +110,8 @@ func (r *recording) add(c command) error {
 	first := c.args[0].Buffer
 	switch {
 	case c.fill:
-		void(f[cmdFillBuffer], r.commands, first.block.handle, uintptr(first.at), uintptr(first.size), uintptr(c.constants[0]))
+		void(f[cmdFillBuffer], r.commands, first.block.handle, uintptr(first.at), uintptr(first.size),
+			uintptr(c.constants[0]))
 		return nil
 	case c.copied > 0:
 		to := c.args[1].Buffer
@@ -132,14 +137,16 @@ func (r *recording) dispatch(c command) error {
 	writes := make([]writeDescriptorSet, len(c.args))
 	for i, a := range c.args {
 		info := &descriptorBufferInfo{a.Buffer.block.handle, uint64(a.Buffer.at), uint64(a.Buffer.size)}
-		writes[i] = writeDescriptorSet{sType: 35, set: *set, binding: uint32(i), count: 1, kind: storageBuffer, buffer: info}
+		writes[i] = writeDescriptorSet{sType: 35, set: *set, binding: uint32(i), count: 1, kind: storageBuffer,
+			buffer: info}
 	}
 	void(f[updateDescriptorSets], g.handle, uintptr(len(writes)), uintptr(unsafe.Pointer(&writes[0])), 0, 0)
 	const computePoint = 1
 	void(f[cmdBindPipeline], r.commands, computePoint, p.handle)
 	void(f[cmdBindDescriptorSets], r.commands, computePoint, p.layout, 0, 1, uintptr(unsafe.Pointer(set)), 0, 0)
 	if n := len(c.constants); n > 0 {
-		void(f[cmdPushConstants], r.commands, p.layout, computeStage, 0, uintptr(4*n), uintptr(unsafe.Pointer(&c.constants[0])))
+		void(f[cmdPushConstants], r.commands, p.layout, computeStage, 0, uintptr(4*n),
+			uintptr(unsafe.Pointer(&c.constants[0])))
 	}
 	void(f[cmdDispatch], r.commands, uintptr(c.groups[0]), uintptr(c.groups[1]), uintptr(c.groups[2]))
 	return nil

@@ -51,15 +51,18 @@ func newInstance() (*instance, error) {
 	app := &applicationInfo{sType: 0, name: cstring("unravel"), engine: cstring("unravel"), apiVersion: 1<<22 | 1<<12}
 	info := &instanceCreateInfo{sType: 1, app: app}
 	in := &instance{}
-	err = made(call(create, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&in.handle))), in.handle, "instance")
+	err = made(call(create, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&in.handle))), in.handle,
+		"instance")
 	if errors.Is(err, incompatibleDriver) {
 		return nil, ErrNoDriver
 	}
 	if err != nil {
 		return nil, err
 	}
-	for i, name := range [instanceFunctions]string{"vkDestroyInstance", "vkEnumeratePhysicalDevices", "vkGetPhysicalDeviceProperties",
-		"vkGetPhysicalDeviceQueueFamilyProperties", "vkGetPhysicalDeviceMemoryProperties", "vkCreateDevice", "vkGetDeviceProcAddr"} {
+	for i, name := range [instanceFunctions]string{"vkDestroyInstance", "vkEnumeratePhysicalDevices",
+		"vkGetPhysicalDeviceProperties",
+		"vkGetPhysicalDeviceQueueFamilyProperties", "vkGetPhysicalDeviceMemoryProperties", "vkCreateDevice",
+		"vkGetDeviceProcAddr"} {
 		if in.functions[i], err = lookup(get, in.handle, name); err != nil {
 			return nil, err
 		}
@@ -190,14 +193,16 @@ func (in *instance) open(index int) (*gpu, Adapter, error) {
 		return nil, Adapter{}, err
 	}
 	if index < 0 || index >= len(list) {
-		return nil, Adapter{}, fmt.Errorf("there is no gpu:%d; want 0 to %d: unravel version --devices lists them", index, len(list)-1)
+		return nil, Adapter{}, fmt.Errorf("there is no gpu:%d; want 0 to %d: unravel version --devices lists them",
+			index, len(list)-1)
 	}
 	p := list[index]
 	priority := float32(1)
 	queue := &deviceQueueCreateInfo{sType: 2, family: p.family, count: 1, priority: &priority}
 	info := &deviceCreateInfo{sType: 3, queues: 1, queueInfos: queue}
 	g := &gpu{instance: in, physical: p, kernels: map[string]*pipeline{}}
-	err = made(call(in.functions[createDevice], p.handle, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&g.handle))), g.handle, "device")
+	err = made(call(in.functions[createDevice], p.handle, uintptr(unsafe.Pointer(info)), 0,
+		uintptr(unsafe.Pointer(&g.handle))), g.handle, "device")
 	if err != nil {
 		return nil, Adapter{}, fmt.Errorf("opening %v: %w", p.Adapter, err)
 	}
@@ -253,12 +258,18 @@ const (
 	deviceFunctions
 )
 
-var functionNames = [deviceFunctions]string{"vkDestroyDevice", "vkGetDeviceQueue", "vkCreateBuffer", "vkDestroyBuffer", "vkGetBufferMemoryRequirements",
-	"vkAllocateMemory", "vkFreeMemory", "vkBindBufferMemory", "vkMapMemory", "vkCreateShaderModule", "vkDestroyShaderModule",
-	"vkCreateDescriptorSetLayout", "vkDestroyDescriptorSetLayout", "vkCreatePipelineLayout", "vkDestroyPipelineLayout", "vkCreateComputePipelines", "vkDestroyPipeline",
-	"vkCreateDescriptorPool", "vkDestroyDescriptorPool", "vkAllocateDescriptorSets", "vkUpdateDescriptorSets", "vkCreateCommandPool", "vkDestroyCommandPool",
-	"vkAllocateCommandBuffers", "vkBeginCommandBuffer", "vkEndCommandBuffer", "vkCmdBindPipeline", "vkCmdBindDescriptorSets", "vkCmdPushConstants", "vkCmdDispatch",
-	"vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkCmdFillBuffer", "vkQueueSubmit", "vkCreateFence", "vkDestroyFence", "vkWaitForFences", "vkResetFences", "vkDeviceWaitIdle"}
+var functionNames = [deviceFunctions]string{"vkDestroyDevice", "vkGetDeviceQueue", "vkCreateBuffer",
+	"vkDestroyBuffer", "vkGetBufferMemoryRequirements",
+	"vkAllocateMemory", "vkFreeMemory", "vkBindBufferMemory", "vkMapMemory", "vkCreateShaderModule",
+	"vkDestroyShaderModule",
+	"vkCreateDescriptorSetLayout", "vkDestroyDescriptorSetLayout", "vkCreatePipelineLayout",
+	"vkDestroyPipelineLayout", "vkCreateComputePipelines", "vkDestroyPipeline",
+	"vkCreateDescriptorPool", "vkDestroyDescriptorPool", "vkAllocateDescriptorSets", "vkUpdateDescriptorSets",
+	"vkCreateCommandPool", "vkDestroyCommandPool",
+	"vkAllocateCommandBuffers", "vkBeginCommandBuffer", "vkEndCommandBuffer", "vkCmdBindPipeline",
+	"vkCmdBindDescriptorSets", "vkCmdPushConstants", "vkCmdDispatch",
+	"vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkCmdFillBuffer", "vkQueueSubmit", "vkCreateFence",
+	"vkDestroyFence", "vkWaitForFences", "vkResetFences", "vkDeviceWaitIdle"}
 
 // gpu is the driver of an open device.
 type gpu struct {
@@ -324,7 +335,8 @@ func (g *gpu) allocate(bytes int64, host bool) (b *block, err error) {
 	}
 	if host {
 		at := new(unsafe.Pointer)
-		if err := call(g.functions[mapMemory], g.handle, b.memory, 0, ^uintptr(0), 0, uintptr(unsafe.Pointer(at))); err != nil {
+		if err := call(g.functions[mapMemory], g.handle, b.memory, 0, ^uintptr(0), 0,
+			uintptr(unsafe.Pointer(at))); err != nil {
 			return nil, err
 		}
 		if *at == nil {
@@ -364,11 +376,13 @@ const computeStage = 0x20
 func (g *gpu) pipeline(k Kernel, buffers, constants int) (p *pipeline, err error) {
 	if p := g.kernels[k.Name]; p != nil {
 		if p.buffers != buffers || p.constants != constants {
-			return nil, fmt.Errorf("kernel %s: %d buffers and %d constants, and before %d and %d", k.Name, buffers, constants, p.buffers, p.constants)
+			return nil, fmt.Errorf("kernel %s: %d buffers and %d constants, and before %d and %d", k.Name, buffers,
+				constants, p.buffers, p.constants)
 		}
 		return p, nil
 	}
-	if len(k.Code) < 20 || len(k.Code)%4 != 0 || k.Code[0] != 0x03 || k.Code[1] != 0x02 || k.Code[2] != 0x23 || k.Code[3] != 0x07 {
+	if len(k.Code) < 20 || len(k.Code)%4 != 0 || k.Code[0] != 0x03 || k.Code[1] != 0x02 || k.Code[2] != 0x23 ||
+		k.Code[3] != 0x07 {
 		return nil, fmt.Errorf("kernel %s: the code is no SPIR-V", k.Name)
 	}
 	p = &pipeline{buffers: buffers, constants: constants}
@@ -383,7 +397,8 @@ func (g *gpu) pipeline(k Kernel, buffers, constants int) (p *pipeline, err error
 		bindings[i] = layoutBinding{binding: uint32(i), kind: storageBuffer, count: 1, stages: computeStage}
 	}
 	sets := &setLayoutCreateInfo{sType: 32, count: uint32(buffers), bindings: &bindings[0]}
-	if p.set, err = g.create(createDescriptorSetLayout, "descriptor set layout", uintptr(unsafe.Pointer(sets))); err != nil {
+	if p.set, err = g.create(createDescriptorSetLayout, "descriptor set layout",
+		uintptr(unsafe.Pointer(sets))); err != nil {
 		return p, err
 	}
 	layout := &pipelineLayoutCreateInfo{sType: 30, sets: 1, set: &p.set}
@@ -402,7 +417,8 @@ func (g *gpu) pipeline(k Kernel, buffers, constants int) (p *pipeline, err error
 	info := &computePipelineCreateInfo{sType: 29, layout: p.layout, baseIndex: -1,
 		stage: shaderStage{sType: 18, stage: computeStage, module: module, name: cstring("main")}}
 	handle := new(uintptr)
-	err = call(g.functions[createComputePipelines], g.handle, 0, 1, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(handle)))
+	err = call(g.functions[createComputePipelines], g.handle, 0, 1, uintptr(unsafe.Pointer(info)), 0,
+		uintptr(unsafe.Pointer(handle)))
 	if p.handle = *handle; made(err, p.handle, "pipeline") != nil {
 		return p, made(err, p.handle, "pipeline")
 	}

@@ -131,7 +131,8 @@ func TestNoDriver(t *testing.T) {
 	}
 	open(t)
 	c := exec.Command(os.Args[0], "-test.run=^TestNoDriver$")
-	c.Env = append(os.Environ(), "UNRAVEL_NO_DRIVER=1", "VK_ICD_FILENAMES=/nowhere.json", "VK_DRIVER_FILES=/nowhere.json")
+	c.Env = append(os.Environ(), "UNRAVEL_NO_DRIVER=1", "VK_ICD_FILENAMES=/nowhere.json",
+		"VK_DRIVER_FILES=/nowhere.json")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

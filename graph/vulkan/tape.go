@@ -63,7 +63,8 @@ func (t *Tape) Dispatch(k Kernel, x, y, z int, constants []uint32, args ...Argum
 		}
 	}
 	if len(args) == 0 || len(args) > limits.Buffers || 4*len(constants) > limits.Constants {
-		t.Fail(fmt.Errorf("kernel %s: %d buffers and %d bytes of constants; want 1 to %d and at most %d", k.Name, len(args), 4*len(constants), limits.Buffers, limits.Constants))
+		t.Fail(fmt.Errorf("kernel %s: %d buffers and %d bytes of constants; want 1 to %d and at most %d", k.Name,
+			len(args), 4*len(constants), limits.Buffers, limits.Constants))
 	}
 	for i, a := range args {
 		if a.Buffer.IsZero() {
@@ -71,7 +72,8 @@ func (t *Tape) Dispatch(k Kernel, x, y, z int, constants []uint32, args ...Argum
 		}
 	}
 	t.stats.Dispatches++
-	t.add(command{kernel: k, groups: [3]int{x, y, z}, constants: append([]uint32(nil), constants...), args: append([]Argument(nil), args...)})
+	t.add(command{kernel: k, groups: [3]int{x, y, z}, constants: append([]uint32(nil), constants...),
+		args: append([]Argument(nil), args...)})
 }
 
 // Copy records the copy of a buffer to another one of equal size.
@@ -85,13 +87,15 @@ func (t *Tape) Copy(to, from Buffer) {
 
 // CopyRange records the copy of bytes between places in buffers. All numbers are multiples of 4.
 func (t *Tape) CopyRange(to Buffer, toAt int64, from Buffer, fromAt, bytes int64) {
-	if to.IsZero() || from.IsZero() || bytes < 4 || (toAt|fromAt|bytes)&3 != 0 || toAt < 0 || fromAt < 0 || toAt+bytes > to.size || fromAt+bytes > from.size {
+	if to.IsZero() || from.IsZero() || bytes < 4 || (toAt|fromAt|bytes)&3 != 0 || toAt < 0 || fromAt < 0 ||
+		toAt+bytes > to.size || fromAt+bytes > from.size {
 		t.Fail(fmt.Errorf("a copy of %d bytes from %d of %d to %d of %d", bytes, fromAt, from.size, toAt, to.size))
 		return
 	}
 	t.stats.Copies++
 	t.stats.CopiedBytes += bytes
-	t.add(command{copied: bytes, args: []Argument{Read(Buffer{from.block, from.at + fromAt, bytes}), Write(Buffer{to.block, to.at + toAt, bytes})}})
+	t.add(command{copied: bytes, args: []Argument{Read(Buffer{from.block, from.at + fromAt, bytes}),
+		Write(Buffer{to.block, to.at + toAt, bytes})}})
 }
 
 // Fill records that every word of a buffer becomes word.

@@ -33,7 +33,8 @@ func (nothing) close()     {}
 
 func testDevice(room int64) (*Device, *memoryOnly) {
 	m := &memoryOnly{room: room}
-	return newDevice(Adapter{Memory: room, Limits: Limits{Buffer: 64 << 20, Constants: 128, Buffers: 8, Groups: [3]int{65535, 65535, 65535}, Alignment: 256}}, m), m
+	return newDevice(Adapter{Memory: room, Limits: Limits{Buffer: 64 << 20, Constants: 128, Buffers: 8,
+		Groups: [3]int{65535, 65535, 65535}, Alignment: 256}}, m), m
 }
 
 func mustAlloc(t *testing.T, d *Device, bytes int64) Buffer {
@@ -167,11 +168,13 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d bytes in use after the last free, peak %d, %d with the driver", now, peak, m.used)
 	}
 	var out *MemoryError
-	if _, err := d.Alloc(65 << 20); !errors.As(err, &out) || out.Limit == 0 || !strings.Contains(err.Error(), "65.0 MiB is over the GPU's limit of 64.0 MiB") {
+	if _, err := d.Alloc(65 << 20); !errors.As(err, &out) || out.Limit == 0 || !strings.Contains(err.Error(),
+		"65.0 MiB is over the GPU's limit of 64.0 MiB") {
 		t.Errorf("a buffer over the limit: %v", err)
 	}
 	mustAlloc(t, d, 40<<20)
-	if _, err := d.Alloc(30 << 20); !errors.As(err, &out) || out.Needed != 30<<20 || out.Available != 64<<20 || out.Used != 40<<20 {
+	if _, err := d.Alloc(30 << 20); !errors.As(err, &out) || out.Needed != 30<<20 || out.Available != 64<<20 ||
+		out.Used != 40<<20 {
 		t.Errorf("a buffer over the memory: %v", err)
 	}
 	mustAlloc(t, d, 20<<20)

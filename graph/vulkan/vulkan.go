@@ -21,13 +21,13 @@ import (
 
 // Errors of a machine that has no GPU to use. Each names its remedy.
 var (
-	ErrBuild    = errors.New("this build of unravel has no GPU support; want one built with: go build -tags gpu ./cmd/unravel")
-	ErrNoLoader = errors.New("there is no Vulkan loader (libvulkan.so.1); install it, such as by: apt-get install libvulkan1")
-	ErrNoDriver = errors.New("Vulkan finds no GPU; install the GPU's Vulkan driver, or Mesa's software driver by: apt-get install mesa-vulkan-drivers")
+	ErrBuild    = errors.New("this build has no GPU support; want one made by: go build -tags gpu ./cmd/unravel")
+	ErrNoLoader = errors.New("there is no Vulkan loader (libvulkan.so.1); want one: apt-get install libvulkan1")
+	ErrNoDriver = errors.New("no GPU found; want its Vulkan driver, or a software driver: apt-get install mesa-vulkan-drivers")
 )
 
 // ErrLost says that the device stopped working. Its contents are gone, and every later call fails.
-var ErrLost = errors.New("the GPU was lost: its driver reset it, or it was removed; the last checkpoint is intact, so resume the run")
+var ErrLost = errors.New("the GPU was lost: its driver reset it, or it is gone; resume the run from its checkpoint")
 
 // MemoryError is a request for more memory than there is, in bytes.
 type MemoryError struct {
@@ -38,9 +38,11 @@ type MemoryError struct {
 
 func (e *MemoryError) Error() string {
 	if e.Limit > 0 {
-		return fmt.Sprintf("a buffer of %s is over the GPU's limit of %s; want a smaller batch", size(e.Needed), size(e.Limit))
+		return fmt.Sprintf("a buffer of %s is over the GPU's limit of %s; want a smaller batch", size(e.Needed),
+			size(e.Limit))
 	}
-	return fmt.Sprintf("out of GPU memory: %s more are needed, %s are in use, of %s; want a smaller batch", size(e.Needed), size(e.Used), size(e.Available))
+	return fmt.Sprintf("out of GPU memory: %s more are needed, %s are in use, of %s; want a smaller batch",
+		size(e.Needed), size(e.Used), size(e.Available))
 }
 
 func (e *MemoryError) Unwrap() error { return e.Err }

@@ -118,14 +118,18 @@ func (d Device) Open() (*machine.Device, error) {
 // GPU returns the name of the GPU that the loop uses; empty if it uses none.
 func (l *Loop) GPU() string { return l.gpu }
 
-// openDevice opens the device of the settings.
-func (s *Settings) openDevice() (*machine.Device, error) {
-	d, err := s.Device.Open()
-	if d != nil && s.Precision == Mixed {
-		d.Close()
-		return nil, errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
+// useDevice opens the device of the settings, and keeps the parameters there if the optimiser updates them there.
+func (l *Loop) useDevice() error {
+	d, err := l.settings.Device.Open()
+	if err == nil && d != nil {
+		// commas separate the kernels of sessions
+		l.plan.device, l.gpu = d, strings.ReplaceAll(d.GPU().Adapter.Name, ",", "")
+		err = l.hold()
 	}
-	return d, err
+	if err != nil {
+		return &Error{"train.device", err}
+	}
+	return nil
 }
 
 // onDevice is an optimiser that updates parameters on a device.
@@ -137,11 +141,9 @@ type onDevice interface {
 
 // hold keeps the parameters on the device if the optimiser updates them there.
 func (l *Loop) hold() error {
-	d := l.plan.device
-	if d == nil {
-		return nil
+	if l.settings.Precision == Mixed {
+		return errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
 	}
-	l.gpu = strings.ReplaceAll(d.GPU().Adapter.Name, ",", "") // commas separate the kernels of sessions
 	if l.settings.Accumulate > 1 {
 		return nil
 	}
@@ -158,7 +160,7 @@ func (l *Loop) hold() error {
 	}
 	l.plan.holds = true
 	for _, name := range all {
-		if _, err := d.Hold(params.Get(name).Float32s()); err != nil {
+		if _, err := l.plan.device.Hold(params.Get(name).Float32s()); err != nil {
 			return err
 		}
 	}
@@ -308,7 +310,8 @@ func (u *updater) held(d *machine.Device, i int) ([]vulkan.Buffer, error) {
 
 // record records the update of every tensor by a function of its buffers, and returns the memory of the numbers of a
 // step.
-func (u *updater) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer, one func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer)) (vulkan.Buffer, error) {
+func (u *updater) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer, one func(i int,
+	held []vulkan.Buffer, g, numbers vulkan.Buffer)) (vulkan.Buffer, error) {
 	numbers, err := d.GPU().AllocHost(4 * kernels.Numbers)
 	if err != nil {
 		return numbers, err
@@ -332,7 +335,8 @@ func (o *adam) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buff
 	})
 	return func(rate, clip float64) {
 		o.steps++
-		kernels.SetAdam(numbers, kernel.AdamConstants{LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon, Clip: clip}, o.steps, a.Decay)
+		kernels.SetAdam(numbers, kernel.AdamConstants{LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2,
+			Epsilon: a.Epsilon, Clip: clip}, o.steps, a.Decay)
 	}, err
 }
 
@@ -368,12 +372,14 @@ func (o *lars) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buff
 	})
 	return func(rate, clip float64) {
 		o.steps++
-		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: 1, Clip: clip, Decay: s.Decay, Trust: s.Trust}.Set(numbers)
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: 1, Clip: clip, Decay: s.Decay,
+			Trust: s.Trust}.Set(numbers)
 	}, err
 }
 
 // record implements onDevice for members that do.
-func (g *grouped) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
+func (g *grouped) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64),
+	error) {
 	var list []func(rate, clip float64)
 	for i := range g.members {
 		m := &g.members[i]

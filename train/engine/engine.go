@@ -88,7 +88,7 @@ func (t *Task) validate(s *Settings) error {
 }
 
 // New prepares training. It compiles the programs of the first batches, and so reports a task that cannot work.
-func New(t Task, s Settings) (_ *Loop, failed error) {
+func New(t Task, s Settings) (*Loop, error) {
 	if err := t.validate(&s); err != nil {
 		return nil, err
 	}
@@ -117,17 +117,6 @@ func New(t Task, s Settings) (_ *Loop, failed error) {
 	}
 	l.leaveOut()
 	var err error
-	if l.plan.device, err = s.openDevice(); err != nil {
-		return nil, &Error{"train.device", err}
-	}
-	defer func() {
-		if failed != nil {
-			l.closeDevice()
-		}
-	}()
-	if err := l.hold(); err != nil {
-		return nil, &Error{"train.device", err}
-	}
 	if l.feed.sampler, err = supervision.NewSampler(l.feed.split, s.Batch, rng.New(t.Seed, "batch")); err != nil {
 		return nil, &Error{"train.batch", err}
 	}
@@ -137,8 +126,12 @@ func New(t Task, s Settings) (_ *Loop, failed error) {
 	if l.feed.loader, err = newLoader(t.Data, l.feed.sampler, views, t.Seed, "views"); err != nil {
 		return nil, err
 	}
-	if err := l.compile(t, s); err != nil {
+	if err = l.useDevice(); err == nil {
+		err = l.compile(t, s)
+	}
+	if err != nil {
 		l.feed.close()
+		l.closeDevice()
 		return nil, err
 	}
 	return l, nil
