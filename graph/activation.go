@@ -144,12 +144,24 @@ func (f *activate[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 
 // Exp returns exp(x), element by element.
 func Exp(x *gorgonia.Node) (*gorgonia.Node, error) {
-	return Apply(Elementwise("exp", "", nil, func(n int, dt tensor.Dtype) Func {
+	s := Elementwise("exp", "", nil, func(n int, dt tensor.Dtype) Func {
 		if dt == tensor.Float32 {
 			return NewFunc[float32](exponential[float32]{})
 		}
 		return NewFunc[float64](exponential[float64]{})
-	}), x)
+	})
+	s.Device = func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+		n := in[0].TotalSize()
+		return Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Exp(t, in[0], out, n)
+			},
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+				kernels.Multiply(t, dout, out, din[0], n)
+			},
+		}, nil
+	}
+	return Apply(s, x)
 }
 
 type exponential[T Float] struct{}

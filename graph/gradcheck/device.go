@@ -20,8 +20,8 @@ var device = sync.OnceValue(func() *machine.Device {
 	return machine.NewDevice(gpu)
 })
 
-// checkDevice runs a case on a GPU: value and gradients equal the ones in float64 as far as float32 must, and a second
-// run gives the same bits. Without a GPU, it does nothing.
+// checkDevice compares value and gradients on a GPU with float64, at the tolerance of float32. A second run must give
+// the same bits. Without a GPU, it does nothing.
 func (c Case) checkDevice(t testing.TB, values [][]float64, want outcome) {
 	t.Helper()
 	d := device()

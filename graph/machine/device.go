@@ -212,8 +212,8 @@ func (o *onDevice) recordNorm(m *Machine, t *vulkan.Tape) (err error) {
 	return nil
 }
 
-// runParts runs the machine's parts in order. It keeps the step under way in at.
-func (m *Machine) runParts(at *int) error {
+// runParts runs the machine's parts in order.
+func (m *Machine) runParts() error {
 	o := m.device
 	o.device.mu.Lock()
 	defer o.device.mu.Unlock()
@@ -237,7 +237,7 @@ func (m *Machine) runParts(at *int) error {
 		if o.parts[k].tape == nil {
 			run = m.runSteps
 		}
-		if err := run(&o.parts[k], at); err != nil {
+		if err := run(&o.parts[k]); err != nil {
 			return err
 		}
 	}
@@ -245,9 +245,9 @@ func (m *Machine) runParts(at *int) error {
 }
 
 // runSteps runs operations on the CPU.
-func (m *Machine) runSteps(p *part, at *int) error {
+func (m *Machine) runSteps(p *part) error {
 	for _, i := range p.steps {
-		*at = i
+		m.at = i
 		err := m.run(&m.steps[i])
 		if err == nil {
 			err = m.bind(&m.steps[i])
@@ -260,9 +260,9 @@ func (m *Machine) runSteps(p *part, at *int) error {
 }
 
 // runTape runs a tape, between copies of its inputs and results.
-func (m *Machine) runTape(p *part, at *int) error {
+func (m *Machine) runTape(p *part) error {
 	for _, i := range p.up {
-		*at = i
+		m.at = i
 		if err := put(m.device.places[i].staging.Floats(), m.steps[i].value); err != nil {
 			return m.explain(i, err)
 		}
@@ -272,7 +272,7 @@ func (m *Machine) runTape(p *part, at *int) error {
 	}
 	for _, i := range p.down {
 		s := &m.steps[i]
-		*at = i
+		m.at = i
 		s.value = taken(s.value, s.node, m.device.places[i].staging.Floats())
 		if err := m.bind(s); err != nil {
 			return m.explain(i, err)

@@ -39,6 +39,7 @@ type Machine struct {
 	reads  []read
 	finite bool
 	closed bool
+	at     int // the step under way, for the message of a panic
 
 	outputs []int     // steps of the outputs
 	device  *onDevice // nil: all operations run on the CPU
@@ -217,19 +218,20 @@ func (m *Machine) RunAll() (err error) {
 	if m.closed {
 		return errors.New("machine: it is closed")
 	}
-	at := 0
+	m.at = 0
 	defer func() {
 		if p := recover(); p != nil {
-			err = m.explain(at, parallel.Recovered(p))
+			err = m.explain(m.at, parallel.Recovered(p))
 		}
 	}()
 	if m.device != nil && !m.finite {
-		return m.runParts(&at)
+		return m.runParts()
 	}
-	for at = range m.steps {
-		s := &m.steps[at]
+	for i := range m.steps {
+		s := &m.steps[i]
+		m.at = i
 		if err := m.run(s); err != nil {
-			return m.explain(at, err)
+			return m.explain(i, err)
 		}
 		if m.finite && !s.ignored {
 			if i := notFinite(s.value); i >= 0 {
@@ -237,7 +239,7 @@ func (m *Machine) RunAll() (err error) {
 			}
 		}
 		if err := m.bind(s); err != nil {
-			return m.explain(at, err)
+			return m.explain(i, err)
 		}
 	}
 	return m.read()

@@ -7,8 +7,11 @@ import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// exponential is the number of exp among the functions of activate.comp.
-const exponential = 9
+// The functions of activate.comp after the activations.
+const (
+	exponential = iota + 9
+	normalDistribution
+)
 
 // Activate records y = f(x) for n elements. y may be x.
 func Activate(t *vulkan.Tape, x, y vulkan.Buffer, f cpu.Activation, n int) {

@@ -74,6 +74,7 @@ float activation(uint f, float x) {
     case 7: { float z = min(abs(x), 40.0); return (x > 0.0 ? x : 0.0) - z * upper(z); }
     case 8: return max(x, -750.0) * logistic(x);
     case 9: return exp(x);
+    case 10: return clamp(x < 0.0 ? upper(-x) : 1.0 - upper(x), 5.9604645e-8, 0.99999994);
   }
   return x;
 }
@@ -115,4 +116,22 @@ float ln(float x) {
   p = 1.0 / 5.0 + s * p;
   p = 1.0 / 3.0 + s * p;
   return float(k) * 0.69314718 + 2.0 * q * (1.0 + s * p);
+}
+
+// (sin x, cos x) by Cody and Waite's reduction to |r| <= pi/4 and the polynomials of Moshier's Cephes. The built-in
+// functions may have errors of 2^-11. For |x| up to 1e4.
+vec2 turn(float x) {
+  precise float k = round(x * 0.63661977);
+  precise float r = x - k * 1.5703125;
+  r = r - k * 4.837512969970703e-4;
+  r = r - k * 7.549789948768648e-8;
+  float z = r * r;
+  float s = r + r * z * (-1.6666654611e-1 + z * (8.3321608736e-3 - z * 1.9515295891e-4));
+  float c = 1.0 - 0.5 * z + z * z * (4.166664568298827e-2 + z * (-1.388731625493765e-3 + z * 2.443315711809948e-5));
+  switch (int(k) & 3) {
+    case 0: return vec2(s, c);
+    case 1: return vec2(c, -s);
+    case 2: return vec2(-s, -c);
+  }
+  return vec2(-c, s);
 }
