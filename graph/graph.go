@@ -193,8 +193,8 @@ func (f *forward) bind() (err error) {
 	return err
 }
 
-// Recording is the device form of an operation for fixed shapes. Its functions record the kernels that compute what the
-// functions of [Func] compute. Buffers hold the elements of operands in row-major order.
+// Recording is the device form of an operation for fixed shapes. Its functions record kernels with the results of [Func].
+// Buffers hold the elements of operands in row-major order.
 type Recording struct {
 	Forward func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer)
 

@@ -109,7 +109,7 @@ func (o *onDevice) order(m *Machine) {
 	o.copies(m)
 }
 
-// copies lists the values that go up before a tape, the first that needs them, and those that come down after it.
+// copies lists the values that go up before the first tape that reads them, and the values that come down after a tape.
 func (o *onDevice) copies(m *Machine) {
 	up := make([]bool, len(m.steps))
 	for k := range o.parts {

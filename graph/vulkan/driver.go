@@ -347,7 +347,7 @@ func (g *gpu) allocate(bytes int64, host bool) (b *block, err error) {
 	return b, nil
 }
 
-// memoryType returns the first allowed type that has all properties of the first wish that one has.
+// memoryType returns the first allowed type with all properties of a wish. Earlier wishes count first.
 func (g *gpu) memoryType(allowed uint32, wishes []uint32) (uint32, error) {
 	for _, want := range wishes {
 		for i, t := range g.memory.typeList[:g.memory.types] {

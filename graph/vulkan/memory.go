@@ -151,7 +151,7 @@ func (d *Device) usable() error {
 	return nil
 }
 
-// take cuts a span from the first free one that holds it.
+// take cuts a span from the first free span with enough room.
 func (b *block) take(bytes, alignment int64) (at int64, ok bool) {
 	for i, f := range b.free {
 		at := (f.at + alignment - 1) / alignment * alignment

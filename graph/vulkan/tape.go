@@ -167,8 +167,8 @@ func (t *Tape) add(c command) {
 // hazards holds the accesses since the last barrier.
 type hazards struct{ since []Argument }
 
-// follow records the accesses of a command. It reports whether the command must wait for
-// earlier ones, because it reads their results or overwrites their operands or results.
+// follow records the accesses of a command. It reports whether the command must wait for earlier commands.
+// This is so if it reads a buffer that they write, or writes a buffer that they use.
 func (h *hazards) follow(args []Argument) (barrier bool) {
 	for _, a := range args {
 		for _, b := range h.since {

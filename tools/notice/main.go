@@ -68,7 +68,7 @@ func linked(root string) ([]module, error) {
 	var list []module
 	for _, system := range systems {
 		operating, processor, _ := strings.Cut(system, "/")
-		c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/unravel")
+		c := exec.Command("go", "list", "-tags", "gpu", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/unravel")
 		c.Dir, c.Env = root, append(os.Environ(), "GOOS="+operating, "GOARCH="+processor, "CGO_ENABLED=0", "GOWORK=off")
 		var failure bytes.Buffer
 		c.Stderr = &failure
