@@ -37,7 +37,7 @@ func ParseActivation(name string) (Activation, error) {
 	return Activation(a), err
 }
 
-// Check returns an error if a is not one of the activations above.
+// Check returns an error unless a is a known activation.
 func (a Activation) Check() error {
 	if int(a) >= len(kernel.ActivationNames()) {
 		return Wanted("a known activation", a)

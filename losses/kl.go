@@ -66,6 +66,17 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newSphereKL[float32](dim, in[0][0]) },
 			func(in []tensor.Shape) graph.Body[float64] { return newSphereKL[float64](dim, in[0][0]) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, k := in[0][0], newHeatKernel(dim).pieces()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.KLSphere(t, in[0], out, k, rows)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.KLSphereGradient(t, in[0], dout, din[0], k, rows)
+				},
+			}, nil
+		},
 	}, logT)
 }
 

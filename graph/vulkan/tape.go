@@ -8,14 +8,15 @@ import (
 // Tape is a list of commands for a device. They run in order, and each sees the results of the commands before it.
 // One goroutine may use a tape at a time.
 type Tape struct {
-	device   *Device
-	commands []command
-	err      error
-	program  program
-	hazards  hazards
-	scratch  []Buffer // all scratch buffers
-	lent     int      // scratch buffers of the operation under way
-	stats    Stats
+	device    *Device
+	commands  []command
+	err       error
+	program   program
+	hazards   hazards
+	scratch   []Buffer // all scratch buffers
+	lent      int      // scratch buffers of the operation under way
+	constants []Buffer
+	stats     Stats
 }
 
 // Stats counts the commands of a tape.
@@ -131,6 +132,20 @@ func (t *Tape) Scratch(floats int) Buffer {
 	return b
 }
 
+// Constant returns a buffer with elements that stay the same, such as a table. It lives as long as the tape.
+func (t *Tape) Constant(x []float32) Buffer {
+	b, err := t.device.Alloc(int64(len(x)) * 4)
+	if err == nil {
+		t.constants = append(t.constants, b)
+		err = t.device.Upload(b, x)
+	}
+	if err != nil {
+		t.Fail(err)
+		return Buffer{}
+	}
+	return b
+}
+
 // EndOperation takes the scratch buffers back.
 func (t *Tape) EndOperation() { t.lent = 0 }
 
@@ -214,7 +229,7 @@ func (t *Tape) Close() {
 	delete(d.tapes, t)
 	d.mu.Unlock()
 	if open {
-		for _, b := range t.scratch {
+		for _, b := range append(t.scratch, t.constants...) {
 			d.Free(b)
 		}
 	}

@@ -74,7 +74,7 @@ func (c *geometry) constants(part int, biased bool, f cpu.Activation) []uint32 {
 // gather computes the small image from the big one.
 func (c geometry) gather(t *vulkan.Tape, big, w, bias, small vulkan.Buffer, f cpu.Activation) {
 	pixels := c.batch * c.smallH * c.smallW
-	tile := tileOf(pixels, c.smallC)
+	tile := tileOf(pixels, c.smallC, 1)
 	x, y := tile.groups(pixels, c.smallC)
 	t.Dispatch(kernel("gather-"+tile.name), x, y, 1, c.constants(0, !bias.IsZero(), f), vulkan.Read(big),
 		vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(small))
@@ -84,7 +84,7 @@ func (c geometry) gather(t *vulkan.Tape, big, w, bias, small vulkan.Buffer, f cp
 // spread computes the big image from the small one.
 func (c geometry) spread(t *vulkan.Tape, small, w, bias, big vulkan.Buffer, f cpu.Activation) {
 	pixels := c.batch * divided(c.bigH, c.stride) * divided(c.bigW, c.stride) // of the first phase, which has the most
-	tile := tileOf(pixels*c.stride*c.stride, c.bigC)
+	tile := tileOf(pixels*c.stride*c.stride, c.bigC, 1)
 	x, y := tile.groups(pixels, c.bigC)
 	t.Dispatch(kernel("spread-"+tile.name), x, y, c.stride*c.stride, c.constants(0, !bias.IsZero(), f),
 		vulkan.Read(small), vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(big))
@@ -94,9 +94,10 @@ func (c geometry) spread(t *vulkan.Tape, small, w, bias, big vulkan.Buffer, f cp
 // weights computes the gradient of the weights from the big image, or its gradient, and the small one.
 func (c geometry) weights(t *vulkan.Tape, big, small, dw vulkan.Buffer) {
 	m, n := c.kernel*c.kernel*c.bigC, c.smallC
-	tile := tileOf(m, n)
+	k := c.batch * c.smallH * c.smallW
+	tile := tileOf(m, n, k/leastPart)
 	x, y := tile.groups(m, n)
-	parts, part := tile.divide(m, c.batch*c.smallH*c.smallW, n)
+	parts, part := tile.divide(m, k, n)
 	to := dw
 	if parts > 1 {
 		to = t.Scratch(parts * m * n)

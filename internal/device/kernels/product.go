@@ -34,7 +34,7 @@ func DenseGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, f cpu.
 
 // product records c = f(a b + bias) for a [m, k], b [k, n], bias [n] or none, and c [m, n] in row-major order.
 func product(t *vulkan.Tape, a, b matrix, bias, c vulkan.Buffer, f cpu.Activation, m, k, n int) {
-	tile := tileOf(m, n)
+	tile := tileOf(m, n, k/leastPart)
 	x, y := tile.groups(m, n)
 	parts, part := tile.divide(m, k, n)
 	to, add, slope := c, bias, 1.0
@@ -99,15 +99,21 @@ type tile struct {
 // fewTiles is the number of large tiles below which smaller ones occupy a device better.
 const fewTiles = 64
 
-// tileOf chooses the tile for a result [m, n]. The choice does not change the order of sums.
-func tileOf(m, n int) tile {
+// leastPart is the least number of products in a part of a divided sum.
+const leastPart = 256
+
+// tileOf chooses the tile for a result [m, n] with sums that may be divided into most parts. The choice does not change
+// the order of a part's sums.
+func tileOf(m, n, most int) tile {
 	switch {
 	case n <= 16:
 		return tile{"8x2", 64, 16}
-	case divided(m, 64)*divided(n, 64) >= fewTiles:
-		return tile{"8x8", 64, 64}
+	case divided(m, 64)*divided(n, 64)*max(1, most) < fewTiles:
+		return tile{"4x4", 32, 32}
+	case n <= 32:
+		return tile{"8x4", 64, 32}
 	}
-	return tile{"4x4", 32, 32}
+	return tile{"8x8", 64, 64}
 }
 
 // groups returns the numbers of tiles along both axes.
@@ -117,7 +123,7 @@ func (s tile) groups(m, n int) (x, y int) { return divided(m, s.rows), divided(n
 // gradients of weights do, with sums over all pixels of a batch.
 func (s tile) divide(m, k, n int) (parts, part int) {
 	x, y := s.groups(m, n)
-	parts = min(k/256, 4*fewTiles/(x*y))
+	parts = min(k/leastPart, 4*fewTiles/(x*y))
 	if parts < 2 {
 		return 1, k
 	}
