@@ -116,7 +116,7 @@ func TestFlagsOfSettings(t *testing.T) {
 		"unknown flag --epochs; settings of the config have no dashes: train.epochs=1":    {"train", "--epochs", "1"},
 		"unknown flag --batch; settings of the config have no dashes: train.batch=8":      {"train", "quickstart", "--batch=8"},
 		"unknown flag --hold-out; settings of the config have no dashes: train.hold_out=": {"train", "--hold-out"},
-		"unknown flag --device; Unravel computes on the CPU only":                         {"train", "--device", "cuda"},
+		"unknown flag --device; settings of the config have no dashes: train.device=":     {"train", "--device", "cuda"},
 		"unknown flag --epochs\nSee": {"eval", "--epochs"},
 	} {
 		checkMistake(t, call(t, args...), 2, want)

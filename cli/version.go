@@ -5,18 +5,23 @@ import (
 	"runtime"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/version"
 )
 
 // versionCommand is `unravel version`.
 type versionCommand struct {
-	JSON bool `name:"json" help:"Print one JSON object on standard output."`
-	CPU  bool `name:"cpu" help:"Also print the processor, its caches, and the sizes of the parts of matrix products."`
+	Devices bool `help:"List the GPUs for train.device and --device."`
+	JSON    bool `name:"json" help:"Print one JSON object on standard output."`
+	CPU     bool `name:"cpu" help:"Also print the processor, its caches, and the sizes of the parts of matrix products."`
 }
 
-// Run prints the version of the code, of Go, and of the kernels.
+// Run prints the version of the code, of Go, and of the kernels; or the GPUs.
 func (c *versionCommand) Run(s *ui.Streams) error {
+	if c.Devices {
+		return c.devices(s)
+	}
 	set, err := kernel.InstructionSet()
 	if err != nil {
 		return err
@@ -55,4 +60,21 @@ func processor() (name, caches, products string) {
 		caches = fmt.Sprintf("%d, %d and %d KB", p.L1>>10, p.L2>>10, p.L3>>10)
 	}
 	return name, caches, fmt.Sprintf("sums of %d rows and %d columns in registers, %d terms at a time; right operands packed from %d rows on; %d KB of the left operand in the second-level cache", c.Rows, c.Columns, c.Depth, c.Packed, c.Left>>10)
+}
+
+// devices prints the GPUs.
+func (c *versionCommand) devices(s *ui.Streams) error {
+	list, err := vulkan.Devices()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return ui.WriteJSON(s.Out, list)
+	}
+	for _, a := range list {
+		if _, err := fmt.Fprintln(s.Out, a); err != nil {
+			return err
+		}
+	}
+	return nil
 }

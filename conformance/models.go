@@ -27,13 +27,16 @@ func allModels(t *testing.T) {
 
 // CheckModel returns the faults of an entry of the registry of models. It calls checkModelOn for images of 16 x 16
 // x 1 with two circular factors, four actions that change them, and a hierarchy of dimensions.
-func CheckModel(e registry.Entry[models.Settings]) error {
+func CheckModel(e registry.Entry[models.Settings]) error { return checkModelOn(e, exampleData()) }
+
+// exampleData describes the images of CheckModel.
+func exampleData() models.Data {
 	circular := func(name string) factor.Factor {
 		return factor.Factor{Name: name, Size: 8, Kind: factor.Circular}
 	}
-	return checkModelOn(e, models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{circular("row"), circular("column")},
+	return models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{circular("row"), circular("column")},
 		Actions:   []supervision.Action{{Name: "row+1", Factor: 0, Step: 1}, {Name: "row-1", Factor: 0, Step: -1}, {Name: "column+1", Factor: 1, Step: 1}, {Name: "column-1", Factor: 1, Step: -1}},
-		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}})
+		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}}
 }
 
 // checkModelOn returns the faults of a model on data:

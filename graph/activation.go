@@ -6,6 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -35,7 +37,7 @@ func ParseActivation(name string) (Activation, error) {
 	return Activation(a), err
 }
 
-// Check returns an error if a is not one of the activations above.
+// Check returns an error unless a is a known activation.
 func (a Activation) Check() error {
 	if int(a) >= len(kernel.ActivationNames()) {
 		return Wanted("a known activation", a)
@@ -59,6 +61,21 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 		}
 		return NewFunc[float64](newActivate[float64](n, a))
 	})
+	s.Device = func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+		n, f := in[0].TotalSize(), kernel.Activation(a)
+		return Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Activate(t, in[0], out, f, n)
+			},
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+				at := out
+				if !a.FromValue() {
+					at = in[0]
+				}
+				kernels.ActivateGradient(t, at, dout, din[0], f, n)
+			},
+		}, nil
+	}
 	s.Tangent = func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		if a.FromValue() {
 			return ActivationTangent(out, along[0], a)
@@ -127,12 +144,24 @@ func (f *activate[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 
 // Exp returns exp(x), element by element.
 func Exp(x *gorgonia.Node) (*gorgonia.Node, error) {
-	return Apply(Elementwise("exp", "", nil, func(n int, dt tensor.Dtype) Func {
+	s := Elementwise("exp", "", nil, func(n int, dt tensor.Dtype) Func {
 		if dt == tensor.Float32 {
 			return NewFunc[float32](exponential[float32]{})
 		}
 		return NewFunc[float64](exponential[float64]{})
-	}), x)
+	})
+	s.Device = func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+		n := in[0].TotalSize()
+		return Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Exp(t, in[0], out, n)
+			},
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+				kernels.Multiply(t, dout, out, din[0], n)
+			},
+		}, nil
+	}
+	return Apply(s, x)
 }
 
 type exponential[T Float] struct{}

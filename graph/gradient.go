@@ -124,6 +124,12 @@ type gradient struct {
 	input    int
 }
 
+// Record implements [DeviceOp].
+func (g *gradient) Record() (Recording, bool, error) {
+	r, ok, err := g.pullback.of.Record()
+	return r, ok && r.Backward != nil, err
+}
+
 func (g *gradient) Input() int      { return g.input }
 func (g *gradient) Inputs() int     { return len(g.pullback.all) }
 func (g *gradient) Root() bool      { return g == g.pullback.root }

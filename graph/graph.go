@@ -16,11 +16,13 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -52,6 +54,10 @@ type Spec struct {
 	// Mixed is New for float32 elements, with bfloat16 factors and float32 sums in products, see [MixedOp]. It is nil
 	// if the operation has no mixed form.
 	Mixed func(in []tensor.Shape, out tensor.Shape) (Func, error)
+
+	// Device is New for float32 elements on a GPU. It is nil if the operation has no device form: then it runs on the
+	// CPU, between copies of its inputs and results.
+	Device func(in []tensor.Shape, out tensor.Shape) (Recording, error)
 
 	Diff []bool // which inputs have a gradient; nil means all of them
 
@@ -185,6 +191,36 @@ func (f *forward) bind() (err error) {
 		f.fn, err = f.spec.New(f.shapes, f.shape, f.dtype)
 	}
 	return err
+}
+
+// Recording is the device form of an operation for fixed shapes. Its functions record kernels with the results of [Func].
+// Buffers hold the elements of operands in row-major order.
+type Recording struct {
+	Forward func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer)
+
+	// Backward writes the gradient of input i to din[i], unless din[i] is the zero Buffer.
+	Backward func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer)
+}
+
+// DeviceOp is an operation of this package, or its gradient, that may have a device form.
+type DeviceOp interface {
+	gorgonia.Op
+
+	// Record returns the device form of the operation, also for its gradient. ok is false if there is none.
+	Record() (r Recording, ok bool, err error)
+}
+
+// Record implements [DeviceOp].
+func (f *forward) Record() (Recording, bool, error) {
+	if f.spec.Device == nil || f.dtype != tensor.Float32 {
+		return Recording{}, false, nil
+	}
+	r, err := f.spec.Device(f.shapes, f.shape)
+	if err != nil {
+		return Recording{}, false, fmt.Errorf("%s: %w", f, err)
+	}
+	differentiable := slices.Contains(f.DiffWRT(len(f.shapes)), true) // value and gradient run in one place
+	return r, r.Forward != nil && (r.Backward != nil || !differentiable), nil
 }
 
 // MixedOp is an operation of this package that may have a mixed-precision form. This form rounds the factors of

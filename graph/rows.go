@@ -6,6 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -24,6 +26,17 @@ func NormaliseRows(x *gorgonia.Node) (*gorgonia.Node, error) {
 		New: Bodies(
 			func(in []tensor.Shape) Body[float32] { return normaliseRows[float32]{in[0][1]} },
 			func(in []tensor.Shape) Body[float64] { return normaliseRows[float64]{in[0][1]} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.NormaliseRows(t, in[0], out, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.NormaliseRowsGradient(t, in[0], out, dout, din[0], rows, columns)
+				},
+			}, nil
+		},
 	}, x)
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -31,6 +33,7 @@ func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 		New: Bodies(
 			func([]tensor.Shape) Body[float32] { return reshape[float32]{} },
 			func([]tensor.Shape) Body[float64] { return reshape[float64]{} }),
+		Device:  recordCopy,
 		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Reshape(t, shape...) }),
 	}, x)
 }
@@ -40,6 +43,16 @@ type reshape[T Float] struct{}
 func (reshape[T]) Forward(in [][]T, out []T) { copy(out, in[0]) }
 
 func (reshape[T]) Backward(_ [][]T, _, dout []T, din [][]T) { copy(din[0], dout) }
+
+// recordCopy is the device form of operations that copy.
+func recordCopy([]tensor.Shape, tensor.Shape) (Recording, error) {
+	return Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) { t.Copy(out, in[0]) },
+		Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+			t.Copy(din[0], dout)
+		},
+	}, nil
+}
 
 // Flatten returns x, of shape [rows, ...], as [rows, columns].
 func Flatten(x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -83,6 +96,7 @@ func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return NewFunc[float64](newConcat[float64](in, out[1])), nil
 		},
+		Device: recordConcat,
 		Tangent: func(in []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			along = slices.Clone(along)
 			for i := range along {
@@ -93,6 +107,29 @@ func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 			return ConcatColumns(along...)
 		},
 	}, x...)
+}
+
+// recordConcat is the device form of ConcatColumns.
+func recordConcat(in []tensor.Shape, out tensor.Shape) (Recording, error) {
+	c := newConcat[float32](in, out[1])
+	return Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, to vulkan.Buffer) {
+			at := 0
+			for i, w := range c.widths {
+				kernels.CopyColumns(t, to, at, c.total, in[i], 0, w, w, out[0])
+				at += w
+			}
+		},
+		Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+			at := 0
+			for i, w := range c.widths {
+				if !din[i].IsZero() {
+					kernels.CopyColumns(t, din[i], 0, w, dout, at, c.total, w, out[0])
+				}
+				at += w
+			}
+		},
+	}, nil
 }
 
 type concat[T Float] struct {
@@ -156,6 +193,18 @@ func SliceColumns(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 		New: Bodies(
 			func(in []tensor.Shape) Body[float32] { return slice[float32]{from, to, in[0][1]} },
 			func(in []tensor.Shape) Body[float64] { return slice[float64]{from, to, in[0][1]} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.CopyColumns(t, out, 0, to-from, in[0], from, columns, to-from, rows)
+				},
+				Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					t.Fill(din[0], 0)
+					kernels.CopyColumns(t, din[0], from, columns, dout, 0, to-from, to-from, rows)
+				},
+			}, nil
+		},
 		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceColumns(t, from, to) }),
 	}, x)
 }
@@ -193,6 +242,19 @@ func SliceRows(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 				return NewFunc[float32](sliceRows[float32]{from * size, to * size}), nil
 			}
 			return NewFunc[float64](sliceRows[float64]{from * size, to * size}), nil
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+			row := 4 * int64(in[0].TotalSize()/in[0][0])
+			at, bytes := int64(from)*row, int64(to-from)*row
+			return Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					t.CopyRange(out, 0, in[0], at, bytes)
+				},
+				Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					t.Fill(din[0], 0)
+					t.CopyRange(din[0], at, dout, 0, bytes)
+				},
+			}, nil
 		},
 		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceRows(t, from, to) }),
 	}, x)

@@ -6,6 +6,9 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
 // SoftmaxRows returns exp(x_j) / sum_k exp(x_k) for every row of a matrix, without overflow at any x.
@@ -28,6 +31,17 @@ func rowsOf(name string, x *gorgonia.Node) (*gorgonia.Node, error) {
 				return newSoftmax[float32](name, in[0][1]), nil
 			}
 			return newSoftmax[float64](name, in[0][1]), nil
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+			rows, columns, logarithms := in[0][0], in[0][1], name == "log softmax"
+			return Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Softmax(t, in[0], out, logarithms, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.SoftmaxGradient(t, out, dout, din[0], logarithms, rows, columns)
+				},
+			}, nil
 		},
 	}, x)
 }

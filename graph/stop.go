@@ -15,6 +15,7 @@ func StopGradient(x *gorgonia.Node) (*gorgonia.Node, error) {
 		New: Bodies(
 			func([]tensor.Shape) Body[float32] { return reshape[float32]{} },
 			func([]tensor.Shape) Body[float64] { return reshape[float64]{} }),
-		Diff: []bool{false},
+		Device: recordCopy,
+		Diff:   []bool{false},
 	}, x)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -29,6 +31,21 @@ func WeightedSum(weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error)
 		New: Bodies(
 			func([]tensor.Shape) Body[float32] { return weightedSum[float32]{weights} },
 			func([]tensor.Shape) Body[float64] { return weightedSum[float64]{weights} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+			n := in[0].TotalSize()
+			return Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.WeightedSum(t, weights, in, out, n)
+				},
+				Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					for i, d := range din {
+						if !d.IsZero() {
+							kernels.Scale(t, weights[i], dout, d, n)
+						}
+					}
+				},
+			}, nil
+		},
 		Tangent: func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			var factors []float64
 			var moving []*gorgonia.Node

@@ -11,6 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
 // DensityRatio returns the mean over rows of log p/(1-p). A discriminator gives p, the probability that a row of codes
@@ -31,6 +33,17 @@ func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return densityRatio[float32]{in[0][0], in[0][1]} },
 			func(in []tensor.Shape) graph.Body[float64] { return densityRatio[float64]{in[0][0], in[0][1]} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Discriminate(t, in[0], out, false, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.DiscriminateGradient(t, in[0], dout, din[0], false, rows, columns)
+				},
+			}, nil
+		},
 	}, logits)
 }
 
@@ -53,6 +66,17 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return discrimination[float32]{in[0][0], in[0][1]} },
 			func(in []tensor.Shape) graph.Body[float64] { return discrimination[float64]{in[0][0], in[0][1]} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Discriminate(t, in[0], out, true, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.DiscriminateGradient(t, in[0], dout, din[0], true, rows, columns)
+				},
+			}, nil
+		},
 	}, logits)
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -91,6 +93,17 @@ func correlationPenalty(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error
 				return newCrossCorrelation[float32](n, d, lambda)
 			}
 			return newCrossCorrelation[float64](n, d, lambda)
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n, d := in[0][0]/2, in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.CorrelationPenalty(t, in[0], out, lambda, n, d)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.CorrelationPenaltyGradient(t, in[0], dout, din[0], lambda, n, d)
+				},
+			}, nil
 		},
 	}, z)
 }

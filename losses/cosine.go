@@ -9,6 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -31,6 +33,17 @@ func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, erro
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newCosineRegression[float32](in[0][0], in[0][1]) },
 			func(in []tensor.Shape) graph.Body[float64] { return newCosineRegression[float64](in[0][0], in[0][1]) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.CosineRegression(t, in[0], in[1], out, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.CosineRegressionGradient(t, in[0], in[1], dout, din[0], rows, columns)
+				},
+			}, nil
+		},
 		Diff: []bool{true, false},
 	}, predictions, targets)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/integrate/quad"
+
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
 // maxSeries is the greatest dimension at which the heat kernel is computed at all times. Above it the series loses its
@@ -96,6 +98,24 @@ func (k *heatKernel) divergence(logT float64) (kl, slope float64) {
 		k.harmonics = newHarmonics(int(k.dim), k.small)
 	}
 	return k.harmonics.divergence(t)
+}
+
+// tableSteps is the number of places of a table for a unit of log t. The interpolation is as accurate as float32.
+const tableSteps = 256
+
+// pieces returns the divergence as a function for a device: the expansion, and a table of the rest.
+func (k *heatKernel) pieces() *kernels.Pieces {
+	last := 90 / k.dim // beyond which the divergence is below the least float32
+	p := &kernels.Pieces{Slope: -k.dim / 2, Constant: k.constant, Powers: k.powers, Small: k.small, Last: last,
+		First: math.Log(k.small), Step: 1. / tableSteps}
+	if k.dim > maxSeries {
+		return p
+	}
+	for l := p.First; l < math.Log(last)+p.Step; l += p.Step {
+		kl, slope := k.divergence(math.Nextafter(l, math.Inf(1)))
+		p.Table = append(p.Table, float32(kl), float32(slope))
+	}
+	return p
 }
 
 func (k *heatKernel) expansion(logT, t float64) (kl, slope float64) {

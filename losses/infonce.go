@@ -11,6 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -48,6 +50,17 @@ func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.No
 				return newInfoNCE[float32](n, d, m, tau)
 			}
 			return newInfoNCE[float64](n, d, m, tau)
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n, d, m := in[0][0], in[0][1], in[2][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.InfoNCE(t, in[0], in[1], in[2], out, tau, n, d, m)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.InfoNCEGradient(t, in[0], in[1], in[2], dout, din[0], din[1], tau, n, d, m)
+				},
+			}, nil
 		},
 		Diff: []bool{true, true, false},
 	}, queries, keys, negatives)

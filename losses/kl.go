@@ -9,6 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -64,6 +66,17 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newSphereKL[float32](dim, in[0][0]) },
 			func(in []tensor.Shape) graph.Body[float64] { return newSphereKL[float64](dim, in[0][0]) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, k := in[0][0], newHeatKernel(dim).pieces()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.KLSphere(t, in[0], out, k, rows)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.KLSphereGradient(t, in[0], dout, din[0], k, rows)
+				},
+			}, nil
+		},
 	}, logT)
 }
 
@@ -157,6 +170,17 @@ func gaussianKLOf(scale string, factor float64, mu, logScale *gorgonia.Node) (*g
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newGaussianKL[float32](in[0], factor) },
 			func(in []tensor.Shape) graph.Body[float64] { return newGaussianKL[float64](in[0], factor) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, n := in[0][0], in[0].TotalSize()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.KLGaussian(t, in[0], in[1], out, factor, rows, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.KLGaussianGradient(t, in[0], in[1], dout, din[0], din[1], factor, rows, n)
+				},
+			}, nil
+		},
 	}, mu, logScale)
 }
 
@@ -243,6 +267,17 @@ func absoluteDifference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func([]tensor.Shape) graph.Body[float32] { return deviate[float32]{} },
 			func([]tensor.Shape) graph.Body[float64] { return deviate[float64]{} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n := in[0].TotalSize()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Apart(t, in[0], in[1], out, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.ApartGradient(t, in[0], in[1], dout, din[0], din[1], n)
+				},
+			}, nil
+		},
 	}, a, b)
 }
 
@@ -294,6 +329,21 @@ func KLCategorical(probabilities, logarithms *gorgonia.Node) (*gorgonia.Node, er
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return categoricalKL[float32]{in[0][0], in[0][1]} },
 			func(in []tensor.Shape) graph.Body[float64] { return categoricalKL[float64]{in[0][0], in[0][1]} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, n, most := in[0][0], in[0].TotalSize(), math.Log(float64(in[0][1]))
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.KLCategorical(t, in[0], in[1], out, most, rows, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					for side, d := range din {
+						if !d.IsZero() {
+							kernels.ScaleBy(t, 1/float64(rows), dout, in[1-side], d, n)
+						}
+					}
+				},
+			}, nil
+		},
 	}, probabilities, logarithms)
 }
 
@@ -340,6 +390,17 @@ func KLGaussianWeighted(mu, logSigma, weights *gorgonia.Node) (*gorgonia.Node, e
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return weightedKL[float32]{in[0][0], in[0][1]} },
 			func(in []tensor.Shape) graph.Body[float64] { return weightedKL[float64]{in[0][0], in[0][1]} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.WeightedKL(t, in[0], in[1], in[2], out, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.WeightedKLGradient(t, in[0], in[1], in[2], dout, din[0], din[1], rows, columns)
+				},
+			}, nil
+		},
 		Diff: []bool{true, true, false},
 	}, mu, logSigma, weights)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -26,12 +28,24 @@ import (
 //
 // Source: Tonnaer et al. 2022, section 5.
 func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.Apply(lsbdSpec("lsbd", "", func(s tensor.Shape, dt tensor.Dtype) graph.Func {
+	s := lsbdSpec("lsbd", "", func(s tensor.Shape, dt tensor.Dtype) graph.Func {
 		if dt == tensor.Float32 {
 			return graph.NewFunc[float32](lsbd[float32]{s[0]})
 		}
 		return graph.NewFunc[float64](lsbd[float64]{s[0]})
-	}), z, y)
+	})
+	s.Device = func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+		n, scale := in[0].TotalSize(), 1/float64(in[0][0])
+		return graph.Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.GaussianReconstruction(t, in[0], in[1], out, scale, 0, true, n)
+			},
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+				kernels.GaussianReconstructionGradient(t, in[0], in[1], dout, din[0], din[1], scale, true, n)
+			},
+		}, nil
+	}
+	return graph.Apply(s, z, y)
 }
 
 // PublicLSBD returns the loss of the public code of LSBD-VAE, which differs from [LSBD]. Its distance joins all latent

@@ -10,6 +10,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -38,12 +40,24 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 	if !(o.Sigma > 0) || math.IsInf(o.Sigma, 0) {
 		return nil, fmt.Errorf("gaussian reconstruction: %w", graph.Wanted("a positive sigma", o.Sigma))
 	}
-	return graph.Apply(reconstructionSpec("gaussian reconstruction", graph.Key(o.Sigma, o.Constant, o.Linear), func(s tensor.Shape, dt tensor.Dtype) graph.Func {
+	spec := reconstructionSpec("gaussian reconstruction", graph.Key(o.Sigma, o.Constant, o.Linear), func(s tensor.Shape, dt tensor.Dtype) graph.Func {
 		if dt == tensor.Float32 {
 			return newGaussian[float32](s, o)
 		}
 		return newGaussian[float64](s, o)
-	}), x, logits)
+	})
+	spec.Device = func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+		n, scale, constant := in[0].TotalSize(), o.scale(in[0]), o.constant(in[0])
+		return graph.Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.GaussianReconstruction(t, in[0], in[1], out, scale, constant, o.Linear, n)
+			},
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+				kernels.GaussianReconstructionGradient(t, in[0], in[1], dout, din[0], din[1], scale, o.Linear, n)
+			},
+		}, nil
+	}
+	return graph.Apply(spec, x, logits)
 }
 
 // BernoulliReconstruction returns the negative log likelihood of images x in [0, 1] under independent pixels that are 1
@@ -57,12 +71,24 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 //
 // Source: Kingma and Welling 2014, appendix C.1.
 func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.Apply(reconstructionSpec("bernoulli reconstruction", "", func(s tensor.Shape, dt tensor.Dtype) graph.Func {
+	spec := reconstructionSpec("bernoulli reconstruction", "", func(s tensor.Shape, dt tensor.Dtype) graph.Func {
 		if dt == tensor.Float32 {
 			return newBernoulli[float32](s)
 		}
 		return newBernoulli[float64](s)
-	}), x, logits)
+	})
+	spec.Device = func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+		n, scale := in[0].TotalSize(), 1/float64(in[0][0])
+		return graph.Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.BernoulliReconstruction(t, in[0], in[1], out, scale, n)
+			},
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+				kernels.BernoulliReconstructionGradient(t, in[0], in[1], dout, din[0], din[1], scale, n)
+			},
+		}, nil
+	}
+	return graph.Apply(spec, x, logits)
 }
 
 // ReconstructionLoss is [GaussianReconstruction] or [BernoulliReconstruction] of a model's images.
@@ -163,9 +189,20 @@ func reconstructionSpec(name, key string, build func(s tensor.Shape, dt tensor.D
 	}
 }
 
+// scale is the factor of the sum of squares of images of a shape: 1 / (2 sigma^2 B).
+func (o Gaussian) scale(s tensor.Shape) float64 { return 1 / (2 * o.Sigma * o.Sigma * float64(s[0])) }
+
+// constant is the sum of the constants of an image's pixels; 0 without them.
+func (o Gaussian) constant(s tensor.Shape) float64 {
+	if !o.Constant {
+		return 0
+	}
+	return float64(s.TotalSize()) / float64(s[0]) * (math.Log(o.Sigma) + 0.5*math.Log(2*math.Pi))
+}
+
 type gaussian[T graph.Float] struct {
 	linear         bool
-	scale          float64 // of the sum of squares: 1 / (2 sigma^2 B)
+	scale          float64 // of the sum of squares
 	constant       float64
 	mean           []T // sigmoid(logits)
 	g              float64
@@ -176,10 +213,7 @@ type gaussian[T graph.Float] struct {
 
 func newGaussian[T graph.Float](s tensor.Shape, o Gaussian) graph.Func {
 	n := s.TotalSize()
-	f := &gaussian[T]{linear: o.Linear, scale: 1 / (2 * o.Sigma * o.Sigma * float64(s[0]))}
-	if o.Constant {
-		f.constant = float64(n) / float64(s[0]) * (math.Log(o.Sigma) + 0.5*math.Log(2*math.Pi))
-	}
+	f := &gaussian[T]{linear: o.Linear, scale: o.scale(s), constant: o.constant(s)}
 	if !o.Linear {
 		f.mean = make([]T, n)
 	}

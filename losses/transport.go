@@ -10,6 +10,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -97,6 +99,25 @@ func transportBy(a action, z, transformation *gorgonia.Node, m int) (*gorgonia.N
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newTransport[float32](a, m, in[0]) },
 			func(in []tensor.Shape) graph.Body[float64] { return newTransport[float64](a, m, in[0]) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			groups, columns, moved := in[0][0]/m, in[0][1], len(in) > 1
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					turns := vulkan.Buffer{}
+					if moved {
+						turns = in[1]
+					}
+					kernels.Transport(t, in[0], turns, out, int(a), groups, m, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					turns := vulkan.Buffer{}
+					if moved {
+						turns = in[1]
+					}
+					kernels.TransportGradient(t, in[0], turns, dout, din[0], int(a), groups, m, columns)
+				},
+			}, nil
+		},
 		Diff: []bool{true, false},
 	}
 	if a == identity && transformation == nil {

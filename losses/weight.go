@@ -9,6 +9,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
 // Shape is the course of a [Ramp] between its two values.
@@ -212,6 +214,9 @@ func (o *Objective) total() (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func([]tensor.Shape) graph.Body[float32] { return scheduledSum[float32]{constants, of} },
 			func([]tensor.Shape) graph.Body[float64] { return scheduledSum[float64]{constants, of} }),
+		Device: func([]tensor.Shape, tensor.Shape) (graph.Recording, error) {
+			return scheduledSum[float32]{constants, of}.record(), nil
+		},
 	}, append(o.Nodes(), changing...)...)
 }
 
@@ -231,6 +236,43 @@ func (s scheduledSum[T]) weight(i int, in [][]T) (w float64, at int) {
 		}
 	}
 	return s.constants[i], -1
+}
+
+// record returns the form on a device.
+func (s scheduledSum[T]) record() graph.Recording {
+	weigh := func(t *vulkan.Tape, i int, in []vulkan.Buffer, x, y vulkan.Buffer) (at int) {
+		for j, of := range s.of {
+			if of == i {
+				at = len(s.constants) + j
+				kernels.ScaleBy(t, 1, in[at], x, y, 1)
+				return at
+			}
+		}
+		kernels.Scale(t, s.constants[i], x, y, 1)
+		return -1
+	}
+	return graph.Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+			weigh(t, 0, in, in[0], out)
+			part := t.Scratch(1)
+			for i := 1; i < len(s.constants); i++ {
+				weigh(t, i, in, in[i], part)
+				kernels.Add(t, out, part, out, 1)
+			}
+		},
+		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+			for i := range s.constants {
+				if !din[i].IsZero() {
+					weigh(t, i, in, dout, din[i])
+				}
+			}
+			for j, of := range s.of {
+				if d := din[len(s.constants)+j]; !d.IsZero() {
+					kernels.ScaleBy(t, 1, dout, in[of], d, 1)
+				}
+			}
+		},
+	}
 }
 
 func (s scheduledSum[T]) Forward(in [][]T, out []T) {

@@ -5,6 +5,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -16,6 +18,17 @@ func HalfSquare(x *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func([]tensor.Shape) graph.Body[float32] { return halfSquare[float32]{} },
 			func([]tensor.Shape) graph.Body[float64] { return halfSquare[float64]{} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n := in[0].TotalSize()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.HalfSquare(t, in[0], out, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.ScaleBy(t, 1, dout, in[0], din[0], n)
+				},
+			}, nil
+		},
 	}, x)
 }
 

@@ -67,6 +67,7 @@ func Here(c Config) Config {
 	if c.Train.Precision.Check() != nil {
 		c.Train.Precision = engine.Float32
 	}
+	c.Train.Device = c.Train.Device.Here()
 	return c
 }
 

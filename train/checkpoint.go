@@ -54,7 +54,7 @@ func (s *saver) hook() engine.Hook {
 		}
 		return s.save(false)
 	}
-	return engine.Hook{Name: "checkpoint", Priority: savePriority,
+	return engine.Hook{Name: "checkpoint", Priority: savePriority, NoParams: true,
 		OnStep:  func(_ context.Context, l *engine.Loop, _ *engine.StepReport) error { return due(l) },
 		OnEpoch: func(_ context.Context, l *engine.Loop, _ *engine.EpochReport) error { return due(l) },
 		OnEnd: func(_ context.Context, l *engine.Loop, why error) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // encodeBatch is the number of images to encode or decode at a time. A batch has fewer images if they would take more
@@ -42,6 +43,7 @@ type half struct {
 	machine *machine.Machine
 	in      []float32
 	out     *gorgonia.Node
+	params  *nn.Params
 }
 
 // NewCoder compiles a model's encoder and decoder.
@@ -61,6 +63,31 @@ func NewCoder(m models.Model, data models.Data) (*Coder, error) {
 		c.decoder, err = newDecoder(m, c.width, encodeBatch)
 	}
 	return c, err
+}
+
+// UseDevice runs the encoder and the decoder on a device from now on. The parameters are copied there once, and must not
+// change any more. The device stays open until the process ends.
+func (c *Coder) UseDevice(name engine.Device) error {
+	d, err := name.Open()
+	if err != nil || d == nil {
+		return err
+	}
+	for _, h := range []*half{c.encoder, c.decoder} {
+		if h == nil {
+			continue
+		}
+		for _, p := range h.params.Names() {
+			if x := h.params.Get(p).Float32s(); len(x) > 0 {
+				if _, err := d.Hold(x); err != nil {
+					return err
+				}
+			}
+		}
+		if err := h.machine.SetDevice(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bytes returns the memory of the coder's networks.
@@ -104,7 +131,7 @@ func newHalf(m models.Model, name string, n int, build func(g *nn.Graph, n int) 
 	if fewer := int(min(encodeBytes, memory.Machine()/16) / machine.Bytes() * float64(n)); fewer < n && n > 1 {
 		return newHalf(m, name, max(1, fewer), build)
 	}
-	return &half{images: n, machine: machine, in: nn.Data(in), out: out}, nil
+	return &half{images: n, machine: machine, in: nn.Data(in), out: out, params: m.Params()}, nil
 }
 
 // run computes one batch: fill writes the input, and run appends the first n numbers of the result.

@@ -48,6 +48,7 @@ type Settings struct {
 	Parts      []engine.Part          `yaml:"parts" doc:"optimiser options for parameters by name, such as {match: predictor/*, lr: 0.01, decay: 0}; the last match with an option sets it"`
 	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the learning-rate schedule"`
 	Warmup     engine.Span            `yaml:"warmup" doc:"length of the rise of the learning rate from 0 to the schedule's rate: epochs, or {steps: N} for updates"`
+	Device     engine.Device          `yaml:"device" doc:"where programs run: cpu, gpu (gpu:0), gpu:N, or auto (the first GPU that is no software driver, otherwise the CPU); GPUs need a build with -tags gpu; if absent, cpu"`
 	Precision  engine.Precision       `yaml:"precision" doc:"float32, or mixed: on processors with AVX512_BF16, rounds inputs of matrix products and most convolutions to bfloat16; if absent, float32"`
 	Clip       float64                `yaml:"clip" doc:"largest Euclidean norm of the gradient over all parameters; 0: no limit"`
 	Accumulate int                    `yaml:"accumulate" doc:"batches per update by their mean gradient over images; all belong to one objective; the last update of an epoch may use fewer"`
@@ -308,7 +309,7 @@ func (s *EarlyStop) Validate() error {
 // engine returns the settings for the engine.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
-		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
+		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Device: s.Device, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
 }
 
 // sameTraining returns an error if two configs describe different training. It ignores the length of training and
@@ -317,7 +318,7 @@ func (c Config) sameTraining(other Config) error {
 	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {
 		x.Name, x.Train.Epochs, x.Train.Threads, x.Train.Checkpoint, x.Train.Figures = "", 1, 0, 0, false
-		x.Train.Stop, x.Train.Keep, x.Metrics = nil, Keep{}, Measures{}
+		x.Train.Stop, x.Train.Keep, x.Metrics, x.Train.Device = nil, Keep{}, Measures{}, ""
 	}
 	a, err := c.Encode()
 	if err != nil {

@@ -115,7 +115,7 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	defer l.Close()
 	r := &Rates{Optimizer: c.Train.Optimizer.Name, Configured: base}
 	x := rateTest{Rates: r, base: base, steps: t.Steps, curves: map[string]*rateCurve{}}
-	l.AddHook(engine.Hook{Name: "range test", OnStep: x.step})
+	l.AddHook(engine.Hook{Name: "range test", NoParams: true, OnStep: x.step})
 	err = l.Run(ctx)
 	switch {
 	case errors.Is(err, engine.ErrStopped) || err != nil && len(r.Points) == 0:

@@ -9,7 +9,7 @@ import (
 
 // hints explain keys of other programs that another name does not explain.
 var hints = map[string]string{
-	"device": onlyCPU, "gpu": onlyCPU, "gpus": onlyCPU, "cuda": onlyCPU, "use_gpu": onlyCPU, "accelerator": onlyCPU, "devices": onlyCPU,
+	"device": onGPU, "gpu": onGPU, "gpus": onGPU, "cuda": onGPU, "use_gpu": onGPU, "accelerator": onGPU, "devices": onGPU,
 	"pretrained": start, "weights": start, "load": start, "finetune": start, "checkpoint_path": start, "ckpt_path": start, "frozen": "did you mean \"freeze\"?",
 	"seeds": isSweep, "product": isSweep, "zip": isSweep, "grid": isSweep,
 	"base": isBase, "set": isBase, "defaults": isBase, "include": isBase, "extends": isBase, "inherit": isBase, "_base_": isBase, "parent": isBase,
@@ -21,7 +21,7 @@ var hints = map[string]string{
 }
 
 const (
-	onlyCPU = "Unravel computes on the CPU only; train.threads is the number of threads"
+	onGPU   = "train.device=gpu trains on a GPU, in a build with -tags gpu; train.threads is the number of threads of the CPU"
 	start   = "a model starts from another run or a file by init: {run: DIR, only: [encoder/*]}"
 	isSweep = "it belongs to the file of a sweep, with a base; unravel sweep reads it (docs/sweeps.md)"
 	isBase  = "a file builds on another config by base: NAME or FILE.yaml at its top, and then set: {key.path: value} (docs/config.md)"

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -109,6 +108,9 @@ func (s *session) otherTraining(began Config) string {
 	if otherWatches(began, *now) {
 		return otherWatched
 	}
+	if was, is := began.Train.Device.String(), now.Train.Device.String(); was != is {
+		return fmt.Sprintf("train.device was %s, and is %s now", was, is)
+	}
 	return ""
 }
 
@@ -170,7 +172,7 @@ func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment())
 func (s *session) segment() rundir.Segment {
 	one := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
 	one.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
-	one.Kernels, _ = kernel.InstructionSet()   // as openSession has asked
+	one.Kernels, _ = s.instructions()          // as openSession has asked
 	if s.files != nil {
 		if text, err := json.Marshal(s.files); err == nil {
 			one.Data = rundir.FileHash(text)

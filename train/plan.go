@@ -27,6 +27,9 @@ type Plan struct {
 	Time     PlanTime     `json:"time"`
 	Measures PlanMeasures `json:"measures"`
 	Writes   []string     `json:"writes"` // files of the run's folder
+
+	Device     string             `json:"device,omitempty"`     // name of the GPU
+	Placements []engine.Placement `json:"placements,omitempty"` // where its operations run
 }
 
 // PlanData describes the data set.
@@ -186,6 +189,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 	}
 	p.Network = partsOf(e)
 	p.Schedule = scheduleOf(c, l)
+	p.Device, p.Placements = l.GPU(), l.Placements()
 	p.Measures = PlanMeasures{Final: metrics.ResultNames(e.Final())}
 	if kept := e.encoded(); kept != nil {
 		p.Measures.FinalImages = kept.Data.Len()

@@ -203,7 +203,7 @@ type stepTimes struct {
 // hook stops training when enough steps are timed.
 func (t *stepTimes) hook() engine.Hook {
 	count := map[string]int{}
-	return engine.Hook{Name: "rehearsal", OnStep: func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
+	return engine.Hook{Name: "rehearsal", NoParams: true, OnStep: func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
 		took := time.Since(t.last)
 		t.last = t.last.Add(took)
 		if count[r.Objective]++; count[r.Objective] > warmSteps {

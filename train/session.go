@@ -59,7 +59,7 @@ type session struct {
 // openSession creates or opens the run's folder, adds the hooks to the loop, and restores the loop of a resumed run.
 func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
 	s = &session{experiment: e, loop: l, console: &watch.Console{Log: o.Log, Terminal: o.Terminal}}
-	if s.kernels, err = kernel.InstructionSet(); err != nil {
+	if s.kernels, err = s.instructions(); err != nil {
 		return nil, err
 	}
 	s.stop = newEarlyStop(e.Config.Train.Stop, m, &s.watch)
@@ -106,6 +106,15 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 	}
 	s.introduce(o, resumed)
 	return s, nil
+}
+
+// instructions names what computes: the instruction set of the kernels, and the GPU.
+func (s *session) instructions() (string, error) {
+	set, err := kernel.InstructionSet()
+	if gpu := s.loop.GPU(); gpu != "" {
+		set += " + " + gpu
+	}
+	return set, err
 }
 
 // openFolder opens the folder of a resumed run, or creates it.

@@ -81,6 +81,7 @@ func (c Case) withDefaults() Case {
 //   - that two further runs give the same bits of the value: on Gorgonia's LispMachine, and with constants that
 //     belong to no graph as the constant inputs. Gradients may differ by rounding, because these runs sum in
 //     another order;
+//   - with the build tag gpu and a GPU: value and gradients there against float64, and the bits of a second run;
 //   - that a run does not change the inputs.
 func Check(t testing.TB, c Case) {
 	t.Helper()
@@ -100,6 +101,7 @@ func Check(t testing.TB, c Case) {
 	for k, i := range c.varied() {
 		c.compare32(t, fmt.Sprintf("gradient of input %d", i), single.gradients[k], double.gradients[k])
 	}
+	c.checkDevice(t, values, double)
 }
 
 // draw returns the inputs' values, all exact in float32.

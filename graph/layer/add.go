@@ -8,6 +8,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -29,6 +31,24 @@ func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 		Shape:      equalShapes,
 		New: graph.Bodies(func(in []tensor.Shape) *sum[float32] { return newSum[float32](in[0].TotalSize(), a) },
 			func(in []tensor.Shape) *sum[float64] { return newSum[float64](in[0].TotalSize(), a) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n, f := in[0].TotalSize(), kernel.Activation(a)
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Add(t, in[0], in[1], out, n)
+					if a != graph.Linear {
+						kernels.Activate(t, out, out, f, n)
+					}
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+					for _, d := range din {
+						if !d.IsZero() {
+							kernels.ActivateGradient(t, out, dout, d, f, n)
+						}
+					}
+				},
+			}, nil
+		},
 		Tangent: func(_ []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			u := along[0]
 			if u == nil {

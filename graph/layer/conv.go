@@ -9,6 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
@@ -38,6 +40,7 @@ func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
 			return kernel.NewMixedConv(s, kernel.Activation(a))
 		},
+		kernels.Conv, kernels.ConvGradient,
 	}, x, w, bias, o)
 }
 
@@ -55,18 +58,21 @@ func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, er
 		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
 			return kernel.NewMixedConvTranspose(s, kernel.Activation(a))
 		},
+		kernels.ConvTranspose, kernels.ConvTransposeGradient,
 	}, x, w, bias, o)
 }
 
 type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)
 
-// convKind is a convolution or a transposed convolution: its shapes, and its forms in double, single and mixed
-// precision.
+// convKind is a convolution or a transposed convolution: its shapes, its forms in double, single and mixed precision,
+// and its form on a device.
 type convKind struct {
 	name          string
 	geometry      convGeometry
 	double        func(s kernel.ConvShape, a graph.Activation) graph.Body[float64]
 	single, mixed func(s kernel.ConvShape, a graph.Activation) (plan, error)
+	forward       func(t *vulkan.Tape, x, w, bias, y vulkan.Buffer, s kernel.ConvShape, a kernel.Activation)
+	backward      func(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, s kernel.ConvShape, a kernel.Activation)
 }
 
 func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
@@ -106,6 +112,18 @@ func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgon
 				return nil, err
 			}
 			return ofPlan(k.mixed(s, o.Activation))
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			s, err := checkConv(k.geometry, in, o)
+			f := kernel.Activation(o.Activation)
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					k.forward(t, in[0], in[1], in[2], out, s, f)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+					k.backward(t, in[0], in[1], out, dout, din[0], din[1], din[2], s, f)
+				},
+			}, err
 		},
 		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			if along[1] != nil || along[2] != nil {

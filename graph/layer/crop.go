@@ -7,6 +7,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -28,6 +30,18 @@ func Crop(x *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
 		},
 		New: graph.Bodies(func(in []tensor.Shape) *crop[float32] { return newCrop[float32](in[0], height, width) },
 			func(in []tensor.Shape) *crop[float64] { return newCrop[float64](in[0], height, width) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			b, h, w, c := in[0][0], in[0][1], in[0][2], in[0][3]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Crop(t, in[0], out, b, h, w, c, height, width, false)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					t.Fill(din[0], 0)
+					kernels.Crop(t, din[0], dout, b, h, w, c, height, width, true)
+				},
+			}, nil
+		},
 		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Crop(t, height, width) }),
 	}, x)
 }

@@ -11,6 +11,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -38,6 +40,17 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 		},
 		Mixed: func(in []tensor.Shape, _ tensor.Shape) (graph.Func, error) {
 			return ofPlan(kernel.NewMixedDense(in[0][0], in[0][1], in[1][1], kernel.Activation(a)))
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			m, k, n, f := in[0][0], in[0][1], in[1][1], kernel.Activation(a)
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Dense(t, in[0], in[1], in[2], out, f, m, k, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.DenseGradient(t, in[0], in[1], out, dout, din[0], din[1], din[2], f, m, k, n)
+				},
+			}, nil
 		},
 		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			if along[1] != nil || along[2] != nil {

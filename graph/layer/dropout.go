@@ -5,6 +5,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -18,6 +20,17 @@ func Dropout(x, mask *gorgonia.Node) (*gorgonia.Node, error) {
 		Shape: equalShapes,
 		New: graph.Bodies(func(in []tensor.Shape) *dropout[float32] { return newDropout[float32](in[0].TotalSize()) },
 			func(in []tensor.Shape) *dropout[float64] { return newDropout[float64](in[0].TotalSize()) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n := in[0].TotalSize()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Multiply(t, in[0], in[1], out, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.Multiply(t, dout, in[1], din[0], n)
+				},
+			}, nil
+		},
 		Diff: []bool{true, false},
 		Tangent: func(in []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			return Dropout(along[0], in[1])

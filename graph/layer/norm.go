@@ -9,6 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
 // NormOptions holds the options of a normalisation.
@@ -34,6 +36,13 @@ func BatchMoments(x *gorgonia.Node, parts int) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newBatchMoments[float32](in[0], parts) },
 			func(in []tensor.Shape) graph.Body[float64] { return newBatchMoments[float64](in[0], parts) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			c := in[0][in[0].Dims()-1]
+			s := kernels.NormShape{Sets: parts, Rows: in[0].TotalSize() / c / parts, Channels: c}
+			return graph.Recording{Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Moments(t, in[0], out, s)
+			}}, nil
+		},
 		Diff: []bool{false},
 	}, x)
 }
@@ -156,6 +165,10 @@ func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node,
 			}
 			return graph.NewFunc[float64](newNorm[float64](s)), nil
 		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			s, err := plan(in)
+			return s.record(), err
+		},
 		Diff: diff,
 		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			return normTangent(plan, key, in, out, along[0])
@@ -171,4 +184,34 @@ type normShape struct {
 	given                bool // the moments do not depend on x
 	epsilon              float64
 	relu                 bool
+}
+
+// record returns the form on a device. Its inputs are x, and moments, gamma and beta if the normalisation has them.
+func (s normShape) record() graph.Recording {
+	shape := kernels.NormShape{Sets: s.sets, Rows: s.rows, Channels: s.channels, Groups: s.groups,
+		Given: s.given, Epsilon: s.epsilon, ReLU: s.relu}
+	none := vulkan.Buffer{}
+	operands := func(in []vulkan.Buffer) (moments, gamma, beta vulkan.Buffer) {
+		if s.moments {
+			moments = in[1]
+		}
+		if s.affine {
+			gamma, beta = in[len(in)-2], in[len(in)-1]
+		}
+		return moments, gamma, beta
+	}
+	return graph.Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+			moments, gamma, beta := operands(in)
+			kernels.Norm(t, in[0], moments, gamma, beta, out, shape)
+		},
+		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+			moments, gamma, _ := operands(in)
+			dgamma, dbeta := none, none
+			if s.affine {
+				dgamma, dbeta = din[len(in)-2], din[len(in)-1]
+			}
+			kernels.NormGradient(t, in[0], moments, gamma, out, dout, din[0], dgamma, dbeta, shape)
+		},
+	}
 }

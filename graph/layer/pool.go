@@ -7,6 +7,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -41,16 +43,16 @@ func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
 	}
 	return pooling("pool", o.Kind, graph.Key(o.Kind, o.Size, o.Stride, o.Valid),
 		map[string]any{"kind": string(o.Kind), "size": o.Size, "stride": o.Stride, "valid": o.Valid},
-		func(s tensor.Shape) (rows, columns []span, err error) {
+		func(s tensor.Shape) (rows, columns kernels.Side, err error) {
 			switch {
 			case o.Size < 1:
-				return nil, nil, graph.Wanted("windows of 1 pixel or more", o.Size)
+				return rows, columns, graph.Wanted("windows of 1 pixel or more", o.Size)
 			case o.Stride < 1:
-				return nil, nil, graph.Wanted("a stride of 1 or more", o.Stride)
+				return rows, columns, graph.Wanted("a stride of 1 or more", o.Stride)
 			case o.Valid && (o.Size > s[1] || o.Size > s[2]):
-				return nil, nil, graph.Wanted(fmt.Sprintf("images of %d by %d pixels or more (or SAME padding)", o.Size, o.Size), s)
+				return rows, columns, graph.Wanted(fmt.Sprintf("images of %d by %d pixels or more (or SAME padding)", o.Size, o.Size), s)
 			}
-			return o.windows(s[1]), o.windows(s[2]), nil
+			return o.side(s[1]), o.side(s[2]), nil
 		}, x)
 }
 
@@ -63,42 +65,43 @@ func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
 func AdaptivePool(x *gorgonia.Node, kind PoolKind, height, width int) (*gorgonia.Node, error) {
 	return pooling("adaptive pool", kind, graph.Key(kind, height, width),
 		map[string]any{"kind": string(kind), "height": height, "width": width},
-		func(s tensor.Shape) (rows, columns []span, err error) {
+		func(s tensor.Shape) (rows, columns kernels.Side, err error) {
 			if height < 1 || width < 1 || height > maxElements || width > maxElements || height*width > maxElements/(s[0]*s[3]) {
-				return nil, nil, graph.Wanted(fmt.Sprintf("1 by 1 bins or more, and at most %d elements", maxElements), fmt.Sprintf("%d by %d bins of %v", height, width, s))
+				return rows, columns, graph.Wanted(fmt.Sprintf("1 by 1 bins or more, and at most %d elements", maxElements), fmt.Sprintf("%d by %d bins of %v", height, width, s))
 			}
-			return bins(s[1], height), bins(s[2], width), nil
+			return kernels.Side{Pixels: s[1], Count: height}, kernels.Side{Pixels: s[2], Count: width}, nil
 		}, x)
 }
 
 // span is a range [from, to) of pixels along a side.
 type span struct{ from, to int }
 
-// windows returns the windows along a side of n pixels.
-func (o PoolOptions) windows(n int) (list []span) {
-	count, before := (n+o.Stride-1)/o.Stride, 0
+// side returns the windows along a side of n pixels.
+func (o PoolOptions) side(n int) kernels.Side {
+	s := kernels.Side{Pixels: n, Count: (n + o.Stride - 1) / o.Stride, Size: o.Size, Stride: o.Stride}
 	if o.Valid {
-		count = (n-o.Size)/o.Stride + 1
+		s.Count = (n-o.Size)/o.Stride + 1
 	} else {
-		before = max((count-1)*o.Stride+o.Size-n, 0) / 2
+		s.Before = max((s.Count-1)*o.Stride+o.Size-n, 0) / 2
 	}
-	for i := range count {
-		at := i*o.Stride - before
-		list = append(list, span{max(at, 0), min(at+o.Size, n)})
+	return s
+}
+
+// spans returns the pixels of each window along a side, or of each bin if the stride is 0.
+func spans(s kernels.Side) (list []span) {
+	for i := range s.Count {
+		if s.Stride == 0 {
+			list = append(list, span{i * s.Pixels / s.Count, ((i+1)*s.Pixels + s.Count - 1) / s.Count})
+		} else {
+			at := i*s.Stride - s.Before
+			list = append(list, span{max(at, 0), min(at+s.Size, s.Pixels)})
+		}
 	}
 	return list
 }
 
-// bins returns the bins along a side of n pixels.
-func bins(n, count int) (list []span) {
-	for i := range count {
-		list = append(list, span{i * n / count, ((i+1)*n + count - 1) / count})
-	}
-	return list
-}
-
-// pooling adds the pooling of windows; windows computes them from the shape of the images.
-func pooling(name string, kind PoolKind, key string, attributes map[string]any, windows func(tensor.Shape) (rows, columns []span, err error), x *gorgonia.Node) (*gorgonia.Node, error) {
+// pooling adds the pooling of windows; sides computes their places from the shape of the images.
+func pooling(name string, kind PoolKind, key string, attributes map[string]any, sides func(tensor.Shape) (rows, columns kernels.Side, err error), x *gorgonia.Node) (*gorgonia.Node, error) {
 	if kind != Max && kind != Average {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted(`kind "max" or "average"`, fmt.Sprintf("%q", string(kind))))
 	}
@@ -111,24 +114,46 @@ func pooling(name string, kind PoolKind, key string, attributes map[string]any, 
 			if err != nil {
 				return nil, err
 			}
-			rows, columns, err := windows(s)
-			return tensor.Shape{s[0], len(rows), len(columns), s[3]}, err
+			rows, columns, err := sides(s)
+			return tensor.Shape{s[0], rows.Count, columns.Count, s[3]}, err
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			rows, columns, err := windows(in[0])
+			rows, columns, err := sides(in[0])
 			if err != nil {
 				return nil, err
 			}
 			if dt == tensor.Float32 {
-				return poolFunc[float32](kind, in[0], rows, columns), nil
+				return poolFunc[float32](kind, in[0], spans(rows), spans(columns)), nil
 			}
-			return poolFunc[float64](kind, in[0], rows, columns), nil
+			return poolFunc[float64](kind, in[0], spans(rows), spans(columns)), nil
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			b, c := in[0][0], in[0][3]
+			rows, columns, err := sides(in[0])
+			if kind == Average {
+				return graph.Recording{
+					Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+						kernels.AveragePool(t, in[0], out, b, c, rows, columns)
+					},
+					Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+						kernels.AveragePoolGradient(t, dout, din[0], b, c, rows, columns)
+					},
+				}, err
+			}
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.MaxPool(t, in[0], out, b, c, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.MaxPoolGradient(t, in[0], dout, din[0], b, c, rows, columns)
+				},
+			}, err
 		},
 		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			if kind == Average {
-				return pooling(name, kind, key, attributes, windows, along[0])
+				return pooling(name, kind, key, attributes, sides, along[0])
 			}
-			return maxPoolTangent(name, key, windows, in[0], out, along[0])
+			return maxPoolTangent(name, key, sides, in[0], out, along[0])
 		},
 	}, x)
 }

@@ -5,6 +5,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
 // Upsample returns images x [batch, height, width, channels], enlarged by the factor times along both sides, channel
@@ -34,6 +36,17 @@ func Upsample(x *gorgonia.Node, times int, bilinear bool) (*gorgonia.Node, error
 				return graph.NewFunc[float32](newResample[float32](s[0], s[3], rows, columns)), nil
 			}
 			return graph.NewFunc[float64](newResample[float64](s[0], s[3], rows, columns)), nil
+		},
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			b, h, w, c := in[0][0], in[0][1], in[0][2], in[0][3]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Upsample(t, in[0], out, b, h, w, c, times, bilinear)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.UpsampleGradient(t, dout, din[0], b, h, w, c, times, bilinear)
+				},
+			}, nil
 		},
 		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Upsample(t, times, bilinear) }),
 	}, x)

@@ -7,6 +7,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -35,6 +37,17 @@ func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
 		},
 		New: graph.Bodies(func(in []tensor.Shape) *shuffle[float32] { return newShuffle[float32](in[0], times) },
 			func(in []tensor.Shape) *shuffle[float64] { return newShuffle[float64](in[0], times) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			b, h, w, c := in[0][0], in[0][1], in[0][2], in[0][3]/(times*times)
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.Shuffle(t, in[0], out, b, h, w, c, times, false)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.Shuffle(t, din[0], dout, b, h, w, c, times, true)
+				},
+			}, nil
+		},
 		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Shuffle(t, times) }),
 	}, x)
 }

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -22,7 +23,7 @@ func itself(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gor
 
 // maxPoolTangent returns, for each window, the element of t at the place of the window's maximum in x. y holds the
 // maxima. If several elements are equal, the first one counts, row by row. The node is differentiable in t.
-func maxPoolTangent(name, key string, windows func(tensor.Shape) (rows, columns []span, err error), x, y, t *gorgonia.Node) (*gorgonia.Node, error) {
+func maxPoolTangent(name, key string, sides func(tensor.Shape) (rows, columns kernels.Side, err error), x, y, t *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "tangent of " + name,
 		Key:  key,
@@ -33,14 +34,14 @@ func maxPoolTangent(name, key string, windows func(tensor.Shape) (rows, columns 
 			return in[1], nil
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			rows, columns, err := windows(in[0])
+			rows, columns, err := sides(in[0])
 			if err != nil {
 				return nil, err
 			}
 			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newMaxTangent[float32](in[0], rows, columns)), nil
+				return graph.NewFunc[float32](newMaxTangent[float32](in[0], spans(rows), spans(columns))), nil
 			}
-			return graph.NewFunc[float64](newMaxTangent[float64](in[0], rows, columns)), nil
+			return graph.NewFunc[float64](newMaxTangent[float64](in[0], spans(rows), spans(columns))), nil
 		},
 		Diff: []bool{false, false, true},
 	}, x, y, t)

@@ -39,6 +39,10 @@ type Machine struct {
 	reads  []read
 	finite bool
 	closed bool
+	at     int // the step under way, for the message of a panic
+
+	outputs []int     // steps of the outputs
+	device  *onDevice // nil: all operations run on the CPU
 }
 
 // step computes one node.
@@ -117,6 +121,9 @@ func build(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) *Machine {
 	// children.
 	m.schedule(g.ExactSubgraphRoots(outputs...), outputs)
 	m.markWanted(outputs)
+	for _, n := range outputs {
+		m.outputs = append(m.outputs, m.index[n])
+	}
 	m.SetTraining(true)
 	return m
 }
@@ -211,16 +218,20 @@ func (m *Machine) RunAll() (err error) {
 	if m.closed {
 		return errors.New("machine: it is closed")
 	}
-	at := 0
+	m.at = 0
 	defer func() {
 		if p := recover(); p != nil {
-			err = m.explain(at, parallel.Recovered(p))
+			err = m.explain(m.at, parallel.Recovered(p))
 		}
 	}()
-	for at = range m.steps {
-		s := &m.steps[at]
+	if m.device != nil && !m.finite {
+		return m.runParts()
+	}
+	for i := range m.steps {
+		s := &m.steps[i]
+		m.at = i
 		if err := m.run(s); err != nil {
-			return m.explain(at, err)
+			return m.explain(i, err)
 		}
 		if m.finite && !s.ignored {
 			if i := notFinite(s.value); i >= 0 {
@@ -228,7 +239,7 @@ func (m *Machine) RunAll() (err error) {
 			}
 		}
 		if err := m.bind(s); err != nil {
-			return m.explain(at, err)
+			return m.explain(i, err)
 		}
 	}
 	return m.read()
@@ -288,7 +299,7 @@ func (m *Machine) Value(n *gorgonia.Node) gorgonia.Value {
 }
 
 // CheckFinite makes the next runs stop at the first node that holds a NaN or an infinite number, with a [*NotFinite]
-// error. It checks inputs too.
+// error. It checks inputs too. Such runs use the CPU alone, with the elements in host memory ([Device.Settle]).
 func (m *Machine) CheckFinite(on bool) { m.finite = on }
 
 // SetTraining sets the mode of operations with a training mode (gorgonia.TrainModeOp), such as Gorgonia's dropout. A
@@ -316,6 +327,9 @@ func (m *Machine) Reset() {}
 
 // Close drops the machine's values. Values bound to nodes stay. A closed machine cannot run.
 func (m *Machine) Close() error {
+	if m.device != nil {
+		m.device.close()
+	}
 	m.steps, m.index, m.reads, m.closed = nil, nil, nil, true
 	return nil
 }

@@ -22,7 +22,7 @@ const (
 // floors lists the folders of the first level from the ground up, and inner folders that have another floor than their
 // parent. A package imports packages of its own folder and of lower floors.
 var floors = [][]string{
-	{".", "configs/registry", "results", "graph/rng"}, // . are the documents
+	{".", "configs/registry", "results", "graph/rng", "graph/vulkan"}, // . are the documents
 	{"configs/config"},
 	{"configs"},
 	{"datasets/factor", "internal"},

@@ -11,8 +11,9 @@ type AdamConstants struct {
 	Clip                                float64 // factor of the gradients, applied first
 }
 
-// at returns the numbers of update number step, counted from 1, as the kernel takes them.
-func (k AdamConstants) at(step int) (c [8]float32) {
+// At returns the numbers of update number step, counted from 1, in the order of the update kernels: Beta1, 1-Beta1, Beta2,
+// 1-Beta2, and with r = sqrt(1-Beta2^step) the rate LearningRate r/(1-Beta1^step), Epsilon r and Clip.
+func (k AdamConstants) At(step int) (c [8]float32) {
 	root := math.Sqrt(1 - math.Pow(k.Beta2, float64(step)))
 	rate := k.LearningRate * root / (1 - math.Pow(k.Beta1, float64(step)))
 	for i, v := range []float64{k.Beta1, 1 - k.Beta1, k.Beta2, 1 - k.Beta2, rate, k.Epsilon * root, k.Clip} {
@@ -52,7 +53,7 @@ func (a *Adam) Norm(gradients [][]float32) float64 { return a.pieces.Norm(gradie
 // first multiplied with 1 - LearningRate d (Loshchilov and Hutter 2019).
 func (a *Adam) Update(gradients [][]float32, step int, k AdamConstants, decay float64) {
 	copy(a.g, gradients)
-	a.c = k.at(step)
+	a.c = k.At(step)
 	a.decay = float32(1 - k.LearningRate*decay)
 	a.pieces.Each(a.body)
 }
@@ -71,7 +72,7 @@ type Direction struct{ c [8]float32 }
 // NewDirection returns the direction of update number step with a learning rate of 1.
 func NewDirection(k AdamConstants, step int) Direction {
 	k.LearningRate = -1
-	return Direction{k.at(step)}
+	return Direction{k.At(step)}
 }
 
 // NewQuotient returns the direction g/(sqrt(v)+epsilon), which does not change v. m may be g.

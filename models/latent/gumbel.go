@@ -8,6 +8,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
 // gumbelFloor is added to both arguments of a logarithm in Gumbel noise, as in public code of JointVAE.
@@ -26,6 +28,12 @@ func Uniform(normal *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func([]tensor.Shape) graph.Body[float32] { return normalDistribution[float32]{} },
 			func([]tensor.Shape) graph.Body[float64] { return normalDistribution[float64]{} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n := in[0].TotalSize()
+			return graph.Recording{Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.NormalDistribution(t, in[0], out, n)
+			}}, nil
+		},
 		Diff: []bool{false},
 	}, normal)
 }
@@ -79,8 +87,27 @@ func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 			func(s []tensor.Shape) graph.Body[float64] {
 				return relaxedChoice[float64]{s[0][1], tau, make([]float64, s[0][1])}
 			}),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.RelaxedChoice(t, in[0], in[1], temperatureOf(in), out, tau, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.RelaxedChoiceGradient(t, out, dout, temperatureOf(in), din[0], tau, rows, columns)
+				},
+			}, nil
+		},
 		Diff: []bool{true, false, false}[:len(in)],
 	}, in...)
+}
+
+// temperatureOf returns the input with the temperature, or none.
+func temperatureOf(in []vulkan.Buffer) vulkan.Buffer {
+	if len(in) < 3 {
+		return vulkan.Buffer{}
+	}
+	return in[2]
 }
 
 type relaxedChoice[T graph.Float] struct {

@@ -9,6 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -30,6 +32,17 @@ func GaussianSample(mu, logSigma, noise *gorgonia.Node) (*gorgonia.Node, error) 
 			func(in []tensor.Shape) graph.Body[float64] {
 				return &gaussianSample[float64]{make([]float64, in[0].TotalSize())}
 			}),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n := in[0].TotalSize()
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.GaussianSample(t, in[0], in[1], in[2], out, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.GaussianSampleGradient(t, in[1], in[2], dout, din[0], din[1], n)
+				},
+			}, nil
+		},
 		Diff: []bool{true, true, false},
 	}, mu, logSigma, noise)
 }
@@ -76,6 +89,17 @@ func SphereWalk(mu, logT, noise *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newSphereWalk[float32](in[2]) },
 			func(in []tensor.Shape) graph.Body[float64] { return newSphereWalk[float64](in[2]) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			steps, rows, columns := in[2][0], in[2][1], in[2][2]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.SphereWalk(t, in[0], in[1], in[2], out, steps, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.SphereWalkGradient(t, in[0], in[1], in[2], dout, din[0], din[1], steps, rows, columns)
+				},
+			}, nil
+		},
 		Diff: []bool{true, true, false},
 	}, mu, logT, noise)
 }

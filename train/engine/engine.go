@@ -39,6 +39,7 @@ type Settings struct {
 	Schedule   Schedule
 	Warmup     Span // the time in which the learning rate rises from 0
 	Precision  Precision
+	Device     Device   // where the programs run; empty: the CPU
 	Clip       float64  // largest norm of the gradient of all parameters; 0: no limit
 	Accumulate int      // batches of an objective in an update, which takes the mean of their gradients over images; 0: 1
 	Average    *Average // settings of averaged weights; nil: no average
@@ -125,8 +126,12 @@ func New(t Task, s Settings) (*Loop, error) {
 	if l.feed.loader, err = newLoader(t.Data, l.feed.sampler, views, t.Seed, "views"); err != nil {
 		return nil, err
 	}
-	if err := l.compile(t, s); err != nil {
+	if err = l.useDevice(); err == nil {
+		err = l.compile(t, s)
+	}
+	if err != nil {
 		l.feed.close()
+		l.closeDevice()
 		return nil, err
 	}
 	return l, nil
@@ -248,7 +253,7 @@ func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	}
 	p, err := l.plan.compile(o, shape.images, shape.group)
 	if err != nil {
-		return nil, err
+		return nil, l.smaller(err, shape.images)
 	}
 	if err := l.fitsProgram(p, shape.images); err != nil {
 		return nil, fmt.Errorf("objective %s: %w", o.Name, err)

@@ -23,6 +23,10 @@ type Hook struct {
 	// OnEnd is called when Run ends: why is nil, ErrStopped or the error that ended it.
 	OnEnd func(ctx context.Context, l *Loop, why error) error
 
+	// NoParams says that OnStep neither reads nor writes the model, except by [Loop.State]. On a GPU the parameters then
+	// stay there. Without NoParams they are copied for each call.
+	NoParams bool
+
 	// State, if not nil, is a pointer to the hook's memory. It is saved and restored with the loop, as JSON, under
 	// Name.
 	State any
@@ -101,6 +105,9 @@ func (l *Loop) AddHook(hooks ...Hook) {
 }
 
 func (l *Loop) callStart(ctx context.Context) error {
+	if err := l.settle(); err != nil {
+		return err
+	}
 	for _, h := range l.hooks {
 		if h.OnStart == nil {
 			continue
@@ -115,6 +122,11 @@ func (l *Loop) callStart(ctx context.Context) error {
 func (l *Loop) callStep(ctx context.Context, r *StepReport) error {
 	for i := range l.hooks {
 		if h := &l.hooks[i]; h.OnStep != nil {
+			if !h.NoParams {
+				if err := l.settle(); err != nil {
+					return err
+				}
+			}
 			if err := h.OnStep(ctx, l, r); err != nil {
 				return h.wrap(err)
 			}
@@ -124,6 +136,9 @@ func (l *Loop) callStep(ctx context.Context, r *StepReport) error {
 }
 
 func (l *Loop) callEpoch(ctx context.Context, r *EpochReport) error {
+	if err := l.settle(); err != nil {
+		return err
+	}
 	for i := range l.hooks {
 		if h := &l.hooks[i]; h.OnEpoch != nil {
 			if err := h.OnEpoch(ctx, l, r); err != nil {
@@ -136,6 +151,9 @@ func (l *Loop) callEpoch(ctx context.Context, r *EpochReport) error {
 
 // callEnd calls the hooks' OnEnd. An error of a hook replaces the reason to end, unless that was an error, too.
 func (l *Loop) callEnd(ctx context.Context, why error) error {
+	if err := l.settle(); err != nil && why == nil {
+		why = err
+	}
 	result := why
 	for _, h := range l.hooks {
 		if h.OnEnd == nil {

@@ -35,6 +35,7 @@ type Loop struct {
 	judgeNames     map[string][]string // names of the parameters of discriminators and networks
 	hooks          []Hook
 	leftOut        int
+	gpu            string // name of the GPU; empty: none
 
 	at      position
 	stopped string // why a hook ended training; empty: it did not
@@ -121,6 +122,7 @@ func (l *Loop) Close() {
 		l.closed = true
 		l.feed.close()
 		clear(l.programs)
+		l.closeDevice()
 	}
 }
 
@@ -224,12 +226,20 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if err := l.begin(o, p, of); err != nil {
 		return l.stepError(p, err)
 	}
+	if err := l.prepareUpdate(o, p); err != nil {
+		return l.stepError(p, err)
+	}
 	if err := p.run(); err != nil {
 		return l.stepError(p, err)
 	}
 	group := l.join(o, len(b.Indices), of)
-	gradients := o.pending.take(p.gradients, len(b.Indices), group)
-	norm := o.optimizer.Norm(gradients)
+	gradients, norm := p.gradients, 0.0
+	if p.update != nil {
+		norm = math.Sqrt(p.machine.SquaredNorm())
+	} else {
+		gradients = o.pending.take(p.gradients, len(b.Indices), group)
+		norm = o.optimizer.Norm(gradients)
+	}
 	if !finite(p.values[0]) || !finite(norm) {
 		return l.explainNotFinite(p)
 	}
@@ -240,7 +250,14 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 		if limit := l.settings.Clip; limit > 0 && norm > limit {
 			clip = limit / norm
 		}
-		o.optimizer.Update(gradients, rate, clip)
+		if p.update == nil {
+			o.optimizer.Update(gradients, rate, clip)
+		} else if err := p.update.run(rate, clip); err != nil {
+			return l.stepError(p, err)
+		}
+	}
+	if err := l.pull(p.after != nil || l.average != nil); err != nil {
+		return l.stepError(p, err)
 	}
 	if err := l.trainNetworks(p, rate, len(b.Indices)); err != nil {
 		return err
@@ -312,6 +329,9 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // is not finite.
 func (l *Loop) explainNotFinite(p *program) error {
 	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.at.step+1, l.at.epoch+1, p.objective.Name)
+	if err := l.settle(); err != nil {
+		return err
+	}
 	p.machine.CheckFinite(true)
 	defer p.machine.CheckFinite(false)
 	err := p.machine.RunAll()

@@ -70,11 +70,16 @@ func (p Precision) Check() error {
 	return fmt.Errorf("%v; want Float32 or Mixed", p)
 }
 
-// machine compiles nodes of a graph in the precision of a plan.
-func (l *plan) machine(wanted gorgonia.Nodes) (*machine.Machine, error) {
+// machine compiles nodes of a graph in the precision and for the device of a plan. On a device, the values of the nodes
+// stay are not copied back.
+func (l *plan) machine(wanted gorgonia.Nodes, stay ...*gorgonia.Node) (*machine.Machine, error) {
 	m, err := machine.New(wanted[0].Graph(), wanted...)
-	if err == nil {
-		m.SetMixed(l.precision == Mixed)
+	if err != nil {
+		return nil, err
+	}
+	m.SetMixed(l.precision == Mixed)
+	if l.device != nil {
+		err = m.SetDevice(l.device, stay...)
 	}
 	return m, err
 }

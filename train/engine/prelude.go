@@ -22,6 +22,9 @@ func (l *Loop) begin(o *objective, p *program, of int) error {
 	if p.prelude == nil {
 		return nil
 	}
+	if err := l.settle(); err != nil { // the passes run on the CPU, and Restart changes the optimiser
+		return err
+	}
 	for _, pass := range p.prelude.Passes {
 		for _, m := range pass.Graph.Masks() {
 			m.Fill(p.dropout)

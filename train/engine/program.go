@@ -48,6 +48,7 @@ type program struct {
 	dropout     *rng.Stream // stream of the masks
 	after       func(models.Step) error
 	prelude     *prelude // nil: the step begins at once
+	update      *update  // of the parameters on a device; nil: the optimiser updates them on the CPU
 }
 
 type movesInput struct {
@@ -68,6 +69,8 @@ type plan struct {
 	precision      Precision
 	frozen         func(name string) bool // reports parameters that do not change; nil: all change
 	dropout        *rng.Stream
+	device         *machine.Device // nil: the CPU
+	holds          bool            // the device updates the parameters
 }
 
 // compile builds the program of an objective for batches of a number of images in groups.
@@ -116,7 +119,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		p.adversaries = append(p.adversaries, compiled)
 		wanted = append(wanted, compiled.judged()...)
 	}
-	if p.machine, err = l.machine(wanted); err != nil {
+	if p.machine, err = l.machine(wanted, l.staying(p)...); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {
@@ -377,7 +380,9 @@ func (p *program) run() error {
 	if err := p.measure(); err != nil {
 		return err
 	}
-	collect(p.machine, p.nodes, p.gradients)
+	if p.update == nil {
+		collect(p.machine, p.nodes, p.gradients)
+	}
 	p.collectNetworks()
 	return nil
 }

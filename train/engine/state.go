@@ -72,7 +72,10 @@ const (
 func (l *Loop) State() (*State, []Tensor, error) {
 	s := &State{Version: StateVersion, Step: l.at.step, Epoch: l.at.epoch, InEpoch: l.at.inEpoch, Images: l.at.images, Seconds: l.at.duration.Seconds(),
 		Sums: l.at.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
-	var err error
+	err := l.settle()
+	if err != nil {
+		return nil, nil, err
+	}
 	if s.Noise, err = l.feed.noise.MarshalBinary(); err != nil {
 		return nil, nil, err
 	}
@@ -150,6 +153,9 @@ func notFinite(x float32) bool { return x-x != 0 }
 func (l *Loop) Restore(s *State, t Tensors) error {
 	if s == nil || t == nil {
 		return errors.New("there is no state, or there are no tensors, to restore")
+	}
+	if err := l.settle(); err != nil {
+		return err
 	}
 	if err := restoreParams(t, modelPrefix, l.plan.model.Params()); err != nil {
 		return err

@@ -33,6 +33,7 @@ const (
 type Decode struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
 	inputs.WeightFlags
+	inputs.DeviceFlags
 	inputs.OtherData
 	What    []string `placeholder:"KIND,..." help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model can do)." detail:"Samples come from the prior. Traversals move every part of a code. A grid moves one part against objects, images or another part. Interpolations lead from image to image and from object to object."`
 	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files (default: decoded in the run's folder)." detail:"With --best or --average, the default is decoded-best or decoded-average. New files replace older ones of the same names. Every sheet is NAME.png, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d]). A sheet that moves is NAME.gif, too."`
@@ -92,6 +93,9 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	if !e.Coder.Decodes() {
 		return fmt.Errorf("%s: the model %s has no decoder; want a run of a model with one, such as vae, lsbd-vae or cofhae", c.Dir, e.Config.Model.Name)
+	}
+	if err := c.Use(e); err != nil {
+		return err
 	}
 	e.Progress = s.Activity()
 	if c.Out == "" {

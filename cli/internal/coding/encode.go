@@ -2,6 +2,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 type Encode struct {
 	Dir string `name:"run" xor:"source" placeholder:"DIR" help:"Folder of the run."`
 	inputs.WeightFlags
+	inputs.DeviceFlags
 	inputs.EncoderFlags
 	Images string   `placeholder:"PATH" help:"Other images for the run: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and the names of the pictures are written next to the codes. Arrays are read as by the data set grid. --out is required."`
 	Option []string `sep:"none" placeholder:"KEY=VALUE" help:"Option of the data set folder or grid for --images; repeatable."`
@@ -84,7 +86,7 @@ func writeNames(w io.Writer, named datasets.FileNamed, n int) error {
 
 // check returns an error for flags that exclude or need each other.
 func (c *Encode) check() error {
-	if err := c.EncoderFlags.Check(); err != nil {
+	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir)); err != nil {
 		return err
 	}
 	switch {
@@ -108,6 +110,9 @@ func (c *Encode) check() error {
 func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Dataset, codes matrix.Matrix, err error) {
 	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
 	if err != nil {
+		return nil, codes, err
+	}
+	if err := c.Use(e); err != nil {
 		return nil, codes, err
 	}
 	switch {

@@ -35,6 +35,7 @@ type Command struct {
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes." detail:"\"0-1;2\" gives the first factor columns 0 and 1, and the second factor column 2. By default each factor has one column, the best match if there are spare columns. Of a run, the default is equally many columns for each factor where that fits."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all for codes and other data)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
 	inputs.WeightFlags
+	inputs.DeviceFlags
 	pairFlags
 	inputs.EncoderFlags
 
@@ -100,7 +101,7 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 
 // check returns an error for flags that exclude or need each other.
 func (c *Command) check() error {
-	if err := cmp.Or(c.EncoderFlags.Check(), c.checkRepeats()); err != nil {
+	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir), c.checkRepeats()); err != nil {
 		return err
 	}
 	factors, kinds := c.Factors != "" || c.Rotations != "", len(c.Types) > 0 || c.Bins != 0
@@ -230,6 +231,9 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
 	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
 	if err != nil {
+		return err
+	}
+	if err := c.Use(x); err != nil {
 		return err
 	}
 	if e.chosen == nil {

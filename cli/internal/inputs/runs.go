@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -21,6 +22,27 @@ import (
 type WeightFlags struct {
 	Best    bool `help:"Take the weights of the best evaluation during training (config key train.keep.best)."`
 	Average bool `help:"Take the moving average of the weights (config key train.average)."`
+}
+
+// DeviceFlags choose where a run's networks compute.
+type DeviceFlags struct {
+	Device string `default:"cpu" placeholder:"cpu" help:"Where the networks compute: cpu, gpu, gpu:N or auto." detail:"unravel version --devices lists the GPUs. GPUs need a build with -tags gpu."`
+}
+
+// Check returns an error for a device without a run in dir.
+func (f DeviceFlags) Check(dir string) error {
+	if f.Device != string(engine.CPU) && dir == "" {
+		return ui.Usagef("--device belongs to --run: only the networks of a run compute on a GPU")
+	}
+	return nil
+}
+
+// Use moves the networks of an experiment to the device.
+func (f DeviceFlags) Use(e *train.Experiment) error {
+	if err := e.Coder.UseDevice(engine.Device(f.Device)); err != nil {
+		return fmt.Errorf("--device: %w", err)
+	}
+	return nil
 }
 
 // Open opens a run with the chosen weights, and logs a warning.

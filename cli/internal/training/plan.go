@@ -3,11 +3,14 @@ package training
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -39,6 +42,10 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	} {
 		line("  "+part.name, "%s", memory.Text(part.bytes))
 	}
+	for _, x := range p.Placements {
+		line("on "+p.Device, "%s, a step of %s: %s on the GPU, %s on the CPU%s", x.Objective, wording.Count(x.Images, "image"), wording.Count(x.Device, "operation"), thousands(x.CPU), onlyOnCPU(x.OnCPU))
+		line("  copies", "%s up, %s down, in %s (%s, %s)", memory.Text(float64(x.Up)), memory.Text(float64(x.Down)), wording.Count(x.Tapes, "tape"), wording.Count(x.Dispatches, "kernel"), wording.Count(x.Barriers, "barrier"))
+	}
 	if p.Time.Steps > 0 {
 		t := &p.Time
 		line("time", "about %s", ui.Span(t.Total))
@@ -65,6 +72,18 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	line("at the end", "%s; codes of %s images", final, thousands(p.Measures.FinalImages))
 	line("writes", "%s: %s", dir, strings.Join(p.Writes, ", "))
 	return t.Flush()
+}
+
+// onlyOnCPU lists operations with their numbers.
+func onlyOnCPU(operations map[string]int) string {
+	if len(operations) == 0 {
+		return ""
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(operations)) {
+		list = append(list, fmt.Sprintf("%s %d", name, operations[name]))
+	}
+	return ": " + strings.Join(list, ", ")
 }
 
 // ofImages describes the training images of a data set.

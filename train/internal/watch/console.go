@@ -52,7 +52,7 @@ func (c *Console) write(level slog.Level, event, text string, values []any) {
 // Hook shows the progress of training.
 func (c *Console) Hook(priority int) engine.Hook {
 	var d *Display
-	return engine.Hook{Name: "progress", Priority: priority,
+	return engine.Hook{Name: "progress", Priority: priority, NoParams: true,
 		OnStart: func(_ context.Context, l *engine.Loop) error {
 			d = newDisplay(l, c)
 			c.clear = d.Clear
@@ -69,7 +69,7 @@ func (c *Console) Hook(priority int) engine.Hook {
 
 // Steps calls a function with the number of finished steps and of all steps.
 func Steps(f func(done, all int), priority int) engine.Hook {
-	return engine.Hook{Name: "steps", Priority: priority,
+	return engine.Hook{Name: "steps", Priority: priority, NoParams: true,
 		OnStart: func(_ context.Context, l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
 		OnStep:  func(_ context.Context, l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
 }

@@ -1,0 +1,378 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
+)
+
+// Placement says where the operations of a machine run.
+type Placement struct {
+	Device     int            `json:"on_device"` // operations with a device form
+	CPU        int            `json:"on_cpu"`
+	OnCPU      map[string]int `json:"operations_on_cpu"` // by name
+	Tapes      int            `json:"tapes"`             // parts on the device, with parts on the CPU between them
+	Up         int64          `json:"bytes_up"`          // copied to the device in each run, without held parameters
+	Down       int64          `json:"bytes_down"`        // copied back in each run
+	Dispatches int            `json:"dispatches"`
+	Barriers   int            `json:"barriers"`
+}
+
+// onDevice is a machine's use of a device.
+type onDevice struct {
+	device  *Device
+	places  []place
+	parts   []part
+	keep    map[int]bool // outputs that stay on the device
+	norms   []int        // steps with gradients
+	norm    vulkan.Buffer
+	owned   []vulkan.Buffer // to be freed with the machine
+	pulls   bool            // operations on the CPU read held parameters
+	uploads int64
+	reads   int64
+}
+
+// place is the place of a step's value.
+type place struct {
+	device   bool // a device computes it
+	record   graph.Recording
+	stock    bool          // Gorgonia's sum
+	buffer   vulkan.Buffer // the value on the device; zero if only the CPU has it
+	staging  vulkan.Buffer // host memory, to copy it up or down
+	resident *Resident     // a parameter that stays on the device
+	download bool          // the CPU needs it
+	upload   bool          // the device needs it
+	din      []vulkan.Buffer
+}
+
+// part is a tape, or operations on the CPU.
+type part struct {
+	onDevice bool
+	tape     *vulkan.Tape // nil on the CPU
+	steps    []int
+	up       []int // steps with values that the tape copies to the device first
+	down     []int // steps with values that it copies to host memory last
+}
+
+// SetDevice makes the next runs use a device for all operations that have a device form. It copies values between the
+// device and the CPU where both need them. Values of the outputs stay on the device, without a [Machine.Value]. The
+// machine also computes the norm of all gradients together ([Machine.Norm]).
+//
+// Parameters that the device holds ([Device.Hold]) stay there. All other inputs are copied in each run.
+func (m *Machine) SetDevice(d *Device, stay ...*gorgonia.Node) error {
+	o := &onDevice{device: d, places: make([]place, len(m.steps)), keep: map[int]bool{}}
+	for _, n := range stay {
+		i, ok := m.index[n]
+		if !ok {
+			return fmt.Errorf("machine: it does not compute %s", n.Name())
+		}
+		o.norms = append(o.norms, i)
+	}
+	if err := m.assign(o); err != nil {
+		return err
+	}
+	if err := o.build(m); err != nil {
+		o.close()
+		return err
+	}
+	m.device = o
+	return nil
+}
+
+// build allocates the buffers and records the tapes.
+func (o *onDevice) build(m *Machine) error {
+	o.order(m)
+	for k := range o.parts {
+		p := &o.parts[k]
+		if !p.onDevice {
+			continue
+		}
+		p.tape = o.device.gpu.NewTape()
+		if err := o.record(m, p, k == len(o.parts)-1); err != nil {
+			return err
+		}
+		if err := p.tape.Compile(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// room returns new device memory for the value of a node.
+func (o *onDevice) room(n *gorgonia.Node, host bool) (b vulkan.Buffer, err error) {
+	if host {
+		b, err = o.device.gpu.AllocHost(bytesOf(n))
+	} else {
+		b, err = o.device.gpu.Alloc(bytesOf(n))
+	}
+	if err != nil {
+		return b, fmt.Errorf("node %q of shape %v: %w", n.Name(), n.Shape(), err)
+	}
+	o.owned = append(o.owned, b)
+	return b, nil
+}
+
+func (o *onDevice) record(m *Machine, p *part, last bool) (err error) {
+	for _, i := range p.up {
+		v := &o.places[i]
+		if v.staging, err = o.room(m.steps[i].node, true); err != nil {
+			return err
+		}
+		if v.buffer, err = o.room(m.steps[i].node, false); err != nil {
+			return err
+		}
+		p.tape.Copy(v.buffer, v.staging)
+	}
+	for _, i := range p.steps {
+		if err := o.recordStep(m, p.tape, i); err != nil {
+			return err
+		}
+		p.tape.EndOperation()
+	}
+	for _, i := range p.down {
+		v := &o.places[i]
+		if v.staging, err = o.room(m.steps[i].node, true); err != nil {
+			return err
+		}
+		p.tape.Copy(v.staging, v.buffer)
+	}
+	if last && len(o.norms) > 0 {
+		return o.recordNorm(m, p.tape)
+	}
+	return nil
+}
+
+func (o *onDevice) recordStep(m *Machine, t *vulkan.Tape, i int) (err error) {
+	s, p := &m.steps[i], &o.places[i]
+	if sibling(s.op) {
+		if !s.ignored {
+			p.buffer = o.places[s.in[0]].din[s.op.(graph.Gradient).Input()]
+		}
+		return nil
+	}
+	in := make([]vulkan.Buffer, len(s.in))
+	for k, j := range s.in {
+		from := &o.places[j]
+		if from.resident != nil && from.buffer.IsZero() {
+			from.buffer = from.resident.buffer
+		}
+		in[k] = from.buffer
+	}
+	if s.grad == nil {
+		if p.buffer, err = o.room(s.node, false); err != nil {
+			return err
+		}
+		if p.stock {
+			kernels.WeightedSum(t, []float64{1, 1}, in, p.buffer, s.node.Shape().TotalSize())
+			return nil
+		}
+		p.record.Forward(t, in, p.buffer)
+		return nil
+	}
+	n := len(s.want)
+	p.din = make([]vulkan.Buffer, n)
+	for k, want := range s.want {
+		if want {
+			if p.din[k], err = o.room(m.steps[s.in[k]].node, false); err != nil {
+				return err
+			}
+		}
+	}
+	p.record.Backward(t, in[:n], in[n], in[n+1], p.din)
+	if g := s.op.(graph.Gradient); s.want[g.Input()] {
+		p.buffer = p.din[g.Input()]
+	}
+	return nil
+}
+
+// recordNorm adds the sum of squares of all gradients.
+func (o *onDevice) recordNorm(m *Machine, t *vulkan.Tape) (err error) {
+	var gradients []vulkan.Buffer
+	var sizes []int
+	for _, i := range o.norms {
+		gradients, sizes = append(gradients, o.places[i].buffer), append(sizes, m.steps[i].node.Shape().TotalSize())
+	}
+	sum, err := o.device.gpu.Alloc(4)
+	if err != nil {
+		return err
+	}
+	if o.norm, err = o.device.gpu.AllocHost(4); err != nil {
+		return err
+	}
+	o.owned = append(o.owned, sum, o.norm)
+	kernels.SquaredNorm(t, gradients, sizes, sum)
+	t.Copy(o.norm, sum)
+	return nil
+}
+
+// runParts runs the machine's parts in order.
+func (m *Machine) runParts() error {
+	o := m.device
+	o.device.mu.Lock()
+	defer o.device.mu.Unlock()
+	if err := o.device.refresh(); err != nil {
+		return err
+	}
+	if o.pulls {
+		if err := o.device.pull(); err != nil {
+			return err
+		}
+	}
+	for i := range m.steps {
+		if source(&m.steps[i]) {
+			if err := m.run(&m.steps[i]); err != nil {
+				return m.explain(i, err)
+			}
+		}
+	}
+	for k := range o.parts {
+		run := m.runTape
+		if o.parts[k].tape == nil {
+			run = m.runSteps
+		}
+		if err := run(&o.parts[k]); err != nil {
+			return err
+		}
+	}
+	return m.read()
+}
+
+// runSteps runs operations on the CPU.
+func (m *Machine) runSteps(p *part) error {
+	for _, i := range p.steps {
+		m.at = i
+		err := m.run(&m.steps[i])
+		if err == nil {
+			err = m.bind(&m.steps[i])
+		}
+		if err != nil {
+			return m.explain(i, err)
+		}
+	}
+	return nil
+}
+
+// runTape runs a tape, between copies of its inputs and results.
+func (m *Machine) runTape(p *part) error {
+	for _, i := range p.up {
+		m.at = i
+		if err := put(m.device.places[i].staging.Floats(), m.steps[i].value); err != nil {
+			return m.explain(i, err)
+		}
+	}
+	if err := p.tape.Run(); err != nil {
+		return err
+	}
+	for _, i := range p.down {
+		s := &m.steps[i]
+		m.at = i
+		s.value = taken(s.value, s.node, m.device.places[i].staging.Floats())
+		if err := m.bind(s); err != nil {
+			return m.explain(i, err)
+		}
+	}
+	return nil
+}
+
+// put writes the elements of a value to host memory.
+func put(to []float32, v gorgonia.Value) error {
+	switch v := v.(type) {
+	case *gorgonia.F32:
+		to[0] = float32(*v)
+		return nil
+	case *tensor.Dense:
+		if x, ok := v.Data().(float32); ok && len(to) == 1 {
+			to[0] = x
+			return nil
+		}
+		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() &&
+			v.DataSize() == len(to) {
+			copy(to, v.Float32s())
+			return nil
+		}
+	}
+	return fmt.Errorf("a value of type %T and shape %v cannot go to the GPU; want %d float32 in row-major order", v,
+		v.Shape(), len(to))
+}
+
+// taken returns a node's value with the elements of host memory. It writes into the value of the last run.
+func taken(v gorgonia.Value, n *gorgonia.Node, from []float32) gorgonia.Value {
+	if n.Shape().IsScalar() {
+		s, ok := v.(*gorgonia.F32)
+		if !ok {
+			s = gorgonia.NewF32(0)
+		}
+		*s = gorgonia.F32(from[0])
+		return s
+	}
+	t, ok := v.(*tensor.Dense)
+	if !ok {
+		t = tensor.New(tensor.WithShape(n.Shape().Clone()...), tensor.WithBacking(make([]float32, len(from))))
+	}
+	copy(t.Float32s(), from)
+	return t
+}
+
+func (o *onDevice) close() {
+	for _, p := range o.parts {
+		if p.tape != nil {
+			p.tape.Close()
+		}
+	}
+	for _, b := range o.owned {
+		o.device.gpu.Free(b)
+	}
+	o.parts, o.owned = nil, nil
+}
+
+// SquaredNorm returns the sum of squares of the gradients that stay on the device, in the last run.
+func (m *Machine) SquaredNorm() float64 { return float64(m.device.norm.Floats()[0]) }
+
+// Staying returns the buffers of the outputs that stay on the device, in the order of [Machine.SetDevice].
+func (m *Machine) Staying() []vulkan.Buffer {
+	var list []vulkan.Buffer
+	for _, i := range m.device.norms {
+		list = append(list, m.device.places[i].buffer)
+	}
+	return list
+}
+
+// Placement says where the operations run. All run on the CPU without [Machine.SetDevice].
+func (m *Machine) Placement() Placement {
+	p := Placement{OnCPU: map[string]int{}}
+	for i := range m.steps {
+		s := &m.steps[i]
+		switch {
+		case source(s) || sibling(s.op):
+		case m.device != nil && m.device.places[i].device:
+			p.Device++
+		default:
+			p.CPU++
+			p.OnCPU[operationName(s.op)]++
+		}
+	}
+	if m.device == nil {
+		return p
+	}
+	p.Up, p.Down = m.device.uploads, m.device.reads
+	for _, part := range m.device.parts {
+		if part.tape != nil {
+			p.Tapes++
+			s := part.tape.Stats()
+			p.Dispatches, p.Barriers = p.Dispatches+s.Dispatches, p.Barriers+s.Barriers
+		}
+	}
+	return p
+}
+
+// operationName is the name of an operation without its parameters.
+func operationName(o gorgonia.Op) string {
+	name, _, _ := strings.Cut(o.String(), "{")
+	return name
+}

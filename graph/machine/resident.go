@@ -1,0 +1,146 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/vulkan"
+)
+
+// Device is a GPU that machines share. It holds parameters for them. Its machines run one at a time.
+type Device struct {
+	gpu  *vulkan.Device
+	mu   sync.Mutex
+	held map[*float32]*Resident
+	list []*Resident
+
+	up, down    *vulkan.Tape // copies of all held elements; nil before they are needed
+	hostChanged bool         // the CPU may have changed held elements since they were copied to the device
+}
+
+// Resident are elements that live on the device, with their copy in host memory.
+type Resident struct {
+	buffer  vulkan.Buffer
+	staging vulkan.Buffer // in host memory
+	host    []float32
+	newer   bool // the device's elements are newer
+}
+
+// Buffer returns the elements on the device.
+func (r *Resident) Buffer() vulkan.Buffer { return r.buffer }
+
+// NewDevice returns a device that machines use.
+func NewDevice(gpu *vulkan.Device) *Device {
+	return &Device{gpu: gpu, held: map[*float32]*Resident{}, hostChanged: true}
+}
+
+// GPU returns the open GPU.
+func (d *Device) GPU() *vulkan.Device { return d.gpu }
+
+// Hold keeps elements, such as a parameter, on the device. From then on machines do not copy them in each run. After
+// changes on the device ([Resident.Changed]) the elements in host memory are old until [Device.Settle].
+func (d *Device) Hold(host []float32) (*Resident, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(host) == 0 {
+		return nil, errors.New("machine: nothing to hold on the GPU")
+	}
+	if r := d.held[&host[0]]; r != nil {
+		return r, nil
+	}
+	b, err := d.gpu.Alloc(int64(len(host)) * 4)
+	if err != nil {
+		return nil, fmt.Errorf("a parameter of %d elements: %w", len(host), err)
+	}
+	r := &Resident{buffer: b, host: host}
+	if r.staging, err = d.gpu.AllocHost(b.Bytes()); err != nil {
+		return nil, err
+	}
+	d.held[&host[0]], d.list = r, append(d.list, r)
+	for _, t := range []**vulkan.Tape{&d.up, &d.down} {
+		if *t != nil {
+			(*t).Close()
+			*t = nil
+		}
+	}
+	return r, d.gpu.Upload(b, host)
+}
+
+// residentOf finds the elements of a value on the device.
+func (d *Device) residentOf(v gorgonia.Value) *Resident {
+	t, ok := v.(*tensor.Dense)
+	if !ok || t.Dtype() != tensor.Float32 || t.DataSize() == 0 {
+		return nil
+	}
+	return d.held[&t.Float32s()[0]]
+}
+
+// Changed says that a tape has changed elements on the device.
+func (r *Resident) Changed() { r.newer = true }
+
+// Settle copies changed elements to host memory. The CPU may then read and change them until the next run.
+func (d *Device) Settle() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hostChanged = true
+	return d.pull()
+}
+
+// Pull copies changed elements to host memory. The CPU may then read them, but not change them.
+func (d *Device) Pull() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pull()
+}
+
+func (d *Device) pull() error {
+	if !slices.ContainsFunc(d.list, func(r *Resident) bool { return r.newer }) {
+		return nil
+	}
+	if err := d.move(&d.down, func(t *vulkan.Tape, r *Resident) { t.Copy(r.staging, r.buffer) }); err != nil {
+		return err
+	}
+	for _, r := range d.list {
+		copy(r.host, r.staging.Floats())
+		r.newer = false
+	}
+	return nil
+}
+
+// refresh copies elements to the device that the CPU may have changed after Settle.
+func (d *Device) refresh() error {
+	if !d.hostChanged || len(d.list) == 0 {
+		return nil
+	}
+	for _, r := range d.list {
+		copy(r.staging.Floats(), r.host)
+	}
+	if err := d.move(&d.up, func(t *vulkan.Tape, r *Resident) { t.Copy(r.buffer, r.staging) }); err != nil {
+		return err
+	}
+	d.hostChanged = false
+	return nil
+}
+
+// move runs the tape that copies all held elements, and records it first if it is nil.
+func (d *Device) move(tape **vulkan.Tape, record func(*vulkan.Tape, *Resident)) error {
+	if *tape == nil {
+		t := d.gpu.NewTape()
+		for _, r := range d.list {
+			record(t, r)
+		}
+		if err := t.Compile(); err != nil {
+			return err
+		}
+		*tape = t
+	}
+	return (*tape).Run()
+}
+
+// Close closes the GPU. Held elements are lost unless they were settled.
+func (d *Device) Close() error { return d.gpu.Close() }

@@ -1,0 +1,446 @@
+//go:build gpu
+
+package vulkan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unsafe"
+)
+
+// wait is the longest time of a tape.
+const wait = 10 * time.Minute
+
+// instance is the connection to the Vulkan loader.
+type instance struct {
+	handle    uintptr
+	functions [instanceFunctions]uintptr
+}
+
+const (
+	destroyInstance = iota
+	enumeratePhysicalDevices
+	getPhysicalDeviceProperties
+	getPhysicalDeviceQueueFamilyProperties
+	getPhysicalDeviceMemoryProperties
+	createDevice
+	getDeviceProcAddr
+	instanceFunctions
+)
+
+func newInstance() (*instance, error) {
+	var get uintptr
+	var err error
+	for _, name := range loaderNames() {
+		var library uintptr
+		if library, err = dlopen(name); err == nil {
+			if get, err = dlsym(library, "vkGetInstanceProcAddr"); err == nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", ErrNoLoader, err)
+	}
+	create, err := lookup(get, 0, "vkCreateInstance")
+	if err != nil {
+		return nil, err
+	}
+	app := &applicationInfo{sType: 0, name: cstring("unravel"), engine: cstring("unravel"), apiVersion: 1<<22 | 1<<12}
+	info := &instanceCreateInfo{sType: 1, app: app}
+	in := &instance{}
+	err = made(call(create, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&in.handle))), in.handle,
+		"instance")
+	if errors.Is(err, incompatibleDriver) {
+		return nil, ErrNoDriver
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range [instanceFunctions]string{"vkDestroyInstance", "vkEnumeratePhysicalDevices",
+		"vkGetPhysicalDeviceProperties",
+		"vkGetPhysicalDeviceQueueFamilyProperties", "vkGetPhysicalDeviceMemoryProperties", "vkCreateDevice",
+		"vkGetDeviceProcAddr"} {
+		if in.functions[i], err = lookup(get, in.handle, name); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+func (in *instance) close() { void(in.functions[destroyInstance], in.handle, 0) }
+
+// physical is an adapter of an instance.
+type physical struct {
+	Adapter
+	handle uintptr
+	family uint32 // queue family that computes
+	memory memoryProperties
+}
+
+// adapters lists the adapters that compute.
+func (in *instance) adapters() ([]*physical, error) {
+	count := new(uint32)
+	f := in.functions[enumeratePhysicalDevices]
+	if err := call(f, in.handle, uintptr(unsafe.Pointer(count)), 0); err != nil {
+		return nil, err
+	}
+	if *count == 0 {
+		return nil, ErrNoDriver
+	}
+	handles := make([]uintptr, *count)
+	if err := call(f, in.handle, uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(&handles[0]))); err != nil {
+		return nil, err
+	}
+	var list []*physical
+	for _, h := range handles[:*count] {
+		if h == 0 {
+			continue
+		}
+		if p := in.describe(h); p != nil {
+			p.Index = len(list)
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 {
+		return nil, ErrNoDriver
+	}
+	return list, nil
+}
+
+// describe returns an adapter; nil if it does not compute or is older than Vulkan 1.1.
+func (in *instance) describe(h uintptr) *physical {
+	words := new([256]uint32) // VkPhysicalDeviceProperties has 824 bytes
+	void(in.functions[getPhysicalDeviceProperties], h, uintptr(unsafe.Pointer(words)))
+	p := &physical{handle: h, family: math.MaxUint32}
+	api := words[0]
+	p.API = fmt.Sprintf("%d.%d.%d", api>>22&0x7f, api>>12&0x3ff, api&0xfff)
+	if api < 1<<22|1<<12 {
+		return nil
+	}
+	p.Kind = "other"
+	if kinds := []string{"other", "integrated", "discrete", "virtual", "CPU"}; int(words[4]) < len(kinds) {
+		p.Kind = kinds[words[4]]
+	}
+	name := (*[1024]byte)(unsafe.Pointer(words))[20 : 20+256]
+	for i, c := range name {
+		if c == 0 {
+			name = name[:i]
+			break
+		}
+	}
+	p.Name = string(name)
+	limits := words[296/4:] // VkPhysicalDeviceLimits
+	p.Limits = Limits{Buffer: int64(limits[7]), Constants: int(limits[8]), Buffers: int(limits[19]),
+		Groups: [3]int{int(limits[55]), int(limits[56]), int(limits[57])}, Alignment: 256} // no driver may ask for more
+	count := new(uint32)
+	f := in.functions[getPhysicalDeviceQueueFamilyProperties]
+	void(f, h, uintptr(unsafe.Pointer(count)), 0)
+	families := make([]queueFamily, *count+1)
+	void(f, h, uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(&families[0])))
+	for i, q := range families[:*count] {
+		if q.flags&2 != 0 { // VK_QUEUE_COMPUTE_BIT
+			p.family = uint32(i)
+			break
+		}
+	}
+	if p.family == math.MaxUint32 {
+		return nil
+	}
+	void(in.functions[getPhysicalDeviceMemoryProperties], h, uintptr(unsafe.Pointer(&p.memory)))
+	for _, heap := range p.memory.heapList[:p.memory.heaps] {
+		if heap.flags&1 != 0 { // device local
+			p.Memory = max(p.Memory, int64(heap.size))
+		}
+	}
+	return p
+}
+
+// Devices lists the GPUs that Vulkan finds.
+func Devices() ([]Adapter, error) {
+	in, err := newInstance()
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	list, err := in.adapters()
+	var adapters []Adapter
+	for _, p := range list {
+		adapters = append(adapters, p.Adapter)
+	}
+	return adapters, err
+}
+
+// Open opens the GPU of an index of [Devices].
+func Open(index int) (*Device, error) {
+	in, err := newInstance()
+	if err != nil {
+		return nil, err
+	}
+	d, a, err := in.open(index)
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return newDevice(a, d), nil
+}
+
+func (in *instance) open(index int) (*gpu, Adapter, error) {
+	list, err := in.adapters()
+	if err != nil {
+		return nil, Adapter{}, err
+	}
+	if index < 0 || index >= len(list) {
+		return nil, Adapter{}, fmt.Errorf("there is no gpu:%d; want 0 to %d: unravel version --devices lists them",
+			index, len(list)-1)
+	}
+	p := list[index]
+	priority := float32(1)
+	queue := &deviceQueueCreateInfo{sType: 2, family: p.family, count: 1, priority: &priority}
+	info := &deviceCreateInfo{sType: 3, queues: 1, queueInfos: queue}
+	g := &gpu{instance: in, physical: p, kernels: map[string]*pipeline{}}
+	err = made(call(in.functions[createDevice], p.handle, uintptr(unsafe.Pointer(info)), 0,
+		uintptr(unsafe.Pointer(&g.handle))), g.handle, "device")
+	if err != nil {
+		return nil, Adapter{}, fmt.Errorf("opening %v: %w", p.Adapter, err)
+	}
+	for i, name := range functionNames {
+		if g.functions[i], err = lookup(in.functions[getDeviceProcAddr], g.handle, name); err != nil {
+			return nil, Adapter{}, err
+		}
+	}
+	void(g.functions[getDeviceQueue], g.handle, uintptr(p.family), 0, uintptr(unsafe.Pointer(&g.queue)))
+	return g, p.Adapter, made(nil, g.queue, "queue")
+}
+
+const (
+	destroyDevice = iota
+	getDeviceQueue
+	createBuffer
+	destroyBuffer
+	getBufferMemoryRequirements
+	allocateMemory
+	freeMemory
+	bindBufferMemory
+	mapMemory
+	createShaderModule
+	destroyShaderModule
+	createDescriptorSetLayout
+	destroyDescriptorSetLayout
+	createPipelineLayout
+	destroyPipelineLayout
+	createComputePipelines
+	destroyPipeline
+	createDescriptorPool
+	destroyDescriptorPool
+	allocateDescriptorSets
+	updateDescriptorSets
+	createCommandPool
+	destroyCommandPool
+	allocateCommandBuffers
+	beginCommandBuffer
+	endCommandBuffer
+	cmdBindPipeline
+	cmdBindDescriptorSets
+	cmdPushConstants
+	cmdDispatch
+	cmdPipelineBarrier
+	cmdCopyBuffer
+	cmdFillBuffer
+	queueSubmit
+	createFence
+	destroyFence
+	waitForFences
+	resetFences
+	deviceWaitIdle
+	deviceFunctions
+)
+
+var functionNames = [deviceFunctions]string{"vkDestroyDevice", "vkGetDeviceQueue", "vkCreateBuffer",
+	"vkDestroyBuffer", "vkGetBufferMemoryRequirements",
+	"vkAllocateMemory", "vkFreeMemory", "vkBindBufferMemory", "vkMapMemory", "vkCreateShaderModule",
+	"vkDestroyShaderModule",
+	"vkCreateDescriptorSetLayout", "vkDestroyDescriptorSetLayout", "vkCreatePipelineLayout",
+	"vkDestroyPipelineLayout", "vkCreateComputePipelines", "vkDestroyPipeline",
+	"vkCreateDescriptorPool", "vkDestroyDescriptorPool", "vkAllocateDescriptorSets", "vkUpdateDescriptorSets",
+	"vkCreateCommandPool", "vkDestroyCommandPool",
+	"vkAllocateCommandBuffers", "vkBeginCommandBuffer", "vkEndCommandBuffer", "vkCmdBindPipeline",
+	"vkCmdBindDescriptorSets", "vkCmdPushConstants", "vkCmdDispatch",
+	"vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkCmdFillBuffer", "vkQueueSubmit", "vkCreateFence",
+	"vkDestroyFence", "vkWaitForFences", "vkResetFences", "vkDeviceWaitIdle"}
+
+// gpu is the driver of an open device.
+type gpu struct {
+	*physical
+	instance  *instance
+	handle    uintptr
+	queue     uintptr
+	functions [deviceFunctions]uintptr
+	kernels   map[string]*pipeline
+}
+
+// create calls a vkCreate function with a structure and checks the handle.
+//
+//go:uintptrescapes
+func (g *gpu) create(function int, what string, info uintptr) (uintptr, error) {
+	handle := new(uintptr)
+	err := call(g.functions[function], g.handle, info, 0, uintptr(unsafe.Pointer(handle)))
+	return *handle, made(err, *handle, what)
+}
+
+// destroy calls a vkDestroy function, unless the handle is null.
+func (g *gpu) destroy(function int, handle uintptr) {
+	if handle != 0 {
+		void(g.functions[function], g.handle, handle, 0)
+	}
+}
+
+// Memory properties.
+const (
+	local    = 1
+	visible  = 2
+	coherent = 4
+	cached   = 8
+)
+
+func (g *gpu) allocate(bytes int64, host bool) (b *block, err error) {
+	b = &block{size: bytes, host: host}
+	defer func() {
+		if err != nil {
+			g.free(b)
+		}
+	}()
+	info := &bufferCreateInfo{sType: 12, size: uint64(bytes), usage: 1 | 2 | 0x20} // transfers from and to, storage
+	if b.handle, err = g.create(createBuffer, "buffer", uintptr(unsafe.Pointer(info))); err != nil {
+		return nil, err
+	}
+	need := &memoryRequirements{}
+	void(g.functions[getBufferMemoryRequirements], g.handle, b.handle, uintptr(unsafe.Pointer(need)))
+	wishes := []uint32{local, 0}
+	if host {
+		wishes = []uint32{visible | coherent | cached, visible | coherent}
+	}
+	memoryType, err := g.memoryType(need.types, wishes)
+	if err != nil {
+		return nil, err
+	}
+	allocation := &memoryAllocateInfo{sType: 5, size: need.size, memoryType: memoryType}
+	if b.memory, err = g.create(allocateMemory, "allocation", uintptr(unsafe.Pointer(allocation))); err != nil {
+		return nil, err
+	}
+	if err := call(g.functions[bindBufferMemory], g.handle, b.handle, b.memory, 0); err != nil {
+		return nil, err
+	}
+	if host {
+		at := new(unsafe.Pointer)
+		if err := call(g.functions[mapMemory], g.handle, b.memory, 0, ^uintptr(0), 0,
+			uintptr(unsafe.Pointer(at))); err != nil {
+			return nil, err
+		}
+		if *at == nil {
+			return nil, errors.New("the driver mapped memory to null")
+		}
+		b.floats = unsafe.Slice((*float32)(*at), bytes/4)
+	}
+	return b, nil
+}
+
+// memoryType returns the first allowed type with all properties of a wish. Earlier wishes count first.
+func (g *gpu) memoryType(allowed uint32, wishes []uint32) (uint32, error) {
+	for _, want := range wishes {
+		for i, t := range g.memory.typeList[:g.memory.types] {
+			if allowed>>i&1 == 1 && t.flags&want == want {
+				return uint32(i), nil
+			}
+		}
+	}
+	return 0, errors.New("the GPU has no memory for buffers")
+}
+
+func (g *gpu) free(b *block) {
+	g.destroy(destroyBuffer, b.handle)
+	g.destroy(freeMemory, b.memory)
+	b.handle, b.memory, b.floats = 0, 0, nil
+}
+
+// pipeline is a compiled kernel.
+type pipeline struct {
+	handle, layout, set uintptr
+	buffers, constants  int
+}
+
+const computeStage = 0x20
+
+func (g *gpu) pipeline(k Kernel, buffers, constants int) (p *pipeline, err error) {
+	if p := g.kernels[k.Name]; p != nil {
+		if p.buffers != buffers || p.constants != constants {
+			return nil, fmt.Errorf("kernel %s: %d buffers and %d constants, and before %d and %d", k.Name, buffers,
+				constants, p.buffers, p.constants)
+		}
+		return p, nil
+	}
+	if len(k.Code) < 20 || len(k.Code)%4 != 0 || k.Code[0] != 0x03 || k.Code[1] != 0x02 || k.Code[2] != 0x23 ||
+		k.Code[3] != 0x07 {
+		return nil, fmt.Errorf("kernel %s: the code is no SPIR-V", k.Name)
+	}
+	p = &pipeline{buffers: buffers, constants: constants}
+	defer func() {
+		if err != nil {
+			g.closePipeline(p)
+			p, err = nil, fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+	}()
+	bindings := make([]layoutBinding, buffers)
+	for i := range bindings {
+		bindings[i] = layoutBinding{binding: uint32(i), kind: storageBuffer, count: 1, stages: computeStage}
+	}
+	sets := &setLayoutCreateInfo{sType: 32, count: uint32(buffers), bindings: &bindings[0]}
+	if p.set, err = g.create(createDescriptorSetLayout, "descriptor set layout",
+		uintptr(unsafe.Pointer(sets))); err != nil {
+		return p, err
+	}
+	layout := &pipelineLayoutCreateInfo{sType: 30, sets: 1, set: &p.set}
+	if constants > 0 {
+		layout.ranges, layout.ranged = 1, &pushConstantRange{computeStage, 0, uint32(4 * constants)}
+	}
+	if p.layout, err = g.create(createPipelineLayout, "pipeline layout", uintptr(unsafe.Pointer(layout))); err != nil {
+		return p, err
+	}
+	shader := &shaderModuleCreateInfo{sType: 16, size: uintptr(len(k.Code)), code: &k.Code[0]}
+	module, err := g.create(createShaderModule, "shader", uintptr(unsafe.Pointer(shader)))
+	if err != nil {
+		return p, err
+	}
+	defer g.destroy(destroyShaderModule, module)
+	info := &computePipelineCreateInfo{sType: 29, layout: p.layout, baseIndex: -1,
+		stage: shaderStage{sType: 18, stage: computeStage, module: module, name: cstring("main")}}
+	handle := new(uintptr)
+	err = call(g.functions[createComputePipelines], g.handle, 0, 1, uintptr(unsafe.Pointer(info)), 0,
+		uintptr(unsafe.Pointer(handle)))
+	if p.handle = *handle; made(err, p.handle, "pipeline") != nil {
+		return p, made(err, p.handle, "pipeline")
+	}
+	g.kernels[k.Name] = p
+	return p, nil
+}
+
+func (g *gpu) closePipeline(p *pipeline) {
+	g.destroy(destroyPipeline, p.handle)
+	g.destroy(destroyPipelineLayout, p.layout)
+	g.destroy(destroyDescriptorSetLayout, p.set)
+}
+
+func (g *gpu) close() error {
+	err := call(g.functions[deviceWaitIdle], g.handle)
+	for _, p := range g.kernels {
+		g.closePipeline(p)
+	}
+	void(g.functions[destroyDevice], g.handle, 0)
+	g.instance.close()
+	if errors.Is(err, ErrLost) {
+		return nil // it was reported before
+	}
+	return err
+}

@@ -1,0 +1,240 @@
+package vulkan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// memoryOnly is a driver with memory whose tapes do nothing.
+type memoryOnly struct {
+	room, used int64
+	blocks     int
+	fault      error // of every run
+}
+
+func (m *memoryOnly) allocate(bytes int64, host bool) (*block, error) {
+	if m.used+bytes > m.room {
+		return nil, errors.New("no room")
+	}
+	m.used += bytes
+	m.blocks++
+	return &block{handle: 1, memory: 1, size: bytes, host: host, floats: make([]float32, bytes/4)}, nil
+}
+
+func (m *memoryOnly) free(b *block) { m.used -= b.size; m.blocks-- }
+
+func (m *memoryOnly) compile([]command) (program, error) { return nothing{m.fault}, nil }
+func (m *memoryOnly) close() error                       { return nil }
+
+// nothing is a program without commands. It runs with an error.
+type nothing struct{ err error }
+
+func (n nothing) run() error { return n.err }
+func (nothing) close()       {}
+
+func testDevice(room int64) (*Device, *memoryOnly) {
+	m := &memoryOnly{room: room}
+	return newDevice(Adapter{Memory: room, Limits: Limits{Buffer: 64 << 20, Constants: 128, Buffers: 8,
+		Groups: [3]int{65535, 65535, 65535}, Alignment: 256}}, m), m
+}
+
+func mustAlloc(t *testing.T, d *Device, bytes int64) Buffer {
+	t.Helper()
+	b, err := d.Alloc(bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A command waits exactly if it reads what a command since the last barrier wrote, or writes what one touched.
+func TestBarriers(t *testing.T) {
+	d, _ := testDevice(1 << 30)
+	a, b, c := mustAlloc(t, d, 400), mustAlloc(t, d, 400), mustAlloc(t, d, 400)
+	k := Kernel{Name: "k"}
+	for _, s := range []struct {
+		name   string
+		record func(*Tape)
+		want   string // one letter a command: w waits, - does not
+	}{
+		{"two reads", func(t *Tape) {
+			t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(b))
+			t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(c))
+		}, "--"},
+		{"read after write", func(t *Tape) {
+			t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(b))
+			t.Dispatch(k, 1, 1, 1, nil, Read(b), Write(c))
+		}, "-w"},
+		{"write after read", func(t *Tape) {
+			t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(b))
+			t.Dispatch(k, 1, 1, 1, nil, Read(c), Write(a))
+		}, "-w"},
+		{"write after write", func(t *Tape) {
+			t.Fill(a, 0)
+			t.Fill(a, 1)
+		}, "-w"},
+		{"an older write is behind the barrier", func(t *Tape) {
+			t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(b))
+			t.Dispatch(k, 1, 1, 1, nil, Read(b), Write(c))
+			t.Dispatch(k, 1, 1, 1, nil, Read(b), Read(a), Write(mustBuffer(d)))
+		}, "-w-"},
+		{"halves of a buffer", func(t *Tape) {
+			t.CopyRange(a, 0, b, 0, 200)
+			t.CopyRange(a, 200, b, 200, 200)
+			t.CopyRange(c, 0, a, 196, 8)
+		}, "--w"},
+		{"update", func(t *Tape) {
+			t.Dispatch(k, 1, 1, 1, nil, Update(a))
+			t.Dispatch(k, 1, 1, 1, nil, Update(a))
+			t.Dispatch(k, 1, 1, 1, nil, Update(b))
+		}, "-w-"},
+	} {
+		tape := d.NewTape()
+		s.record(tape)
+		got := ""
+		for _, c := range tape.commands {
+			got += map[bool]string{true: "w", false: "-"}[c.barrier]
+		}
+		if got != s.want || tape.err != nil || tape.Stats().Barriers != strings.Count(s.want, "w") {
+			t.Errorf("%s: %s, %v; want %s", s.name, got, tape.err, s.want)
+		}
+		tape.Close()
+	}
+}
+
+func mustBuffer(d *Device) Buffer {
+	b, err := d.Alloc(4)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Wrong commands are errors of Compile: the driver never sees a null handle or a range outside of a buffer.
+func TestTapeErrors(t *testing.T) {
+	d, _ := testDevice(1 << 30)
+	a := mustAlloc(t, d, 16)
+	k := Kernel{Name: "k"}
+	for want, record := range map[string]func(*Tape){
+		"0 x 1 x 1 groups":            func(t *Tape) { t.Dispatch(k, 0, 1, 1, nil, Read(a)) },
+		"70000 x 1 x 1 groups":        func(t *Tape) { t.Dispatch(k, 70000, 1, 1, nil, Read(a)) },
+		"buffer 1 is no memory":       func(t *Tape) { t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(Buffer{})) },
+		"0 buffers":                   func(t *Tape) { t.Dispatch(k, 1, 1, 1, nil) },
+		"132 bytes of constants":      func(t *Tape) { t.Dispatch(k, 1, 1, 1, make([]uint32, 33), Read(a)) },
+		"a copy of 8 bytes from 12":   func(t *Tape) { t.CopyRange(a, 0, a, 12, 8) },
+		"a copy of 16 bytes to":       func(t *Tape) { t.Copy(Buffer{}, a) },
+		"a fill of no memory":         func(t *Tape) { t.Fill(Buffer{}, 0) },
+		"over the GPU's limit of 64":  func(t *Tape) { t.Scratch(1 << 26) },
+		"a copy of 6 bytes from 0 of": func(t *Tape) { t.CopyRange(a, 0, a, 0, 6) },
+	} {
+		tape := d.NewTape()
+		record(tape)
+		if err := tape.Compile(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %q", err, want)
+		}
+		if err := tape.Run(); err == nil {
+			t.Errorf("%s: a broken tape runs", want)
+		}
+	}
+}
+
+// Buffers do not overlap, are aligned, and their memory returns whole.
+func TestMemory(t *testing.T) {
+	d, m := testDevice(64 << 20)
+	var list []Buffer
+	for i := range 200 {
+		b := mustAlloc(t, d, int64(i*37%5000+1))
+		if b.at%256 != 0 || b.size%4 != 0 {
+			t.Fatalf("buffer %d is at %d of %d bytes", i, b.at, b.size)
+		}
+		for j, o := range list {
+			if b.overlaps(o) {
+				t.Fatalf("buffers %d and %d overlap", i, j)
+			}
+		}
+		list = append(list, b)
+		if i%3 == 2 {
+			d.Free(list[0])
+			list = list[1:]
+		}
+	}
+	if m.blocks != 1 {
+		t.Errorf("%d allocations for small buffers; want 1", m.blocks)
+	}
+	for _, b := range list {
+		d.Free(b)
+		d.Free(b) // freeing twice does nothing
+	}
+	if now, peak := d.Used(); now != 0 || peak == 0 || m.used != 0 {
+		t.Errorf("%d bytes in use after the last free, peak %d, %d with the driver", now, peak, m.used)
+	}
+	var out *MemoryError
+	if _, err := d.Alloc(65 << 20); !errors.As(err, &out) || out.Limit == 0 || !strings.Contains(err.Error(),
+		"65.0 MiB is over the GPU's limit of 64.0 MiB") {
+		t.Errorf("a buffer over the limit: %v", err)
+	}
+	mustAlloc(t, d, 40<<20)
+	if _, err := d.Alloc(30 << 20); !errors.As(err, &out) || out.Needed != 30<<20 || out.Available != 64<<20 ||
+		out.Used != 40<<20 {
+		t.Errorf("a buffer over the memory: %v", err)
+	}
+	mustAlloc(t, d, 20<<20)
+	if err := d.Close(); err != nil || m.used != 0 {
+		t.Errorf("close: %v, %d bytes left", err, m.used)
+	}
+	if _, err := d.Alloc(4); err == nil {
+		t.Error("a closed device gives memory")
+	}
+}
+
+// Scratch memory is lent anew for each operation, and never twice within one.
+func TestScratch(t *testing.T) {
+	d, _ := testDevice(1 << 30)
+	tape := d.NewTape()
+	a, b := tape.Scratch(100), tape.Scratch(50)
+	if a.overlaps(b) {
+		t.Error("two scratch buffers of one operation overlap")
+	}
+	tape.EndOperation()
+	c := tape.Scratch(60)
+	if e := tape.Scratch(30); e.overlaps(c) {
+		t.Error("two scratch buffers of the second operation overlap")
+	}
+	if len(tape.scratch) != 2 || c.Bytes() != 240 {
+		t.Errorf("%d scratch buffers, the first of %d bytes; want 2, and 240", len(tape.scratch), c.Bytes())
+	}
+	used, _ := d.Used()
+	tape.Close()
+	if now, _ := d.Used(); used == 0 || now != 0 {
+		t.Errorf("%d bytes of scratch, %d after the end", used, now)
+	}
+}
+
+// A lost device fails in the run that loses it, and in every later call.
+func TestLost(t *testing.T) {
+	d, m := testDevice(1 << 30)
+	a := mustAlloc(t, d, 16)
+	for _, c := range []struct{ fault, later error }{{errors.New("a slow kernel"), nil}, {ErrLost, ErrLost}} {
+		m.fault = c.fault
+		tape := d.NewTape()
+		tape.Fill(a, 0)
+		if err := tape.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		if err := tape.Run(); !errors.Is(err, c.fault) {
+			t.Errorf("run: %v, want %v", err, c.fault)
+		}
+		m.fault = nil
+		_, err := d.Alloc(4)
+		if !errors.Is(err, c.later) {
+			t.Errorf("after the error %v: %v, want %v", c.fault, err, c.later)
+		}
+	}
+	if err := d.stage(4, func(*Tape, Buffer) {}, nil); !errors.Is(err, ErrLost) {
+		t.Errorf("a copy: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}

@@ -1,0 +1,60 @@
+// Package kernels records the operations of graphs as compute kernels on tapes of package vulkan, in float32.
+//
+// A function records the dispatches of one operation, with the access of each argument. It takes the buffers and
+// sizes of the operation, in the layouts of the CPU's operation: rows of numbers, images [batch, height, width,
+// channels]. A gradient function leaves out results that are the zero Buffer.
+//
+// The kernels are GLSL files (*.comp), each with its formula, compiled ahead to SPIR-V by generate.sh. Sums run in an
+// order that depends on sizes alone, as loops and trees without atomics. Thus a device gives the same bits in every
+// run.
+package kernels
+
+//go:generate sh generate.sh
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/graph/vulkan"
+)
+
+// kernel returns a kernel by the name of its file.
+func kernel(name string) vulkan.Kernel { return vulkan.Kernel{Name: name, Code: code(name)} }
+
+// mostGroups bounds the groups of an elementwise kernel. Its threads take every so many elements.
+const mostGroups = 4096
+
+// each records an elementwise kernel over n elements.
+func each(t *vulkan.Tape, name string, n int, constants []uint32, args ...vulkan.Argument) {
+	t.Dispatch(kernel(name), min(divided(n, 256), mostGroups), 1, 1, constants, args...)
+}
+
+// divided returns n/d, rounded up.
+func divided(n, d int) int { return (n + d - 1) / d }
+
+// sizes returns numbers as constants of a kernel.
+func sizes(n ...int) []uint32 {
+	list := make([]uint32, len(n))
+	for i, v := range n {
+		list[i] = uint32(v)
+	}
+	return list
+}
+
+// float returns a number as a constant of a kernel.
+func float(v float64) uint32 { return math.Float32bits(float32(v)) }
+
+// flag returns a condition as a constant of a kernel.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// or returns b, or the other buffer if b is none: a kernel needs memory for each argument, even an unused one.
+func or(b, other vulkan.Buffer) vulkan.Buffer {
+	if b.IsZero() {
+		return other
+	}
+	return b
+}

@@ -1,0 +1,90 @@
+package kernels
+
+import (
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	cpu "github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// Numbers is the number of elements of a buffer with the numbers of an optimiser's step. It lies in host memory,
+// because they change with the step.
+const Numbers = 8
+
+// SetAdam writes the numbers of Adam's update number step, counted from 1, with the decay of [cpu.Adam.Update].
+func SetAdam(numbers vulkan.Buffer, k cpu.AdamConstants, step int, decay float64) {
+	c := k.At(step)
+	c[7] = float32(1 - k.LearningRate*decay)
+	copy(numbers.Floats(), c[:])
+}
+
+// Adam records the update of n weights w with moments m and v by gradients g, as [cpu.Adam.Update], or AdamW's with
+// decay. numbers are those of [SetAdam].
+func Adam(t *vulkan.Tape, w, m, v, g, numbers vulkan.Buffer, n int, decay bool) {
+	each(t, "adam", n, sizes(n, flag(decay)), vulkan.Update(w), vulkan.Update(m), vulkan.Update(v), vulkan.Read(g),
+		vulkan.Read(numbers))
+}
+
+// Descent are the numbers of a step of gradient descent: see engine.SGD and engine.LARS.
+type Descent struct {
+	Rate, Momentum float64
+	Fresh          float64 // factor of the gradient in the velocity: 1 - dampening, and 1 in the first step and in LARS
+	Clip           float64 // factor of the gradients, applied first
+	Decay          float64
+	Trust          float64 // of LARS
+}
+
+// Set writes the numbers into host memory.
+func (d Descent) Set(numbers vulkan.Buffer) {
+	for i, v := range [Numbers]float64{d.Rate, d.Momentum, d.Fresh, d.Clip, d.Decay, d.Trust} {
+		numbers.Floats()[i] = float32(v)
+	}
+}
+
+// The formulas of descend.comp.
+const (
+	withoutMomentum = iota
+	withMomentum
+	nesterov
+	trusting
+)
+
+// SGD records a step of engine.SGD for n weights w with velocity v, which is none without momentum, and gradients g.
+// Without decay the numbers' decay is ignored.
+func SGD(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int, lookAhead, decay bool) {
+	f := withMomentum
+	switch {
+	case v.IsZero():
+		f, v = withoutMomentum, w
+	case lookAhead:
+		f = nesterov
+	}
+	each(t, "descend", n, sizes(n, f, flag(decay)), vulkan.Update(w), vulkan.Update(v), vulkan.Read(g),
+		vulkan.Read(numbers), vulkan.Read(numbers))
+}
+
+// LARS records a step of engine.LARS for a tensor of n weights w with velocity v and gradients g. For excluded
+// tensors it is [SGD] without decay.
+func LARS(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int) {
+	u := t.Scratch(n)
+	each(t, "decayed", n, sizes(n), vulkan.Read(w), vulkan.Read(g), vulkan.Read(numbers), vulkan.Write(u))
+	squares := t.Scratch(2)
+	parts := partsOf(n)
+	s := t.Scratch(parts)
+	for i, x := range []vulkan.Buffer{w, u} {
+		reduce(t, square, 0, x, vulkan.Buffer{}, s, 0, n)
+		total(t, s, squares, i, 1, 0, parts)
+	}
+	each(t, "descend", n, sizes(n, trusting, 0), vulkan.Update(w), vulkan.Update(v), vulkan.Read(u),
+		vulkan.Read(numbers), vulkan.Read(squares))
+}
+
+// SetAverage writes the numbers of a step of an exponential moving average.
+func SetAverage(numbers vulkan.Buffer, momentum float64) {
+	m := float32(momentum)
+	copy(numbers.Floats(), []float32{m, 1 - m})
+}
+
+// Average records a step of an exponential moving average a of n weights w: a = m a + (1 - m) w, and a = w where the
+// momentum m is 0. numbers are those of [SetAverage].
+func Average(t *vulkan.Tape, a, w, numbers vulkan.Buffer, n int) {
+	each(t, "average", n, sizes(n), vulkan.Update(a), vulkan.Read(w), vulkan.Read(numbers))
+}

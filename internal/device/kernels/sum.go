@@ -1,0 +1,64 @@
+package kernels
+
+import "github.com/unravel-ml/unravel/graph/vulkan"
+
+// The terms of reduce.comp.
+const (
+	plain = iota
+	square
+	productOf
+	sigmoidError
+	squaredError
+	logisticError
+	gaussianKL
+	fromOne
+)
+
+// mostParts bounds the groups of a sum.
+const mostParts = 256
+
+// partsOf returns the number of groups that add up n elements: it depends on n alone.
+func partsOf(n int) int { return min(divided(n, 1024), mostParts) }
+
+// reduce records the sums of terms of n elements of x and y into elements of s from at on. It returns their number.
+func reduce(t *vulkan.Tape, f int, a float64, x, y, s vulkan.Buffer, at, n int) (parts int) {
+	parts = partsOf(n)
+	t.Dispatch(kernel("reduce"), parts, 1, 1, append(sizes(n, f, at), float(a)), vulkan.Read(x), vulkan.Read(or(y, x)),
+		vulkan.Update(s))
+	return parts
+}
+
+// total records out[at] = scale (sum of n elements of x) + constant.
+func total(t *vulkan.Tape, x, out vulkan.Buffer, at int, scale, constant float64, n int) {
+	t.Dispatch(kernel("total"), 1, 1, 1, append(sizes(n, at), float(scale), float(constant)), vulkan.Read(x),
+		vulkan.Update(out))
+}
+
+// sumOf records out[0] = scale (sum of terms of n elements of x and y) + constant.
+func sumOf(t *vulkan.Tape, f int, a float64, x, y, out vulkan.Buffer, scale, constant float64, n int) {
+	s := t.Scratch(partsOf(n))
+	total(t, s, out, 0, scale, constant, reduce(t, f, a, x, y, s, 0, n))
+}
+
+// Sum records out[0] = scale (sum of n elements of x).
+func Sum(t *vulkan.Tape, x, out vulkan.Buffer, scale float64, n int) {
+	sumOf(t, plain, 0, x, vulkan.Buffer{}, out, scale, 0, n)
+}
+
+// Dot records out[0] = scale (sum of x y).
+func Dot(t *vulkan.Tape, x, y, out vulkan.Buffer, scale float64, n int) {
+	sumOf(t, productOf, 0, x, y, out, scale, 0, n)
+}
+
+// SquaredNorm records out[0] = the sum of the squares of all elements of several tensors.
+func SquaredNorm(t *vulkan.Tape, tensors []vulkan.Buffer, sizes []int, out vulkan.Buffer) {
+	parts := 0
+	for _, n := range sizes {
+		parts += partsOf(n)
+	}
+	s, at := t.Scratch(parts), 0
+	for i, x := range tensors {
+		at += reduce(t, square, 0, x, vulkan.Buffer{}, s, at, sizes[i])
+	}
+	total(t, s, out, 0, 1, 0, parts)
+}

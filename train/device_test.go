@@ -1,0 +1,39 @@
+package train
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/graph/vulkan"
+)
+
+// Configs without the key and configs with the CPU are the same configs.
+func TestDeviceKey(t *testing.T) {
+	hash := func(overrides ...string) string {
+		h, err := load(t, overrides...).Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	if hash() != hash("train.device=cpu") || hash() == hash("train.device=gpu") || hash("train.device=gpu") == hash("train.device=gpu:1") {
+		t.Errorf("hashes %s without a device, %s with the CPU, %s and %s with GPUs", hash(), hash("train.device=cpu"), hash("train.device=gpu"), hash("train.device=gpu:1"))
+	}
+	for _, name := range []string{"gpu:-1", "gpu:01", "cuda", "''"} {
+		if _, err := Load("tiny.yaml", []byte(tiny), "train.device="+name); err == nil || !strings.Contains(err.Error(), "want cpu, gpu, gpu:N or auto") {
+			t.Errorf("device %s: %v", name, err)
+		}
+	}
+	if Here(load(t, "train.device=gpu:99")).Train.Device.String() != "cpu" {
+		t.Error("a check on this machine asks for GPU 99")
+	}
+	if _, err := vulkan.Devices(); err == nil {
+		return
+	}
+	if _, err := Run(context.Background(), load(t, "train.device=gpu"), Options{Dir: filepath.Join(t.TempDir(), "run")}); err == nil || !strings.Contains(err.Error(), "train.device") {
+		t.Errorf("a run on a GPU without one: %v", err)
+	}
+	trainIn(t, filepath.Join(t.TempDir(), "auto"), load(t, "train.device=auto", "train.epochs=1"), false)
+}

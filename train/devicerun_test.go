@@ -1,0 +1,72 @@
+//go:build gpu
+
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/train/rundir"
+)
+
+// A run on a GPU goes on with the same bits after a stop, and goes on with the CPU. Its record names the GPU. Its codes
+// are the same from the encoder on either device.
+func TestDeviceRun(t *testing.T) {
+	if _, err := vulkan.Devices(); errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	whole, parts, mixed := filepath.Join(dir, "whole"), filepath.Join(dir, "parts"), filepath.Join(dir, "mixed")
+	result := trainIn(t, whole, load(t, "train.device=gpu"), false)
+	cpu := trainIn(t, filepath.Join(dir, "cpu"), load(t), false)
+	if a, b := result.Metrics[0].Value, cpu.Metrics[0].Value; math.Abs(a-b) > 1e-2*b {
+		t.Errorf("dlsbd is %v on the GPU, %v on the CPU", a, b)
+	}
+	for _, at := range []string{parts, mixed} {
+		if _, err := Run(endAfter(5), load(t, "train.device=gpu"), Options{Dir: at}); !errors.Is(err, ErrStopped) {
+			t.Fatalf("the run was not stopped: %v", err)
+		}
+	}
+	trainIn(t, parts, load(t, "train.device=gpu"), true)
+	sameBits(t, parts, bits(t, parts), bits(t, whole))
+	trainIn(t, mixed, load(t), true)
+	for at, want := range map[string]string{whole: "", mixed: "train.device was gpu, and is cpu now"} {
+		r, err := rundir.ReadRecord(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other := r.History.Other(); !strings.Contains(other, want) || want == "" && other != "" {
+			t.Errorf("%s: the history says %q, want %q", at, other, want)
+		}
+		if !strings.Contains(r.History[0].Kernels, " + ") {
+			t.Errorf("%s: the record names the kernels %q, want a GPU among them", at, r.History[0].Kernels)
+		}
+	}
+	e, _, err := OpenExperiment(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := e.Codes(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Coder.UseDevice("gpu"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Codes(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want.Data {
+		if math.Abs(got.Data[i]-w) > 1e-4 {
+			t.Fatalf("element %d of the codes: %v on the GPU, %v on the CPU", i, got.Data[i], w)
+		}
+	}
+}
