@@ -32,7 +32,6 @@ type onDevice struct {
 	keep    map[int]bool // outputs that stay on the device
 	norms   []int        // steps with gradients
 	norm    vulkan.Buffer
-	normed  float64
 	owned   []vulkan.Buffer // to be freed with the machine
 	pulls   bool            // operations on the CPU read held parameters
 	uploads int64

@@ -67,7 +67,7 @@ func cstring(s string) *byte { return &append([]byte(s), 0)[0] }
 // made checks a handle that a call has set: a null handle in a later call would end the process.
 func made(err error, handle uintptr, what string) error {
 	if err == nil && handle == 0 {
-		return fmt.Errorf("Vulkan made a null %s", what)
+		return fmt.Errorf("the driver made a null %s", what)
 	}
 	return err
 }
@@ -75,18 +75,18 @@ func made(err error, handle uintptr, what string) error {
 // The structures below have the names and layouts of vulkan_core.h.
 
 type applicationInfo struct {
-	sType         uint32
-	next          uintptr
-	name          *byte
-	version       uint32
-	engine        *byte
-	engineVersion uint32
-	apiVersion    uint32
+	sType      uint32
+	_          uintptr
+	name       *byte
+	_          uint32
+	engine     *byte
+	_          uint32
+	apiVersion uint32
 }
 
 type instanceCreateInfo struct {
 	sType      uint32
-	next       uintptr
+	_          uintptr
 	flags      uint32
 	app        *applicationInfo
 	layers     uint32
@@ -109,8 +109,8 @@ type memoryProperties struct {
 
 type deviceQueueCreateInfo struct {
 	sType    uint32
-	next     uintptr
-	flags    uint32
+	_        uintptr
+	_        uint32
 	family   uint32
 	count    uint32
 	priority *float32
@@ -118,7 +118,7 @@ type deviceQueueCreateInfo struct {
 
 type deviceCreateInfo struct {
 	sType      uint32
-	next       uintptr
+	_          uintptr
 	flags      uint32
 	queues     uint32
 	queueInfos *deviceQueueCreateInfo
@@ -131,7 +131,7 @@ type deviceCreateInfo struct {
 
 type bufferCreateInfo struct {
 	sType    uint32
-	next     uintptr
+	_        uintptr
 	flags    uint32
 	size     uint64
 	usage    uint32
@@ -147,19 +147,19 @@ type memoryRequirements struct {
 
 type memoryAllocateInfo struct {
 	sType      uint32
-	next       uintptr
+	_          uintptr
 	size       uint64
 	memoryType uint32
 }
 
 type layoutBinding struct {
 	binding, kind, count, stages uint32
-	samplers                     uintptr
+	_                            uintptr
 }
 
 type setLayoutCreateInfo struct {
 	sType    uint32
-	next     uintptr
+	_        uintptr
 	flags    uint32
 	count    uint32
 	bindings *layoutBinding
@@ -169,7 +169,7 @@ type pushConstantRange struct{ stages, offset, size uint32 }
 
 type pipelineLayoutCreateInfo struct {
 	sType  uint32
-	next   uintptr
+	_      uintptr
 	flags  uint32
 	sets   uint32
 	set    *uintptr
@@ -179,7 +179,7 @@ type pipelineLayoutCreateInfo struct {
 
 type shaderModuleCreateInfo struct {
 	sType uint32
-	next  uintptr
+	_     uintptr
 	flags uint32
 	size  uintptr
 	code  *byte
@@ -187,7 +187,7 @@ type shaderModuleCreateInfo struct {
 
 type shaderStage struct {
 	sType          uint32
-	next           uintptr
+	_              uintptr
 	flags          uint32
 	stage          uint32
 	module         uintptr
@@ -197,7 +197,7 @@ type shaderStage struct {
 
 type computePipelineCreateInfo struct {
 	sType     uint32
-	next      uintptr
+	_         uintptr
 	flags     uint32
 	stage     shaderStage
 	layout    uintptr
@@ -207,14 +207,14 @@ type computePipelineCreateInfo struct {
 
 type commandPoolCreateInfo struct {
 	sType  uint32
-	next   uintptr
+	_      uintptr
 	flags  uint32
 	family uint32
 }
 
 type commandBufferAllocateInfo struct {
 	sType uint32
-	next  uintptr
+	_     uintptr
 	pool  uintptr
 	level uint32
 	count uint32
@@ -222,7 +222,7 @@ type commandBufferAllocateInfo struct {
 
 type commandBufferBeginInfo struct {
 	sType       uint32
-	next        uintptr
+	_           uintptr
 	flags       uint32
 	inheritance uintptr
 }
@@ -231,7 +231,7 @@ type descriptorPoolSize struct{ kind, count uint32 }
 
 type descriptorPoolCreateInfo struct {
 	sType uint32
-	next  uintptr
+	_     uintptr
 	flags uint32
 	sets  uint32
 	count uint32
@@ -240,7 +240,7 @@ type descriptorPoolCreateInfo struct {
 
 type descriptorSetAllocateInfo struct {
 	sType  uint32
-	next   uintptr
+	_      uintptr
 	pool   uintptr
 	count  uint32
 	layout *uintptr
@@ -253,7 +253,7 @@ type descriptorBufferInfo struct {
 
 type writeDescriptorSet struct {
 	sType                         uint32
-	next                          uintptr
+	_                             uintptr
 	set                           uintptr
 	binding, element, count, kind uint32
 	image                         uintptr
@@ -263,7 +263,7 @@ type writeDescriptorSet struct {
 
 type memoryBarrier struct {
 	sType       uint32
-	next        uintptr
+	_           uintptr
 	source, dst uint32
 }
 
@@ -271,7 +271,7 @@ type bufferCopy struct{ from, to, bytes uint64 }
 
 type submitInfo struct {
 	sType      uint32
-	next       uintptr
+	_          uintptr
 	waits      uint32
 	wait       uintptr
 	stages     uintptr

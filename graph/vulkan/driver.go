@@ -340,7 +340,7 @@ func (g *gpu) allocate(bytes int64, host bool) (b *block, err error) {
 			return nil, err
 		}
 		if *at == nil {
-			return nil, errors.New("Vulkan mapped memory to null")
+			return nil, errors.New("the driver mapped memory to null")
 		}
 		b.floats = unsafe.Slice((*float32)(*at), bytes/4)
 	}

@@ -10,6 +10,7 @@ import (
 type memoryOnly struct {
 	room, used int64
 	blocks     int
+	fault      error // of every run
 }
 
 func (m *memoryOnly) allocate(bytes int64, host bool) (*block, error) {
@@ -23,13 +24,14 @@ func (m *memoryOnly) allocate(bytes int64, host bool) (*block, error) {
 
 func (m *memoryOnly) free(b *block) { m.used -= b.size; m.blocks-- }
 
-func (m *memoryOnly) compile([]command) (program, error) { return nothing{}, nil }
+func (m *memoryOnly) compile([]command) (program, error) { return nothing{m.fault}, nil }
 func (m *memoryOnly) close() error                       { return nil }
 
-type nothing struct{}
+// nothing is a program without commands. It runs with an error.
+type nothing struct{ err error }
 
-func (nothing) run() error { return nil }
-func (nothing) close()     {}
+func (n nothing) run() error { return n.err }
+func (nothing) close()       {}
 
 func testDevice(room int64) (*Device, *memoryOnly) {
 	m := &memoryOnly{room: room}
@@ -206,5 +208,33 @@ func TestScratch(t *testing.T) {
 	tape.Close()
 	if now, _ := d.Used(); used == 0 || now != 0 {
 		t.Errorf("%d bytes of scratch, %d after the end", used, now)
+	}
+}
+
+// A lost device fails in the run that loses it, and in every later call.
+func TestLost(t *testing.T) {
+	d, m := testDevice(1 << 30)
+	a := mustAlloc(t, d, 16)
+	for _, c := range []struct{ fault, later error }{{errors.New("a slow kernel"), nil}, {ErrLost, ErrLost}} {
+		m.fault = c.fault
+		tape := d.NewTape()
+		tape.Fill(a, 0)
+		if err := tape.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		if err := tape.Run(); !errors.Is(err, c.fault) {
+			t.Errorf("run: %v, want %v", err, c.fault)
+		}
+		m.fault = nil
+		_, err := d.Alloc(4)
+		if !errors.Is(err, c.later) {
+			t.Errorf("after the error %v: %v, want %v", c.fault, err, c.later)
+		}
+	}
+	if err := d.stage(4, func(*Tape, Buffer) {}, nil); !errors.Is(err, ErrLost) {
+		t.Errorf("a copy: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Errorf("close: %v", err)
 	}
 }
