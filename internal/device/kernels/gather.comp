@@ -11,16 +11,23 @@ layout(set = 0, binding = 3) writeonly buffer Y_ { float small[]; };
 #include "conv.glsl"
 uint image, output_;
 int top, edge;
+uint tapEnd, at; // the weights' places before tapEnd take the pixel's channels from big[at + k]
+bool inside;
 void row(uint m) {
   image = m / (smallW * smallH) * bigH;
   top = int(m / smallW % smallH * stride) - int(padH);
   edge = int(m % smallW * stride) - int(padW);
+  tapEnd = 0u;
 }
 float left(uint k) {
-  uint tap = k / bigC;
-  int y = top + int(tap / side), x = edge + int(tap % side);
-  if (y < 0 || y >= int(bigH) || x < 0 || x >= int(bigW)) return 0.0;
-  return big[((image + uint(y)) * bigW + uint(x)) * bigC + k % bigC];
+  if (k >= tapEnd) { // k grows: divide for each tap only
+    uint tap = k / bigC;
+    int y = top + int(tap / side), x = edge + int(tap % side);
+    inside = y >= 0 && y < int(bigH) && x >= 0 && x < int(bigW);
+    at = ((image + uint(y)) * bigW + uint(x)) * bigC - tap * bigC;
+    tapEnd = (tap + 1u) * bigC;
+  }
+  return inside ? big[at + k] : 0.0;
 }
 void column(uint n) { output_ = n; }
 float right(uint k) { return w[k * smallC + output_]; }

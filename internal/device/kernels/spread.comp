@@ -12,22 +12,36 @@ layout(set = 0, binding = 3) writeonly buffer Y_ { float big[]; };
 uint phaseY, phaseX, countY, countX, firstY, firstX, tapsX;
 uint image, channel;
 int lastY, lastX; // the small pixel under the first tap
+uint leftEnd, leftAt, rightEnd, rightAt; // places before the ends are at small[leftAt + k] and w[rightAt + k]
+bool inside;
 void row(uint m) {
   image = m / (countX * countY) * smallH;
   lastY = int((phaseY + m / countX % countY * stride + padH - firstY) / stride);
   lastX = int((phaseX + m % countX * stride + padW - firstX) / stride);
+  leftEnd = 0u;
 }
 float left(uint k) {
-  uint tap = k / smallC;
-  int y = lastY - int(tap / tapsX), x = lastX - int(tap % tapsX);
-  if (y < 0 || y >= int(smallH) || x < 0 || x >= int(smallW)) return 0.0;
-  return small[((image + uint(y)) * smallW + uint(x)) * smallC + k % smallC];
+  if (k >= leftEnd) { // k grows: divide for each tap only
+    uint tap = k / smallC;
+    int y = lastY - int(tap / tapsX), x = lastX - int(tap % tapsX);
+    inside = y >= 0 && y < int(smallH) && x >= 0 && x < int(smallW);
+    leftAt = ((image + uint(y)) * smallW + uint(x)) * smallC - tap * smallC;
+    leftEnd = (tap + 1u) * smallC;
+  }
+  return inside ? small[leftAt + k] : 0.0;
 }
-void column(uint n) { channel = n; }
+void column(uint n) {
+  channel = n;
+  rightEnd = 0u;
+}
 float right(uint k) {
-  uint tap = k / smallC;
-  uint ky = firstY + tap / tapsX * stride, kx = firstX + tap % tapsX * stride;
-  return w[((ky * side + kx) * bigC + channel) * smallC + k % smallC];
+  if (k >= rightEnd) {
+    uint tap = k / smallC;
+    uint ky = firstY + tap / tapsX * stride, kx = firstX + tap % tapsX * stride;
+    rightAt = ((ky * side + kx) * bigC + channel) * smallC - tap * smallC;
+    rightEnd = (tap + 1u) * smallC;
+  }
+  return w[rightAt + k];
 }
 void store(uint m, uint n, float v) {
   if (biased != 0u) v += bias[n];

@@ -9,15 +9,23 @@ layout(set = 0, binding = 2) writeonly buffer W_ { float dw[]; };
 #include "conv.glsl"
 uint channel, output_;
 int moveY, moveX;
+uint rowEnd, at; // pixels before rowEnd are in the row of big that begins at at
+bool inside;
 void row(uint m) {
   channel = m % bigC;
   moveY = int(m / (bigC * side)) - int(padH);
   moveX = int(m / bigC % side) - int(padW);
+  rowEnd = 0u;
 }
 float left(uint k) {
-  int y = int(k / smallW % smallH * stride) + moveY, x = int(k % smallW * stride) + moveX;
-  if (y < 0 || y >= int(bigH) || x < 0 || x >= int(bigW)) return 0.0;
-  return big[((k / (smallW * smallH) * bigH + uint(y)) * bigW + uint(x)) * bigC + channel];
+  if (k >= rowEnd) { // k grows: divide for each row only
+    int y = int(k / smallW % smallH * stride) + moveY;
+    inside = y >= 0 && y < int(bigH);
+    at = (k / (smallW * smallH) * bigH + uint(y)) * bigW * bigC + channel;
+    rowEnd = (k / smallW + 1u) * smallW;
+  }
+  int x = int((k + smallW - rowEnd) * stride) + moveX;
+  return inside && x >= 0 && x < int(bigW) ? big[at + uint(x) * bigC] : 0.0;
 }
 void column(uint n) { output_ = n; }
 float right(uint k) { return small[k * smallC + output_]; }
