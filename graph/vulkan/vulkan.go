@@ -19,17 +19,21 @@ import (
 	"fmt"
 )
 
-// Errors of a machine that has no GPU to use. Each names its remedy.
+// Errors of a machine without a usable GPU. The text of each names the remedy.
 var (
-	ErrBuild    = errors.New("this build has no GPU support; want one made by: go build -tags gpu ./cmd/unravel")
+	// ErrBuild is the error of [Devices] and [Open] in a build without the tag gpu. Build with -tags gpu, or use the CPU.
+	ErrBuild = errors.New("this build has no GPU support; want one made by: go build -tags gpu ./cmd/unravel")
+	// ErrNoLoader is the error of [Devices] and [Open] without the loader of Vulkan. Install libvulkan1.
 	ErrNoLoader = errors.New("there is no Vulkan loader (libvulkan.so.1); want one: apt-get install libvulkan1")
+	// ErrNoDriver is the error of [Devices] and [Open] without a driver. Install the GPU's driver, or a software driver.
 	ErrNoDriver = errors.New("no GPU found; want its Vulkan driver, or a software driver: apt-get install mesa-vulkan-drivers")
 )
 
-// ErrLost says that the device stopped working. Its contents are gone, and every later call fails.
+// ErrLost is the error of [Tape.Run] and [Device.Upload] after the device stopped working. Its contents are gone, and
+// every later call fails. Open the device again, and resume from a checkpoint.
 var ErrLost = errors.New("the GPU was lost: its driver reset it, or it is gone; resume the run from its checkpoint")
 
-// MemoryError is a request for more memory than there is, in bytes.
+// MemoryError is the error of [Device.Alloc] for more bytes than the device has. Free buffers, or use a smaller batch.
 type MemoryError struct {
 	Needed, Used, Available int64
 	Limit                   int64 // largest buffer that a kernel can use; 0 if this is not the reason

@@ -268,7 +268,7 @@ func printOptions(w io.Writer, k kind, i item) error {
 	return nil
 }
 
-// schemaFile is the name of the file that the first line of a printed config refers to.
+// schemaFile is the file named by the first line of a printed config.
 const schemaFile = "unravel.schema.json"
 
 // documentKinds lists the kinds of files with a schema.

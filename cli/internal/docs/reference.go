@@ -248,7 +248,7 @@ func flagTable(flags []*kong.Flag) string {
 	return b.String()
 }
 
-// flagUsage returns a flag as it is written: --quiet, --[no-]color or --out=DIR.
+// flagUsage returns the written form of a flag: --quiet, --[no-]color or --out=DIR.
 func flagUsage(f *kong.Flag) string {
 	switch {
 	case f.Tag.Negatable != "":

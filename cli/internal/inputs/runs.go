@@ -70,7 +70,7 @@ func (w WeightFlags) FileName(file string) string {
 	return base + extension
 }
 
-// OtherData is a data set on the command line: for a run in place of its own, or for the encoder of another program.
+// OtherData is a data set on the command line. It replaces the data set of a run, or an encoder from a file reads it.
 type OtherData struct {
 	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set instead of the run's own, or for --encoder, such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 for --encoder."`
 }
