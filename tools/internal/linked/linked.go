@@ -24,7 +24,7 @@ func Modules(root string) ([]Module, error) {
 	var list []Module
 	for _, system := range Systems {
 		operating, processor, _ := strings.Cut(system, "/")
-		c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/unravel")
+		c := exec.Command("go", "list", "-tags", "gpu", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/unravel")
 		c.Dir, c.Env = root, append(os.Environ(), "GOOS="+operating, "GOARCH="+processor, "CGO_ENABLED=0", "GOWORK=off")
 		var failure bytes.Buffer
 		c.Stderr = &failure
