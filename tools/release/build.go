@@ -72,11 +72,40 @@ func (r *release) clone(ctx context.Context, dir string) error {
 	return err
 }
 
-// build compiles the program for a system: a static file without the paths of this machine.
-func (r *release) build(ctx context.Context, system, to string) error {
+// variant is a build of the program for a system.
+type variant struct {
+	system string // such as linux/amd64
+	gpu    bool   // with -tags gpu, which needs the system's C library
+}
+
+// name is the variant as a part of a file's name.
+func (v variant) name() string {
+	if v.gpu {
+		return "gpu-" + fileName(v.system)
+	}
+	return fileName(v.system)
+}
+
+// variants lists the builds of the release: one for each system, and one for GPUs where they have been tried.
+func (r *release) variants() (list []variant) {
+	for _, s := range r.systems {
+		list = append(list, variant{s, false})
+		if strings.HasPrefix(s, "linux/") {
+			list = append(list, variant{s, true})
+		}
+	}
+	return list
+}
+
+// build compiles the program without the paths of this machine. Without GPU support it is a static file.
+func (r *release) build(ctx context.Context, v variant, to string) error {
+	system, tags := v.system, ""
+	if v.gpu {
+		tags = "gpu"
+	}
 	goos, arch, _ := strings.Cut(system, "/")
 	env := []string{"GOOS=" + goos, "GOARCH=" + arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT="}
-	_, err := command(ctx, r.copy, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", to, "./cmd/unravel")
+	_, err := command(ctx, r.copy, env, "go", "build", "-tags", tags, "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", to, "./cmd/unravel")
 	return err
 }
 
@@ -89,7 +118,7 @@ func (r *release) texts(ctx context.Context, programs, to string) error {
 	host := runtime.GOOS + "/" + runtime.GOARCH
 	program := programs + "-" + fileName(host)
 	if !slices.Contains(r.systems, host) {
-		if err := r.build(ctx, host, program); err != nil {
+		if err := r.build(ctx, variant{system: host}, program); err != nil {
 			return err
 		}
 	}
@@ -127,9 +156,9 @@ func (r *release) texts(ctx context.Context, programs, to string) error {
 	return r.write(folder+".tar.gz", func(b *bytes.Buffer) error { return writeTar(b, files, r.date) })
 }
 
-// pack writes the archive and the wheel of a system.
-func (r *release) pack(ctx context.Context, system, program, texts string) error {
-	folder := "unravel-" + r.version + "-" + fileName(system)
+// pack writes the archive of a variant, and the wheel of a static program.
+func (r *release) pack(ctx context.Context, v variant, program, texts string) error {
+	system, folder := v.system, "unravel-"+r.version+"-"+v.name()
 	windows := strings.HasPrefix(system, "windows/")
 	binary, err := os.ReadFile(program)
 	if err != nil {
@@ -156,7 +185,7 @@ func (r *release) pack(ctx context.Context, system, program, texts string) error
 	} else {
 		err = r.write(folder+".tar.gz", func(b *bytes.Buffer) error { return writeTar(b, files, r.date) })
 	}
-	if err != nil {
+	if err != nil || v.gpu {
 		return err
 	}
 	_, err = command(ctx, r.copy, []string{"GOFLAGS=-trimpath"}, "go", "run", "./tools/wheels", "-out", r.out, "-version", pythonVersion(r.version), "-program", program, system)

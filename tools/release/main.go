@@ -3,8 +3,8 @@
 //	go run ./tools/release v0.1.0
 //	go run ./tools/release v0.1.0 --out /tmp/dist linux/amd64
 //
-// The folder dist/VERSION then has an archive and a Python wheel for each system, the document site, a bill of materials
-// (SBOM), the Dockerfile, the notes and the SHA-256 sums. The same commit and the same Go give the same bytes in any folder.
+// The folder dist/VERSION then has an archive and a Python wheel for each system, a second archive for Linux with GPU
+// support, the document site, a bill of materials (SBOM), the Dockerfile, the notes and the SHA-256 sums. The same commit and the same Go give the same bytes in any folder.
 package main
 
 import (
@@ -114,8 +114,8 @@ func (r *release) make(ctx context.Context, log io.Writer) (err error) {
 		return err
 	}
 	program := filepath.Join(scratch, "bin")
-	for _, s := range r.systems {
-		if err := r.step("program for "+s, func() error { return r.build(ctx, s, program+"-"+fileName(s)) }); err != nil {
+	for _, v := range r.variants() {
+		if err := r.step("program for "+v.name(), func() error { return r.build(ctx, v, program+"-"+v.name()) }); err != nil {
 			return err
 		}
 	}
@@ -123,8 +123,8 @@ func (r *release) make(ctx context.Context, log io.Writer) (err error) {
 	if err := r.step("site, manual page and completion", func() error { return r.texts(ctx, program, texts) }); err != nil {
 		return err
 	}
-	for _, s := range r.systems {
-		if err := r.step("archive and wheel for "+s, func() error { return r.pack(ctx, s, program+"-"+fileName(s), texts) }); err != nil {
+	for _, v := range r.variants() {
+		if err := r.step("archive for "+v.name(), func() error { return r.pack(ctx, v, program+"-"+v.name(), texts) }); err != nil {
 			return err
 		}
 	}
