@@ -79,7 +79,8 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 				t.Errorf("%s: %d, %v", found[1], a.StatusCode, err)
 				return
 			}
-			if !strings.Contains(found[1], "run?dir=") || strings.Contains(page, "data-run=") {
+			ofRun := args[0] == "train" || strings.Contains(found[1], "run?dir=")
+			if !ofRun || strings.Contains(page, "data-run=") {
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
