@@ -62,7 +62,7 @@ type part struct {
 
 // SetDevice makes the next runs use a device for all operations that have a device form. It copies values between the
 // device and the CPU where both need them. Values of the outputs stay on the device, without a [Machine.Value]. The
-// machine also computes the norm of all gradients together ([Machine.Norm]).
+// machine also computes the norm of all gradients together ([Machine.SquaredNorm]).
 //
 // Parameters that the device holds ([Device.Hold]) stay there. All other inputs are copied in each run.
 func (m *Machine) SetDevice(d *Device, stay ...*gorgonia.Node) error {
