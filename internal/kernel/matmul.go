@@ -102,6 +102,10 @@ func (p *matmul) compute() {
 		p.left = nil
 	}
 	p.a.data, p.b.data, p.c = nil, nil, nil
+	for _, w := range p.workers { // they would keep copies that others use by now
+		w.scratch = nil
+		w.panel.a, w.panel.b, w.panel.c, w.panel.bias, w.panel.ahead = nil, nil, nil, nil, nil
+	}
 }
 
 // Rows at a distance of a multiple of aliased elements share the same few lines of a cache. spacing more elements
