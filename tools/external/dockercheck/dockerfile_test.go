@@ -51,7 +51,7 @@ func TestDockerfile(t *testing.T) {
 	if !regexp.MustCompile(`^[1-9]\d+:[1-9]\d+$`).MatchString(user) {
 		t.Errorf("the user is %q, want numbers above 0, because the image has no list of users", user)
 	}
-	if !slices.Equal(entry, []string{"unravel"}) || !slices.Equal(volumes, []string{"/work/runs", "/data"}) {
+	if !slices.Equal(entry, []string{"unravel"}) || !slices.Equal(volumes, []string{"/unravel/runs", "/data"}) {
 		t.Errorf("entry point %q, volumes %q", entry, volumes)
 	}
 }
