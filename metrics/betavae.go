@@ -32,20 +32,14 @@ func addDifference(input, z, other []float64, pairs int) {
 // Standardise, inputs are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama 2024
 // does this, with Batch 8.
 type BetaVAE struct {
+	knownLevels
+	share
+
 	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
 	Train       int  `yaml:"train" doc:"number of training points"`
 	Test        int  `yaml:"test" doc:"number of test points"`
 	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
 }
-
-// Needs returns KnownLevels.
-func (*BetaVAE) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*BetaVAE) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*BetaVAE) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }

@@ -202,8 +202,10 @@ func (m *FactorVAE) cheaper(by int) Metric {
 	return &few
 }
 
-func (m *R4) cheaper(by int) Metric  { return &R4{m.Predictions.cheaper(by)} }
-func (m *R4C) cheaper(by int) Metric { return &R4C{m.Predictions.cheaper(by), m.Weights} }
+func (m *R4) cheaper(by int) Metric { return &R4{Predictions: m.Predictions.cheaper(by)} }
+func (m *R4C) cheaper(by int) Metric {
+	return &R4C{Predictions: m.Predictions.cheaper(by), Weights: m.Weights}
+}
 
 func (p Predictions) cheaper(by int) Predictions {
 	p.Splits = fewer(p.Splits, by)

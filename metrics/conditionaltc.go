@@ -35,11 +35,10 @@ type ActiveCodes struct {
 //
 // Active determines the active columns. Without it the hierarchy of the codes does: a column is inactive where it is 0.
 type ConditionalTC struct {
+	noLevels
+
 	Active []ActiveCodes `yaml:"active" doc:"factor levels at which columns are active, such as [{columns: [2, 3], factor: shape, levels: [0]}]; unlisted columns are always active. Empty: a column is inactive where its code is 0, as in hierarchical codes"`
 }
-
-// Needs returns NoLevels: where levels are unknown, columns are inactive.
-func (*ConditionalTC) Needs() Needs { return NoLevels }
 
 // Better returns LowerIsBetter.
 func (*ConditionalTC) Better() Direction { return LowerIsBetter }

@@ -30,6 +30,9 @@ func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 // their values, in the [Units] of the settings. Circular factors take the shorter arc in turns; different values of a
 // categorical factor have the difference 1. The part score is e^-value.
 type Contraction struct {
+	allLevels
+	loss
+
 	Max   bool  `yaml:"-"` // the maximum, not the mean
 	Pairs int   `yaml:"pairs" doc:"number of random row pairs to measure, for sets with over 32 times this number; 0: all pairs"`
 	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
@@ -49,15 +52,6 @@ func (c *Contraction) ofNumbers() Metric {
 	numbers.Units, numbers.numbers = unitsRange, true
 	return &numbers
 }
-
-// Needs returns AllLevels.
-func (*Contraction) Needs() Needs { return AllLevels }
-
-// Better returns LowerIsBetter.
-func (*Contraction) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*Contraction) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (c *Contraction) Validate() error {

@@ -37,12 +37,11 @@ func columnProduct(rows [][]float64, i, j int) (sum float64) {
 // With TopK, as in the paper, [MED] selects the columns: the k best of every factor. A factor without information in
 // any column has C_ij = 0, and a note.
 type CoOccurrence struct {
+	knownLevels
+
 	mutual.Histogram `yaml:",inline"`
 	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
-
-// Needs returns KnownLevels.
-func (*CoOccurrence) Needs() Needs { return KnownLevels }
 
 // Better returns LowerIsBetter.
 func (*CoOccurrence) Better() Direction { return LowerIsBetter }

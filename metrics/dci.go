@@ -35,6 +35,8 @@ import (
 // it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
 // between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
 type DCI struct {
+	knownLevels
+
 	Score          DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness (test accuracy); the other scores are parts"`
 	TrainTest      `yaml:",inline"`
 	mutual.Entropy `yaml:",inline"`
@@ -69,9 +71,6 @@ func NewDCI() *DCI {
 
 // maxBoosted bounds the rounds of trees.
 const maxBoosted = 10000
-
-// Needs returns KnownLevels.
-func (*DCI) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*DCI) Better() Direction { return HigherIsBetter }
@@ -297,6 +296,9 @@ func levelsOf(in *Input, factor int, rows []int) []int {
 // Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and
 // less in a column.
 type DCIRegression struct {
+	allLevels
+	share
+
 	Score  DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness; the other scores are parts"`
 	Rounds int      `yaml:"rounds" doc:"boosting rounds: trees for every factor"`
 	Depth  int      `yaml:"depth" doc:"levels of splits of a tree"`
@@ -309,15 +311,6 @@ func newDCIRegression() *DCIRegression {
 
 // maxBoostedDepth bounds the depth of trees.
 const maxBoostedDepth = 16
-
-// Needs returns AllLevels.
-func (*DCIRegression) Needs() Needs { return AllLevels }
-
-// Better returns HigherIsBetter.
-func (*DCIRegression) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*DCIRegression) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *DCIRegression) Validate() error {

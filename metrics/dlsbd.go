@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -62,6 +61,9 @@ import (
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981). Rows get random weights,
 // exponentially distributed; columns and turns stay the same as for the value.
 type DLSBD struct {
+	allLevels
+	loss
+
 	Omega       int              `yaml:"omega" doc:"largest |omega| (code turns per factor turn); all integers from -omega to omega are tried"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over subgroups: mean, or sum as in the paper's tables"`
 	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects; false: the best omega of each object"`
@@ -88,15 +90,6 @@ const (
 )
 
 const maxBootstrap = 100000
-
-// Needs returns AllLevels.
-func (*DLSBD) Needs() Needs { return AllLevels }
-
-// Better returns LowerIsBetter.
-func (*DLSBD) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*DLSBD) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // SetCodes implements SubCoded. A factor without named columns has all columns.
 func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
@@ -301,20 +294,14 @@ func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Mea
 // maps, as section 5 reports. The mean square of a subgroup's points is 1, as equation 18 demands. The value is at most
 // the number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
+	allLevels
+	loss
+
 	Omega       int              `yaml:"omega" doc:"largest |omega| (code turns per factor turn); all integers from -omega to omega are tried"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over subgroups: sum as in the paper, or mean"`
 	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects; false: the best omega of each object"`
 	Whiten      bool             `yaml:"whiten" doc:"divide both principal components by their standard deviations, as equation 18 and section 5's invariance require; false: equation 8 literally"`
 }
-
-// Needs returns AllLevels.
-func (*DLSBDWorkshop) Needs() Needs { return AllLevels }
-
-// Better returns LowerIsBetter.
-func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*DLSBDWorkshop) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }

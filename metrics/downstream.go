@@ -28,6 +28,8 @@ import (
 // selected columns predict each factor (Cao et al. 2022, table 8). By default the train rows of each size select, which
 // keeps test rows out of the choice. With Choose all, all rows select once.
 type Downstream struct {
+	share
+
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
 	Sizes     []int     `yaml:"sizes" doc:"training-set sizes; sizes larger than the number of train rows are left out"`
 	Test      int       `yaml:"test" doc:"number of test rows drawn with replacement, independently of the train rows; setting this key implies test_share 0"`
@@ -64,12 +66,6 @@ func (m *Downstream) Needs() Needs {
 	}
 	return EachLevel
 }
-
-// Better returns HigherIsBetter.
-func (*Downstream) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Downstream) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Downstream) Validate() error {

@@ -17,19 +17,13 @@ import (
 //
 // Levels that lack train or test rows are left out, and so are factors with fewer than two levels in the train rows.
 type Explicitness struct {
+	eachLevel
+	share
+
 	C          float64 `yaml:"c" doc:"inverse L2 strength (scikit-learn's C)"`
 	Iterations int     `yaml:"iterations" doc:"largest number of iterations of a fit"`
 	TrainTest  `yaml:",inline"`
 }
-
-// Needs returns EachLevel.
-func (*Explicitness) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*Explicitness) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Explicitness) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Explicitness) Validate() error {

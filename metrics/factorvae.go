@@ -82,6 +82,9 @@ func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
 // Table 2 of Zhang and Sugiyama 2024 computes the score with Direct (column i stands for factor i, without Train
 // votes), Raw (absolute variances), Batch 8 and Prune 0.
 type FactorVAE struct {
+	knownLevels
+	share
+
 	Batch  int     `yaml:"batch" doc:"rows of one vote"`
 	Train  int     `yaml:"train" doc:"number of training votes, to assign a factor to every column"`
 	Test   int     `yaml:"test" doc:"number of test votes"`
@@ -89,15 +92,6 @@ type FactorVAE struct {
 	Direct bool    `yaml:"direct" doc:"assign factor i to column i, without training votes"`
 	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
 }
-
-// Needs returns KnownLevels.
-func (*FactorVAE) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*FactorVAE) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*FactorVAE) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *FactorVAE) Validate() error {

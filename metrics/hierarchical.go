@@ -110,19 +110,10 @@ func renumber[T comparable](ids []T) (numbers []int, count int) {
 // HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3, in edits, 0 or more. It is the edit
 // distance between the canonical trees of the hierarchy of the codes and of the true hierarchy (see
 // [hierarchy.Distance]). It uses neither codes nor factors.
-type HError struct{}
-
-// Needs returns NoLevels.
-func (*HError) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*HError) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*HError) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Validate checks the settings: there are none.
-func (*HError) Validate() error { return nil }
+type HError struct {
+	noLevels
+	loss
+}
 
 // Suits implements Selective.
 func (*HError) Suits(in *Input) error {
@@ -158,38 +149,20 @@ func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
 // hierarchy (Ross and Doshi-Velez 2021, section 6.2). It is at most 1:
 //
 //	1 - (rows without the majority path of their component)/(rows in components)
-type Purity struct{}
+type Purity struct {
+	allLevels
+	share
+}
 
 // Coverage is the fraction of rows that MIMOSA keeps in a component rather than discards (Ross and Doshi-Velez 2021,
 // section 6.2), 0 to 1.
-type Coverage struct{}
+type Coverage struct {
+	noLevels
+	share
+}
 
 // maxComponentGrid is the largest number of components and of paths with a grid.
 const maxComponentGrid = 256
-
-// Needs returns AllLevels.
-func (*Purity) Needs() Needs { return AllLevels }
-
-// Better returns HigherIsBetter.
-func (*Purity) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Purity) Range() (least, most float64) { return 0, 1 }
-
-// Needs returns NoLevels.
-func (*Coverage) Needs() Needs { return NoLevels }
-
-// Better returns HigherIsBetter.
-func (*Coverage) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Coverage) Range() (least, most float64) { return 0, 1 }
-
-// Validate checks the settings: there are none.
-func (*Purity) Validate() error { return nil }
-
-// Validate checks the settings: there are none.
-func (*Coverage) Validate() error { return nil }
 
 // Suits implements Selective.
 func (*Purity) Suits(in *Input) error {
@@ -312,20 +285,14 @@ func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
 //
 // Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
 type DescriptionLength struct {
+	noLevels
+	loss
+
 	Bits float64 `yaml:"bits" doc:"bits of a number"`
 }
 
 // The longest number.
 const maxNumberBits = 1024
-
-// Needs returns NoLevels.
-func (*DescriptionLength) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*DescriptionLength) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*DescriptionLength) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (m *DescriptionLength) Validate() error {

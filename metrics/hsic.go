@@ -42,6 +42,8 @@ func centred(products float64, k, l []float64) float64 {
 // count; larger inputs use 362 rows at equal steps. The time grows with the square of the number of rows; an input of
 // more than Samples rows is reduced to Samples rows.
 type HSIC struct {
+	loss
+
 	Codes     factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
 	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
 	Between   Between         `yaml:"between" doc:"codes (pairs of sub-codes) or factors (a sub-code and the other factors)"`
@@ -76,12 +78,6 @@ func (m *HSIC) Needs() Needs {
 	}
 	return NoLevels
 }
-
-// Better returns LowerIsBetter.
-func (*HSIC) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*HSIC) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (m *HSIC) Validate() error {

@@ -44,12 +44,11 @@ func deviationAt(z []float64, q, largest float64) float64 {
 // The paper has Quantile 1, the maximum; the library's default is 0.99. The library joins the levels of a factor in 20
 // bins of equal width; Bins 0 keeps all levels apart.
 type IRS struct {
+	knownLevels
+
 	Quantile float64 `yaml:"quantile" doc:"quantile of the deviations at a level; 1: the largest, as in the paper"`
 	Bins     int     `yaml:"bins" doc:"number of bins for a factor's levels; 0: each level alone"`
 }
-
-// Needs returns KnownLevels.
-func (*IRS) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }

@@ -21,6 +21,9 @@ import (
 // The time grows with the square of the number of rows; a table with more than Samples rows is reduced to Samples rows,
 // chosen at random.
 type KNN struct {
+	eachLevel
+	share
+
 	K           int      `yaml:"k" doc:"number of neighbours"`
 	Temperature float64  `yaml:"temperature" doc:"cosine: T in the weight exp(s/T) of a neighbour with similarity s; 0: equal weights"`
 	Samples     int      `yaml:"samples" doc:"largest number of rows to split into train and test rows, chosen at random unless train_rows is set; 0: all rows"`
@@ -42,15 +45,6 @@ const (
 func newKNN() *KNN {
 	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: cosineDistance, Apart: quarterApart()}
 }
-
-// Needs returns EachLevel.
-func (*KNN) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*KNN) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*KNN) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *KNN) Validate() error {

@@ -74,6 +74,9 @@ func (p *recovery) largestError(fit *geometry.Regression, how Fit) (largest floa
 // mapped to [0, 1]. Errors have the units of the factors, and squared errors their squares; a mean over factors mixes
 // the units of different factors. The part score is e^-value.
 type LeftInverse struct {
+	eachLevel
+	loss
+
 	Error   FitError `yaml:"-"`
 	Samples int      `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 	Units   Units    `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
@@ -81,6 +84,9 @@ type LeftInverse struct {
 
 // MaxError is the metric me of [LeftInverse], with the fit as a setting.
 type MaxError struct {
+	allLevels
+	loss
+
 	Fit     Fit   `yaml:"fit" doc:"fit of the affine map: least-squares (value: radius of the smallest ball around its errors), minimax (least maximum error vector) or minimax-by-factor (least maximum error of each factor)"`
 	Samples int   `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 	Units   Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
@@ -104,24 +110,6 @@ const (
 	FitMinimax         Fit = "minimax"
 	FitMinimaxByFactor Fit = "minimax-by-factor"
 )
-
-// Needs returns EachLevel.
-func (*LeftInverse) Needs() Needs { return EachLevel }
-
-// Better returns LowerIsBetter.
-func (*LeftInverse) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*LeftInverse) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Needs returns AllLevels.
-func (*MaxError) Needs() Needs { return AllLevels }
-
-// Better returns LowerIsBetter.
-func (*MaxError) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*MaxError) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (l *LeftInverse) Validate() error { return validRecovery(l.Samples, l.Units) }

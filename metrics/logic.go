@@ -32,6 +32,8 @@ import (
 //
 // The part score is e^-value. Truth of the result says what a value of 0 means; see [logic.Sentence.Truth].
 type Logic struct {
+	loss
+
 	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Name     string           `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
 	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
@@ -106,12 +108,6 @@ func (l *Logic) Needs() Needs {
 	}
 	return KnownLevels
 }
-
-// Better returns LowerIsBetter.
-func (*Logic) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*Logic) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (l *Logic) Validate() error { return (*plainLogic)(l).Validate() }

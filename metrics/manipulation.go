@@ -34,17 +34,11 @@ func largestShare(variances []float64) float64 {
 // principal components of the codes. A factor is left out, with a note, if no two images differ in it alone, or if it
 // moves no column.
 type Manipulated struct {
+	knownLevels
+	share
+
 	Reduction `yaml:",inline"`
 }
-
-// Needs returns KnownLevels.
-func (*Manipulated) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*Manipulated) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Manipulated) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Manipulated) Validate() error { return m.Reduction.validate() }

@@ -32,6 +32,8 @@ import (
 //
 // A factor without information in any column has a column of zeros in R, and a note.
 type MED struct {
+	knownLevels
+
 	mutual.Histogram `yaml:",inline"`
 	mutual.Entropy   `yaml:",inline"`
 	TopK             int  `yaml:"k" doc:"number of best columns that count for every factor; 0: all columns"`
@@ -39,9 +41,6 @@ type MED struct {
 	Samples          int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 	Renormalise      bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
-
-// Needs returns KnownLevels.
-func (*MED) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*MED) Better() Direction { return HigherIsBetter }

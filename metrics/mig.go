@@ -21,6 +21,9 @@ import (
 // Gap factors gives the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
 // largest mutual information with a factor) / entropy of the factor with the largest.
 type MIG struct {
+	knownLevels
+	share
+
 	mutual.Histogram `yaml:",inline"`
 	Gap              Gap `yaml:"gap" doc:"columns (gap between code columns, for every factor) or factors (gap between factors, for every column)"`
 	Reduction        `yaml:",inline"`
@@ -34,15 +37,6 @@ const (
 	gapColumns Gap = "columns"
 	gapFactors Gap = "factors"
 )
-
-// Needs returns KnownLevels.
-func (*MIG) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*MIG) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*MIG) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *MIG) Validate() error {

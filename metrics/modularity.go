@@ -37,17 +37,11 @@ func modularity(row []float64) (best int, value float64) {
 // where m is the mutual information of the binned column with each of the K factors, and the maximum is over factors.
 // It is 1 if every column is informative of one factor only, and 0 at least. A column without information counts as 0.
 type Modularity struct {
+	knownLevels
+	share
+
 	mutual.Histogram `yaml:",inline"`
 }
-
-// Needs returns KnownLevels.
-func (*Modularity) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*Modularity) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Modularity) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Modularity) Validate() error { return m.Histogram.Check() }
@@ -111,18 +105,12 @@ func responds(information, entropy, t float64) bool { return entropy > 0 && info
 //
 // The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
 type Responses struct {
+	knownLevels
+	share
+
 	mutual.Histogram `yaml:",inline"`
 	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of its entropy, above 0 and at most 1"`
 }
-
-// Needs returns KnownLevels.
-func (*Responses) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*Responses) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Responses) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Responses) Validate() error {

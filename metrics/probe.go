@@ -21,6 +21,9 @@ import (
 //
 // Factors with one level are left out.
 type Probe struct {
+	eachLevel
+	share
+
 	C          float64 `yaml:"c" doc:"inverse L2 strength (scikit-learn's C, and 1/alpha of its Ridge)"`
 	Iterations int     `yaml:"iterations" doc:"largest number of iterations of a fit"`
 	Apart      `yaml:",inline"`
@@ -28,15 +31,6 @@ type Probe struct {
 
 // newProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
 func newProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
-
-// Needs returns EachLevel.
-func (*Probe) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*Probe) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Probe) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Probe) Validate() error {

@@ -32,6 +32,9 @@ func bothWays(toCode, toFactor float64) float64 { return math.Sqrt(max(0, toCode
 //
 // It is 1 if every factor has a code column that is a bijection of it.
 type R4 struct {
+	eachLevel
+	share
+
 	Predictions `yaml:",inline"`
 }
 
@@ -49,6 +52,9 @@ type R4 struct {
 //
 // Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
 type R4C struct {
+	allLevels
+	share
+
 	Predictions `yaml:",inline"`
 	Weights     OptionWeights `yaml:"weights" doc:"weight of an option: its share of the rows that chose an option of its column (group, authors' code) or of all rows with an active factor (printed, equation 4)"`
 }
@@ -79,24 +85,6 @@ type Predictions struct {
 // The largest settings.
 const maxPredictionSplits = 1000
 
-// Needs returns EachLevel.
-func (*R4) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*R4) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*R4) Range() (least, most float64) { return 0, 1 }
-
-// Needs returns AllLevels.
-func (*R4C) Needs() Needs { return AllLevels }
-
-// Better returns HigherIsBetter.
-func (*R4C) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*R4C) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (p *Predictions) Validate() error {
 	switch {
@@ -107,9 +95,6 @@ func (p *Predictions) Validate() error {
 	}
 	return nil
 }
-
-// Suits implements Selective: R4 measures every input.
-func (*R4) Suits(*Input) error { return nil }
 
 // Suits implements Selective.
 func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }

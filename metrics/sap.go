@@ -24,6 +24,9 @@ import (
 // takes the accuracy of the support vector machine. Any other factor takes R^2 of the linear regression of its values:
 // their squared correlation with the column.
 type SAP struct {
+	eachLevel
+	share
+
 	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind), correlation (for ordinal levels), or linear (on all rows: svm for categorical factors, R^2 for the values of other factors)"`
 	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
 	TrainTest `yaml:",inline"`
@@ -39,15 +42,6 @@ const (
 	scoreCorrelation SAPScore = "correlation"
 	scoreLinear      SAPScore = "linear"
 )
-
-// Needs returns EachLevel.
-func (*SAP) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*SAP) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*SAP) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *SAP) Validate() error {

@@ -26,6 +26,9 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
 type Separation struct {
+	knownLevels
+	loss
+
 	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of rows that differ, in units of the codes"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's pairs: mean, max, sum or mean-square"`
 	Codes     factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
@@ -45,15 +48,6 @@ func (m *Separation) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign =
 
 // FromClasses implements Equational.
 func (*Separation) FromClasses() bool { return true }
-
-// Needs returns KnownLevels.
-func (*Separation) Needs() Needs { return KnownLevels }
-
-// Better returns LowerIsBetter.
-func (*Separation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*Separation) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (m *Separation) Validate() error {

@@ -80,6 +80,9 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 // A sub-code of one column takes time n log n. For sub-codes of several columns, diameter and mpd take time n^2, and
 // Samples bounds n; fewer rows make diameter and radius smaller.
 type SubCodeDeviation struct {
+	knownLevels
+	loss
+
 	Deviation   factor.Deviation `yaml:"-"`
 	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
 	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
@@ -107,15 +110,6 @@ func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
 		s.Codes, s.Assign = c, a
 	}
 }
-
-// Needs returns KnownLevels.
-func (*SubCodeDeviation) Needs() Needs { return KnownLevels }
-
-// Better returns LowerIsBetter.
-func (*SubCodeDeviation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*SubCodeDeviation) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (s *SubCodeDeviation) Validate() error {

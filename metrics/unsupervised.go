@@ -45,6 +45,9 @@ func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
 // the mean over pairs of different code columns of the mutual information, in nats, of their bins. It uses no factors.
 // Time grows with the square of the number of columns.
 type MutualInformation struct {
+	noLevels
+	loss
+
 	mutual.Histogram `yaml:",inline"`
 }
 
@@ -55,7 +58,10 @@ type MutualInformation struct {
 //
 // It is 0 for uncorrelated columns. Constant columns are left out. A column that is a linear function of the others
 // makes it infinite, which is an error.
-type TotalCorrelation struct{}
+type TotalCorrelation struct {
+	noLevels
+	loss
+}
 
 // WassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions, as disentanglement_lib
 // computes it, in squared units of the codes. Their covariances are the codes' covariance S and its diagonal D:
@@ -63,34 +69,10 @@ type TotalCorrelation struct{}
 //	2 tr S - 2 tr (D S)^(1/2)
 //
 // The part normalised is the value divided by tr S.
-type WassersteinCorrelation struct{}
-
-// Needs returns NoLevels.
-func (*MutualInformation) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*MutualInformation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*MutualInformation) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Needs returns NoLevels.
-func (*TotalCorrelation) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*TotalCorrelation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*TotalCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Needs returns NoLevels.
-func (*WassersteinCorrelation) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*WassersteinCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
+type WassersteinCorrelation struct {
+	noLevels
+	loss
+}
 
 // Validate checks the settings.
 func (m *MutualInformation) Validate() error { return m.Histogram.Check() }
@@ -102,12 +84,6 @@ func (*MutualInformation) Suits(in *Input) error {
 	}
 	return nil
 }
-
-// Validate checks the settings: there are none.
-func (*TotalCorrelation) Validate() error { return nil }
-
-// Validate checks the settings: there are none.
-func (*WassersteinCorrelation) Validate() error { return nil }
 
 // Suits implements Selective.
 func (*TotalCorrelation) Suits(in *Input) error {
@@ -256,10 +232,9 @@ func symmetricRows(s *mat.SymDense) [][]float64 {
 // columns. The value is sqrt(d) times the mean over columns of the standard deviation of u_c over rows. It is 0 if all
 // codes have one direction (collapse) and about 1 if directions are uniform. It uses no factors. Models of two views
 // log the same number of their batches as spread.
-type CodeSpread struct{}
-
-// Needs returns NoLevels.
-func (*CodeSpread) Needs() Needs { return NoLevels }
+type CodeSpread struct {
+	noLevels
+}
 
 // Better returns HigherIsBetter.
 func (*CodeSpread) Better() Direction { return HigherIsBetter }
