@@ -134,7 +134,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 // fitAll fits the classifiers of all factors to the same rows. With unknown levels, each classifier has separate rows,
 // in which its factor is known.
 func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
-	if in.unknown() == nil {
+	if in.table().Unknown() == nil {
 		train, test, err := m.TrainTest.rows(in)
 		if err != nil {
 			return nil, err
@@ -194,7 +194,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
 	f.basis.fitted(train, test)
 	for j, factor := range in.Factors {
-		levels := levelsOf(in, j, train)
+		levels := in.table().Of(j, train)
 		if !predict.Vary(levels) {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", factor.Name))
 			continue
@@ -209,7 +209,7 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 		}
 		f.factors = append(f.factors, j)
 		f.train = append(f.train, predict.Accuracy(classifier.Fitted(), levels))
-		f.test = append(f.test, predict.Accuracy(predicted, levelsOf(in, j, test)))
+		f.test = append(f.test, predict.Accuracy(predicted, in.table().Of(j, test)))
 		for c, v := range classifier.Importance() {
 			f.importance[c] = append(f.importance[c], v)
 		}
@@ -275,14 +275,6 @@ func boostedColumns(in *Input, rows []int, bins int) (*gbt.Columns, error) {
 	return gbt.NewColumns(len(rows), in.Codes.Cols, data)
 }
 
-func levelsOf(in *Input, factor int, rows []int) []int {
-	levels := make([]int, len(rows))
-	for at, i := range rows {
-		levels[at] = in.Levels[i*len(in.Factors)+factor]
-	}
-	return levels
-}
-
 // DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
 // boosted regressors instead of the classifiers of [DCI]. For every factor, mapped to [0, 1], trees fitted by squared
 // error predict it from all code columns. Disentanglement and completeness follow from the importances of the columns
@@ -327,7 +319,7 @@ func (m *DCIRegression) Validate() error {
 
 // Suits implements Selective.
 func (m *DCIRegression) Suits(in *Input) error {
-	switch n := len(varyingFactors(in)); {
+	switch n := len(in.table().Varying(in.Codes.Rows)); {
 	case len(in.Factors) == 0:
 		return fmt.Errorf("there are no factors; want at least one")
 	case n == 0:
@@ -338,20 +330,6 @@ func (m *DCIRegression) Suits(in *Input) error {
 		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
 	}
 	return nil
-}
-
-// varyingFactors lists the factors with more than one level.
-func varyingFactors(in *Input) (list []int) {
-	k := len(in.Factors)
-	for j := range in.Factors {
-		for i := j; i < len(in.Levels); i += k {
-			if in.Levels[i] != in.Levels[j] {
-				list = append(list, j)
-				break
-			}
-		}
-	}
-	return list
 }
 
 // Compute returns the parts disentanglement, completeness and informativeness. It adds per_column (disentanglement),
@@ -368,7 +346,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	f := &fittedDCI{factors: varyingFactors(in), importance: make([][]float64, in.Codes.Cols)}
+	f := &fittedDCI{factors: in.table().Varying(in.Codes.Rows), importance: make([][]float64, in.Codes.Cols)}
 	values, k := in.factorRows(unitsRange), len(in.Factors)
 	options := gbt.Options{Rounds: m.Rounds, Depth: m.Depth, Rate: gbt.Defaults().Rate, Ties: in.Stream}
 	for _, j := range f.factors {

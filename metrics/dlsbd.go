@@ -119,21 +119,16 @@ func (m *DLSBD) Suits(in *Input) error {
 	if !slices.ContainsFunc(in.Factors, factor.Factor.Turns) {
 		return MissingCircular
 	}
-	if _, err := lsbd.NewGrid(in.elements(), true); err == nil {
+	if _, err := lsbd.NewGrid(in.table(), true); err == nil {
 		return nil
 	}
 	_, err := m.sample(in)
 	return err
 }
 
-// elements returns the levels of an input as group elements.
-func (in *Input) elements() lsbd.Elements {
-	return lsbd.Elements{Factors: in.Factors, Levels: in.Levels}
-}
-
 // sample returns the rows as a sample, also if they are a grid.
 func (m *DLSBD) sample(in *Input) (*lsbd.Sample, error) {
-	return lsbd.NewSample(in.elements(), m.settings())
+	return lsbd.NewSample(in.table(), m.settings())
 }
 
 func (m *DLSBD) settings() lsbd.Settings {
@@ -147,7 +142,7 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	d, err := lsbd.New(in.elements(), m.settings())
+	d, err := lsbd.New(in.table(), m.settings())
 	if err != nil {
 		return Result{}, err
 	}
@@ -320,7 +315,7 @@ func (m *DLSBDWorkshop) design(in *Input) (*lsbd.Design, error) {
 	if m.Whiten {
 		s.Form = lsbd.StandardisedWhitened
 	}
-	return lsbd.New(in.elements(), s)
+	return lsbd.New(in.table(), s)
 }
 
 // Compute returns the same parts as DLSBD.

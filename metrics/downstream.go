@@ -257,7 +257,7 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 // predict fits a classifier of each factor to the train rows. It returns, by factor, its predictions and the levels of
 // the train and of the test rows.
 func (m *Downstream) predict(ctx context.Context, in *Input, codes matrix.Matrix, train, test []int) (fit, check predictions, err error) {
-	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
+	fit.levels, check.levels = in.table().ByFactor(train), in.table().ByFactor(test)
 	x, y := codes.Take(train), codes.Take(test)
 	if m.Predictor == plainLogistic {
 		x, y = predict.Standardise(codes, train, test)

@@ -63,7 +63,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	tested, trained := Part{Name: "per_factor"}, Part{Name: "train"}
 	for j, f := range in.Factors {
 		if !predict.Vary(fit[j]) {

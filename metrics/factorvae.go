@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 )
 
 // majority returns the factor that every column c stands for, from the train votes V of columns for factors (Kim and
@@ -282,7 +283,7 @@ func perFactor(in *Input, right, all []float64) Part {
 // drawing draws rows with a given level of a factor.
 type drawing struct {
 	in     *Input
-	levels []*groups
+	levels []*levels.Groups
 }
 
 func newDrawing(in *Input) (*drawing, error) {
@@ -291,7 +292,7 @@ func newDrawing(in *Input) (*drawing, error) {
 	}
 	d := &drawing{in: in}
 	for j := range in.Factors {
-		d.levels = append(d.levels, groupRows(in, j, nil))
+		d.levels = append(d.levels, in.table().Groups(j, nil))
 	}
 	return d, nil
 }
@@ -301,7 +302,7 @@ func (d *drawing) factor() int { return d.in.Stream.IntN(len(d.in.Factors)) }
 
 // row draws a row uniformly from the rows that know factor j, which draws its levels by their frequency.
 func (d *drawing) row(j int) int {
-	known := d.levels[j].order
+	known := d.levels[j].Order
 	if len(known) == d.in.Codes.Rows {
 		return d.in.Stream.IntN(len(known))
 	}
@@ -316,5 +317,5 @@ func (d *drawing) like(row, j int) int {
 
 // members returns the rows with the same level of factor j as the given row.
 func (d *drawing) members(row, j int) []int {
-	return d.levels[j].members(d.in.Levels[row*len(d.in.Factors)+j])
+	return d.levels[j].Members(d.in.Levels[row*len(d.in.Factors)+j])
 }

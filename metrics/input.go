@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -58,7 +59,7 @@ type Input struct {
 	principal bool // the columns are principal components (see Reduction)
 
 	shared *mutual.Shared // bins of the halves of an [Interval]; nil: not a half
-	spans  []span         // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
+	spans  []levels.Span  // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
 }
 
 // Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.
@@ -66,6 +67,9 @@ type Explored struct {
 	Components []int // as in an Input
 	Paths      []int // as in an Input; nil: not known
 }
+
+// table returns the levels of the factors.
+func (in *Input) table() levels.Table { return levels.Table{Factors: in.Factors, Levels: in.Levels} }
 
 // Validate checks that there are codes and factors, shapes agree, levels are in range and codes are finite. Evaluate
 // calls it; a Metric may rely on it.
@@ -241,19 +245,11 @@ func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Name == name }) {
 		return fmt.Errorf("there is a factor %q already; want another name", name)
 	}
-	levels, centres, err := Bin(values, bins)
+	own, centres, err := Bin(values, bins)
 	if err != nil {
 		return fmt.Errorf("factor %q: %w", name, err)
 	}
-	k := len(in.Factors)
-	joined := make([]int, 0, len(in.Levels)+len(levels))
-	for i, level := range levels {
-		joined = append(append(joined, in.Levels[i*k:(i+1)*k]...), level)
-	}
-	exact := make([][]float64, k, k+1)
-	copy(exact, in.Exact)
-	in.Levels, in.Exact = joined, append(exact, values)
-	in.Factors = append(in.Factors[:k:k], factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres})
+	in.add(factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres}, own, values)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -75,7 +76,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)
-	levels := make([]*groups, k)
+	levels := make([]*levels.Groups, k)
 	for j := range levels {
 		levels[j] = m.groups(in, j)
 	}
@@ -123,28 +124,25 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // groups returns the rows of every level of factor j, or of every bin of levels.
-func (m *IRS) groups(in *Input, j int) *groups {
-	n, k := in.Codes.Rows, len(in.Factors)
+func (m *IRS) groups(in *Input, j int) *levels.Groups {
 	if m.Bins == 0 {
-		return groupRows(in, j, nil)
+		return in.table().Groups(j, nil)
 	}
-	values, rows := make([]float64, 0, n), make([]int, 0, n)
-	for i := range n {
-		if l := in.Levels[i*k+j]; l >= 0 {
-			values, rows = append(values, float64(l)), append(rows, i)
-		}
+	known, k := in.table().Groups(j, nil).Order, len(in.Factors)
+	slices.Sort(known)
+	values := make([]float64, len(known))
+	for at, i := range known {
+		values[at] = float64(in.Levels[i*k+j])
 	}
-	ids := mutual.Bin(values, m.Bins)
-	binned := &Input{Codes: in.Codes, Levels: slices.Repeat([]int{factor.Unknown}, n), Factors: slices.Clone(in.Factors[j : j+1])}
-	binned.Factors[0].Size = m.Bins
-	for at, b := range ids {
-		binned.Levels[rows[at]] = int(b)
+	binned := levels.Table{Levels: slices.Repeat([]int{factor.Unknown}, in.Codes.Rows), Factors: []factor.Factor{{Size: m.Bins}}}
+	for at, b := range mutual.Bin(values, m.Bins) {
+		binned.Levels[known[at]] = int(b)
 	}
-	return groupRows(binned, 0, nil)
+	return binned.Groups(0, nil)
 }
 
 // column returns the IRS of column c for every factor, and its largest deviation from its mean, 0 if it is constant.
-func (m *IRS) column(ctx context.Context, codes matrix.Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
+func (m *IRS) column(ctx context.Context, codes matrix.Matrix, c int, factors []*levels.Groups) (row []float64, largest float64, err error) {
 	z := make([]float64, codes.Rows)
 	low, high := codes.Data[c], codes.Data[c]
 	for i := range z {
@@ -160,8 +158,8 @@ func (m *IRS) column(ctx context.Context, codes matrix.Matrix, c int, factors []
 	group := make([]float64, 0, len(z))
 	for j, g := range factors {
 		var sum, count float64
-		for level := range g.count {
-			members := g.members(level)
+		for level := range g.Count {
+			members := g.Members(level)
 			if len(members) == 0 {
 				continue
 			}

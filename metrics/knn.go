@@ -109,7 +109,7 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m.Distance == euclideanDistance {
 		temperature = 0
 	}
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	levels := make([]int, m.K)
 	for j, f := range in.Factors {
 		if !scores.varies(f, fit[j], check[j]) {

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -338,8 +339,8 @@ func (l *Logic) affordable(ctx context.Context, in *Input, q *logic.Quantity, b 
 func chosenRows(b logic.Batch, rows []int) logic.Batch {
 	rows = slices.Clone(rows)
 	slices.Sort(rows)
-	b.Codes, b.Values, b.Labels = chosen(b.Codes, rows), chosen(b.Values, rows), chosen(b.Labels, rows)
-	b.Moves, b.Groups = chosen(b.Moves, rows), chosen(b.Groups, rows)
+	b.Codes, b.Values, b.Labels = levels.Chosen(b.Codes, rows), levels.Chosen(b.Values, rows), levels.Chosen(b.Labels, rows)
+	b.Moves, b.Groups = levels.Chosen(b.Moves, rows), levels.Chosen(b.Groups, rows)
 	return b
 }
 

@@ -1,12 +1,10 @@
 package metrics
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -131,8 +129,8 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 }
 
 // varied draws groups of rows that agree in all factors but one, and counts their degrees of freedom.
-func (in *Input) varied(factor int, s *rng.Stream) (groups [][]int32, freedom int) {
-	all := in.agreeing(factor)
+func (in *Input) varied(factor int, s *rng.Stream) (groups [][]int, freedom int) {
+	all := in.table().Alone(factor)
 	rows := 0
 	for _, at := range s.Perm(len(all)) {
 		if rows >= manipulatedRows {
@@ -145,37 +143,8 @@ func (in *Input) varied(factor int, s *rng.Stream) (groups [][]int32, freedom in
 	return groups, freedom
 }
 
-// agreeing returns the groups of images that agree in all factors but one and have at least two levels of it.
-func (in *Input) agreeing(factor int) [][]int32 {
-	k := len(in.Factors)
-	compare := func(a, b int32) int {
-		x, y := in.Levels[int(a)*k:int(a+1)*k], in.Levels[int(b)*k:int(b+1)*k]
-		if order := slices.Compare(x[:factor], y[:factor]); order != 0 {
-			return order
-		}
-		return slices.Compare(x[factor+1:], y[factor+1:])
-	}
-	order := make([]int32, in.Codes.Rows)
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(compare(a, b), cmp.Compare(a, b)) })
-	var groups [][]int32
-	for from := 0; from < len(order); {
-		to, moves := from+1, false
-		for ; to < len(order) && compare(order[from], order[to]) == 0; to++ {
-			moves = moves || in.Levels[int(order[to])*k+factor] != in.Levels[int(order[from])*k+factor]
-		}
-		if moves {
-			groups = append(groups, order[from:to])
-		}
-		from = to
-	}
-	return groups
-}
-
 // within returns the sum of squared distances of column c from its means over groups of rows.
-func within(m matrix.Matrix, groups [][]int32, c int) float64 {
+func within(m matrix.Matrix, groups [][]int, c int) float64 {
 	var sum float64
 	for _, rows := range groups {
 		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, against cancellation

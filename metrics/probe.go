@@ -66,7 +66,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	scores, r2 := newFactorScores(), Part{Name: "r2"}
 	scores.basis.fitted(train, test)
 	for j, f := range in.Factors {

@@ -114,7 +114,7 @@ func (in *Input) knownTogether() (groups [][]int) {
 		all[j] = j
 		groups = append(groups, []int{j})
 	}
-	if in.unknown() == nil {
+	if in.table().Unknown() == nil {
 		return [][]int{all}
 	}
 	return groups

@@ -93,7 +93,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	var r Result
 	r.Basis.fitted(train, test)
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	g := Grid{Name: "score", Values: make([][]float64, in.Codes.Cols)}
 	var factors []int
 	for j, f := range in.Factors {
@@ -172,16 +172,4 @@ func (m *SAP) values(in *Input, fit [][]int) [][]float64 {
 		}
 	}
 	return list
-}
-
-// labelsOf returns the levels of some rows, by factor.
-func labelsOf(in *Input, rows []int) [][]int {
-	labels := make([][]int, len(in.Factors))
-	for j := range labels {
-		labels[j] = make([]int, len(rows))
-		for at, i := range rows {
-			labels[j][at] = in.Levels[i*len(in.Factors)+j]
-		}
-	}
-	return labels
 }

@@ -72,7 +72,7 @@ func (m *Separation) Suits(in *Input) error {
 	if in.Classes && !known {
 		return errors.New("no two rows are known to differ; want at least one answer different")
 	}
-	if !in.Classes && len(varyingFactors(in)) == 0 {
+	if !in.Classes && len(in.table().Varying(in.Codes.Rows)) == 0 {
 		return errors.New("no two rows differ in a factor; want a factor that varies")
 	}
 	_, err := planBlocks(in, m.Codes, m.Assign)
@@ -92,7 +92,7 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	differ := in.Differ
 	if !in.Classes {
-		if differ, err = m.differing(ctx, in); err != nil {
+		if differ, err = in.table().Differing(ctx, m.Pairs, in.Stream); err != nil {
 			return Result{}, err
 		}
 	}
@@ -123,61 +123,4 @@ func distance(codes matrix.Matrix, columns []int, pair [2]int) (d float64) {
 		d = math.Hypot(d, a[c]-b[c])
 	}
 	return d
-}
-
-// differing returns, by factor, the pairs of rows with different known levels: all pairs, or Pairs random ones.
-func (m *Separation) differing(ctx context.Context, in *Input) ([][][2]int, error) {
-	n, k := in.Codes.Rows, len(in.Factors)
-	differ := make([][][2]int, k)
-	add := func(i, j int) {
-		for f := range k {
-			if a, b := in.Levels[i*k+f], in.Levels[j*k+f]; a != b && a != factor.Unknown && b != factor.Unknown {
-				differ[f] = append(differ[f], [2]int{i, j})
-			}
-		}
-	}
-	if possible := n * (n - 1) / 2; possible <= m.Pairs {
-		for i := range n {
-			for j := range i {
-				add(i, j)
-			}
-		}
-		return differ, ctx.Err()
-	}
-	if in.Stream == nil {
-		return nil, errNoStream
-	}
-	for at := range m.Pairs {
-		if err := stops(ctx, at, 1<<16); err != nil {
-			return nil, err
-		}
-		i, j := in.Stream.IntN(n), in.Stream.IntN(n-1)
-		if j >= i {
-			j++
-		}
-		add(i, j)
-	}
-	return differ, nil
-}
-
-// among returns the pairs within some rows, as indices into these rows.
-func among(differ [][][2]int, rows []int) [][][2]int {
-	if differ == nil {
-		return nil
-	}
-	place := make(map[int]int, len(rows))
-	for at, i := range rows {
-		place[i] = at
-	}
-	some := make([][][2]int, len(differ))
-	for f, pairs := range differ {
-		for _, p := range pairs {
-			a, first := place[p[0]]
-			b, second := place[p[1]]
-			if first && second {
-				some[f] = append(some[f], [2]int{a, b})
-			}
-		}
-	}
-	return some
 }

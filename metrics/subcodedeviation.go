@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -17,16 +18,16 @@ import (
 // of the rows with level v of the factor:
 //
 //	aggregate over levels v of deviation(S(v))
-func subCodeDeviation(ctx context.Context, points []float64, columns int, levels *groups, d deviation, a factor.Aggregate) (float64, error) {
+func subCodeDeviation(ctx context.Context, points []float64, columns int, levels *levels.Groups, d deviation, a factor.Aggregate) (float64, error) {
 	values, err := levelDeviations(ctx, points, columns, levels, d)
 	return a.Of(values), err
 }
 
 // levelDeviations returns deviation(S(v)) of the levels v that occur.
-func levelDeviations(ctx context.Context, points []float64, columns int, levels *groups, d deviation) (values []float64, err error) {
-	group := make([]float64, 0, levels.largest()*columns)
-	for level := range levels.count {
-		members := levels.members(level)
+func levelDeviations(ctx context.Context, points []float64, columns int, levels *levels.Groups, d deviation) (values []float64, err error) {
+	group := make([]float64, 0, levels.Largest()*columns)
+	for level := range levels.Count {
+		members := levels.Members(level)
 		if len(members) == 0 {
 			continue
 		}
@@ -43,7 +44,7 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 				group = append(group, points[i*columns:(i+1)*columns]...)
 			}
 		}
-		value, err := d(group, levels.count[level])
+		value, err := d(group, levels.Count[level])
 		if err != nil {
 			return nil, fmt.Errorf("level %d: %w", level, err)
 		}
@@ -196,7 +197,7 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 	return parts, parallel.Each(ctx, len(blocks), func(i int) (err error) {
 		b, k := blocks[i], len(blocks[i].Columns)
 		parts[i].Name = in.Factors[b.Factor].Name
-		parts[i].Values, err = levelDeviations(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, nil), newDeviation(ctx, s.Deviation, k))
+		parts[i].Values, err = levelDeviations(ctx, s.subCode(codes, b.Columns), k, in.table().Groups(b.Factor, nil), newDeviation(ctx, s.Deviation, k))
 		return err
 	})
 }
@@ -262,7 +263,7 @@ func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes matrix.M
 		rows = nil
 	}
 	k := len(b.Columns)
-	return subCodeDeviation(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, rows), newDeviation(ctx, s.Deviation, k), s.Aggregate)
+	return subCodeDeviation(ctx, s.subCode(codes, b.Columns), k, in.table().Groups(b.Factor, rows), newDeviation(ctx, s.Deviation, k), s.Aggregate)
 }
 
 // subCode copies columns of codes, and standardises them if the settings say so.
@@ -286,64 +287,6 @@ func (s *SubCodeDeviation) subCode(codes matrix.Matrix, columns []int) []float64
 		}
 	}
 	return points
-}
-
-// groups holds rows by level.
-type groups struct {
-	order []int // rows, level by level
-	first []int // by level, and the end
-	count []int // by level: rows of the input, chosen or not
-}
-
-func (g *groups) members(level int) []int { return g.order[g.first[level]:g.first[level+1]] }
-
-// largest returns the number of rows of the largest group.
-func (g *groups) largest() (most int) {
-	for l := range g.count {
-		most = max(most, g.first[l+1]-g.first[l])
-	}
-	return most
-}
-
-// groupRows groups the given rows (nil: all) by the level of a factor and skips rows where it is unknown.
-func groupRows(in *Input, factor int, rows []int) *groups {
-	k, size := len(in.Factors), in.Factors[factor].Size
-	level := func(i int) int { return in.Levels[i*k+factor] }
-	g := &groups{first: make([]int, size+1), count: make([]int, size)}
-	for i := range in.Codes.Rows {
-		if l := level(i); l >= 0 {
-			g.count[l]++
-		}
-	}
-	chosen := g.count
-	if rows != nil {
-		chosen = make([]int, size)
-		for _, i := range rows {
-			if l := level(i); l >= 0 {
-				chosen[l]++
-			}
-		}
-	}
-	for l, n := range chosen {
-		g.first[l+1] = g.first[l] + n
-	}
-	next := slices.Clone(g.first)
-	g.order = make([]int, g.first[size])
-	place := func(i int) {
-		if l := level(i); l >= 0 {
-			g.order[next[l]] = i
-			next[l]++
-		}
-	}
-	if rows == nil {
-		for i := range in.Codes.Rows {
-			place(i)
-		}
-	}
-	for _, i := range rows {
-		place(i)
-	}
-	return g
 }
 
 // The deviations of n points p_i (Zhang and Sugiyama 2024, sections 3.1 and 3.2): the variance of points of any width,

@@ -72,25 +72,11 @@ func (s TrainTest) suits(in *Input) error {
 
 // varying counts the factors with several levels in the train rows, or in all rows if the train rows are drawn.
 func (s TrainTest) varying(in *Input) int {
-	fit := in.Codes.Rows
+	rows := in.Codes.Rows
 	if s.TrainRows > 0 {
-		fit = min(fit, s.TrainRows)
+		rows = min(rows, s.TrainRows)
 	}
-	k, count := len(in.Factors), 0
-	for j := range k {
-		first := factor.Unknown
-		for i := range fit {
-			l := in.Levels[i*k+j]
-			if first == factor.Unknown {
-				first = l
-			}
-			if l != first && l != factor.Unknown {
-				count++
-				break
-			}
-		}
-	}
-	return count
+	return len(in.table().Varying(rows))
 }
 
 // wantVarying returns an error if no factor varies.
