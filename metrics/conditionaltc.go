@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 )
 
 // ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
@@ -87,7 +85,7 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 		return Result{}, err
 	}
 	active := m.mask(in)
-	units := activeUnits(in.Codes, active)
+	units := dependence.ActiveUnits(in.Codes, active)
 	patterns, names := map[string][]int{}, []string(nil)
 	for i := range in.Codes.Rows {
 		if err := stops(ctx, i, 1<<10); err != nil {
@@ -113,7 +111,7 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 			return Result{}, err
 		}
 		rows := patterns[name]
-		columns := slices.DeleteFunc(activeColumns(active[rows[0]]), func(c int) bool {
+		columns := slices.DeleteFunc(dependence.Active(active[rows[0]]), func(c int) bool {
 			return !slices.ContainsFunc(rows, func(i int) bool { return units.Row(i)[c] != units.Row(rows[0])[c] })
 		})
 		if len(rows) <= len(columns) {
@@ -123,7 +121,7 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 		if len(columns) < 2 {
 			continue
 		}
-		tc, err := patternTC(units, rows, columns)
+		tc, err := dependence.ActiveTC(units, rows, columns)
 		if err != nil {
 			return Result{}, fmt.Errorf("where %s are active: %w", name, err)
 		}
@@ -159,64 +157,4 @@ func (m *ConditionalTC) mask(in *Input) [][]bool {
 		}
 	}
 	return mask
-}
-
-// activeColumns lists the active columns of a mask.
-func activeColumns(mask []bool) (list []int) {
-	for c, on := range mask {
-		if on {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active.
-// Constant columns are 0.
-func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
-	units := matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
-	for c := range codes.Cols {
-		var column []float64
-		var rows []int
-		for i := range codes.Rows {
-			if active[i][c] {
-				column, rows = append(column, codes.Row(i)[c]), append(rows, i)
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		unit := make([]float64, len(rows))
-		matrix.Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
-		for at, i := range rows {
-			units.Data[i*codes.Cols+c] = unit[at]
-		}
-	}
-	return units
-}
-
-// patternTC is the summand of rows with the same active columns.
-func patternTC(units matrix.Matrix, rows, columns []int) (float64, error) {
-	k, n := len(columns), len(rows)
-	x := mat.NewDense(k, n, nil)
-	var sum float64
-	for a, c := range columns {
-		column := make([]float64, n)
-		for at, i := range rows {
-			v := units.Row(i)[c]
-			column[at] = v
-			sum += v * v / float64(n)
-		}
-		mean := matrix.Mean(column)
-		for at, v := range column {
-			x.Set(a, at, v-mean)
-		}
-	}
-	var s mat.SymDense
-	s.SymOuterK(1/float64(n), x)
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(&s) || cholesky.Cond() > 1e13 {
-		return 0, errSingular
-	}
-	return (sum - float64(k) - cholesky.LogDet()) / 2, nil
 }

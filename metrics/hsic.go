@@ -8,24 +8,9 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
-
-// centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2),
-// from the sum of their products and the sums of their rows:
-//
-//	1/n^2 trace(K H L H) = 1/n^2 sum_ij K_ij L_ij - 2/n^3 sum_i k_i l_i + 1/n^4 sum_i k_i sum_i l_i
-func centred(products float64, k, l []float64) float64 {
-	n := float64(len(k))
-	var both, ks, ls float64
-	for i := range k {
-		both += k[i] / n * (l[i] / n)
-		ks += k[i] / n
-		ls += l[i] / n
-	}
-	return max(products/(n*n)-2*both/n+ks/n*(ls/n), 0) // rounding
-}
 
 // HSIC is the Hilbert-Schmidt independence criterion of Gretton et al. 2005 of sub-codes, 0 or more: the loss of the
 // same name over all rows instead of a batch. It is the sum over pairs of
@@ -162,7 +147,7 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 	}
 	blocks, err := planBlocks(in, m.Codes, m.Assign)
 	if err == nil && blocks == nil {
-		blocks, err = assigned(ctx, in)
+		blocks, err = in.assigned(ctx)
 	}
 	return blocks, err
 }
@@ -170,17 +155,17 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 // withCodes compares every two sub-codes.
 func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks))}
-	sides := make([]*similarities, len(blocks))
+	sides := make([]*dependence.Kernel, len(blocks))
 	for i, b := range blocks {
 		name := in.columnName(b.Columns[0])
 		if !m.alone(in) {
 			name = in.Factors[b.Factor].Name
 		}
-		sides[i], g.Values[i] = m.ofCodes(in.Codes, b.Columns), make([]float64, len(blocks))
+		sides[i], g.Values[i] = dependence.NewKernel(in.Codes, b.Columns, m.Bandwidth), make([]float64, len(blocks))
 		g.Rows = append(g.Rows, name)
 	}
 	g.Columns = g.Rows
-	values, err := criteria(ctx, in.Codes.Rows, sides, func(i, j int) bool { return i < j })
+	values, err := dependence.HSIC(ctx, in.Codes.Rows, sides, func(i, j int) bool { return i < j })
 	for i := range blocks {
 		for j := i + 1; j < len(blocks) && err == nil; j++ {
 			g.Values[i][j], g.Values[j][i] = values[i][j], values[i][j]
@@ -201,11 +186,11 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 		if known.Codes.Rows == 0 {
 			continue
 		}
-		sides := []*similarities{ofFactor(known)}
+		sides := []*dependence.Kernel{dependence.FactorKernel(known.Factors[0].Kind, known.factorRows(unitsRange))}
 		for _, b := range blocks {
-			sides = append(sides, m.ofCodes(known.Codes, b.Columns))
+			sides = append(sides, dependence.NewKernel(known.Codes, b.Columns, m.Bandwidth))
 		}
-		values, err := criteria(ctx, known.Codes.Rows, sides, func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j })
+		values, err := dependence.HSIC(ctx, known.Codes.Rows, sides, func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j })
 		if err != nil {
 			return nil, err
 		}
@@ -214,140 +199,4 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 		}
 	}
 	return []Grid{g}, nil
-}
-
-// similarities is a kernel of rows of points.
-type similarities struct {
-	points []float64 // rows x width
-	width  int
-	equal  bool    // 1 for equal points, otherwise 0
-	s      float64 // of Gaussian similarities
-}
-
-// ofCodes returns the kernel of some columns.
-func (m *HSIC) ofCodes(codes matrix.Matrix, columns []int) *similarities {
-	some := codes.Columns(columns)
-	k := &similarities{points: some.Data, width: some.Cols, s: m.Bandwidth}
-	if k.s == 0 {
-		k.s = k.median(some.Rows)
-	}
-	return k
-}
-
-// ofFactor returns the kernel of the only factor of an input.
-func ofFactor(in *Input) *similarities {
-	k := &similarities{points: in.factorRows(unitsRange), width: 1, equal: in.Factors[0].Kind == factor.Categorical}
-	if in.Factors[0].Kind == factor.Circular {
-		var turned []float64
-		for _, v := range k.points {
-			s, c := math.Sincos(2 * math.Pi * v)
-			turned = append(turned, c/(2*math.Pi), s/(2*math.Pi))
-		}
-		k.points, k.width = turned, 2
-	}
-	k.s = k.median(in.Codes.Rows)
-	return k
-}
-
-// medianRows is the number of rows from which the median takes its pairs.
-const medianRows = 362
-
-// median returns the lower median distance of pairs of rows, or 1 if it is 0.
-func (k *similarities) median(n int) float64 {
-	m := min(n, medianRows)
-	var squares []float64
-	for a := range m {
-		for b := range a {
-			squares = append(squares, k.square(a*n/m, b*n/m))
-		}
-	}
-	if len(squares) == 0 {
-		return 1
-	}
-	slices.Sort(squares)
-	if s := math.Sqrt(squares[(len(squares)-1)/2]); s > 0 {
-		return s
-	}
-	return 1
-}
-
-// square returns the squared distance of two rows.
-func (k *similarities) square(a, b int) (sum float64) {
-	for c := range k.width {
-		d := k.points[a*k.width+c] - k.points[b*k.width+c]
-		sum += d * d
-	}
-	return sum
-}
-
-// row sets dst to the similarities of row i with all rows, and returns their sum.
-func (k *similarities) row(i int, dst []float64) (sum float64) {
-	scale := 1 / (2 * k.s * k.s)
-	for j := range dst {
-		switch square := k.square(i, j); {
-		case k.equal && square > 0:
-			dst[j] = 0
-		case k.equal:
-			dst[j] = 1
-		default:
-			dst[j] = math.Exp(-square * scale)
-		}
-		sum += dst[j]
-	}
-	return sum
-}
-
-// inner returns the inner product of a and b.
-func inner(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-// criteria returns the criterion of each wanted pair of kernels of n rows.
-func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, j int) bool) ([][]float64, error) {
-	k := len(sides)
-	sums := make([][]float64, k) // by side and row
-	for i := range sums {
-		sums[i] = make([]float64, n)
-	}
-	products := make([][]float64, n) // by row: of pairs of sides
-	err := parallel.Each(ctx, n, func(row int) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		alike := make([][]float64, k)
-		for i, side := range sides {
-			alike[i] = make([]float64, n)
-			sums[i][row] = side.row(row, alike[i])
-		}
-		products[row] = make([]float64, k*k)
-		for i := range k {
-			for j := range k {
-				if wanted(i, j) {
-					products[row][i*k+j] = inner(alike[i], alike[j])
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	values := make([][]float64, k)
-	for i := range k {
-		values[i] = make([]float64, k)
-		for j := range k {
-			if !wanted(i, j) {
-				continue
-			}
-			var sum float64
-			for _, row := range products {
-				sum += row[i*k+j]
-			}
-			values[i][j] = centred(sum, sums[i], sums[j])
-		}
-	}
-	return values, nil
 }

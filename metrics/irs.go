@@ -3,31 +3,15 @@ package metrics
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
-// to the largest deviation of the column from its mean; it overwrites z:
-//
-//	quantile of |z - mean z| / largest
-//
-// The score of the column for the factor is 1 minus the mean over levels.
-func deviationAt(z []float64, q, largest float64) float64 {
-	mean := matrix.Mean(z)
-	for i, v := range z {
-		z[i] = math.Abs(v-mean) / largest
-	}
-	return quantile(z, q)
-}
 
 // IRS is the interventional robustness score of Suter et al. 2019, section 4, as
 // disentanglement_lib computes it. For code column d and factor j,
@@ -76,13 +60,13 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)
-	levels := make([]*levels.Groups, k)
-	for j := range levels {
-		levels[j] = m.groups(in, j)
+	groups := make([]*levels.Groups, k)
+	for j := range groups {
+		groups[j] = m.groups(in, j)
 	}
 	rows, largest := make([][]float64, d), make([]float64, d)
 	err := parallel.Each(ctx, d, func(c int) (err error) {
-		rows[c], largest[c], err = m.column(ctx, in.Codes, c, levels)
+		rows[c], largest[c], err = deviation.Robustness(ctx, in.Codes, c, groups, m.Quantile)
 		return err
 	})
 	if err != nil {
@@ -139,50 +123,4 @@ func (m *IRS) groups(in *Input, j int) *levels.Groups {
 		binned.Levels[known[at]] = int(b)
 	}
 	return binned.Groups(0, nil)
-}
-
-// column returns the IRS of column c for every factor, and its largest deviation from its mean, 0 if it is constant.
-func (m *IRS) column(ctx context.Context, codes matrix.Matrix, c int, factors []*levels.Groups) (row []float64, largest float64, err error) {
-	z := make([]float64, codes.Rows)
-	low, high := codes.Data[c], codes.Data[c]
-	for i := range z {
-		z[i] = codes.Data[i*codes.Cols+c]
-		low, high = min(low, z[i]), max(high, z[i])
-	}
-	if low == high {
-		return nil, 0, nil
-	}
-	centre := matrix.Mean(z)
-	largest = max(high-centre, centre-low)
-	row = make([]float64, len(factors))
-	group := make([]float64, 0, len(z))
-	for j, g := range factors {
-		var sum, count float64
-		for level := range g.Count {
-			members := g.Members(level)
-			if len(members) == 0 {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, 0, err
-			}
-			group = group[:0]
-			for _, i := range members {
-				group = append(group, z[i])
-			}
-			sum += deviationAt(group, m.Quantile, largest)
-			count++
-		}
-		row[j] = 1 - sum/count
-	}
-	return row, largest, nil
-}
-
-// quantile returns the q-quantile of x, interpolated linearly; it sorts x.
-func quantile(x []float64, q float64) float64 {
-	if q == 1 {
-		return slices.Max(x)
-	}
-	slices.Sort(x)
-	return numeric.Quantile(x, q)
 }

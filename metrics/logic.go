@@ -204,7 +204,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return assigned(ctx, in) })
+	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return in.assigned(ctx) })
 	if err != nil {
 		return Result{}, err
 	}
@@ -371,7 +371,7 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	}
 	blocks, err := planBlocks(in, codes, assign)
 	if err == nil && blocks == nil {
-		blocks, err = assigned(ctx, in)
+		blocks, err = in.assigned(ctx)
 	}
 	if err != nil {
 		return nil, err

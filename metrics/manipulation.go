@@ -9,18 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
-
-// largestShare returns the largest variance of a code column as a fraction of the sum of variances, or NaN if all are
-// 0.
-func largestShare(variances []float64) float64 {
-	var sum, most float64
-	for _, v := range variances {
-		sum, most = sum+v, max(most, v)
-	}
-	return most / sum
-}
 
 // Manipulated measures how far one code column moves alone while one factor varies and all others are fixed (Cao et al.
 // 2022, section 4.3 and appendix B.4, figures 3 and 12, which show the variances as bars). Let V_ij be the variance of
@@ -71,7 +62,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		for i := range g.Values {
 			column[i] = g.Values[i][j]
 		}
-		share := largestShare(column)
+		share := deviation.LargestShare(column)
 		if math.IsNaN(share) { // of none, or of infinite variances
 			r.Notes = append(r.Notes, "no column moves while "+name+" alone varies, or no two images differ in it alone")
 			continue
@@ -113,11 +104,11 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	}
 	for j, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
-		groups, freedom := in.varied(j, s)
+		groups, freedom := deviation.Draw(in.table().Alone(j), manipulatedRows, s)
 		err := parallel.Each(ctx, in.Codes.Cols, func(c int) error {
 			g.Values[c][j] = math.NaN()
 			if freedom > 0 {
-				g.Values[c][j] = within(in.Codes, groups, c) / float64(freedom)
+				g.Values[c][j] = deviation.Within(in.Codes, groups, c) / float64(freedom)
 			}
 			return nil
 		})
@@ -126,36 +117,4 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 		}
 	}
 	return g, nil
-}
-
-// varied draws groups of rows that agree in all factors but one, and counts their degrees of freedom.
-func (in *Input) varied(factor int, s *rng.Stream) (groups [][]int, freedom int) {
-	all := in.table().Alone(factor)
-	rows := 0
-	for _, at := range s.Perm(len(all)) {
-		if rows >= manipulatedRows {
-			break
-		}
-		groups = append(groups, all[at])
-		rows += len(all[at])
-		freedom += len(all[at]) - 1
-	}
-	return groups, freedom
-}
-
-// within returns the sum of squared distances of column c from its means over groups of rows.
-func within(m matrix.Matrix, groups [][]int, c int) float64 {
-	var sum float64
-	for _, rows := range groups {
-		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, against cancellation
-		var mean, square float64
-		for n, i := range rows {
-			x := m.Data[int(i)*m.Cols+c] - first
-			step := x - mean
-			mean += step / float64(n+1)
-			square += step * (x - mean)
-		}
-		sum += square
-	}
-	return sum
 }

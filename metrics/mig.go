@@ -77,7 +77,7 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: []Grid{in.informationGrid(x)}}
+	r := Result{Grids: []Grid{in.byFactor("mutual_information", x.Mutual)}}
 	part := Part{Name: "per_factor"}
 	if m.Gap == gapFactors {
 		part.Name = "per_column"
@@ -129,19 +129,27 @@ func (in *Input) columnName(c int) string {
 	return fmt.Sprint("z", c)
 }
 
+// columnNames returns the names of some code columns; nil: of all.
+func (in *Input) columnNames(columns []int) (names []string) {
+	if columns == nil {
+		columns = make([]int, in.Codes.Cols)
+		for c := range columns {
+			columns[c] = c
+		}
+	}
+	for _, c := range columns {
+		names = append(names, in.columnName(c))
+	}
+	return names
+}
+
+// byFactor returns a grid of code columns and factors.
+func (in *Input) byFactor(name string, values [][]float64) Grid {
+	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}
+}
+
 // information returns the mutual information of code columns with factors. Halves of an [Interval] share bins, and count
 // the same pairs as independent.
 func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.Information, error) {
 	return mutual.New(ctx, in.Codes, in.Factors, in.Levels, h, in.shared)
-}
-
-func (in *Input) informationGrid(x *mutual.Information) Grid {
-	g := Grid{Name: "mutual_information", Values: x.Mutual}
-	for c := range x.Mutual {
-		g.Rows = append(g.Rows, in.columnName(c))
-	}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
-	return g
 }

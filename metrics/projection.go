@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -96,7 +97,7 @@ func linearCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []
 				}
 			}
 			share := 0.0
-			if total := variance(values, 1); total > 0 {
+			if total := deviation.Variance(values, 1); total > 0 {
 				share = 1 - fit.Errors[t]/total
 			}
 			blocks = append(blocks, factor.Block{Factor: j, Columns: []int{j}})
