@@ -74,7 +74,7 @@ func TestMEDSamples(t *testing.T) {
 	})
 	m := med()
 	m.Samples = 200
-	if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "no stream") {
+	if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
 		t.Error(err)
 	}
 	in.Stream = rng.New(0, "metric/med")

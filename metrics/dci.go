@@ -121,7 +121,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if in.Stream == nil && m.Ties == tiesRandom {
-		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
+		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
 	fitted, err := m.fitAll(ctx, in)
@@ -339,7 +339,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 		return Result{}, err
 	}
 	if in.Stream == nil {
-		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one")
+		return Result{}, errNoStream
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
 	x, err := gbt.NewColumns(in.Codes.Rows, in.Codes.Cols, in.Codes.Data)

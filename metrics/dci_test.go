@@ -268,7 +268,7 @@ func TestDCIErrors(t *testing.T) {
 		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.01}, Ties: "first"}, two, "a test_share of 0.01 takes 0"},
 		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.99}, Ties: "first"}, two, "a test_share of 0.99 takes 12"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 13}, Ties: "first"}, two, "there are 12 rows; want at least the 13"},
-		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "random"}, two, "no stream"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "random"}, two, "the input's Stream is nil"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 1}, Ties: "first"}, two, "want a factor that varies"},
 		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 3}, Ties: "first"}, two, "one factor varies in the training rows"},
 		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "first"}, huge, "want numbers within single precision"},

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -215,7 +214,7 @@ func (m *DLSBD) choose(ctx context.Context, in *Input, d *lsbd.Design, k int) (*
 // interval returns the 95 % percentile interval of the value.
 func (m *DLSBD) interval(ctx context.Context, in *Input, s *lsbd.Sample, chosen []*subgroup) (part Part, err error) {
 	if in.Stream == nil {
-		return Part{}, errors.New("there is no stream of random numbers for the bootstrap; Evaluate sets one")
+		return Part{}, fmt.Errorf("bootstrap: %w", errNoStream)
 	}
 	values := make([]float64, m.Bootstrap)
 	weights := make([]float64, in.Codes.Rows)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -168,9 +169,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Notes = append(r.Notes, top.notes...)
 	}
 	g := Grid{Name: "accuracy"}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
+	g.Columns = factor.Names(in.Factors)
 	tested, trained := Part{Name: "per_size"}, Part{Name: "train_per_size"}
 	for _, size := range fitting {
 		train, test, err := m.rows(in, size)

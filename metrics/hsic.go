@@ -104,14 +104,11 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	if n := in.Codes.Rows; m.Samples > 0 && n > m.Samples {
-		rows, err := in.sample(m.Samples)
-		if err != nil {
-			return Result{}, err
-		}
-		in = in.part(rows)
-		r.Basis.Rows = m.Samples
+	in, drawn, err := in.reduced(m.Samples)
+	if err != nil {
+		return Result{}, err
 	}
+	r.Basis.Rows = drawn
 	if m.Bandwidth == 0 {
 		in = in.sized(matrix.Matrix.ForSquares)
 	}

@@ -74,9 +74,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"}, Part{Name: "per_factor", Values: make([]float64, k)}
 	g := Grid{Name: "irs"}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
+	g.Columns = factor.Names(in.Factors)
 	factors.Labels = g.Columns
 	for c, row := range rows {
 		if largest[c] == 0 {

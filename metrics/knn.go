@@ -88,14 +88,11 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	scores := newFactorScores()
-	if n := in.Codes.Rows; m.rows(n) < n {
-		rows, err := in.sample(m.rows(n))
-		if err != nil {
-			return Result{}, err
-		}
-		in = in.part(rows)
-		scores.basis.Rows = len(rows)
+	in, drawn, err := in.reduced(m.rows(in.Codes.Rows))
+	if err != nil {
+		return Result{}, err
 	}
+	scores.basis.Rows = drawn
 	train, test, err := m.Apart.rows(in)
 	if err != nil {
 		return Result{}, err

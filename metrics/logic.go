@@ -306,8 +306,7 @@ func (l *Logic) affordable(ctx context.Context, in *Input, q *logic.Quantity, b 
 		return b, err
 	}
 	if in.Stream == nil {
-		return b, fmt.Errorf("the sentence runs over %.2g tuples of %d rows, and there is no stream of random numbers to choose rows; want one, or at most %d tuples and no samples",
-			whole, n, l.Tuples)
+		return b, fmt.Errorf("the sentence has %.2g tuples of %d rows; to measure %d tuples of random rows: %w", whole, n, l.Tuples, errNoStream)
 	}
 	order := in.Stream.Perm(n)
 	fits := func(m int) (bool, error) {

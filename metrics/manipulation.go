@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -46,7 +45,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if in.Stream == nil {
-		return Result{}, errors.New("there is no stream of random numbers to draw groups; want one")
+		return Result{}, errNoStream
 	}
 	var r Result
 	g, err := Manipulation(ctx, in, in.Stream)

@@ -83,14 +83,11 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	if n := in.Codes.Rows; m.Samples > 0 && n > m.Samples {
-		rows, err := in.sample(m.Samples)
-		if err != nil {
-			return Result{}, err
-		}
-		in = in.part(rows)
-		r.Basis.Rows = m.Samples
+	in, drawn, err := in.reduced(m.Samples)
+	if err != nil {
+		return Result{}, err
 	}
+	r.Basis.Rows = drawn
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
@@ -151,9 +148,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	for c := range relative {
 		g.Rows = append(g.Rows, in.columnName(c))
 	}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
+	g.Columns = factor.Names(in.Factors)
 	columns, _ := mutual.Best(relative, m.Entropy, k, m.Whole)
 	return g, columns, nil
 }
@@ -167,9 +162,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 		scores.Values = append(scores.Values, m.Of(row))
 		weights.Values = append(weights.Values, factor.Sum.Of(row))
 	}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
+	g.Columns = factor.Names(in.Factors)
 	scores.Labels, weights.Labels = g.Rows, g.Rows
 	r.Value = mutual.WeightedMean(scores.Values, weights.Values)
 	if total := factor.Sum.Of(weights.Values); total > 0 {

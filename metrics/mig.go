@@ -143,6 +143,11 @@ func (in *Input) columnNames(columns []int) (names []string) {
 	return names
 }
 
+// perFactor returns the part of a number for each factor.
+func (in *Input) perFactor(values []float64) Part {
+	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
+}
+
 // byFactor returns a grid of code columns and factors.
 func (in *Input) byFactor(name string, values [][]float64) Grid {
 	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}

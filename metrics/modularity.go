@@ -135,9 +135,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	g := Grid{Name: "information"}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
+	g.Columns = factor.Names(in.Factors)
 	each := Part{Name: "per_column"}
 	count := map[int]float64{} // by number of factors, 2 for several
 	for c, row := range x.Mutual {

@@ -131,9 +131,11 @@ func (in *Input) part(rows []int) *Input {
 		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
 	}
 	if in.Exact != nil {
-		some.Exact, some.spans = make([][]float64, k), make([]levels.Span, k)
+		some.Exact = make([][]float64, k)
 		for j, values := range in.Exact {
-			some.Exact[j], some.spans[j] = levels.Chosen(values, rows), levels.SpanOf(values)
+			if some.Exact[j] = levels.Chosen(values, rows); in.spans == nil {
+				some.spans = append(some.spans, levels.SpanOf(values))
+			}
 		}
 	}
 	some.Components, some.Paths, some.Differ = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows), levels.Among(in.Differ, rows)
@@ -143,11 +145,23 @@ func (in *Input) part(rows []int) *Input {
 // sample draws n rows without replacement, and returns them ascending.
 func (in *Input) sample(n int) ([]int, error) {
 	if in.Stream == nil {
-		return nil, fmt.Errorf("there are %d rows, and no stream of random numbers to choose %d of them", in.Codes.Rows, n)
+		return nil, fmt.Errorf("%d of %d rows: %w", n, in.Codes.Rows, errNoStream)
 	}
 	rows := in.Stream.Perm(in.Codes.Rows)[:n]
 	slices.Sort(rows)
 	return rows, nil
+}
+
+// reduced returns the input with at most n random rows (0: all), and their number if rows are left out.
+func (in *Input) reduced(n int) (*Input, int, error) {
+	if n == 0 || in.Codes.Rows <= n {
+		return in, 0, nil
+	}
+	rows, err := in.sample(n)
+	if err != nil {
+		return nil, 0, err
+	}
+	return in.part(rows), n, nil
 }
 
 // shuffled returns random rows in the given number, with the levels of a random permutation of them.

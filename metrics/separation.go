@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/internal/pairs"
 )
 
 // Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
@@ -98,29 +97,20 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	per, counts := Part{Name: "per_factor"}, Part{Name: "pairs"}
 	for _, b := range blocks {
-		name, pairs := in.Factors[b.Factor].Name, differ[b.Factor]
-		if len(pairs) == 0 {
+		name, apart := in.Factors[b.Factor].Name, differ[b.Factor]
+		if len(apart) == 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("no two rows are known to differ in %s, which adds 0", name))
 		}
-		hinges := make([]float64, len(pairs))
-		for at, p := range pairs {
+		hinges := make([]float64, len(apart))
+		for at, p := range apart {
 			if err := stops(ctx, at, 1<<16); err != nil {
 				return Result{}, err
 			}
-			hinges[at] = shrink(m.Margin, distance(codes, b.Columns, p))
+			hinges[at] = pairs.Shrink(m.Margin, pairs.Distance(codes, b.Columns, p))
 		}
 		per.Labels, per.Values = append(per.Labels, name), append(per.Values, m.Aggregate.Of(hinges))
-		counts.Labels, counts.Values = append(counts.Labels, name), append(counts.Values, float64(len(pairs)))
+		counts.Labels, counts.Values = append(counts.Labels, name), append(counts.Values, float64(len(apart)))
 	}
 	r.Value, r.Parts = factor.Sum.Of(per.Values), append([]Part{per, counts}, r.Parts...)
 	return r.scored()
-}
-
-// distance returns the Euclidean distance of two rows in some columns.
-func distance(codes matrix.Matrix, columns []int, pair [2]int) (d float64) {
-	a, b := codes.Row(pair[0]), codes.Row(pair[1])
-	for _, c := range columns {
-		d = math.Hypot(d, a[c]-b[c])
-	}
-	return d
 }

@@ -110,7 +110,7 @@ func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	}
 	if s.TestShare > 0 {
 		if in.Stream == nil {
-			return nil, nil, errNoStream
+			return nil, nil, fmt.Errorf("%w, or train_rows", errNoStream)
 		}
 		order := in.Stream.Perm(n)
 		test, train = order[:s.tested(in)], order[s.tested(in):]
@@ -125,12 +125,12 @@ func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	return train, test, err
 }
 
-var errNoStream = errors.New("there is no stream of random numbers to draw rows; want one, or train_rows")
+var errNoStream = errors.New("the input's Stream is nil, and the metric draws random numbers; want a stream such as rng.New(1, \"metric\")")
 
 // drawRows draws count rows with replacement.
 func drawRows(in *Input, count int) ([]int, error) {
 	if in.Stream == nil {
-		return nil, errNoStream
+		return nil, fmt.Errorf("%w, or train_rows", errNoStream)
 	}
 	rows := make([]int, count)
 	for i := range rows {
@@ -192,7 +192,7 @@ func (a Apart) rows(in *Input) (train, test []int, err error) {
 	}
 	if a.TrainRows == 0 {
 		if in.Stream == nil {
-			return nil, nil, errNoStream
+			return nil, nil, fmt.Errorf("%w, or train_rows", errNoStream)
 		}
 		order = in.Stream.Perm(n)
 	}

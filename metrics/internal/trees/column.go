@@ -1,4 +1,5 @@
-package predict
+// Package trees predicts columns of numbers from each other by boosted trees.
+package trees
 
 import (
 	"cmp"
