@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
@@ -51,12 +50,7 @@ const (
 )
 
 // Validate checks the settings.
-func (s Chances) Validate() error {
-	if s.Shuffles < 2 || s.Shuffles > mostShuffles {
-		return config.Invalid("shuffles", "%d is out of range; want 2 to %d", s.Shuffles, mostShuffles)
-	}
-	return nil
-}
+func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, mostShuffles) }
 
 // cheaper is implemented by metrics with a time that depends on more than the number of rows.
 type cheaper interface {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
@@ -189,11 +188,7 @@ const (
 )
 
 func (u Units) validate() error {
-	switch u {
-	case "", unitsAsGiven, unitsRange:
-		return nil
-	}
-	return config.Invalid("units", "unknown units %q; want as-given or range", string(u))
+	return rule(u == "" || u == unitsAsGiven || u == unitsRange, "units", "unknown units %q; want as-given or range", string(u))
 }
 
 // factorRows returns the values of all factors in units u, rows x factors; 0 where a level is unknown.

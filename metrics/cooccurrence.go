@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -51,10 +51,7 @@ func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *CoOccurrence) Validate() error {
-	if m.TopK < 0 {
-		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
-	}
-	return m.Histogram.Check()
+	return cmp.Or(notNegative("k", m.TopK, "all columns"), m.Histogram.Check())
 }
 
 // Suits implements Selective.

@@ -1,12 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
@@ -55,6 +55,10 @@ const (
 	Informativeness DCIScore = "informativeness"
 )
 
+func (s DCIScore) validate() error {
+	return oneOf("score", "score", s, Disentanglement, Completeness, Informativeness)
+}
+
 // Ties is a tree's rule for choosing among equally good columns.
 type Ties string
 
@@ -80,20 +84,14 @@ func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 // Validate checks the settings.
 func (m *DCI) Validate() error {
-	switch {
-	case m.Score != Disentanglement && m.Score != Completeness && m.Score != Informativeness:
-		return config.Invalid("score", "unknown score %q; want disentanglement, completeness or informativeness", string(m.Score))
-	case m.Rounds < 1 || m.Rounds > maxBoosted:
-		return config.Invalid("rounds", "%d is out of range; want 1 to %d", m.Rounds, maxBoosted)
-	case m.Bins != 0 && (m.Bins < 2 || m.Bins > 256):
-		return config.Invalid("bins", "%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins)
-	case m.Ties != tiesRandom && m.Ties != tiesFirst:
-		return config.Invalid("ties", "unknown ties %q; want random or first", string(m.Ties))
-	}
-	if err := m.Entropy.Check(); err != nil {
-		return err
-	}
-	return m.TrainTest.validate()
+	return cmp.Or(
+		m.Score.validate(),
+		within("rounds", m.Rounds, 1, maxBoosted),
+		rule(m.Bins == 0 || m.Bins >= 2 && m.Bins <= 256, "bins", "%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins),
+		oneOf("ties", "ties", m.Ties, tiesRandom, tiesFirst),
+		m.Entropy.Check(),
+		m.TrainTest.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -306,15 +304,7 @@ const maxBoostedDepth = 16
 
 // Validate checks the settings.
 func (m *DCIRegression) Validate() error {
-	switch {
-	case m.Score != Disentanglement && m.Score != Completeness && m.Score != Informativeness:
-		return config.Invalid("score", "unknown score %q; want disentanglement, completeness or informativeness", string(m.Score))
-	case m.Rounds < 1 || m.Rounds > maxBoosted:
-		return config.Invalid("rounds", "%d is out of range; want 1 to %d", m.Rounds, maxBoosted)
-	case m.Depth < 1 || m.Depth > maxBoostedDepth:
-		return config.Invalid("depth", "%d is out of range; want 1 to %d", m.Depth, maxBoostedDepth)
-	}
-	return nil
+	return cmp.Or(m.Score.validate(), within("rounds", m.Rounds, 1, maxBoosted), within("depth", m.Depth, 1, maxBoostedDepth))
 }
 
 // Suits implements Selective.

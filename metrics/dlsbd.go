@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/lsbd"
 )
@@ -99,15 +99,12 @@ func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 
 // Validate checks the settings.
 func (m *DLSBD) Validate() error {
-	switch {
-	case !slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces):
-		return config.Invalid("spaces", "unknown choice %q; want where-arbitrary, always or never", string(m.Spaces))
-	case !slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects):
-		return config.Invalid("objects", "unknown choice %q; want each or together", string(m.Objects))
-	case m.Bootstrap < 0 || m.Bootstrap > maxBootstrap:
-		return config.Invalid("bootstrap", "%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap)
-	}
-	return validTurns(m.Omega, m.Aggregate)
+	return cmp.Or(
+		rule(slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces), "spaces", "unknown choice %q; want where-arbitrary, always or never", string(m.Spaces)),
+		rule(slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects), "objects", "unknown choice %q; want each or together", string(m.Objects)),
+		rule(m.Bootstrap >= 0 && m.Bootstrap <= maxBootstrap, "bootstrap", "%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap),
+		validTurns(m.Omega, m.Aggregate),
+	)
 }
 
 // Suits implements Selective.
@@ -332,11 +329,5 @@ func (m *DLSBDWorkshop) Compute(ctx context.Context, in *Input) (Result, error) 
 }
 
 func validTurns(omega int, a factor.Aggregate) error {
-	switch {
-	case omega < 1 || omega > 1000:
-		return config.Invalid("omega", "%d is out of range; want 1 to 1000", omega)
-	case a != factor.Mean && a != factor.Sum:
-		return config.Invalid("aggregate", "%v; want mean or sum", a)
-	}
-	return nil
+	return cmp.Or(within("omega", omega, 1, 1000), rule(a == factor.Mean || a == factor.Sum, "aggregate", "%v; want mean or sum", a))
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,25 +71,19 @@ func (m *Downstream) Needs() Needs {
 
 // Validate checks the settings.
 func (m *Downstream) Validate() error {
-	switch {
-	case m.Predictor != logisticCV && m.Predictor != plainLogistic && m.Predictor != boostedTrees:
-		return config.Invalid("predictor", "unknown predictor %q; want logistic-cv, logistic or boosted", string(m.Predictor))
-	case len(m.Sizes) == 0:
-		return config.Invalid("sizes", "there are none; want at least one number of train rows")
-	case m.TopK < 0:
-		return config.Invalid("top", "%d is negative; want 0 (all columns) or more", m.TopK)
-	case m.Choose != "" && m.Choose != chooseTrain && m.Choose != chooseAll:
-		return config.Invalid("choose", "unknown rows %q; want train or all", string(m.Choose))
-	}
 	for i, size := range m.Sizes {
 		if size < 2 || size > maxDrawn || slices.Contains(m.Sizes[:i], size) {
 			return config.Invalid("sizes", "%d is repeated or out of range; want distinct numbers from 2 to %d", size, maxDrawn)
 		}
 	}
-	if err := validWeight(m.C); err != nil {
-		return err
-	}
-	return m.split(1).validate()
+	return cmp.Or(
+		oneOf("predictor", "predictor", m.Predictor, logisticCV, plainLogistic, boostedTrees),
+		rule(len(m.Sizes) > 0, "sizes", "there are none; want at least one number of train rows"),
+		notNegative("top", m.TopK, "all columns"),
+		rule(m.Choose == "" || m.Choose == chooseTrain || m.Choose == chooseAll, "choose", "unknown rows %q; want train or all", string(m.Choose)),
+		positive("c", m.C),
+		m.split(1).validate(),
+	)
 }
 
 // Suits implements Selective.

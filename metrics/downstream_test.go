@@ -174,7 +174,7 @@ func TestDownstreamChoose(t *testing.T) {
 func TestDownstreamErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	for want, change := range map[string]func(*Downstream){
-		"the input's Stream is nil":      func(*Downstream) {},
+		"the input's Stream is nil":       func(*Downstream) {},
 		`unknown predictor "svm"`:         func(m *Downstream) { m.Predictor = "svm" },
 		"sizes: there are none":           func(m *Downstream) { m.Sizes = nil },
 		"sizes: 1 is repeated or out":     func(m *Downstream) { m.Sizes = []int{1} },

@@ -1,10 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
@@ -27,13 +27,11 @@ type Explicitness struct {
 
 // Validate checks the settings.
 func (m *Explicitness) Validate() error {
-	if err := validWeight(m.C); err != nil {
-		return err
-	}
-	if m.Iterations < 1 {
-		return config.Invalid("iterations", "%d is too few; want at least 1", m.Iterations)
-	}
-	return m.TrainTest.validate()
+	return cmp.Or(
+		positive("c", m.C),
+		rule(m.Iterations >= 1, "iterations", "%d is too few; want at least 1", m.Iterations),
+		m.TrainTest.validate(),
+	)
 }
 
 // Suits implements Selective.

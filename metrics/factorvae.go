@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/votes"
 )
@@ -36,10 +36,7 @@ type FactorVAE struct {
 
 // Validate checks the settings.
 func (m *FactorVAE) Validate() error {
-	if !(m.Prune >= 0) || math.IsInf(m.Prune, 0) {
-		return config.Invalid("prune", "%v is not a number of at least 0", m.Prune)
-	}
-	return validDraws(m.Batch, 2, m.Train, m.Test)
+	return cmp.Or(rule(m.Prune >= 0 && !math.IsInf(m.Prune, 0), "prune", "%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
 }
 
 // Suits implements Selective.
@@ -96,15 +93,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 func validDraws(batch, least, train, test int) error {
-	switch {
-	case batch < least || batch > maxDrawn:
-		return config.Invalid("batch", "%d is out of range; want %d to %d", batch, least, maxDrawn)
-	case train < 1 || train > maxDrawn:
-		return config.Invalid("train", "%d is out of range; want 1 to %d", train, maxDrawn)
-	case test < 1 || test > maxDrawn:
-		return config.Invalid("test", "%d is out of range; want 1 to %d", test, maxDrawn)
-	}
-	return nil
+	return cmp.Or(within("batch", batch, least, maxDrawn), within("train", train, 1, maxDrawn), within("test", test, 1, maxDrawn))
 }
 
 // perFactor returns the part per_factor: right/all of every factor with points.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -296,10 +295,7 @@ const maxNumberBits = 1024
 
 // Validate checks the settings.
 func (m *DescriptionLength) Validate() error {
-	if !(m.Bits > 0 && m.Bits <= maxNumberBits) {
-		return config.Invalid("bits", "%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
-	}
-	return nil
+	return rule(m.Bits > 0 && m.Bits <= maxNumberBits, "bits", "%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
 }
 
 // Suits implements Selective.

@@ -1,12 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -66,16 +66,12 @@ func (m *HSIC) Needs() Needs {
 
 // Validate checks the settings.
 func (m *HSIC) Validate() error {
-	if m.Between != betweenCodes && m.Between != betweenFactors {
-		return config.Invalid("between", "unknown pairs %q; want codes or factors", string(m.Between))
-	}
-	if !(m.Bandwidth >= 0) || math.IsInf(m.Bandwidth, 0) {
-		return config.Invalid("bandwidth", "%v; want 0 (the median) or more", m.Bandwidth)
-	}
-	if err := validSamples(m.Samples); err != nil {
-		return err
-	}
-	return m.Assign.validate()
+	return cmp.Or(
+		rule(m.Between == betweenCodes || m.Between == betweenFactors, "between", "unknown pairs %q; want codes or factors", string(m.Between)),
+		rule(m.Bandwidth >= 0 && !math.IsInf(m.Bandwidth, 0), "bandwidth", "%v; want 0 (the median) or more", m.Bandwidth),
+		notNegative("samples", m.Samples, "all"),
+		m.Assign.validate(),
+	)
 }
 
 // Suits implements Selective.

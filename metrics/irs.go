@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
@@ -44,13 +44,10 @@ func (*IRS) Range() (least, most float64) { return -1, 1 }
 
 // Validate checks the settings.
 func (m *IRS) Validate() error {
-	if !(m.Quantile >= 0 && m.Quantile <= 1) {
-		return config.Invalid("quantile", "%v is out of range; want 0 to 1", m.Quantile)
-	}
-	if m.Bins < 0 || m.Bins > mutual.MaxBins {
-		return config.Invalid("bins", "%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins)
-	}
-	return nil
+	return cmp.Or(
+		rule(m.Quantile >= 0 && m.Quantile <= 1, "quantile", "%v is out of range; want 0 to 1", m.Quantile),
+		rule(m.Bins >= 0 && m.Bins <= mutual.MaxBins, "bins", "%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins),
+	)
 }
 
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the

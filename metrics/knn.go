@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
@@ -48,18 +48,13 @@ func newKNN() *KNN {
 
 // Validate checks the settings.
 func (m *KNN) Validate() error {
-	switch {
-	case m.K < 1:
-		return config.Invalid("k", "%d is out of range; want 1 or more", m.K)
-	case !(m.Temperature >= 0) || math.IsInf(m.Temperature, 0):
-		return config.Invalid("temperature", "%v is out of range; want 0 (equal weights) or more", m.Temperature)
-	case m.Distance != cosineDistance && m.Distance != euclideanDistance:
-		return config.Invalid("metric", "unknown metric %q; want %s or %s", string(m.Distance), cosineDistance, euclideanDistance)
-	}
-	if err := validSamples(m.Samples); err != nil {
-		return err
-	}
-	return m.Apart.validate()
+	return cmp.Or(
+		rule(m.K >= 1, "k", "%d is out of range; want 1 or more", m.K),
+		rule(m.Temperature >= 0 && !math.IsInf(m.Temperature, 0), "temperature", "%v is out of range; want 0 (equal weights) or more", m.Temperature),
+		oneOf("metric", "metric", m.Distance, cosineDistance, euclideanDistance),
+		notNegative("samples", m.Samples, "all"),
+		m.Apart.validate(),
+	)
 }
 
 // rows returns the number of rows that are measured of n.

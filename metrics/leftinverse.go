@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
@@ -63,29 +63,17 @@ const (
 )
 
 // Validate checks the settings.
-func (l *LeftInverse) Validate() error { return validRecovery(l.Samples, l.Units) }
+func (l *LeftInverse) Validate() error {
+	return cmp.Or(l.Units.validate(), notNegative("samples", l.Samples, "all"))
+}
 
 // Validate checks the settings.
 func (m *MaxError) Validate() error {
-	switch m.Fit {
-	case FitLeastSquares, FitMinimax, FitMinimaxByFactor:
-		return validRecovery(m.Samples, m.Units)
-	}
-	return config.Invalid("fit", "unknown fit %q; want least-squares, minimax or minimax-by-factor", string(m.Fit))
-}
-
-func validRecovery(samples int, u Units) error {
-	if err := u.validate(); err != nil {
-		return err
-	}
-	return validSamples(samples)
-}
-
-func validSamples(n int) error {
-	if n < 0 {
-		return config.Invalid("samples", "%d is negative; want 0 (all) or more", n)
-	}
-	return nil
+	return cmp.Or(
+		oneOf("fit", "fit", m.Fit, FitLeastSquares, FitMinimax, FitMinimaxByFactor),
+		m.Units.validate(),
+		notNegative("samples", m.Samples, "all"),
+	)
 }
 
 // Compute returns the part per_factor: the error of each factor.

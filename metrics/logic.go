@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,24 +116,17 @@ func (l *Logic) Validate() error { return (*plainLogic)(l).Validate() }
 
 // Validate checks the settings.
 func (l *plainLogic) Validate() error {
-	known := Registry.Names()
-	switch {
-	case l.Sentence == nil || l.Sentence.Body == nil:
-		return config.Invalid("sentence", wantLogic)
-	case strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
-		return config.Invalid("name", "%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name)
-	case l.Name != "" && l.Name != "logic" && slices.Contains(known, l.Name):
-		return config.Invalid("name", "%s is another metric; want a new name", l.Name)
-	case l.Tuples < 1 || l.Tuples > mostTuples:
-		return config.Invalid("tuples", "%d is out of range; want 1 to %d", l.Tuples, int(mostTuples))
-	}
-	if err := l.Units.validate(); err != nil {
-		return err
-	}
-	if err := validSamples(l.Samples); err != nil {
-		return err
-	}
-	return l.Assign.validate()
+	sentence := l.Sentence != nil && l.Sentence.Body != nil
+	another := l.Name != "" && l.Name != "logic" && slices.Contains(Registry.Names(), l.Name)
+	return cmp.Or(
+		rule(sentence, "sentence", wantLogic),
+		rule(strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "", "name", "%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name),
+		rule(!another, "name", "%s is another metric; want a new name", l.Name),
+		within("tuples", l.Tuples, 1, mostTuples),
+		l.Units.validate(),
+		notNegative("samples", l.Samples, "all"),
+		l.Assign.validate(),
+	)
 }
 
 // Suits implements Selective.

@@ -1,10 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -50,21 +50,14 @@ func (m *MED) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 // Validate checks the settings.
 func (m *MED) Validate() error {
-	switch {
-	case m.TopK < 0:
-		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
-	case m.Whole && m.TopK == 0:
-		return config.Invalid("whole", "there are no ties without k; want k of 1 or more")
-	case m.Renormalise && m.TopK == 0:
-		return config.Invalid("renormalise", "there is nothing to renormalise without k; want k of 1 or more")
-	}
-	if err := m.Entropy.Check(); err != nil {
-		return err
-	}
-	if err := validSamples(m.Samples); err != nil {
-		return err
-	}
-	return m.Histogram.Check()
+	return cmp.Or(
+		notNegative("k", m.TopK, "all columns"),
+		rule(!m.Whole || m.TopK > 0, "whole", "there are no ties without k; want k of 1 or more"),
+		rule(!m.Renormalise || m.TopK > 0, "renormalise", "there is nothing to renormalise without k; want k of 1 or more"),
+		m.Entropy.Check(),
+		notNegative("samples", m.Samples, "all"),
+		m.Histogram.Check(),
+	)
 }
 
 // Suits implements Selective.
@@ -212,12 +205,7 @@ type Reduction struct {
 	Components int `yaml:"components" doc:"number of principal components to measure for codes with more columns; 0: measure the columns"`
 }
 
-func (m Reduction) validate() error {
-	if m.Components < 0 {
-		return config.Invalid("components", "%d is negative; want 0 (the columns) or more", m.Components)
-	}
-	return nil
-}
+func (m Reduction) validate() error { return notNegative("components", m.Components, "the columns") }
 
 // columns returns the number of columns that are measured.
 func (m Reduction) columns(in *Input) int {
@@ -256,10 +244,7 @@ type PrincipalMED struct {
 
 // Validate checks the settings.
 func (m *PrincipalMED) Validate() error {
-	if err := m.Reduction.validate(); err != nil {
-		return err
-	}
-	return m.MED.Validate()
+	return cmp.Or(m.Reduction.validate(), m.MED.Validate())
 }
 
 // Compute returns the result of MED, with rows pc0, pc1, ... of the grid R.

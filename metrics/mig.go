@@ -1,10 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -40,13 +40,7 @@ const (
 
 // Validate checks the settings.
 func (m *MIG) Validate() error {
-	if m.Gap != gapColumns && m.Gap != gapFactors {
-		return config.Invalid("gap", "unknown gap %q; want columns or factors", string(m.Gap))
-	}
-	if err := m.Reduction.validate(); err != nil {
-		return err
-	}
-	return m.Histogram.Check()
+	return cmp.Or(oneOf("gap", "gap", m.Gap, gapColumns, gapFactors), m.Reduction.validate(), m.Histogram.Check())
 }
 
 // Suits implements Selective.

@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -114,10 +114,10 @@ type Responses struct {
 
 // Validate checks the settings.
 func (m *Responses) Validate() error {
-	if !(m.Threshold > 0 && m.Threshold <= 1) {
-		return config.Invalid("threshold", "%v is out of range; want more than 0 and at most 1", m.Threshold)
-	}
-	return m.Histogram.Check()
+	return cmp.Or(
+		rule(m.Threshold > 0 && m.Threshold <= 1, "threshold", "%v is out of range; want more than 0 and at most 1", m.Threshold),
+		m.Histogram.Check(),
+	)
 }
 
 // Suits implements Selective.

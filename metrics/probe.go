@@ -1,12 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/linear"
@@ -34,13 +34,11 @@ func newProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApa
 
 // Validate checks the settings.
 func (m *Probe) Validate() error {
-	if err := validWeight(m.C); err != nil {
-		return err
-	}
-	if m.Iterations < 1 {
-		return config.Invalid("iterations", "%d is too few; want at least 1", m.Iterations)
-	}
-	return m.Apart.validate()
+	return cmp.Or(
+		positive("c", m.C),
+		rule(m.Iterations >= 1, "iterations", "%d is too few; want at least 1", m.Iterations),
+		m.Apart.validate(),
+	)
 }
 
 // Suits implements Selective.

@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/trees"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -63,10 +63,7 @@ const (
 
 // Validate checks the settings.
 func (m *R4C) Validate() error {
-	if m.Weights != weightsGroup && m.Weights != weightsPrinted {
-		return config.Invalid("weights", "unknown weights %q; want group or printed", string(m.Weights))
-	}
-	return m.Predictions.Validate()
+	return cmp.Or(oneOf("weights", "weights", m.Weights, weightsGroup, weightsPrinted), m.Predictions.Validate())
 }
 
 // Predictions sets the splits and rows of boosted trees.
@@ -80,13 +77,7 @@ const maxPredictionSplits = 1000
 
 // Validate checks the settings.
 func (p *Predictions) Validate() error {
-	switch {
-	case p.Splits < 1 || p.Splits > maxPredictionSplits:
-		return config.Invalid("splits", "%d is out of range; want 1 to %d", p.Splits, maxPredictionSplits)
-	case p.Samples < 0:
-		return config.Invalid("samples", "%d is negative; want 0 (all rows) or more", p.Samples)
-	}
-	return nil
+	return cmp.Or(within("splits", p.Splits, 1, maxPredictionSplits), notNegative("samples", p.Samples, "all rows"))
 }
 
 // Suits implements Selective.

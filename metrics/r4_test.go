@@ -255,7 +255,7 @@ func TestR4Mistakes(t *testing.T) {
 			in.Exact = append([][]float64(nil), in.Exact...)
 			in.Exact[1] = append([]float64{-1e40}, in.Exact[1][1:]...)
 		})},
-		"the input's Stream is nil":     {named("r4"), with(func(in *Input) { in.Stream = nil })},
+		"the input's Stream is nil":      {named("r4"), with(func(in *Input) { in.Stream = nil })},
 		"splits: 0 is out of range":      {&R4{}, in},
 		"samples: -1 is negative":        {&R4C{Predictions: Predictions{Splits: 1, Samples: -1}, Weights: "group"}, in},
 		"hierarchy of the codes: $[0]: ": {named("r4"), with(func(in *Input) { in.Hierarchy = hierarchy.Hierarchy{options()} })},

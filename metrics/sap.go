@@ -1,11 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
@@ -45,16 +44,12 @@ const (
 
 // Validate checks the settings.
 func (m *SAP) Validate() error {
-	if m.Score != scoreSVM && m.Score != scoreCorrelation && m.Score != scoreLinear {
-		return config.Invalid("score", "unknown score %q; want svm, correlation or linear", string(m.Score))
-	}
-	if !(m.Cost > 0) || math.IsInf(m.Cost, 0) {
-		return config.Invalid("cost", "%v is not a positive number", m.Cost)
-	}
-	if err := m.Reduction.validate(); err != nil {
-		return err
-	}
-	return m.TrainTest.validate()
+	return cmp.Or(
+		oneOf("score", "score", m.Score, scoreSVM, scoreCorrelation, scoreLinear),
+		positive("cost", m.Cost),
+		m.Reduction.validate(),
+		m.TrainTest.validate(),
+	)
 }
 
 // Suits implements Selective.

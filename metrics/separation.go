@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/pairs"
 )
@@ -50,16 +50,12 @@ func (*Separation) FromClasses() bool { return true }
 
 // Validate checks the settings.
 func (m *Separation) Validate() error {
-	switch {
-	case !(m.Margin > 0 && m.Margin <= 1e6):
-		return config.Invalid("margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin)
-	case m.Pairs < 1 || m.Pairs > maxSeparated:
-		return config.Invalid("pairs", "%d is out of range; want 1 to %d", m.Pairs, maxSeparated)
-	}
-	if err := validAggregate(m.Aggregate); err != nil {
-		return err
-	}
-	return m.Assign.validate()
+	return cmp.Or(
+		rule(m.Margin > 0 && m.Margin <= 1e6, "margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin),
+		within("pairs", m.Pairs, 1, maxSeparated),
+		validAggregate(m.Aggregate),
+		m.Assign.validate(),
+	)
 }
 
 // Suits implements Selective.

@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
@@ -73,16 +73,7 @@ func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
 
 // Validate checks the settings.
 func (s *SubCodeDeviation) Validate() error {
-	if err := validAggregate(s.Aggregate); err != nil {
-		return err
-	}
-	if s.Samples < 0 {
-		return config.Invalid("samples", "%d is negative; want 0 (all) or more", s.Samples)
-	}
-	if err := s.Assign.validate(); err != nil {
-		return err
-	}
-	return s.Project.validate(s.Codes, s.Assign)
+	return cmp.Or(validAggregate(s.Aggregate), notNegative("samples", s.Samples, "all"), s.Assign.validate(), s.Project.validate(s.Codes, s.Assign))
 }
 
 // Suits implements Selective.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 )
@@ -22,17 +21,11 @@ const (
 )
 
 func (a Assign) validate() error {
-	if a != AssignAuto && a != AssignOrder && a != AssignBest {
-		return config.Invalid("assign", "unknown assignment %q; want order or best, or nothing", string(a))
-	}
-	return nil
+	return rule(a == AssignAuto || a == AssignOrder || a == AssignBest, "assign", "unknown assignment %q; want order or best, or nothing", string(a))
 }
 
 func validAggregate(a factor.Aggregate) error {
-	if !a.Known() {
-		return config.Invalid("aggregate", "unknown aggregate %v; want mean, max, sum or mean-square", a)
-	}
-	return nil
+	return rule(a.Known(), "aggregate", "unknown aggregate %v; want mean, max, sum or mean-square", a)
 }
 
 var errNoSubCodes = errors.New("there are no factors; want at least one, to have a sub-code")

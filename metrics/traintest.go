@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -44,20 +45,16 @@ func drawsRows(options *config.Node) bool {
 	return options.IsMap() && (options.Get("train") != nil || options.Get("test") != nil) && options.Get("test_share") == nil
 }
 
+// draws reports whether rows are drawn with replacement.
+func (s TrainTest) draws() bool { return s.TestShare == 0 && s.TrainRows == 0 }
+
 func (s TrainTest) validate() error {
-	switch {
-	case s.TrainRows < 0:
-		return config.Invalid("train_rows", "%d is negative; want 0 (draw rows) or more", s.TrainRows)
-	case !(s.TestShare >= 0 && s.TestShare < 1):
-		return config.Invalid("test_share", "%v is out of range; want 0 (draw rows) or more, and less than 1", s.TestShare)
-	case s.TestShare > 0 && s.TrainRows == 0:
-		return nil
-	case s.TrainRows == 0 && (s.Train < 1 || s.Train > maxDrawn):
-		return config.Invalid("train", "%d is out of range; want 1 to %d", s.Train, maxDrawn)
-	case s.TrainRows == 0 && (s.Test < 1 || s.Test > maxDrawn):
-		return config.Invalid("test", "%d is out of range; want 1 to %d", s.Test, maxDrawn)
-	}
-	return nil
+	return cmp.Or(
+		notNegative("train_rows", s.TrainRows, "draw rows"),
+		rule(s.TestShare >= 0 && s.TestShare < 1, "test_share", "%v is out of range; want 0 (draw rows) or more, and less than 1", s.TestShare),
+		rule(!s.draws() || s.Train >= 1 && s.Train <= maxDrawn, "train", "%d is out of range; want 1 to %d", s.Train, maxDrawn),
+		rule(!s.draws() || s.Test >= 1 && s.Test <= maxDrawn, "test", "%d is out of range; want 1 to %d", s.Test, maxDrawn),
+	)
 }
 
 func (s TrainTest) suits(in *Input) error {
@@ -139,13 +136,6 @@ func drawRows(in *Input, count int) ([]int, error) {
 	return rows, nil
 }
 
-func validWeight(c float64) error {
-	if !(c > 0) || math.IsInf(c, 0) {
-		return config.Invalid("c", "%v is not a positive number", c)
-	}
-	return nil
-}
-
 // Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the
 // first few.
 type Apart struct {
@@ -157,13 +147,10 @@ type Apart struct {
 func quarterApart() Apart { return Apart{TestShare: 0.25} }
 
 func (a Apart) validate() error {
-	switch {
-	case a.TrainRows < 0:
-		return config.Invalid("train_rows", "%d is negative; want 0 (choose rows) or more", a.TrainRows)
-	case !(a.TestShare > 0 && a.TestShare < 1):
-		return config.Invalid("test_share", "%v is out of range; want a number between 0 and 1", a.TestShare)
-	}
-	return nil
+	return cmp.Or(
+		notNegative("train_rows", a.TrainRows, "choose rows"),
+		rule(a.TestShare > 0 && a.TestShare < 1, "test_share", "%v is out of range; want a number between 0 and 1", a.TestShare),
+	)
 }
 
 // train returns the number of train rows of n.
