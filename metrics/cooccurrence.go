@@ -3,28 +3,13 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"math"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// coOccurrence is the cosine C_ij of two factors (Cao et al. 2022, equation 4). It compares the mutual information I_i
-// and I_j of the factors with every code column (rows: columns by factors), neither 0 throughout:
-//
-//	C_ij = <I_i, I_j> / (|I_i| |I_j|)
-func coOccurrence(rows [][]float64, i, j int) float64 {
-	return columnProduct(rows, i, j) / (math.Sqrt(columnProduct(rows, i, i)) * math.Sqrt(columnProduct(rows, j, j)))
-}
-
-// columnProduct is the inner product <I_i, I_j> of two columns of a matrix.
-func columnProduct(rows [][]float64, i, j int) (sum float64) {
-	for _, row := range rows {
-		sum += row[i] * row[j]
-	}
-	return sum
-}
 
 // CoOccurrence is the normalised co-occurrence of factors in the mutual information of code columns (Cao et al. 2022,
 // section 4.2, equation 4). With the mutual information I_i of factor i and every column,
@@ -83,9 +68,11 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 		rows = chosen
 	}
-	g, silent := coOccurrences(rows, in)
+	names := factor.Names(in.Factors)
+	cosines, silent := information.Cosines(rows, len(names))
+	g := Grid{Name: "co_occurrence", Rows: names, Columns: names, Values: cosines}
 	if len(silent) > 0 {
-		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(silent, ", "))
+		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(levels.Chosen(names, silent), ", "))
 	}
 	part := Part{Name: "per_factor", Labels: g.Rows}
 	for i, row := range g.Values {
@@ -96,29 +83,4 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Parts = append(r.Parts, selected)
 	}
 	return r, nil
-}
-
-// coOccurrences returns the cosines of all pairs of factors. It also returns the names of the factors without
-// information in any row; their cosines are 0.
-func coOccurrences(rows [][]float64, in *Input) (g Grid, silent []string) {
-	k := len(in.Factors)
-	g = Grid{Name: "co_occurrence", Values: make([][]float64, k)}
-	for i, f := range in.Factors {
-		g.Rows, g.Values[i] = append(g.Rows, f.Name), make([]float64, k)
-	}
-	g.Columns = g.Rows
-	for i := range k {
-		if columnProduct(rows, i, i) == 0 {
-			silent = append(silent, in.Factors[i].Name)
-			continue
-		}
-		g.Values[i][i] = 1
-		for j := range i {
-			if columnProduct(rows, j, j) > 0 {
-				v := coOccurrence(rows, i, j)
-				g.Values[i][j], g.Values[j][i] = v, v
-			}
-		}
-	}
-	return g, silent
 }

@@ -142,10 +142,14 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	chosen := make([]*subgroup, len(d.Factors))
+	chosen := make([]*lsbd.Subgroup, len(d.Factors))
+	spaces := in.Spaces
+	if m.Spaces == spacesNever {
+		spaces = nil
+	}
 	r, err := collect(d, m.Aggregate, func(k int) (*lsbd.Measured, error) {
 		var err error
-		chosen[k], err = m.choose(ctx, in, d, k)
+		chosen[k], err = d.Choose(ctx, in.Codes, k, m.Codes[d.Factors[k].Name], spaces, m.Spaces == spacesAlways)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +162,7 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	sample, sampleErr := m.sample(in)
 	if sampleErr == nil {
 		for k, c := range chosen {
-			if note := sample.SumNote(in.Codes.Columns(c.columns), k, c.Values); note != "" {
+			if note := sample.SumNote(in.Codes.Columns(c.Columns), k, c.Values); note != "" {
 				r.Notes = append(r.Notes, note)
 			}
 		}
@@ -170,66 +174,18 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m.Bootstrap == 0 {
 		return r, nil
 	}
+	if sampleErr == nil && in.Stream == nil {
+		sampleErr = errNoStream
+	}
 	if sampleErr != nil {
 		return Result{}, fmt.Errorf("bootstrap: %w", sampleErr)
 	}
-	part, err := m.interval(ctx, in, sample, chosen)
-	r.Parts = append(r.Parts, part)
-	return r, err
-}
-
-// subgroup holds the measurement of one factor in some columns.
-type subgroup struct {
-	*lsbd.Measured
-	columns []int // nil: all
-}
-
-// choose measures a subgroup in the columns of the settings, or in the best space of the codes.
-func (m *DLSBD) choose(ctx context.Context, in *Input, d *lsbd.Design, k int) (*subgroup, error) {
-	columns := m.Codes[d.Factors[k].Name]
-	s, err := d.Measure(ctx, in.Codes.Columns(columns), k)
+	low, high, err := sample.Bootstrap(ctx, in.Codes, chosen, m.Aggregate, m.Bootstrap, in.Stream)
 	if err != nil {
-		return nil, err
+		return Result{}, fmt.Errorf("bootstrap: %w", err)
 	}
-	if columns != nil || len(in.Spaces) < 2 || m.Spaces == spacesNever || s.Near == 0 && m.Spaces != spacesAlways {
-		return &subgroup{s, columns}, nil
-	}
-	best := &subgroup{}
-	for _, space := range in.Spaces {
-		s, err := d.Measure(ctx, in.Codes.Columns(space), k)
-		if err != nil {
-			return nil, err
-		}
-		if best.Measured == nil || factor.Mean.Of(s.Values) < factor.Mean.Of(best.Values)-1e-12 {
-			best = &subgroup{s, space}
-		}
-	}
-	best.Remark = fmt.Sprintf("%s is measured in each space of the codes by itself; the best has the columns %v", d.Factors[k].Name, best.columns)
-	return best, nil
-}
-
-// interval returns the 95 % percentile interval of the value.
-func (m *DLSBD) interval(ctx context.Context, in *Input, s *lsbd.Sample, chosen []*subgroup) (part Part, err error) {
-	if in.Stream == nil {
-		return Part{}, fmt.Errorf("bootstrap: %w", errNoStream)
-	}
-	values := make([]float64, m.Bootstrap)
-	weights := make([]float64, in.Codes.Rows)
-	for b := range values {
-		for i := range weights {
-			weights[i] = in.Stream.ExpFloat64()
-		}
-		each := make([]float64, len(chosen))
-		for k, c := range chosen {
-			if each[k], err = s.Weighted(ctx, in.Codes.Columns(c.columns), k, c.Turns, weights); err != nil {
-				return Part{}, fmt.Errorf("bootstrap: %w", err)
-			}
-		}
-		values[b] = m.Aggregate.Of(each)
-	}
-	slices.Sort(values)
-	at := func(part float64) float64 { return values[min(int(part*float64(len(values))), len(values)-1)] }
-	return Part{Name: "interval", Labels: []string{"2.5 %", "97.5 %"}, Values: []float64{at(0.025), at(0.975)}}, nil
+	r.Parts = append(r.Parts, Part{Name: "interval", Labels: []string{"2.5 %", "97.5 %"}, Values: []float64{low, high}})
+	return r, nil
 }
 
 // turningBasis returns the basis of objects, given their numbers of rows. Fewer rows than 2 omega + 1 fit some number

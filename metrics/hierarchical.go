@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -42,32 +43,6 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// paths numbers the paths of the images through the true hierarchy, from 0. Without Paths, images with equal values of
-// all categorical factors have the same path.
-func (in *Input) paths() (ids []int, count int, err error) {
-	if in.Paths != nil {
-		ids, count = renumber(in.Paths)
-		return ids, count, nil
-	}
-	categorical, err := in.categoricalFactors()
-	if err != nil {
-		return nil, 0, err
-	}
-	type step struct {
-		before int
-		value  float64
-	}
-	ids, count = make([]int, in.Codes.Rows), 1
-	for _, j := range categorical {
-		steps := make([]step, len(ids))
-		for i, v := range in.FactorValues(j) {
-			steps[i] = step{ids[i], v}
-		}
-		ids, count = renumber(steps)
-	}
-	return ids, count, nil
-}
-
 // categoricalFactors lists the categorical factors of the true hierarchy; without one, all factors without Exact
 // values.
 func (in *Input) categoricalFactors() (list []int, err error) {
@@ -89,21 +64,6 @@ func (in *Input) categoricalFactors() (list []int, err error) {
 		return nil, fmt.Errorf("all factors are continuous; want a categorical one, or the true hierarchy, to know which rows belong together")
 	}
 	return list, nil
-}
-
-// renumber numbers distinct ids from 0, in the order of their first occurrence.
-func renumber[T comparable](ids []T) (numbers []int, count int) {
-	known := make(map[T]int)
-	numbers = make([]int, len(ids))
-	for i, id := range ids {
-		number, ok := known[id]
-		if !ok {
-			number = len(known)
-			known[id] = number
-		}
-		numbers[i] = number
-	}
-	return numbers, len(known)
 }
 
 // HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3, in edits, 0 or more. It is the edit
@@ -187,14 +147,27 @@ func (*Coverage) Suits(in *Input) error {
 	return nil
 }
 
-// found returns the components and the true paths of the explored images, or of the rows.
+// found returns the components and the true paths of the explored images, or of the rows. Paths are numbered from 0.
+// Without Paths, rows with equal values of all categorical factors have the same path.
 func (in *Input) found() (components, paths []int, count int, err error) {
-	if in.Explored != nil {
-		paths, count = renumber(in.Explored.Paths)
+	switch {
+	case in.Explored != nil:
+		paths, count = levels.Renumber(in.Explored.Paths)
 		return in.Explored.Components, paths, count, nil
+	case in.Paths != nil:
+		paths, count = levels.Renumber(in.Paths)
+		return in.Components, paths, count, nil
 	}
-	paths, count, err = in.paths()
-	return in.Components, paths, count, err
+	categorical, err := in.categoricalFactors()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	var columns [][]float64
+	for _, j := range categorical {
+		columns = append(columns, in.FactorValues(j))
+	}
+	paths, count = levels.Paths(in.Codes.Rows, columns)
+	return in.Components, paths, count, nil
 }
 
 // Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. It is an

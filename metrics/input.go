@@ -3,7 +3,6 @@ package metrics
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 
@@ -91,42 +90,10 @@ func (in *Input) Validate() error {
 	if err := in.Codes.Finite("codes: row %d, column %d is %v"); err != nil {
 		return err
 	}
-	for j, f := range in.Factors {
-		if f.Size < 1 {
-			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
-		}
-		if err := validGroup(f); err != nil {
-			return err
-		}
-		for i := range n {
-			if level := in.Levels[i*k+j]; level < factor.Unknown || level >= f.Size {
-				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, level, f.Name, f.Size-1)
-			}
-		}
-	}
-	if err := in.validExact(); err != nil {
+	if err := in.table().Validate(in.Exact); err != nil {
 		return err
 	}
 	return in.validHierarchical()
-}
-
-// validGroup checks the angles or rotations of a factor's levels.
-func validGroup(f factor.Factor) error {
-	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
-		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
-	}
-	if f.Rotations == nil {
-		return nil
-	}
-	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
-		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
-	}
-	for l, g := range f.Rotations {
-		if !factor.IsRotation(&g) {
-			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
-		}
-	}
-	return nil
 }
 
 // NewMatrix converts float32 codes, rows x cols, row by row.
@@ -308,29 +275,3 @@ const (
 )
 
 func (m Missing) Error() string { return string(m) }
-
-func (in *Input) validExact() error {
-	if in.Exact == nil {
-		return nil
-	}
-	if len(in.Exact) != len(in.Factors) {
-		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d", len(in.Exact), len(in.Factors))
-	}
-	for j, values := range in.Exact {
-		if values != nil && in.Factors[j].Kind != factor.Ordinal {
-			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor", in.Factors[j].Name, in.Factors[j].Kind)
-		}
-		if values != nil && len(values) != in.Codes.Rows {
-			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes", in.Factors[j].Name, len(values), in.Codes.Rows)
-		}
-		for i, v := range values {
-			if unknown := in.Levels[i*len(in.Factors)+j] < 0; unknown && !math.IsNaN(v) || !unknown && v-v != 0 {
-				if unknown {
-					return fmt.Errorf("factors: row %d has the value %v of factor %q, and an unknown level; want NaN", i, v, in.Factors[j].Name)
-				}
-				return fmt.Errorf("factors: row %d has the value %v of factor %q; want finite numbers", i, v, in.Factors[j].Name)
-			}
-		}
-	}
-	return nil
-}

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
-	"github.com/unravel-ml/unravel/metrics/internal/levels"
+	"github.com/unravel-ml/unravel/metrics/internal/sentence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -208,9 +208,9 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Parts = append(r.Parts, columnsPart(in, blocks))
 		r.Notes = append(r.Notes, describe(in, blocks))
 	}
-	batch := l.batch(in, q)
+	batch := sentence.Rows(q, in.Codes, in.table(), func() []float64 { return in.factorRows(l.Units) })
 	n := len(batch.Codes)
-	if batch, err = l.affordable(ctx, in, q, batch); err != nil {
+	if batch, err = sentence.Affordable(ctx, q, batch, l.Samples, l.Tuples, in.Stream, errNoStream); err != nil {
 		return Result{}, err
 	}
 	if m := len(batch.Codes); m < n {
@@ -255,88 +255,6 @@ func columnsPart(in *Input, blocks []factor.Block) Part {
 	return p
 }
 
-// batch returns all rows, as the sentence needs them.
-func (l *Logic) batch(in *Input, q *logic.Quantity) logic.Batch {
-	n, k := in.Codes.Rows, len(in.Factors)
-	b := logic.Batch{Codes: rowList(in.Codes.Data, n, in.Codes.Cols)}
-	if q.NeedsValues() {
-		b.Values = rowList(in.factorRows(l.Units), n, k)
-	}
-	if q.NeedsValues() || q.NeedsLabels() { // rows with unknown values are outside the domain
-		labels := make([]float64, n*k)
-		for at, level := range in.Levels {
-			labels[at] = float64(level)
-		}
-		b.Labels = rowList(labels, n, k)
-	}
-	if q.NeedsMoves() {
-		levels := make([][]int, n)
-		for i := range levels {
-			levels[i] = in.Levels[i*k : (i+1)*k]
-		}
-		b.Moves, b.Groups = logic.MovesOf(in.Factors, levels)
-	}
-	return b
-}
-
-// rowList divides an array into n rows, which share its memory.
-func rowList(data []float64, n, width int) [][]float64 {
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = data[i*width : (i+1)*width]
-	}
-	return rows
-}
-
-// affordable returns a batch, or random rows of the batch that keep the sentence within the allowed number of tuples.
-func (l *Logic) affordable(ctx context.Context, in *Input, q *logic.Quantity, b logic.Batch) (logic.Batch, error) {
-	n := len(b.Codes)
-	most := n
-	if l.Samples > 0 {
-		most = min(n, l.Samples)
-	}
-	whole, err := q.Tuples(b)
-	if err != nil || most == n && whole <= float64(l.Tuples) {
-		return b, err
-	}
-	if in.Stream == nil {
-		return b, fmt.Errorf("the sentence has %.2g tuples of %d rows; to measure %d tuples of random rows: %w", whole, n, l.Tuples, errNoStream)
-	}
-	order := in.Stream.Perm(n)
-	fits := func(m int) (bool, error) {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		tuples, err := q.Tuples(chosenRows(b, order[:m]))
-		return tuples <= float64(l.Tuples), err
-	}
-	if ok, err := fits(most); ok || err != nil {
-		return chosenRows(b, order[:most]), err
-	}
-	few := 1
-	for most-few > 1 { // few rows fit, most do not: tuples grow with the rows
-		middle := (few + most) / 2
-		switch ok, err := fits(middle); {
-		case err != nil:
-			return b, err
-		case ok:
-			few = middle
-		default:
-			most = middle
-		}
-	}
-	return chosenRows(b, order[:few]), nil
-}
-
-// chosenRows returns some rows of a batch, in the batch's order.
-func chosenRows(b logic.Batch, rows []int) logic.Batch {
-	rows = slices.Clone(rows)
-	slices.Sort(rows)
-	b.Codes, b.Values, b.Labels = levels.Chosen(b.Codes, rows), levels.Chosen(b.Values, rows), levels.Chosen(b.Labels, rows)
-	b.Moves, b.Groups = levels.Chosen(b.Moves, rows), levels.Chosen(b.Groups, rows)
-	return b
-}
-
 // Approximation holds the nearest product function of the factors and the nearest left inverse, in mean square (Zhang
 // and Sugiyama 2024, definitions 5 and 8, figure 9).
 type Approximation struct {
@@ -373,14 +291,13 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	for _, b := range blocks {
 		s.SubCodes[s.Factors[b.Factor]] = b.Columns
 	}
-	l := &Logic{Units: unitsAsGiven}
 	fit := func(f syntax.Function, argument, target syntax.Term) ([]logic.Fitted, logic.Batch, error) {
 		all := syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Squared, f.At(argument), target))
 		q, err := logic.Compile(syntax.Sentence{Body: syntax.Exists(syntax.Functions(f), all)}, s)
 		if err != nil {
 			return nil, logic.Batch{}, err
 		}
-		b := l.batch(in, q)
+		b := sentence.Rows(q, in.Codes, in.table(), func() []float64 { return in.factorRows(unitsAsGiven) })
 		b.Interrupt = ctx.Err
 		fitted, err := q.Approximation(b)
 		return fitted, b, err
@@ -400,9 +317,9 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 		return nil, fmt.Errorf("left inverse: %w", err)
 	}
 	n, k := in.Codes.Rows, len(in.Factors)
-	a := &Approximation{Blocks: blocks, Product: joined(logic.Product(functions, b.Codes), in.Codes.Cols), Values: joined(b.Values, k)}
-	if a.LeftInverse = joined(nil, k); len(h) > 0 {
-		a.LeftInverse = joined(h[0].Values, k)
+	a := &Approximation{Blocks: blocks, Product: sentence.Matrix(logic.Product(functions, b.Codes), in.Codes.Cols), Values: sentence.Matrix(b.Values, k)}
+	if a.LeftInverse = sentence.Matrix(nil, k); len(h) > 0 {
+		a.LeftInverse = sentence.Matrix(h[0].Values, k)
 	}
 	for at, level := range in.Levels {
 		if level < 0 {
@@ -413,13 +330,4 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 		return nil, fmt.Errorf("left inverse: no row has known levels of all factors; want at least one")
 	}
 	return a, nil
-}
-
-// joined copies rows of a width to a matrix.
-func joined(rows [][]float64, width int) matrix.Matrix {
-	m := matrix.Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
-	for _, row := range rows {
-		m.Data = append(m.Data, row...)
-	}
-	return m
 }

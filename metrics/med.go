@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -87,11 +88,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	relative, silent := mutual.Shares(x.Mutual)
 	if len(silent) > 0 {
-		var names []string
-		for _, j := range silent {
-			names = append(names, in.Factors[j].Name)
-		}
-		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(names, ", "))
+		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(levels.Chosen(factor.Names(in.Factors), silent), ", "))
 	}
 	columns := make([]int, len(relative))
 	for c := range columns {

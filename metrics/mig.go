@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -75,20 +76,20 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	part := Part{Name: "per_factor"}
 	if m.Gap == gapFactors {
 		part.Name = "per_column"
-		for c, information := range x.Mutual {
-			best, gap := topGap(information)
+		for c, shared := range x.Mutual {
+			best, gap := information.Gap(shared)
 			if x.Entropy[best] > 0 {
 				gap /= x.Entropy[best]
 			}
 			part.Labels, part.Values = append(part.Labels, in.columnName(c)), append(part.Values, gap)
 		}
 	} else {
-		for j, information := range mutual.Transposed(x.Mutual) {
+		for j, shared := range mutual.Transposed(x.Mutual) {
 			if x.Entropy[j] == 0 {
 				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", in.Factors[j].Name))
 				continue
 			}
-			_, gap := topGap(information)
+			_, gap := information.Gap(shared)
 			part.Labels, part.Values = append(part.Labels, in.Factors[j].Name), append(part.Values, gap/x.Entropy[j])
 		}
 	}
@@ -97,22 +98,6 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
 	return r, nil
-}
-
-// topGap returns the index of the largest value, and its difference from the second largest.
-func topGap(values []float64) (best int, gap float64) {
-	for i, v := range values {
-		if v > values[best] {
-			best = i
-		}
-	}
-	second := 0.0
-	for i, v := range values {
-		if i != best {
-			second = max(second, v)
-		}
-	}
-	return best, values[best] - second
 }
 
 // columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... of principal components.

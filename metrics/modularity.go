@@ -4,30 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// modularity is the score of one code column (Ridgeway and Mozer 2018, section 2). It takes the column's mutual
-// information m with K >= 2 factors and also returns the factor t with the largest:
-//
-//	1 - sum over j != t of m_j^2 / ((K - 1) m_t^2)
-func modularity(row []float64) (best int, value float64) {
-	most := slices.Max(row)
-	best = slices.Index(row, most)
-	if most == 0 {
-		return best, 0
-	}
-	var others float64
-	for j, v := range row {
-		if j != best {
-			others += v / most * (v / most) // ratios, as squares could underflow
-		}
-	}
-	return best, 1 - others/float64(len(row)-1)
-}
 
 // Modularity is the modularity score of Ridgeway and Mozer 2018, section 2, as
 // disentanglement_lib computes it: the mean over code columns of
@@ -71,7 +52,7 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	counts := make([]float64, len(in.Factors))
 	dead := 0
 	for c, row := range x.Mutual {
-		best, value := modularity(row)
+		best, value := information.Modularity(row)
 		columns.Labels = append(columns.Labels, in.columnName(c))
 		columns.Values = append(columns.Values, value)
 		if row[best] == 0 {

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
@@ -56,7 +54,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	x, y := predict.Standardise(in.Codes, train, test)
-	fits, err := m.regressions(ctx, in, x, y, train, test)
+	fits, err := predict.Ridge(ctx, in.table(), in.Exact, x, y, in.Codes.Cols, train, test, m.C)
 	if err != nil {
 		return Result{}, err
 	}
@@ -109,62 +107,3 @@ func (m *Probe) classify(ctx context.Context, inputs *linear.Inputs, levels []in
 
 // continuous reports whether a factor has exact values.
 func (in *Input) continuous(j int) bool { return in.Exact != nil && in.Exact[j] != nil }
-
-// regressions returns the R^2 of every factor on the test rows, or 0 for categorical factors.
-func (m *Probe) regressions(ctx context.Context, in *Input, x, y []float64, train, test []int) ([]float64, error) {
-	fits, first := make([]float64, len(in.Factors)), in.targets()
-	columns, d := first[len(in.Factors)], in.Codes.Cols
-	var predicted, truth []float64
-	if columns > 0 {
-		fit := geometry.Regression{Interrupt: ctx.Err}
-		if err := fit.LeastSquares(x, d, in.regressed(first, train), columns, 1/(m.C*float64(len(train)))); err != nil {
-			return nil, err
-		}
-		truth, predicted = in.regressed(first, test), make([]float64, len(test)*columns)
-		for i := range test {
-			to := predicted[i*columns : (i+1)*columns]
-			copy(to, fit.Intercept)
-			for c, v := range y[i*d : (i+1)*d] {
-				for t, w := range fit.Weights[c*columns : (c+1)*columns] {
-					to[t] += v * w
-				}
-			}
-		}
-	}
-	for j := range fits {
-		if first[j] < first[j+1] {
-			fits[j] = predict.Determination(truth, predicted, columns, first[j], first[j+1])
-		}
-	}
-	return fits, nil
-}
-
-// targets returns the place of the first regression target of each factor, and at the end the number of targets. A
-// categorical factor has none, a circular factor the cosine and sine of its angle, any other factor one.
-func (in *Input) targets() []int {
-	first := make([]int, len(in.Factors)+1)
-	for j, f := range in.Factors {
-		first[j+1] = first[j] + map[factor.Kind]int{factor.Circular: 2, factor.Ordinal: 1}[f.Kind]
-	}
-	return first
-}
-
-// regressed returns the numbers that are regressed, for some rows.
-func (in *Input) regressed(first []int, rows []int) []float64 {
-	list := make([]float64, 0, len(rows)*first[len(first)-1])
-	for _, i := range rows {
-		for j, f := range in.Factors {
-			level := in.Levels[i*len(in.Factors)+j]
-			switch {
-			case f.Kind == factor.Circular:
-				s, c := math.Sincos(f.Angle(level))
-				list = append(list, c, s)
-			case in.continuous(j):
-				list = append(list, in.Exact[j][i])
-			case f.Kind == factor.Ordinal:
-				list = append(list, f.Value(level))
-			}
-		}
-	}
-	return list
-}

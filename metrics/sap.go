@@ -6,8 +6,9 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -101,12 +102,11 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	if len(factors) == 0 {
 		return Result{}, fmt.Errorf("every factor has only one level; want a factor that varies")
 	}
-	for c := range g.Values {
-		g.Rows = append(g.Rows, in.columnName(c))
-	}
-	values := m.values(in, fit)
+	g.Rows = in.columnNames(nil)
+	values, of := levels.Chosen(m.values(in, fit), factors), levels.Chosen(in.Factors, factors)
 	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {
-		g.Values[c], err = m.column(ctx, in, c, train, test, fit, check, values, factors)
+		x, y := in.Codes.Column(c, train), in.Codes.Column(c, test)
+		g.Values[c], err = predict.Single(ctx, x, y, of, levels.Chosen(fit, factors), levels.Chosen(check, factors), values, m.Cost)
 		return err
 	})
 	if err != nil {
@@ -114,37 +114,11 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	part := Part{Name: "per_factor", Labels: g.Columns}
 	for _, scores := range mutual.Transposed(g.Values) {
-		_, gap := topGap(scores)
+		_, gap := information.Gap(scores)
 		part.Values = append(part.Values, gap)
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	return r, nil
-}
-
-// column returns the scores of column c for some factors. It takes the labels fit of the train rows and check of the
-// test rows, or values for the factors that have them.
-func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, values [][]float64, factors []int) ([]float64, error) {
-	x, row := in.Codes.Column(c, train), make([]float64, len(factors))
-	var y []float64
-	var column *linear.Column
-	for i, j := range factors {
-		if values[j] != nil {
-			row[i] = predict.SquaredCorrelation(x, values[j])
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if column == nil {
-			y, column = in.Codes.Column(c, test), linear.NewColumn(x)
-		}
-		classify, predicted := column.Classify(fit[j], in.Factors[j].Size, m.Cost), make([]int, len(y))
-		for at, v := range y {
-			predicted[at] = classify(v)
-		}
-		row[i] = predict.Accuracy(predicted, check[j])
-	}
-	return row, nil
 }
 
 // values returns the numbers to correlate columns with, by factor, from the labels of the train rows. It returns nil

@@ -189,12 +189,7 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matri
 		if blocks, err = in.assigned(ctx); err != nil {
 			return in.Codes, nil, r, err
 		}
-		columns := Part{Name: "columns"}
-		for _, b := range blocks {
-			columns.Labels = append(columns.Labels, in.Factors[b.Factor].Name)
-			columns.Values = append(columns.Values, float64(b.Columns[0]))
-		}
-		return in.Codes, blocks, Result{Parts: []Part{columns}, Notes: []string{describe(in, blocks)}}, nil
+		return in.Codes, blocks, Result{Parts: []Part{columnsPart(in, blocks)}, Notes: []string{describe(in, blocks)}}, nil
 	}
 	if codes, blocks, r.Parts, err = s.Project.project(ctx, in); err != nil {
 		return codes, nil, r, err
