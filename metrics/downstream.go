@@ -9,7 +9,10 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/trees"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -100,23 +103,26 @@ func (m *Downstream) Suits(in *Input) error {
 	return nil
 }
 
-// fit fits a classifier of each factor.
-func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int) ([]predict.Classifier, error) {
+// accuracy returns the accuracy of a classifier of each factor on the train and on the test rows.
+func (m *Downstream) accuracy(ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int) (onTrain, onTest []float64, err error) {
 	switch m.Predictor {
 	case boostedTrees:
-		return predict.FitBoosted(ctx, x, labels, d)
-	case logisticCV:
-		weights, err := predict.CrossValidate(ctx, x, labels, d)
+		x, err := trees.Classify(ctx, codes, t, train, test, 0, gbt.Defaults())
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return predict.FitLogistic(ctx, x, labels, d, weights)
+		onTrain, onTest = make([]float64, len(t.Factors)), make([]float64, len(t.Factors))
+		for at, j := range x.Factors {
+			onTrain[j], onTest[j] = x.Train[at], x.Test[at]
+		}
+		for _, j := range x.Single {
+			onTrain[j], onTest[j] = 1, predict.Majority(t.Of(j, train), t.Of(j, test), t.Factors[j].Size)
+		}
+		return onTrain, onTest, nil
+	case logisticCV:
+		return predict.LogisticCV(ctx, codes, t, train, test)
 	}
-	weights := make([]float64, len(labels))
-	for j := range weights {
-		weights[j] = m.C
-	}
-	return predict.FitLogistic(ctx, x, labels, d, weights)
+	return predict.Logistic(ctx, codes, t, train, test, m.C)
 }
 
 // split returns the split into train and test rows for one size.
@@ -180,14 +186,12 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 			}
 		}
 		r.Basis.fitted(train, test)
-		fit, check, err := m.predict(ctx, in, in.Codes.Columns(top.columns), train, test)
+		onTrain, onTest, err := m.accuracy(ctx, in.Codes.Columns(top.columns), in.table(), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
-		onTrain, _ := predict.MeanAccuracy(fit.predicted, fit.levels)
-		onTest, perFactor := predict.MeanAccuracy(check.predicted, check.levels)
-		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, perFactor)
-		tested.Values, trained.Values = append(tested.Values, onTest), append(trained.Values, onTrain)
+		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, onTest)
+		tested.Values, trained.Values = append(tested.Values, factor.Mean.Of(onTest)), append(trained.Values, factor.Mean.Of(onTrain))
 	}
 	tested.Labels, trained.Labels = g.Rows, g.Rows
 	last := len(g.Values) - 1
@@ -247,35 +251,6 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 	}
 	return train[:size], test, nil
 }
-
-// predict fits a classifier of each factor to the train rows. It returns, by factor, its predictions and the levels of
-// the train and of the test rows.
-func (m *Downstream) predict(ctx context.Context, in *Input, codes matrix.Matrix, train, test []int) (fit, check predictions, err error) {
-	fit.levels, check.levels = in.table().ByFactor(train), in.table().ByFactor(test)
-	x, y := codes.Take(train), codes.Take(test)
-	if m.Predictor == plainLogistic {
-		x, y = predict.Standardise(codes, train, test)
-	}
-	models, err := m.fit(ctx, x, fit.levels, codes.Cols)
-	if err != nil {
-		return fit, check, err
-	}
-	for _, model := range models {
-		fitted, err := model(ctx, x)
-		if err != nil {
-			return fit, check, err
-		}
-		predicted, err := model(ctx, y)
-		if err != nil {
-			return fit, check, err
-		}
-		fit.predicted, check.predicted = append(fit.predicted, fitted), append(check.predicted, predicted)
-	}
-	return fit, check, nil
-}
-
-// predictions holds predicted and true levels, by factor and row.
-type predictions struct{ predicted, levels [][]int }
 
 // listInts joins numbers with commas.
 func listInts(numbers []int) string {

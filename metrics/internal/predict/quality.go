@@ -3,7 +3,6 @@ package predict
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -18,17 +17,6 @@ func Accuracy(predicted, levels []int) float64 {
 		}
 	}
 	return float64(right) / float64(len(levels))
-}
-
-// MeanAccuracy is the downstream accuracy (Locatello et al. 2019, section 5.5) of classifiers, one for each of K
-// factors; it also returns the accuracy of every factor:
-//
-//	1/K sum_j accuracy_j
-func MeanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64) {
-	for j, p := range predicted {
-		perFactor = append(perFactor, Accuracy(p, levels[j]))
-	}
-	return factor.Mean.Of(perFactor), perFactor
 }
 
 // Determination is the joint R^2 of predictions of some columns of arrays, from first to before last:
