@@ -112,7 +112,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				return err
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("no chance level: of shuffled rows: %v", err))
+			r.Notes = append(r.Notes, fmt.Sprintf("no chance level: shuffled rows: %v", err))
 			return nil
 		}
 		values[b] = of.Value

@@ -72,7 +72,7 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	cosines, silent := information.Cosines(rows, len(names))
 	g := Grid{Name: "co_occurrence", Rows: names, Columns: names, Values: cosines}
 	if len(silent) > 0 {
-		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(levels.Chosen(names, silent), ", "))
+		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(names, silent), ", "))
 	}
 	part := Part{Name: "per_factor", Labels: g.Rows}
 	for i, row := range g.Values {

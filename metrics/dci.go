@@ -108,14 +108,14 @@ func (m *DCI) Suits(in *Input) error {
 	case m.Score == Disentanglement && m.varying(in) < 2:
 		return errOneFactor
 	case m.Score == Completeness && in.Codes.Cols < 2:
-		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
+		return fmt.Errorf("there is one code column; want at least two for completeness")
 	}
 	return nil
 }
 
 // Compute returns the parts disentanglement, completeness, informativeness_train and informativeness_test. It adds
 // per_column (disentanglement), per_factor (completeness), per_factor_train and per_factor_test (accuracy), and the
-// grid importance. Factors that have one level in the training rows are left out.
+// grid importance. Factors that have one level in the train rows are left out.
 func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -182,12 +182,12 @@ func (m *DCI) fit(ctx context.Context, in *Input) (*fittedDCI, error) {
 		return nil, err
 	}
 	if len(x.Factors) == 0 {
-		return nil, fmt.Errorf("every factor has only one level in the %d training rows; want a factor that varies", len(train))
+		return nil, fmt.Errorf("every factor has only one level in the %d train rows; want a factor that varies", len(train))
 	}
 	f := &fittedDCI{Importances: *x}
 	f.basis.fitted(train, test)
 	for _, j := range x.Single {
-		f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", in.Factors[j].Name))
+		f.notes = append(f.notes, fmt.Sprintf("factor %s has only one level in the train rows and is left out", in.Factors[j].Name))
 	}
 	return f, nil
 }
@@ -201,12 +201,12 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	r.score("informativeness_train", "per_factor_train", g.Columns, factor.Mean.Of(f.Train), f.Train)
 	r.score("informativeness_test", "per_factor_test", g.Columns, factor.Mean.Of(f.Test), f.Test)
 	if slices.Max(slices.Concat(g.Values...)) == 0 {
-		r.Notes = append(r.Notes, "no column helps to tell any factor: all importances are 0"+in.tinyForTrees())
+		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0"+in.tinyForTrees())
 	}
 	return r, nil
 }
 
-var errOneFactor = errors.New("one factor varies in the training rows; want at least two, for columns to be disentangled")
+var errOneFactor = errors.New("one factor varies in the train rows; want at least two for disentanglement")
 
 // concentrations adds disentanglement and completeness, and the grid of importances, which it returns.
 func (r *Result) concentrations(in *Input, x *trees.Importances, rows mutual.Entropy, value DCIScore) Grid {
@@ -274,9 +274,9 @@ func (m *DCIRegression) Suits(in *Input) error {
 	case n == 0:
 		return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
 	case m.Score == Disentanglement && n < 2:
-		return fmt.Errorf("one factor varies; want at least two, for columns to be disentangled")
+		return fmt.Errorf("one factor varies; want at least two for disentanglement")
 	case m.Score == Completeness && in.Codes.Cols < 2:
-		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
+		return fmt.Errorf("there is one code column; want at least two for completeness")
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	g := r.concentrations(in, x, mutual.LibraryEntropy(), m.Score)
 	r.score(string(Informativeness), "per_factor_informativeness", g.Columns, informative, x.Train)
 	if len(x.Factors) < len(in.Factors) {
-		r.Notes = append(r.Notes, "factors with one level only are left out")
+		r.Notes = append(r.Notes, "factors with only one level are left out")
 	}
 	return r, nil
 }
@@ -310,7 +310,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 func (in *Input) tinyForTrees() string {
 	const least = -20
 	if e := in.Codes.Exponent(); e < least {
-		return fmt.Sprintf("; trees take codes that differ by less than 1e-7 for the same, and the largest is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
+		return fmt.Sprintf(". Trees treat codes that differ by less than 1e-7 as equal, and the largest code is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
 	}
 	return ""
 }

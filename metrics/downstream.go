@@ -95,7 +95,7 @@ func (m *Downstream) Suits(in *Input) error {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {
-		return fmt.Errorf("there are %d rows to fit to; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
+		return fmt.Errorf("%d rows can train; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
 	}
 	if m.TopK > 0 {
 		return wantFactors(in, 2)
@@ -159,7 +159,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	var r Result
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("there are %d rows to fit to: no sizes of %s", m.available(in), listInts(others)))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d rows can train: the sizes %s are left out", m.available(in), listInts(others)))
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == chooseAll {
@@ -220,7 +220,7 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 	columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
 	switch {
 	case len(columns) == 0:
-		return selection{notes: []string{"no code column tells anything about a factor: all are taken"}}, nil
+		return selection{notes: []string{"no code column has information on a factor: all columns are taken"}}, nil
 	case tied:
 		return selection{columns, []string{tiedNote}}, nil
 	}

@@ -40,7 +40,7 @@ func (m *Explicitness) Suits(in *Input) error {
 		return err
 	}
 	if m.TestShare > 0 && m.TrainRows == 0 && m.tested(in) < 2 {
-		return fmt.Errorf("there are %d rows, and %d of them test; want two test rows with different levels, or train_rows", in.Codes.Rows, m.tested(in))
+		return fmt.Errorf("%d of %d rows test; want two test rows with different levels, or train_rows", m.tested(in), in.Codes.Rows)
 	}
 	return m.wantVarying(in)
 }
@@ -65,7 +65,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	tested, trained := Part{Name: "per_factor"}, Part{Name: "train"}
 	for j, f := range in.Factors {
 		if !predict.Vary(fit[j]) {
-			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
 			continue
 		}
 		model, err := inputs.Fit(ctx, fit[j], m.C, m.Iterations)

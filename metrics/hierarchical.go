@@ -129,7 +129,7 @@ func (*Purity) Suits(in *Input) error {
 	case in.Explored != nil && in.Explored.Paths != nil:
 		return nil
 	case in.Explored != nil:
-		return fmt.Errorf("which dimensions the %d explored images truly have is not known", len(in.Explored.Components))
+		return fmt.Errorf("the true paths of the %d explored images are not known", len(in.Explored.Components))
 	case in.Components == nil:
 		return MissingComponents
 	case in.Paths == nil:

@@ -113,7 +113,7 @@ func FromRows(rows [][]float64) (matrix.Matrix, error) {
 	m := matrix.Matrix{Rows: len(rows), Cols: len(rows[0])}
 	for i, row := range rows {
 		if len(row) != m.Cols {
-			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want as many in every row", i, len(row), m.Cols)
+			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want rows of one length", i, len(row), m.Cols)
 		}
 		m.Data = append(m.Data, row...)
 	}
@@ -181,7 +181,7 @@ func isNil(v any) bool {
 // shapes that differ, and the errors of [Input.Validate].
 func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {
-		return nil, fmt.Errorf("there are levels of %d images and codes of %d; want as many", len(levels), codes.Rows)
+		return nil, fmt.Errorf("there are levels of %d images and codes of %d images; want one code for each image", len(levels), codes.Rows)
 	}
 	in := &Input{Codes: codes, Factors: factors}
 	for i, row := range levels {
@@ -268,7 +268,7 @@ const (
 	MissingTrueHierarchy Missing = "the true hierarchy is not known"
 	MissingComponents    Missing = "the components of the codes are not known"
 	MissingCircular      Missing = "there is no circular factor; want at least one"
-	MissingFactors       Missing = "no factor of several levels is known of the images"
+	MissingFactors       Missing = "the images have no known factor of several levels"
 
 	// MissingLevels is the error of metrics that need levels, not only which rows agree.
 	MissingLevels Missing = "it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or factors"

@@ -179,9 +179,9 @@ func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logi
 func (l *Logic) available(q *logic.Quantity) error {
 	switch {
 	case q.NeedsLogVariances():
-		return errors.New("the sentence is about posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
+		return errors.New("the sentence is about posteriors, but codes hold only their means; want a sentence about codes, or this sentence as a loss")
 	case q.NeedsSamples():
-		return errors.New("the sentence is about samples of the posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
+		return errors.New("the sentence is about samples of posteriors, but codes hold only means; want a sentence about codes, or this sentence as a loss")
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, unprefixed{err}
 	}
 	if math.IsInf(r.Value, 1) {
-		return Result{}, errors.New("the quantity is infinite (score 0), as where exists has no row, or where not = inverse negates a quantity of 0; want a sentence that is finite for these rows")
+		return Result{}, errors.New("the quantity is infinite (score 0): an exists has no row, or not = inverse negates a quantity of 0; want a sentence that is finite for these rows")
 	}
 	return r.scored()
 }

@@ -53,7 +53,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if g.Name != gridOfVariances {
-		r.Notes = append(r.Notes, "the grid is "+g.Name+", as their squares are no numbers")
+		r.Notes = append(r.Notes, "the grid is "+g.Name+", as the squares of the codes overflow or vanish")
 	}
 	part, moved := Part{Name: "per_factor"}, Grid{Name: gridOfVariances, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
 	for j, name := range g.Columns {

@@ -86,7 +86,7 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	} else {
 		for j, shared := range mutual.Transposed(x.Mutual) {
 			if x.Entropy[j] == 0 {
-				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", in.Factors[j].Name))
+				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", in.Factors[j].Name))
 				continue
 			}
 			_, gap := information.Gap(shared)

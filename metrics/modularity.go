@@ -68,7 +68,7 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{in.byFactor("mutual_information", x.Mutual)}}
 	if dead > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns tell nothing about any factor and count as 0", dead, in.Codes.Cols))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols))
 	}
 	return r, nil
 }

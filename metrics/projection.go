@@ -34,7 +34,7 @@ func (p Projection) validate(codes factor.SubCodes, a Assign) error {
 		return config.Invalid("project", "unknown projection %q; want linear, best or blocks, or nothing", string(p))
 	}
 	if len(codes) > 0 || a != AssignAuto {
-		return config.Invalid("project", "%s finds the sub-codes of all factors; want it without codes and assign", string(p))
+		return config.Invalid("project", "%s itself finds the sub-codes of all factors; want no codes and no assign", string(p))
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		if predict.Vary(fit[j]) {
 			factors, g.Columns = append(factors, j), append(g.Columns, f.Name)
 		} else {
-			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
 		}
 	}
 	if len(factors) == 0 {

@@ -62,7 +62,7 @@ func (s TrainTest) suits(in *Input) error {
 		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, s.TrainRows)
 	}
 	if test := s.tested(in); s.TestShare > 0 && s.TrainRows == 0 && (test < 1 || in.Codes.Rows-test < 2) {
-		return fmt.Errorf("there are %d rows, and a test_share of %.3g takes %d; want a test row and two train rows, or train_rows", in.Codes.Rows, s.TestShare, test)
+		return fmt.Errorf("test_share %.3g takes %d of %d rows; want at least one test row and two train rows, or train_rows", s.TestShare, test, in.Codes.Rows)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (a Apart) train(n int) int {
 func (a Apart) suits(in *Input) error {
 	n := in.Codes.Rows
 	if train := a.train(n); train < 1 || train >= n {
-		return fmt.Errorf("there are %d rows, of which %d are to train; want both train rows and test rows", n, train)
+		return fmt.Errorf("%d of %d rows train; want at least one train row and one test row", train, n)
 	}
 	return TrainTest{TrainRows: a.TrainRows}.wantVarying(in)
 }
@@ -206,7 +206,7 @@ func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
 	if predict.Vary(train) || predict.Vary(test) || train[0] != test[0] {
 		return true
 	}
-	s.notes = append(s.notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+	s.notes = append(s.notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
 	return false
 }
 

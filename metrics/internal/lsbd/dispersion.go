@@ -40,7 +40,7 @@ func (s *Sample) notes() (notes []string) {
 		}
 		name := s.elements.Factors[j].Name
 		if dropped > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d rows share the other factors with no other row, and do not count", name, dropped))
+			notes = append(notes, fmt.Sprintf("%s: %d rows do not count, as no other row has the same other factors", name, dropped))
 		}
 		if effects > 1 {
 			notes = append(notes, fmt.Sprintf("%s: too few rows agree in all other factors; the sum of an effect of each is subtracted", name))
