@@ -188,7 +188,8 @@ const (
 )
 
 func (u Units) validate() error {
-	return rule(u == "" || u == unitsAsGiven || u == unitsRange, "units", "unknown units %q; want as-given or range", string(u))
+	return rule(u == "" || u == unitsAsGiven || u == unitsRange, "units",
+		"unknown units %q; want as-given or range", string(u))
 }
 
 // factorRows returns the values of all factors in units u, rows x factors; 0 where a level is unknown.

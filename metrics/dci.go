@@ -89,7 +89,8 @@ func (m *DCI) Validate() error {
 	return cmp.Or(
 		m.Score.validate(),
 		within("rounds", m.Rounds, 1, maxBoosted),
-		rule(m.Bins == 0 || m.Bins >= 2 && m.Bins <= 256, "bins", "%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins),
+		rule(m.Bins == 0 || m.Bins >= 2 && m.Bins <= 256, "bins",
+			"%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins),
 		oneOf("ties", "ties", m.Ties, tiesRandom, tiesFirst),
 		m.Entropy.Check(),
 		m.TrainTest.validate(),
@@ -149,7 +150,8 @@ func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
 			return nil, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
 		all.basis.join(fitted.basis)
-		all.Factors, all.Train, all.Test = append(all.Factors, j), append(all.Train, fitted.Train...), append(all.Test, fitted.Test...)
+		all.Factors, all.Train = append(all.Factors, j), append(all.Train, fitted.Train...)
+		all.Test = append(all.Test, fitted.Test...)
 		for c, v := range fitted.Of {
 			all.Of[c] = append(all.Of[c], v...)
 		}

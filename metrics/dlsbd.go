@@ -100,9 +100,12 @@ func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 // Validate checks the settings.
 func (m *DLSBD) Validate() error {
 	return cmp.Or(
-		rule(slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces), "spaces", "unknown choice %q; want where-arbitrary, always or never", string(m.Spaces)),
-		rule(slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects), "objects", "unknown choice %q; want each or together", string(m.Objects)),
-		rule(m.Bootstrap >= 0 && m.Bootstrap <= maxBootstrap, "bootstrap", "%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap),
+		rule(slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces), "spaces",
+			"unknown choice %q; want where-arbitrary, always or never", string(m.Spaces)),
+		rule(slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects), "objects",
+			"unknown choice %q; want each or together", string(m.Objects)),
+		rule(m.Bootstrap >= 0 && m.Bootstrap <= maxBootstrap, "bootstrap",
+			"%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap),
 		validTurns(m.Omega, m.Aggregate),
 	)
 }
@@ -285,5 +288,6 @@ func (m *DLSBDWorkshop) Compute(ctx context.Context, in *Input) (Result, error) 
 }
 
 func validTurns(omega int, a factor.Aggregate) error {
-	return cmp.Or(within("omega", omega, 1, 1000), rule(a == factor.Mean || a == factor.Sum, "aggregate", "%v; want mean or sum", a))
+	return cmp.Or(within("omega", omega, 1, 1000), rule(a == factor.Mean || a == factor.Sum, "aggregate",
+		"%v; want mean or sum", a))
 }

@@ -83,7 +83,8 @@ func (m *Downstream) Validate() error {
 		oneOf("predictor", "predictor", m.Predictor, logisticCV, plainLogistic, boostedTrees),
 		rule(len(m.Sizes) > 0, "sizes", "there are none; want at least one number of train rows"),
 		notNegative("top", m.TopK, "all columns"),
-		rule(m.Choose == "" || m.Choose == chooseTrain || m.Choose == chooseAll, "choose", "unknown rows %q; want train or all", string(m.Choose)),
+		rule(m.Choose == "" || m.Choose == chooseTrain || m.Choose == chooseAll, "choose",
+			"unknown rows %q; want train or all", string(m.Choose)),
 		positive("c", m.C),
 		m.split(1).validate(),
 	)
@@ -104,7 +105,9 @@ func (m *Downstream) Suits(in *Input) error {
 }
 
 // accuracy returns the accuracy of a classifier of each factor on the train and on the test rows.
-func (m *Downstream) accuracy(ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int) (onTrain, onTest []float64, err error) {
+func (m *Downstream) accuracy(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
+) (onTrain, onTest []float64, err error) {
 	switch m.Predictor {
 	case boostedTrees:
 		x, err := trees.Classify(ctx, codes, t, train, test, 0, gbt.Defaults())
@@ -191,7 +194,8 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
 		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, onTest)
-		tested.Values, trained.Values = append(tested.Values, factor.Mean.Of(onTest)), append(trained.Values, factor.Mean.Of(onTrain))
+		tested.Values = append(tested.Values, factor.Mean.Of(onTest))
+		trained.Values = append(trained.Values, factor.Mean.Of(onTrain))
 	}
 	tested.Labels, trained.Labels = g.Rows, g.Rows
 	last := len(g.Values) - 1

@@ -36,7 +36,8 @@ type FactorVAE struct {
 
 // Validate checks the settings.
 func (m *FactorVAE) Validate() error {
-	return cmp.Or(rule(m.Prune >= 0 && !math.IsInf(m.Prune, 0), "prune", "%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
+	return cmp.Or(rule(m.Prune >= 0 && !math.IsInf(m.Prune, 0), "prune",
+		"%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
 }
 
 // Suits implements Selective.
@@ -93,7 +94,11 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 func validDraws(batch, least, train, test int) error {
-	return cmp.Or(within("batch", batch, least, maxDrawn), within("train", train, 1, maxDrawn), within("test", test, 1, maxDrawn))
+	return cmp.Or(
+		within("batch", batch, least, maxDrawn),
+		within("train", train, 1, maxDrawn),
+		within("test", test, 1, maxDrawn),
+	)
 }
 
 // perFactor returns the part per_factor: right/all of every factor with points.

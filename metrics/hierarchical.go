@@ -268,7 +268,8 @@ const maxNumberBits = 1024
 
 // Validate checks the settings.
 func (m *DescriptionLength) Validate() error {
-	return rule(m.Bits > 0 && m.Bits <= maxNumberBits, "bits", "%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
+	return rule(m.Bits > 0 && m.Bits <= maxNumberBits, "bits",
+		"%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
 }
 
 // Suits implements Selective.

@@ -67,7 +67,8 @@ func (m *HSIC) Needs() Needs {
 // Validate checks the settings.
 func (m *HSIC) Validate() error {
 	return cmp.Or(
-		rule(m.Between == betweenCodes || m.Between == betweenFactors, "between", "unknown pairs %q; want codes or factors", string(m.Between)),
+		rule(m.Between == betweenCodes || m.Between == betweenFactors, "between",
+			"unknown pairs %q; want codes or factors", string(m.Between)),
 		rule(m.Bandwidth >= 0 && !math.IsInf(m.Bandwidth, 0), "bandwidth", "%v; want 0 (the median) or more", m.Bandwidth),
 		notNegative("samples", m.Samples, "all"),
 		m.Assign.validate(),
@@ -183,7 +184,8 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 		for _, b := range blocks {
 			sides = append(sides, dependence.NewKernel(known.Codes, b.Columns, m.Bandwidth))
 		}
-		values, err := dependence.HSIC(ctx, known.Codes.Rows, sides, func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j })
+		others := func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j }
+		values, err := dependence.HSIC(ctx, known.Codes.Rows, sides, others)
 		if err != nil {
 			return nil, err
 		}

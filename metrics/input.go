@@ -58,7 +58,7 @@ type Input struct {
 	principal bool // the columns are principal components (see Reduction)
 
 	shared *mutual.Shared // bins of the halves of an [Interval]; nil: not a half
-	spans  []levels.Span  // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
+	spans  []levels.Span  // in a part of the rows: ranges, by factor, of the Exact values of all rows
 }
 
 // Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.

@@ -46,7 +46,8 @@ func (*IRS) Range() (least, most float64) { return -1, 1 }
 func (m *IRS) Validate() error {
 	return cmp.Or(
 		rule(m.Quantile >= 0 && m.Quantile <= 1, "quantile", "%v is out of range; want 0 to 1", m.Quantile),
-		rule(m.Bins >= 0 && m.Bins <= mutual.MaxBins, "bins", "%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins),
+		rule(m.Bins >= 0 && m.Bins <= mutual.MaxBins, "bins",
+			"%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins),
 	)
 }
 
@@ -113,7 +114,8 @@ func (m *IRS) groups(in *Input, j int) *levels.Groups {
 	for at, i := range known {
 		values[at] = float64(in.Levels[i*k+j])
 	}
-	binned := levels.Table{Levels: slices.Repeat([]int{factor.Unknown}, in.Codes.Rows), Factors: []factor.Factor{{Size: m.Bins}}}
+	binned := levels.Table{Factors: []factor.Factor{{Size: m.Bins}}}
+	binned.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows)
 	for at, b := range mutual.Bin(values, m.Bins) {
 		binned.Levels[known[at]] = int(b)
 	}

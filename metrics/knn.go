@@ -50,7 +50,8 @@ func newKNN() *KNN {
 func (m *KNN) Validate() error {
 	return cmp.Or(
 		rule(m.K >= 1, "k", "%d is out of range; want 1 or more", m.K),
-		rule(m.Temperature >= 0 && !math.IsInf(m.Temperature, 0), "temperature", "%v is out of range; want 0 (equal weights) or more", m.Temperature),
+		rule(m.Temperature >= 0 && !math.IsInf(m.Temperature, 0), "temperature",
+			"%v is out of range; want 0 (equal weights) or more", m.Temperature),
 		oneOf("metric", "metric", m.Distance, cosineDistance, euclideanDistance),
 		notNegative("samples", m.Samples, "all"),
 		m.Apart.validate(),

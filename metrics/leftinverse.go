@@ -78,18 +78,16 @@ func (m *MaxError) Validate() error {
 
 // Compute returns the part per_factor: the error of each factor.
 func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
-	return recovered(ctx, l, in, l.Samples, l.Units, func(fit *geometry.Regression, x []float64, d int, y []float64, k int) (float64, []float64, error) {
-		return meanError(fit, x, d, y, k, l.Error)
-	})
+	return recovered(ctx, l, in, l.Samples, l.Units, func(p *recovery) (float64, []float64, error) { return p.meanError(l.Error) })
 }
 
 // Compute returns the part per_factor: the largest error of each factor. With the fit minimax, the part lower_bound is
 // a proven lower bound of the optimum.
 func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	var bound float64
-	r, err := recovered(ctx, m, in, m.Samples, m.Units, func(fit *geometry.Regression, x []float64, d int, y []float64, k int) (float64, []float64, error) {
-		value, perFactor, err := largestError(fit, x, d, y, k, m.Fit)
-		bound = fit.Largest - fit.Gap
+	r, err := recovered(ctx, m, in, m.Samples, m.Units, func(p *recovery) (float64, []float64, error) {
+		value, perFactor, err := p.largestError(m.Fit)
+		bound = p.fit.Largest - p.fit.Gap
 		return value, perFactor, err
 	})
 	if err == nil && m.Fit == FitMinimax {
@@ -98,10 +96,17 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, err
 }
 
-// recovered fits an affine map from codes x, rows of d numbers, to factors y, rows of k numbers.
+// recovery holds the regression of factors y, rows of k numbers, on codes x, rows of d numbers.
+type recovery struct {
+	fit  geometry.Regression
+	x, y []float64
+	d, k int
+}
+
+// recovered fits an affine map from codes to factors, and returns the error that fit finds.
 func recovered(
 	ctx context.Context, m Metric, in *Input, samples int, u Units,
-	fit func(r *geometry.Regression, x []float64, d int, y []float64, k int) (value float64, perFactor []float64, err error),
+	fit func(p *recovery) (value float64, perFactor []float64, err error),
 ) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -110,7 +115,9 @@ func recovered(
 	if err != nil {
 		return Result{}, err
 	}
-	value, errors, err := fit(&geometry.Regression{Interrupt: ctx.Err}, in.Codes.Data, in.Codes.Cols, in.factorRows(u), len(in.Factors))
+	p := &recovery{x: in.Codes.Data, d: in.Codes.Cols, y: in.factorRows(u), k: len(in.Factors)}
+	p.fit.Interrupt = ctx.Err
+	value, errors, err := fit(p)
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
@@ -123,14 +130,14 @@ func recovered(
 // over n rows and k factors, and the error of every factor:
 //
 //	min_h 1/(nk) sum_ij |y_ij - h_j(z_i)|^p,  p = 2 (mse) or 1 (mae)
-func meanError(fit *geometry.Regression, x []float64, d int, y []float64, k int, e FitError) (float64, []float64, error) {
+func (p *recovery) meanError(e FitError) (float64, []float64, error) {
 	var err error
 	if e == MeanSquaredError {
-		err = fit.LeastSquares(x, d, y, k, 0)
+		err = p.fit.LeastSquares(p.x, p.d, p.y, p.k, 0)
 	} else {
-		err = fit.LeastAbsolute(x, d, y, k)
+		err = p.fit.LeastAbsolute(p.x, p.d, p.y, p.k)
 	}
-	return factor.Mean.Of(fit.Errors), fit.Errors, err
+	return factor.Mean.Of(p.fit.Errors), p.fit.Errors, err
 }
 
 // largestError is the largest error of an affine map h (Zhang and Sugiyama 2024, definition 8), and the largest error of
@@ -139,29 +146,30 @@ func meanError(fit *geometry.Regression, x []float64, d int, y []float64, k int,
 //	least-squares:     min_c max_i |y_i - h(z_i) - c|,  h from least squares
 //	minimax:           min_h max_i |y_i - h(z_i)|
 //	minimax-by-factor: (sum_j e_j^2)^(1/2),  e_j = min_h max_i |y_ij - h_j(z_i)|
-func largestError(fit *geometry.Regression, x []float64, d int, y []float64, k int, how Fit) (largest float64, perFactor []float64, err error) {
+func (p *recovery) largestError(how Fit) (largest float64, perFactor []float64, err error) {
 	switch how {
 	case FitMinimax:
-		err := fit.JointMinimax(x, d, y, k)
-		return fit.Largest, fit.Errors, err
+		err := p.fit.JointMinimax(p.x, p.d, p.y, p.k)
+		return p.fit.Largest, p.fit.Errors, err
 	case FitMinimaxByFactor:
-		err := fit.Minimax(x, d, y, k)
+		err := p.fit.Minimax(p.x, p.d, p.y, p.k)
 		var square float64
-		for _, e := range fit.Errors {
+		for _, e := range p.fit.Errors {
 			square += e * e
 		}
-		return math.Sqrt(square), fit.Errors, err
+		return math.Sqrt(square), p.fit.Errors, err
 	}
-	if err := fit.LeastSquares(x, d, y, k, 0); err != nil {
+	if err := p.fit.LeastSquares(p.x, p.d, p.y, p.k, 0); err != nil {
 		return 0, nil, err
 	}
-	ball := geometry.Ball{Interrupt: fit.Interrupt}
-	if err := ball.Enclose(fit.Residuals, k); err != nil {
+	ball := geometry.Ball{Interrupt: p.fit.Interrupt}
+	if err := ball.Enclose(p.fit.Residuals, p.k); err != nil {
 		return 0, nil, fmt.Errorf("ball around the errors: %w", err)
 	}
-	perFactor = make([]float64, k)
-	for i, e := range fit.Residuals {
-		perFactor[i%k] = max(perFactor[i%k], math.Abs(e-ball.Centre[i%k])) // the centre c joins the intercept of h
+	perFactor = make([]float64, p.k)
+	for i, e := range p.fit.Residuals {
+		j := i % p.k
+		perFactor[j] = max(perFactor[j], math.Abs(e-ball.Centre[j])) // the centre c joins the intercept of h
 	}
 	return ball.Radius, perFactor, nil
 }

@@ -120,7 +120,8 @@ func (l *plainLogic) Validate() error {
 	another := l.Name != "" && l.Name != "logic" && slices.Contains(Registry.Names(), l.Name)
 	return cmp.Or(
 		rule(sentence, "sentence", wantLogic),
-		rule(strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "", "name", "%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name),
+		rule(strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "", "name",
+			"%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name),
 		rule(!another, "name", "%s is another metric; want a new name", l.Name),
 		within("tuples", l.Tuples, 1, mostTuples),
 		l.Units.validate(),
@@ -146,7 +147,9 @@ func (l *Logic) Suits(in *Input) error {
 
 // compile checks the sentence against an input. best finds one column for each factor, if the sentence has sub-codes
 // that nothing assigns; blocks are the columns found.
-func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logic.Quantity, blocks []factor.Block, err error) {
+func (l *Logic) compile(
+	in *Input, best func() ([]factor.Block, error),
+) (q *logic.Quantity, blocks []factor.Block, err error) {
 	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Turns: logic.Turns(in.Factors)}
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err
@@ -317,7 +320,8 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 		return nil, fmt.Errorf("left inverse: %w", err)
 	}
 	n, k := in.Codes.Rows, len(in.Factors)
-	a := &Approximation{Blocks: blocks, Product: sentence.Matrix(logic.Product(functions, b.Codes), in.Codes.Cols), Values: sentence.Matrix(b.Values, k)}
+	a := &Approximation{Blocks: blocks, Values: sentence.Matrix(b.Values, k)}
+	a.Product = sentence.Matrix(logic.Product(functions, b.Codes), in.Codes.Cols)
 	if a.LeftInverse = sentence.Matrix(nil, k); len(h) > 0 {
 		a.LeftInverse = sentence.Matrix(h[0].Values, k)
 	}

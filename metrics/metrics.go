@@ -175,7 +175,9 @@ func Evaluate(ctx context.Context, in *Input, seed uint64, choices []Choice) ([]
 }
 
 // EvaluateWatched is [Evaluate] with a call of watch before every metric.
-func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choice, watch func(i int, name string)) ([]Result, error) {
+func EvaluateWatched(
+	ctx context.Context, in *Input, seed uint64, choices []Choice, watch func(i int, name string),
+) ([]Result, error) {
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}

@@ -66,7 +66,8 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 		factors.Labels = append(factors.Labels, f.Name)
 		factors.Values[j] /= max(counts[j], 1)
 	}
-	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{in.byFactor("mutual_information", x.Mutual)}}
+	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}}
+	r.Grids = []Grid{in.byFactor("mutual_information", x.Mutual)}
 	if dead > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols))
 	}
@@ -96,7 +97,8 @@ type Responses struct {
 // Validate checks the settings.
 func (m *Responses) Validate() error {
 	return cmp.Or(
-		rule(m.Threshold > 0 && m.Threshold <= 1, "threshold", "%v is out of range; want more than 0 and at most 1", m.Threshold),
+		rule(m.Threshold > 0 && m.Threshold <= 1, "threshold",
+			"%v is out of range; want more than 0 and at most 1", m.Threshold),
 		m.Histogram.Check(),
 	)
 }

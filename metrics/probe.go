@@ -93,7 +93,9 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // classify predicts the levels of rows y by logistic regression of the levels of train rows.
-func (m *Probe) classify(ctx context.Context, inputs *linear.Inputs, levels []int, y []float64, columns int) (predicted []int, converged bool, err error) {
+func (m *Probe) classify(
+	ctx context.Context, inputs *linear.Inputs, levels []int, y []float64, columns int,
+) (predicted []int, converged bool, err error) {
 	if !predict.Vary(levels) {
 		return slices.Repeat(levels[:1], len(y)/columns), true, nil
 	}

@@ -31,6 +31,9 @@ type R4 struct {
 	Predictions `yaml:",inline"`
 }
 
+// newR4 returns the metric with its defaults.
+func newR4() *R4 { return &R4{Predictions: Predictions{Splits: 5, Samples: 10000}} }
+
 // R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
 // S(V, g) of the outermost group g of code columns. It uses the rows where V is active (its absolute value is above
 // 1e-10). On given rows,
@@ -111,7 +114,9 @@ func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // compute scores every factor against a hierarchy of the code columns; R4C uses the rows where the factor is active.
-func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C) (Result, error) {
+func (p *Predictions) compute(
+	ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C,
+) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
@@ -125,7 +130,8 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	for j, v := range factors {
 		active[j] = make([]bool, len(rows))
 		for i, value := range v.Values {
-			if active[j][i] = c == nil || math.Abs(value) > inactive; active[j][i] && c != nil && c.Weights == weightsPrinted {
+			active[j][i] = c == nil || math.Abs(value) > inactive
+			if active[j][i] && c != nil && c.Weights == weightsPrinted {
 				of[j]++
 			}
 		}
@@ -134,7 +140,8 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: len(rows), Train: len(rows) - len(rows)/4, Test: len(rows) / 4}}
+	n := len(rows)
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: n, Train: n - n/4, Test: n / 4}}
 	if c == nil {
 		r.Grids = r.Grids[:3]
 	}

@@ -116,7 +116,8 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 		}
 	}
 	some.spans = levels.Chosen(in.spans, factors)
-	some.Components, some.Paths, some.Differ = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows), levels.Among(levels.Chosen(in.Differ, factors), rows)
+	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
+	some.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
 	return &some
 }
 
@@ -138,7 +139,8 @@ func (in *Input) part(rows []int) *Input {
 			}
 		}
 	}
-	some.Components, some.Paths, some.Differ = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows), levels.Among(in.Differ, rows)
+	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
+	some.Differ = levels.Among(in.Differ, rows)
 	return &some
 }
 

@@ -104,9 +104,10 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	g.Rows = in.columnNames(nil)
 	values, of := levels.Chosen(m.values(in, fit), factors), levels.Chosen(in.Factors, factors)
+	fit, check = levels.Chosen(fit, factors), levels.Chosen(check, factors)
 	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {
 		x, y := in.Codes.Column(c, train), in.Codes.Column(c, test)
-		g.Values[c], err = predict.Single(ctx, x, y, of, levels.Chosen(fit, factors), levels.Chosen(check, factors), values, m.Cost)
+		g.Values[c], err = predict.Single(ctx, x, y, of, fit, check, values, m.Cost)
 		return err
 	})
 	if err != nil {

@@ -25,7 +25,8 @@ func oneOf[S ~string](key, what string, value S, values ...S) error {
 		list = append(list, string(v))
 	}
 	last := len(list) - 1
-	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", what, string(value), strings.Join(list[:last], ", "), list[last])
+	most := strings.Join(list[:last], ", ")
+	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", what, string(value), most, list[last])
 }
 
 // within returns an error for a number out of range.

@@ -73,7 +73,12 @@ func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
 
 // Validate checks the settings.
 func (s *SubCodeDeviation) Validate() error {
-	return cmp.Or(validAggregate(s.Aggregate), notNegative("samples", s.Samples, "all"), s.Assign.validate(), s.Project.validate(s.Codes, s.Assign))
+	return cmp.Or(
+		validAggregate(s.Aggregate),
+		notNegative("samples", s.Samples, "all"),
+		s.Assign.validate(),
+		s.Project.validate(s.Codes, s.Assign),
+	)
 }
 
 // Suits implements Selective.
@@ -147,14 +152,17 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 	return parts, parallel.Each(ctx, len(blocks), func(i int) (err error) {
 		b, k := blocks[i], len(blocks[i].Columns)
 		parts[i].Name = in.Factors[b.Factor].Name
-		parts[i].Values, err = deviation.ByLevel(ctx, deviation.Points(codes, b.Columns, s.Standardise), k, in.table().Groups(b.Factor, nil), deviation.New(ctx, s.Deviation, k))
+		points, groups := deviation.Points(codes, b.Columns, s.Standardise), in.table().Groups(b.Factor, nil)
+		parts[i].Values, err = deviation.ByLevel(ctx, points, k, groups, deviation.New(ctx, s.Deviation, k))
 		return err
 	})
 }
 
 // fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance.
 // No scale of the codes changes it; constant sub-codes have 0.
-func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64) (Part, error) {
+func (s *SubCodeDeviation) fractions(
+	ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64,
+) (Part, error) {
 	part := Part{Name: "fraction"}
 	k := len(in.Factors)
 	for i, b := range blocks {
@@ -181,7 +189,9 @@ func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matri
 }
 
 // subCodes returns the codes to measure, the columns of each factor, and a result that records the choice.
-func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []factor.Block, r Result, err error) {
+func (s *SubCodeDeviation) subCodes(
+	ctx context.Context, in *Input,
+) (codes matrix.Matrix, blocks []factor.Block, r Result, err error) {
 	if s.Project == projectNone {
 		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
 			return in.Codes, blocks, r, err
@@ -203,7 +213,9 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matri
 
 // factor measures the sub-code of one factor: on the given rows (nil: all) if it has several columns, otherwise on all
 // rows.
-func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int) (float64, error) {
+func (s *SubCodeDeviation) factor(
+	ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int,
+) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
 	}

@@ -21,7 +21,8 @@ const (
 )
 
 func (a Assign) validate() error {
-	return rule(a == AssignAuto || a == AssignOrder || a == AssignBest, "assign", "unknown assignment %q; want order or best, or nothing", string(a))
+	return rule(a == AssignAuto || a == AssignOrder || a == AssignBest, "assign",
+		"unknown assignment %q; want order or best, or nothing", string(a))
 }
 
 func validAggregate(a factor.Aggregate) error {

@@ -51,8 +51,10 @@ func (s TrainTest) draws() bool { return s.TestShare == 0 && s.TrainRows == 0 }
 func (s TrainTest) validate() error {
 	return cmp.Or(
 		notNegative("train_rows", s.TrainRows, "draw rows"),
-		rule(s.TestShare >= 0 && s.TestShare < 1, "test_share", "%v is out of range; want 0 (draw rows) or more, and less than 1", s.TestShare),
-		rule(!s.draws() || s.Train >= 1 && s.Train <= maxDrawn, "train", "%d is out of range; want 1 to %d", s.Train, maxDrawn),
+		rule(s.TestShare >= 0 && s.TestShare < 1, "test_share",
+			"%v is out of range; want 0 (draw rows) or more, and less than 1", s.TestShare),
+		rule(!s.draws() || s.Train >= 1 && s.Train <= maxDrawn, "train",
+			"%d is out of range; want 1 to %d", s.Train, maxDrawn),
 		rule(!s.draws() || s.Test >= 1 && s.Test <= maxDrawn, "test", "%d is out of range; want 1 to %d", s.Test, maxDrawn),
 	)
 }
@@ -149,7 +151,8 @@ func quarterApart() Apart { return Apart{TestShare: 0.25} }
 func (a Apart) validate() error {
 	return cmp.Or(
 		notNegative("train_rows", a.TrainRows, "choose rows"),
-		rule(a.TestShare > 0 && a.TestShare < 1, "test_share", "%v is out of range; want a number between 0 and 1", a.TestShare),
+		rule(a.TestShare > 0 && a.TestShare < 1, "test_share",
+			"%v is out of range; want a number between 0 and 1", a.TestShare),
 	)
 }
 

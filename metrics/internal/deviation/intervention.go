@@ -27,7 +27,9 @@ func quantileAt(z []float64, q, largest float64) float64 {
 
 // Robustness returns, for column c and every factor, 1 minus the mean over levels of quantile q of the deviations (Suter
 // et al. 2019, section 4). It also returns the largest deviation of the column from its mean, 0 if it is constant.
-func Robustness(ctx context.Context, codes matrix.Matrix, c int, factors []*levels.Groups, q float64) (row []float64, largest float64, err error) {
+func Robustness(
+	ctx context.Context, codes matrix.Matrix, c int, factors []*levels.Groups, q float64,
+) (row []float64, largest float64, err error) {
 	z := make([]float64, codes.Rows)
 	low, high := codes.Data[c], codes.Data[c]
 	for i := range z {

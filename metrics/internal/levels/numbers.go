@@ -22,7 +22,9 @@ type Numbers struct {
 // of a continuous factor, which also gets exact values. Circular values that are not evenly spaced need a period. With
 // found, whole numbers or few distinct values are ordinal, others continuous. A column with only NaN is a factor of one
 // level.
-func (c Numbers) Factor(kind factor.ColumnKind, found bool, bins int) (f factor.Factor, levels []int, exact []float64, err error) {
+func (c Numbers) Factor(
+	kind factor.ColumnKind, found bool, bins int,
+) (f factor.Factor, levels []int, exact []float64, err error) {
 	levels = slices.Repeat([]int{factor.Unknown}, len(c.Values))
 	rows := c.known()
 	if len(rows) == 0 {

@@ -18,7 +18,9 @@ type Subgroup struct {
 
 // Choose measures factor k in the given columns, or in all columns if there are none. It then takes the best of several
 // spaces of the codes, each a list of columns, if the plane of all columns is arbitrary, or always.
-func (d *Design) Choose(ctx context.Context, codes matrix.Matrix, k int, columns []int, spaces [][]int, always bool) (*Subgroup, error) {
+func (d *Design) Choose(
+	ctx context.Context, codes matrix.Matrix, k int, columns []int, spaces [][]int, always bool,
+) (*Subgroup, error) {
 	s, err := d.Measure(ctx, codes.Columns(columns), k)
 	if err != nil {
 		return nil, err
@@ -41,7 +43,9 @@ func (d *Design) Choose(ctx context.Context, codes matrix.Matrix, k int, columns
 }
 
 // Bootstrap returns the 95 % percentile interval of the aggregate over factors by the Bayesian bootstrap of Rubin (1981).
-func (s *Sample) Bootstrap(ctx context.Context, codes matrix.Matrix, chosen []*Subgroup, a factor.Aggregate, draws int, stream *rng.Stream) (low, high float64, err error) {
+func (s *Sample) Bootstrap(
+	ctx context.Context, codes matrix.Matrix, chosen []*Subgroup, a factor.Aggregate, draws int, stream *rng.Stream,
+) (low, high float64, err error) {
 	values, weights := make([]float64, draws), make([]float64, codes.Rows)
 	for b := range values {
 		for i := range weights {

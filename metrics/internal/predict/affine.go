@@ -18,7 +18,9 @@ import (
 //
 // with the values y of the factors, row by row. explained is the fraction of each factor's variance that h_j explains, 0
 // of a factor without variance.
-func Projection(ctx context.Context, codes matrix.Matrix, t levels.Table, values []float64) (projected matrix.Matrix, explained []float64, err error) {
+func Projection(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, values []float64,
+) (projected matrix.Matrix, explained []float64, err error) {
 	k := len(t.Factors)
 	projected = matrix.Matrix{Rows: codes.Rows, Cols: k, Data: make([]float64, codes.Rows*k)}
 	fit := geometry.Regression{Interrupt: ctx.Err}

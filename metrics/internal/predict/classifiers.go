@@ -16,13 +16,17 @@ import (
 
 // Logistic returns the accuracies on train and test rows of a logistic regression of each factor from standardised codes,
 // with the weight c of the loss.
-func Logistic(ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, c float64) (onTrain, onTest []float64, err error) {
+func Logistic(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, c float64,
+) (onTrain, onTest []float64, err error) {
 	x, y := Standardise(codes, train, test)
 	return logistic(ctx, x, y, codes.Cols, t, train, test, slices.Repeat([]float64{c}, len(t.Factors)))
 }
 
 // LogisticCV is [Logistic] of codes as given; cross-validation chooses c.
-func LogisticCV(ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int) (onTrain, onTest []float64, err error) {
+func LogisticCV(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
+) (onTrain, onTest []float64, err error) {
 	x, y := codes.Take(train), codes.Take(test)
 	weights, err := CrossValidate(ctx, x, t.ByFactor(train), codes.Cols)
 	if err != nil {
@@ -31,7 +35,9 @@ func LogisticCV(ctx context.Context, codes matrix.Matrix, t levels.Table, train,
 	return logistic(ctx, x, y, codes.Cols, t, train, test, weights)
 }
 
-func logistic(ctx context.Context, x, y []float64, d int, t levels.Table, train, test []int, weights []float64) (onTrain, onTest []float64, err error) {
+func logistic(
+	ctx context.Context, x, y []float64, d int, t levels.Table, train, test []int, weights []float64,
+) (onTrain, onTest []float64, err error) {
 	inputs, err := linear.NewInputs(x, d)
 	if err != nil {
 		return nil, nil, err

@@ -11,7 +11,9 @@ import (
 
 // Ridge returns, for every factor, R^2 on the test rows of ridge regression from codes x of the train rows and y of the
 // test rows, d numbers each; 0 of a categorical factor. The penalty is 1/c. exact has the values of continuous factors.
-func Ridge(ctx context.Context, t levels.Table, exact [][]float64, x, y []float64, d int, train, test []int, c float64) ([]float64, error) {
+func Ridge(
+	ctx context.Context, t levels.Table, exact [][]float64, x, y []float64, d int, train, test []int, c float64,
+) ([]float64, error) {
 	fits, first := make([]float64, len(t.Factors)), targets(t.Factors)
 	columns := first[len(t.Factors)]
 	var predicted, truth []float64

@@ -10,7 +10,9 @@ import (
 // Single returns the scores of one code column, x in the train rows and y in the test rows, for factors. A factor with
 // values of the train rows has its squared correlation with the column. The others have the accuracy on the test levels
 // of a support vector machine with the given cost, fitted to the train levels.
-func Single(ctx context.Context, x, y []float64, factors []factor.Factor, train, test [][]int, values [][]float64, cost float64) ([]float64, error) {
+func Single(
+	ctx context.Context, x, y []float64, factors []factor.Factor, train, test [][]int, values [][]float64, cost float64,
+) ([]float64, error) {
 	row := make([]float64, len(factors))
 	var column *linear.Column
 	for j, f := range factors {

@@ -47,7 +47,9 @@ func rowList(data []float64, n, width int) [][]float64 {
 
 // Affordable returns a batch, or random rows of it that keep the sentence within the allowed number of tuples and of rows
 // (0: any). It returns the given error if it needs a stream and there is none.
-func Affordable(ctx context.Context, q *logic.Quantity, b logic.Batch, rows, allowed int, s *rng.Stream, none error) (logic.Batch, error) {
+func Affordable(
+	ctx context.Context, q *logic.Quantity, b logic.Batch, rows, allowed int, s *rng.Stream, none error,
+) (logic.Batch, error) {
 	n := len(b.Codes)
 	most := n
 	if rows > 0 {

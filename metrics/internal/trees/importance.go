@@ -27,7 +27,9 @@ func (m *Importances) add(j int, importance []float64, train float64) {
 
 // Classify fits a classifier of each factor to the train rows and tests it on the test rows. Splits are exact, or at
 // the edges of bins.
-func Classify(ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, bins int, o gbt.Options) (*Importances, error) {
+func Classify(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, bins int, o gbt.Options,
+) (*Importances, error) {
 	x, err := gbt.NewColumns(len(train), codes.Cols, codes.Take(train))
 	if bins > 0 {
 		x, err = gbt.NewBinned(len(train), codes.Cols, codes.Take(train), bins)
@@ -61,7 +63,9 @@ func Classify(ctx context.Context, codes matrix.Matrix, t levels.Table, train, t
 }
 
 // Regress fits a regressor of each varying factor to all rows. values has the numbers of the factors, row by row.
-func Regress(ctx context.Context, codes matrix.Matrix, t levels.Table, values []float64, o gbt.Options) (*Importances, error) {
+func Regress(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, values []float64, o gbt.Options,
+) (*Importances, error) {
 	x, err := gbt.NewColumns(codes.Rows, codes.Cols, codes.Data)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,9 @@ func (d *Draw) members(row, j int) []int {
 
 // Differences draws n points, as many numbers each as the codes have columns, and their factors. A point is the mean
 // absolute difference of batch pairs of rows.
-func (draw *Draw) Differences(ctx context.Context, codes matrix.Matrix, n, batch int) (x []float64, labels []int, err error) {
+func (draw *Draw) Differences(
+	ctx context.Context, codes matrix.Matrix, n, batch int,
+) (x []float64, labels []int, err error) {
 	d := codes.Cols
 	x, labels = make([]float64, n*d), make([]int, n)
 	points := max(1, pairsAtOnce/batch)
