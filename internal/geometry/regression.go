@@ -73,8 +73,10 @@ func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets
 		return err
 	}
 	copy(r.Signs, r.Residuals)
-	for i, v := range r.Residuals {
-		r.Errors[i%targets] += v * v / float64(r.rows)
+	for i := 0; i < len(r.Residuals); i += targets {
+		for k, v := range r.Residuals[i : i+targets] {
+			r.Errors[k] += v * v / float64(r.rows)
+		}
 	}
 	return nil
 }
@@ -253,7 +255,15 @@ func (r *Regression) project(penalty float64) {
 		for a, v := range b {
 			r.last[a] -= v
 		}
-		for i := range r.rest {
+		i := 0
+		for ; i+3 < len(r.rest); i += 4 {
+			a, b, c, d := dots(r.last, r.x.row(i), r.x.row(i+1), r.x.row(i+2), r.x.row(i+3))
+			r.rest[i] += a
+			r.rest[i+1] += b
+			r.rest[i+2] += c
+			r.rest[i+3] += d
+		}
+		for ; i < len(r.rest); i++ {
 			r.rest[i] += dot(r.x.row(i), r.last)
 		}
 	}
