@@ -63,7 +63,8 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 		if err != nil {
 			return fmt.Errorf("factor %s: %w", c.Name, err)
 		}
-		f.Name, in.Factors[j] = c.Name, f
+		f.Name = c.Name
+		in.Factors[j] = f
 		for i, l := range own {
 			in.Levels[i*k+j] = l
 		}

@@ -54,19 +54,14 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	rows := x.Mutual
-	selected := Part{Name: "selected"}
+	var columns []int
 	if m.TopK > 0 {
 		relative, _ := mutual.Shares(rows)
-		columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
-		if tied {
+		var tied bool
+		if columns, tied = mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false); tied {
 			r.Notes = append(r.Notes, tiedNote)
 		}
-		chosen := make([][]float64, len(columns))
-		for i, c := range columns {
-			chosen[i] = rows[c]
-			selected.Labels, selected.Values = append(selected.Labels, in.columnName(c)), append(selected.Values, float64(c))
-		}
-		rows = chosen
+		rows = levels.Chosen(rows, columns)
 	}
 	names := factor.Names(in.Factors)
 	cosines, silent := information.Cosines(rows, len(names))
@@ -74,13 +69,13 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	if len(silent) > 0 {
 		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(names, silent), ", "))
 	}
-	part := Part{Name: "per_factor", Labels: g.Rows}
+	part := in.perFactor(nil)
 	for i, row := range g.Values {
 		part.Values = append(part.Values, (factor.Sum.Of(row)-row[i])/float64(len(row)-1))
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, selected)
+		r.Parts = append(r.Parts, in.selected("selected", columns))
 	}
 	return r, nil
 }

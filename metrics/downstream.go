@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -162,7 +163,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	var r Result
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d rows can train: the sizes %s are left out", m.available(in), listInts(others)))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d rows can train: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]")))
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == chooseAll {
@@ -202,7 +203,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Value = tested.Values[last]
 	r.Parts = []Part{{Name: "per_factor", Labels: g.Columns, Values: g.Values[last]}, tested, trained}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, top.part(in))
+		r.Parts = append(r.Parts, in.selected("selected", top.columns))
 	}
 	r.Grids = []Grid{g}
 	return r, nil
@@ -231,15 +232,6 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 	return selection{columns: columns}, nil
 }
 
-// part returns the numbers of the selected columns.
-func (s selection) part(in *Input) Part {
-	p := Part{Name: "selected"}
-	for _, c := range s.columns {
-		p.Labels, p.Values = append(p.Labels, in.columnName(c)), append(p.Values, float64(c))
-	}
-	return p
-}
-
 // rows returns size train rows, and the test rows.
 func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 	train, test, err = m.split(size).rows(in)
@@ -254,16 +246,4 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 		train = order
 	}
 	return train[:size], test, nil
-}
-
-// listInts joins numbers with commas.
-func listInts(numbers []int) string {
-	var text string
-	for i, v := range numbers {
-		if i > 0 {
-			text += ", "
-		}
-		text += strconv.Itoa(v)
-	}
-	return text
 }

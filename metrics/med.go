@@ -96,23 +96,14 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	if m.TopK > 0 {
 		var tied bool
-		columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole)
-		if tied {
+		if columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole); tied {
 			r.Notes = append(r.Notes, tiedNote)
 		}
 		if len(columns) == 0 {
 			return r, nil
 		}
-		rows := relative
-		if m.Renormalise {
-			rows = x.Mutual
-		}
-		chosen := make([][]float64, len(columns))
-		for i, c := range columns {
-			chosen[i] = rows[c]
-		}
-		if relative = chosen; m.Renormalise {
-			relative, _ = mutual.Shares(chosen)
+		if relative = levels.Chosen(relative, columns); m.Renormalise {
+			relative, _ = mutual.Shares(levels.Chosen(x.Mutual, columns))
 		}
 	}
 	m.parts(&r, in, relative, columns)
@@ -134,25 +125,18 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 		return Grid{}, nil, err
 	}
 	relative, _ := mutual.Shares(x.Mutual)
-	g := Grid{Name: "R", Values: relative}
-	for c := range relative {
-		g.Rows = append(g.Rows, in.columnName(c))
-	}
-	g.Columns = factor.Names(in.Factors)
 	columns, _ := mutual.Best(relative, m.Entropy, k, m.Whole)
-	return g, columns, nil
+	return in.byFactor("R", relative), columns, nil
 }
 
 // parts sets the value, parts and grid of a result from the rows of R of some columns.
 func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
-	g := Grid{Name: "R", Values: relative}
-	for i, row := range relative {
-		g.Rows = append(g.Rows, in.columnName(columns[i]))
+	g := Grid{Name: "R", Rows: in.columnNames(columns), Columns: factor.Names(in.Factors), Values: relative}
+	for _, row := range relative {
 		scores.Values = append(scores.Values, m.Of(row))
 		weights.Values = append(weights.Values, factor.Sum.Of(row))
 	}
-	g.Columns = factor.Names(in.Factors)
 	scores.Labels, weights.Labels = g.Rows, g.Rows
 	r.Value = mutual.WeightedMean(scores.Values, weights.Values)
 	if total := factor.Sum.Of(weights.Values); total > 0 {
@@ -162,24 +146,13 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	}
 	r.Parts = append(r.Parts, scores, weights)
 	if len(relative) > 1 {
-		complete := Part{Name: "completeness", Labels: g.Columns}
-		column := make([]float64, len(relative))
-		for j := range in.Factors {
-			for i, row := range relative {
-				column[i] = row[j]
-			}
-			complete.Values = append(complete.Values, mutual.LibraryEntropy().Of(column))
-		}
-		r.Parts = append(r.Parts, complete)
+		_, complete := mutual.LibraryEntropy().OfRows(mutual.Transposed(relative))
+		r.Parts = append(r.Parts, Part{Name: "completeness", Labels: g.Columns, Values: complete})
 	}
 	if m.TopK > 0 {
-		selected := Part{Name: "selected", Labels: g.Rows}
-		for _, c := range columns {
-			selected.Values = append(selected.Values, float64(c))
-		}
-		r.Parts = append(r.Parts, selected)
+		r.Parts = append(r.Parts, in.selected("selected", columns))
 	}
-	per := Part{Name: "per_factor", Labels: g.Columns}
+	per := in.perFactor(nil)
 	for _, shares := range mutual.Transposed(relative) {
 		sum := 0.0
 		for i, v := range shares {

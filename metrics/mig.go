@@ -127,6 +127,15 @@ func (in *Input) perFactor(values []float64) Part {
 	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
 }
 
+// selected returns the part of the numbers of some code columns.
+func (in *Input) selected(name string, columns []int) Part {
+	p := Part{Name: name}
+	for _, c := range columns {
+		p.Labels, p.Values = append(p.Labels, in.columnName(c)), append(p.Values, float64(c))
+	}
+	return p
+}
+
 // byFactor returns a grid of code columns and factors.
 func (in *Input) byFactor(name string, values [][]float64) Grid {
 	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}

@@ -48,12 +48,11 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	columns, factors := Part{Name: "per_column"}, Part{Name: "per_factor", Values: make([]float64, len(in.Factors))}
+	columns, factors := Part{Name: "per_column", Labels: in.columnNames(nil)}, in.perFactor(make([]float64, len(in.Factors)))
 	counts := make([]float64, len(in.Factors))
 	dead := 0
-	for c, row := range x.Mutual {
+	for _, row := range x.Mutual {
 		best, value := information.Modularity(row)
-		columns.Labels = append(columns.Labels, in.columnName(c))
 		columns.Values = append(columns.Values, value)
 		if row[best] == 0 {
 			dead++
@@ -62,9 +61,8 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 		factors.Values[best] += value
 		counts[best]++
 	}
-	for j, f := range in.Factors {
-		factors.Labels = append(factors.Labels, f.Name)
-		factors.Values[j] /= max(counts[j], 1)
+	for j, n := range counts {
+		factors.Values[j] /= max(n, 1)
 	}
 	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}}
 	r.Grids = []Grid{in.byFactor("mutual_information", x.Mutual)}
@@ -117,11 +115,10 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	g := Grid{Name: "information"}
-	g.Columns = factor.Names(in.Factors)
-	each := Part{Name: "per_column"}
+	g := in.byFactor("information", nil)
+	each := Part{Name: "per_column", Labels: g.Rows}
 	count := map[int]float64{} // by number of factors, 2 for several
-	for c, row := range x.Mutual {
+	for _, row := range x.Mutual {
 		share, factors := make([]float64, len(row)), 0
 		for j, v := range row {
 			if x.Entropy[j] > 0 {
@@ -131,11 +128,10 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 				factors++
 			}
 		}
-		g.Rows, g.Values = append(g.Rows, in.columnName(c)), append(g.Values, share)
+		g.Values = append(g.Values, share)
 		each.Values = append(each.Values, float64(factors))
 		count[min(factors, 2)]++
 	}
-	each.Labels = g.Rows
 	r := Result{Grids: []Grid{g}}
 	if some := count[1] + count[2]; some > 0 {
 		r.Value = count[1] / some

@@ -92,12 +92,7 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	var names []string
-	flat := make(hierarchy.Hierarchy, in.Codes.Cols)
-	for c := range flat {
-		names = append(names, in.columnName(c))
-	}
-	return m.compute(ctx, in, flat, names, nil)
+	return m.compute(ctx, in, make(hierarchy.Hierarchy, in.Codes.Cols), in.columnNames(nil), nil)
 }
 
 // Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows, all of
@@ -145,9 +140,9 @@ func (p *Predictions) compute(
 	if c == nil {
 		r.Grids = r.Grids[:3]
 	}
-	per := Part{Name: "per_factor"}
-	for j, f := range in.Factors {
-		per.Labels, per.Values = append(per.Labels, f.Name), append(per.Values, trees.Best(groups[j], of[j]))
+	per := in.perFactor(nil)
+	for j, group := range groups {
+		per.Values = append(per.Values, trees.Best(group, of[j]))
 	}
 	r.Value, r.Parts = factor.Mean.Of(per.Values), []Part{per}
 	return r, nil

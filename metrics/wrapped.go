@@ -186,11 +186,7 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of the columns %v: %w", m.Of.Name, columns, err)
 	}
-	best := Part{Name: "best"}
-	for _, c := range columns {
-		best.Labels, best.Values = append(best.Labels, in.columnName(c)), append(best.Values, float64(c))
-	}
-	r.Parts = append(r.Parts, best)
+	r.Parts = append(r.Parts, in.selected("best", columns))
 	return r, nil
 }
 

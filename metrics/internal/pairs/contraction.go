@@ -24,7 +24,7 @@ type Contraction struct {
 	Positions []float64 // of the factors, by row
 	Numbers   bool      // distances of factors of all kinds are differences of their positions
 
-	Pairs, Sum, Most float64
+	Pairs, Sum, Most float64 // of the pairs added: their number, and the sum and the maximum of Shrink
 }
 
 // All adds every pair, to the maximum if largest is true, otherwise to the sum.

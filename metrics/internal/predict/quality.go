@@ -45,9 +45,9 @@ func Determination(y, predicted []float64, columns, first, last int) float64 {
 	return 1 - rest/all
 }
 
-// SquaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
 // (n-1 degrees of freedom) is at most 1e-12.
-func SquaredCorrelation(x, y []float64) float64 {
+func squaredCorrelation(x, y []float64) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
 	scale := matrix.Matrix{Rows: len(x), Cols: 1, Data: x}.UnitColumn(0, column)

@@ -17,7 +17,7 @@ func Single(
 	var column *linear.Column
 	for j, f := range factors {
 		if values[j] != nil {
-			row[j] = SquaredCorrelation(x, values[j])
+			row[j] = squaredCorrelation(x, values[j])
 			continue
 		}
 		if err := ctx.Err(); err != nil {
