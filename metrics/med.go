@@ -90,10 +90,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if len(silent) > 0 {
 		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(factor.Names(in.Factors), silent), ", "))
 	}
-	columns := make([]int, len(relative))
-	for c := range columns {
-		columns[c] = c
-	}
+	columns := numbers(len(relative))
 	if m.TopK > 0 {
 		var tied bool
 		if columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole); tied {

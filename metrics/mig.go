@@ -111,10 +111,7 @@ func (in *Input) columnName(c int) string {
 // columnNames returns the names of some code columns; nil: of all.
 func (in *Input) columnNames(columns []int) (names []string) {
 	if columns == nil {
-		columns = make([]int, in.Codes.Cols)
-		for c := range columns {
-			columns[c] = c
-		}
+		columns = numbers(in.Codes.Cols)
 	}
 	for _, c := range columns {
 		names = append(names, in.columnName(c))

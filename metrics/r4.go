@@ -152,11 +152,7 @@ func (p *Predictions) compute(
 func (p *Predictions) sample(in *Input) (rows []int) {
 	n := in.Codes.Rows
 	if p.Samples == 0 || n <= p.Samples {
-		rows = make([]int, n)
-		for i := range rows {
-			rows[i] = i
-		}
-		return rows
+		return numbers(n)
 	}
 	return in.Stream.Perm(n)[:p.Samples]
 }

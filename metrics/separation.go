@@ -87,6 +87,9 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	differ := in.Differ
 	if !in.Classes {
+		if n := in.Codes.Rows; in.Stream == nil && n*(n-1)/2 > m.Pairs {
+			return Result{}, errNoStream
+		}
 		if differ, err = in.table().Differing(ctx, m.Pairs, in.Stream); err != nil {
 			return Result{}, err
 		}

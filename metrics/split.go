@@ -97,46 +97,43 @@ func (s TrainTest) tested(in *Input) int {
 // rows returns the train and the test rows.
 func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
-	if s.TrainRows > 0 {
-		all := make([]int, n)
-		for i := range all {
-			all[i] = i
-		}
-		if s.TrainRows == n {
-			return all, all, nil
-		}
-		return all[:s.TrainRows], all[s.TrainRows:], nil
-	}
-	if s.TestShare > 0 {
-		if in.Stream == nil {
-			return nil, nil, fmt.Errorf("%w, or train_rows", errNoStream)
-		}
+	switch {
+	case s.TrainRows == n:
+		return numbers(n), numbers(n), nil
+	case s.TrainRows > 0:
+		return numbers(n)[:s.TrainRows], numbers(n)[s.TrainRows:], nil
+	case in.Stream == nil:
+		return nil, nil, errNoStreamOrRows
+	case s.TestShare > 0:
 		order := in.Stream.Perm(n)
 		test, train = order[:s.tested(in)], order[s.tested(in):]
 		slices.Sort(test)
 		slices.Sort(train)
 		return train, test, nil
 	}
-	if train, err = drawRows(in, s.Train); err != nil {
-		return nil, nil, err
+	draw := func(count int) []int {
+		rows := make([]int, count)
+		for i := range rows {
+			rows[i] = in.Stream.IntN(n)
+		}
+		return rows
 	}
-	test, err = drawRows(in, s.Test)
-	return train, test, err
+	return draw(s.Train), draw(s.Test), nil
 }
 
-var errNoStream = errors.New("the input's Stream is nil, and the metric draws random numbers; want a stream such as rng.New(1, \"metric\")")
-
-// drawRows draws count rows with replacement.
-func drawRows(in *Input, count int) ([]int, error) {
-	if in.Stream == nil {
-		return nil, fmt.Errorf("%w, or train_rows", errNoStream)
-	}
-	rows := make([]int, count)
+// numbers returns 0 to n-1.
+func numbers(n int) []int {
+	rows := make([]int, n)
 	for i := range rows {
-		rows[i] = in.Stream.IntN(in.Codes.Rows)
+		rows[i] = i
 	}
-	return rows, nil
+	return rows
 }
+
+var (
+	errNoStream       = errors.New(`the input's Stream is nil, and the metric draws random numbers; want a stream such as rng.New(1, "metric")`)
+	errNoStreamOrRows = fmt.Errorf("%w, or train_rows", errNoStream)
+)
 
 // Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the
 // first few.
@@ -176,13 +173,10 @@ func (a Apart) suits(in *Input) error {
 // rows returns the train and the test rows, both ascending.
 func (a Apart) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := numbers(n)
 	if a.TrainRows == 0 {
 		if in.Stream == nil {
-			return nil, nil, fmt.Errorf("%w, or train_rows", errNoStream)
+			return nil, nil, errNoStreamOrRows
 		}
 		order = in.Stream.Perm(n)
 	}
