@@ -255,15 +255,7 @@ func (r *Regression) project(penalty float64) {
 		for a, v := range b {
 			r.last[a] -= v
 		}
-		i := 0
-		for ; i+3 < len(r.rest); i += 4 {
-			a, b, c, d := dots(r.last, r.x.row(i), r.x.row(i+1), r.x.row(i+2), r.x.row(i+3))
-			r.rest[i] += a
-			r.rest[i+1] += b
-			r.rest[i+2] += c
-			r.rest[i+3] += d
-		}
-		for ; i < len(r.rest); i++ {
+		for i := range r.rest {
 			r.rest[i] += dot(r.x.row(i), r.last)
 		}
 	}

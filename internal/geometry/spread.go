@@ -130,33 +130,11 @@ func reflect(columns []float64, n, k int) {
 	head := v[0] - norm // the reflection maps v - norm e_1 to its negative
 	v[0] = head
 	square := -head * norm // half the square of its length
-	at := n
-	for ; at+3*n < len(columns); at += 4 * n {
-		a, b, c, d := columns[at+k:at+n], columns[at+n+k:at+2*n], columns[at+2*n+k:at+3*n], columns[at+3*n+k:at+4*n]
-		p, q, r, s := dots(v, a, b, c, d)
-		axpy(-p/square, v, a)
-		axpy(-q/square, v, b)
-		axpy(-r/square, v, c)
-		axpy(-s/square, v, d)
-	}
-	for ; at < len(columns); at += n {
+	for at := n; at < len(columns); at += n {
 		x := columns[at+k : at+n]
 		axpy(-dot(v, x)/square, v, x)
 	}
 	v[0] = norm
-}
-
-// dots returns the inner products of v with four columns. Their sums do not wait for each other, and each has the bits
-// of [dot].
-func dots(v, a, b, c, d []float64) (p, q, r, s float64) {
-	a, b, c, d = a[:len(v)], b[:len(v)], c[:len(v)], d[:len(v)]
-	for i, x := range v {
-		p += x * a[i]
-		q += x * b[i]
-		r += x * c[i]
-		s += x * d[i]
-	}
-	return p, q, r, s
 }
 
 // rotate makes every pair of columns of R orthogonal. It reports whether any pair was not.
