@@ -84,50 +84,16 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	active := m.mask(in)
-	units := dependence.ActiveUnits(in.Codes, active)
-	patterns, names := map[string][]int{}, []string(nil)
-	for i := range in.Codes.Rows {
-		if err := stops(ctx, i, 1<<10); err != nil {
-			return Result{}, err
-		}
-		var columns []string
-		for c, on := range active[i] {
-			if on {
-				columns = append(columns, in.columnName(c))
-			}
-		}
-		name := strings.Join(columns, " ")
-		if patterns[name] == nil {
-			names = append(names, name)
-		}
-		patterns[name] = append(patterns[name], i)
+	patterns, few, err := dependence.ConditionalTC(ctx, in.Codes, m.mask(in), in.columnName)
+	if err != nil {
+		return Result{}, err
 	}
 	var r Result
 	part := Part{Name: "per_pattern"}
-	few := 0
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return Result{}, err
-		}
-		rows := patterns[name]
-		columns := slices.DeleteFunc(dependence.Active(active[rows[0]]), func(c int) bool {
-			return !slices.ContainsFunc(rows, func(i int) bool { return units.Row(i)[c] != units.Row(rows[0])[c] })
-		})
-		if len(rows) <= len(columns) {
-			few += len(rows)
-			continue
-		}
-		if len(columns) < 2 {
-			continue
-		}
-		tc, err := dependence.ActiveTC(units, rows, columns)
-		if err != nil {
-			return Result{}, fmt.Errorf("where %s are active: %w", name, err)
-		}
-		r.Value += tc * float64(len(rows)) / float64(in.Codes.Rows)
-		part.Labels, part.Values = append(part.Labels, name), append(part.Values, tc)
-		r.Basis.count([]int{len(rows)})
+	for _, p := range patterns {
+		r.Value += p.Value * float64(p.Rows) / float64(in.Codes.Rows)
+		part.Labels, part.Values = append(part.Labels, p.Name), append(part.Values, p.Value)
+		r.Basis.count([]int{p.Rows})
 	}
 	if r.Basis.Groups == 0 {
 		r.Notes = append(r.Notes, "no two columns are active together and vary")

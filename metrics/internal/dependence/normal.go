@@ -49,69 +49,6 @@ func symmetricRows(s *mat.SymDense) [][]float64 {
 	return rows
 }
 
-// Active lists the active columns of a mask.
-func Active(mask []bool) (list []int) {
-	for c, on := range mask {
-		if on {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// ActiveUnits returns the codes in units of the standard deviation of each column over the rows where it is active.
-// Constant columns are 0.
-func ActiveUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
-	units := matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
-	for c := range codes.Cols {
-		var column []float64
-		var rows []int
-		for i := range codes.Rows {
-			if active[i][c] {
-				column, rows = append(column, codes.Row(i)[c]), append(rows, i)
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		unit := make([]float64, len(rows))
-		matrix.Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
-		for at, i := range rows {
-			units.Data[i*codes.Cols+c] = unit[at]
-		}
-	}
-	return units
-}
-
-// ActiveTC is the summand of rows with the same active columns in the total correlation of codes with inactive columns
-// (Ross and Doshi-Velez 2021, section 5.2):
-//
-//	(sum over d of mean u_d^2 - |A| - ln det cov u) / 2
-func ActiveTC(units matrix.Matrix, rows, columns []int) (float64, error) {
-	k, n := len(columns), len(rows)
-	x := mat.NewDense(k, n, nil)
-	var sum float64
-	for a, c := range columns {
-		column := make([]float64, n)
-		for at, i := range rows {
-			v := units.Row(i)[c]
-			column[at] = v
-			sum += v * v / float64(n)
-		}
-		mean := matrix.Mean(column)
-		for at, v := range column {
-			x.Set(a, at, v-mean)
-		}
-	}
-	var s mat.SymDense
-	s.SymOuterK(1/float64(n), x)
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(&s) || cholesky.Cond() > 1e13 {
-		return 0, errSingular
-	}
-	return (sum - float64(k) - cholesky.LogDet()) / 2, nil
-}
-
 // TotalCorrelation returns the total correlation, in nats, of a normal distribution with the covariance of the codes
 // (Locatello et al. 2019, section 5.2), the columns that vary, and their correlations.
 func TotalCorrelation(codes matrix.Matrix) (value float64, columns []int, correlations [][]float64, err error) {
