@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -290,48 +289,15 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	if err != nil {
 		return nil, err
 	}
-	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: map[string][]int{}, Factors: factor.Names(in.Factors)}
-	for _, b := range blocks {
-		s.SubCodes[s.Factors[b.Factor]] = b.Columns
-	}
-	fit := func(f syntax.Function, argument, target syntax.Term) ([]logic.Fitted, logic.Batch, error) {
-		all := syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Squared, f.At(argument), target))
-		q, err := logic.Compile(syntax.Sentence{Body: syntax.Exists(syntax.Functions(f), all)}, s)
-		if err != nil {
-			return nil, logic.Batch{}, err
-		}
-		b := sentence.Rows(q, in.Codes, in.table(), func() []float64 { return in.factorRows(unitsAsGiven) })
-		b.Interrupt = ctx.Err
-		fitted, err := q.Approximation(b)
-		return fitted, b, err
-	}
-	var functions []logic.Fitted
-	for _, b := range blocks {
-		name := s.Factors[b.Factor]
-		f := syntax.Function{Name: "m", From: syntax.Space{Name: name}, To: syntax.Space{Codes: true, Name: name}}
-		fitted, _, err := fit(f, syntax.Factor(name, "i"), syntax.SubCode(name, "i"))
-		if err != nil {
-			return nil, fmt.Errorf("product approximation, factor %q: %w", name, err)
-		}
-		functions = append(functions, fitted...)
-	}
-	h, b, err := fit(syntax.Function{Name: "h", From: syntax.Space{Codes: true}, Class: syntax.Affine}, syntax.Codes("i"), syntax.Factors("i"))
+	a := &Approximation{Blocks: blocks, Values: matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors), Data: in.factorRows(unitsAsGiven)}}
+	a.Product, a.LeftInverse, err = sentence.Approximate(ctx, in.Codes, in.table(), a.Values.Data, blocks)
 	if err != nil {
-		return nil, fmt.Errorf("left inverse: %w", err)
-	}
-	n, k := in.Codes.Rows, len(in.Factors)
-	a := &Approximation{Blocks: blocks, Values: sentence.Matrix(b.Values, k)}
-	a.Product = sentence.Matrix(logic.Product(functions, b.Codes), in.Codes.Cols)
-	if a.LeftInverse = sentence.Matrix(nil, k); len(h) > 0 {
-		a.LeftInverse = sentence.Matrix(h[0].Values, k)
+		return nil, err
 	}
 	for at, level := range in.Levels {
 		if level < 0 {
 			a.Values.Data[at] = math.NaN()
 		}
-	}
-	if a.LeftInverse.Rows != n {
-		return nil, fmt.Errorf("left inverse: no row has known levels of all factors; want at least one")
 	}
 	return a, nil
 }

@@ -97,8 +97,8 @@ func chosenRows(b logic.Batch, rows []int) logic.Batch {
 	return b
 }
 
-// Matrix copies rows of a width to a matrix.
-func Matrix(rows [][]float64, width int) matrix.Matrix {
+// joined copies rows of a width to a matrix.
+func joined(rows [][]float64, width int) matrix.Matrix {
 	m := matrix.Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
 	for _, row := range rows {
 		m.Data = append(m.Data, row...)
