@@ -108,11 +108,11 @@ func (m *IRS) groups(in *Input, j int) *levels.Groups {
 	if m.Bins == 0 {
 		return in.table().Groups(j, nil)
 	}
-	known, k := in.table().Groups(j, nil).Order, len(in.Factors)
-	slices.Sort(known)
-	values := make([]float64, len(known))
-	for at, i := range known {
-		values[at] = float64(in.Levels[i*k+j])
+	known, values, k := make([]int, 0, in.Codes.Rows), make([]float64, 0, in.Codes.Rows), len(in.Factors)
+	for i := range in.Codes.Rows {
+		if l := in.Levels[i*k+j]; l >= 0 {
+			known, values = append(known, i), append(values, float64(l))
+		}
 	}
 	binned := levels.Table{Factors: []factor.Factor{{Size: m.Bins}}}
 	binned.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows)

@@ -161,17 +161,19 @@ func (g *Groups) Largest() (most int) {
 
 // Groups groups the given rows (nil: all) by the level of factor j, without the rows where it is unknown.
 func (t Table) Groups(j int, rows []int) *Groups {
-	k := len(t.Factors)
+	k, count := len(t.Factors), t.Counts(j)
+	chosen := count
 	if rows == nil {
 		rows = make([]int, t.Rows())
 		for i := range rows {
 			rows[i] = i
 		}
-	}
-	count, chosen := t.Counts(j), make([]int, t.Factors[j].Size)
-	for _, i := range rows {
-		if l := t.Levels[i*k+j]; l >= 0 {
-			chosen[l]++
+	} else {
+		chosen = make([]int, len(count))
+		for _, i := range rows {
+			if l := t.Levels[i*k+j]; l >= 0 {
+				chosen[l]++
+			}
 		}
 	}
 	g := &Groups{first: make([]int, len(count)+1), Count: count}
