@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
-	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
 // dipOf is the regulariser by its definition; logVariance may be nil.
@@ -43,9 +43,9 @@ func TestDIP(t *testing.T) {
 		c := gradcheck.Case{Name: name, Inputs: []gradcheck.Input{mean},
 			Build: func(in nodes) (*gorgonia.Node, error) {
 				if second {
-					return losses.CovariancePenalty(in[0], in[1], 3, 0.5)
+					return dependence.DIP(in[0], in[1], 3, 0.5)
 				}
-				return losses.CovariancePenalty(in[0], nil, 3, 0.5)
+				return dependence.DIP(in[0], nil, 3, 0.5)
 			},
 			Want: func(in [][]float64) []float64 {
 				if second {
@@ -72,7 +72,7 @@ func TestDIP(t *testing.T) {
 	g := gorgonia.NewGraph()
 	a := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 2), gorgonia.WithName("a"))
 	b := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 3), gorgonia.WithName("b"))
-	if _, err := losses.CovariancePenalty(a, b, 1, 1); err == nil || !strings.Contains(err.Error(), "one shape") {
+	if _, err := dependence.DIP(a, b, 1, 1); err == nil || !strings.Contains(err.Error(), "one shape") {
 		t.Errorf("error %v", err)
 	}
 }

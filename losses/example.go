@@ -1,5 +1,7 @@
 package losses
 
+import ()
+
 // Example holds numbers for the nodes of an [Input]: package conformance passes them to a loss, and an [Optimal] loss
 // changes them. Arrays are in row-major order. There are 16 images in groups of 4. The factors are shape (categorical,
 // 3 levels), size (ordinal, 4 levels) and angle (circular, 4 levels). Level 0 of shape makes the categorical dimension

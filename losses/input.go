@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
@@ -19,6 +18,27 @@ type Input struct {
 	Batch           // the data's; only read
 	Trainer Trainer // nil: requests other than notes are errors
 	Name    string  // of the loss among the parts of the objective
+}
+
+// posteriorSample returns a reparameterised sample of the Gaussian posteriors, with the noise input of the given name.
+func (in *Input) posteriorSample(name string) (*gorgonia.Node, error) {
+	noise, err := in.Noise(name, Normal, in.Codes.Shape()...)
+	if err != nil {
+		return nil, err
+	}
+	logSigma, err := graph.Scale(0.5, in.LogVariance)
+	if err != nil {
+		return nil, err
+	}
+	sigma, err := graph.Exp(logSigma)
+	if err != nil {
+		return nil, err
+	}
+	step, err := gorgonia.HadamardProd(sigma, noise)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Add(in.Codes, step)
 }
 
 // Outputs are a model's nodes for a batch; nil where the model has none.
@@ -115,6 +135,14 @@ type Labels struct {
 	Exact func() (*gorgonia.Node, error)
 }
 
+// assigns reports whether a factor labels a categorical dimension of the model's hierarchy.
+func (l *Labels) assigns(k int) bool {
+	if l.Assigned != nil {
+		return slices.Contains(l.Assigned, k)
+	}
+	return l.Factors[k].Kind == factor.Categorical
+}
+
 // Units names, in a config, the units of the continuous factors of hierarchical data sets. Levels are always mapped:
 // for ordinal factors to [0, 1], for circular factors to fractions of a turn.
 type Units string
@@ -145,23 +173,6 @@ type Transformations struct {
 	Rotation func(r int) (*gorgonia.Node, error)
 }
 
-// subCodes returns the sub-codes of the factors of a batch, in their order. Without sub-codes in the config, all
-// factors have equally many columns.
-func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
-	if in.Labels == nil {
-		return nil, errNoLabels
-	}
-	width, err := columnsOf("codes", in.Codes)
-	if err != nil {
-		return nil, err
-	}
-	factors := in.Labels.Factors
-	if len(c) == 0 {
-		return factor.EvenBlocks(factors, width)
-	}
-	return c.Blocks("codes", factors, width)
-}
-
 // On selects, in a config, the codes for an objective.
 type On string
 
@@ -189,72 +200,21 @@ func (c On) node(in *Input) (*gorgonia.Node, error) {
 	return n, err
 }
 
-// evenBlocks assigns equally many code columns to each factor.
-func evenBlocks(z, groups *gorgonia.Node) ([]factor.Block, error) {
-	if z == nil || groups == nil || z.Dims() != 2 || groups.Dims() < 1 || groups.Dims() > 2 {
-		return nil, fmt.Errorf("want codes [n, d] and groups [n] or [n, K], got %v and %v", shapeOf(z), shapeOf(groups))
+// subCodes returns the sub-codes of the factors of a batch, in their order. Without sub-codes in the config, all
+// factors have equally many columns.
+func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
+	if in.Labels == nil {
+		return nil, errNoLabels
 	}
-	width, factors := z.Shape()[1], 1
-	if groups.Dims() == 2 {
-		factors = groups.Shape()[1]
-	}
-	if factors == 0 || width%factors != 0 || width == 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want blocks", width, factors)
-	}
-	return shareOut(width, factors), nil
-}
-
-// shareOut assigns consecutive blocks of width/factors columns to the factors.
-func shareOut(width, factors int) []factor.Block {
-	blocks, each := make([]factor.Block, factors), width/factors
-	for i := range blocks {
-		blocks[i].Factor = i
-		for j := range each {
-			blocks[i].Columns = append(blocks[i].Columns, i*each+j)
-		}
-	}
-	return blocks
-}
-
-func shapeOf(n *gorgonia.Node) any {
-	if n == nil {
-		return "nothing"
-	}
-	return n.Shape()
-}
-
-// factorsOf returns the number of columns of labels.
-func factorsOf(labels tensor.Shape) int { return labels.TotalSize() / max(labels[0], 1) }
-
-func checkBlocks(blocks []factor.Block, in []tensor.Shape) error {
-	if len(in) != 2 {
-		return graph.Wanted("codes and labels", in)
-	}
-	rows, columns, err := graph.Matrix("codes", in[0])
+	width, err := columnsOf("codes", in.Codes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if d := in[1].Dims(); d < 1 || d > 2 || in[1][0] != rows || in[1].TotalSize() < 1 {
-		return graph.Wanted(fmt.Sprintf("labels of shape [%d] or [%d, factors]", rows, rows), in[1])
+	factors := in.Labels.Factors
+	if len(c) == 0 {
+		return factor.EvenBlocks(factors, width)
 	}
-	if len(blocks) == 0 {
-		return graph.Wanted("a block of columns for a factor", "none")
-	}
-	factors := factorsOf(in[1])
-	for _, b := range blocks {
-		if b.Factor < 0 || b.Factor >= factors {
-			return graph.Wanted(fmt.Sprintf("blocks of factors 0 to %d, the columns of the labels", factors-1), b.Factor)
-		}
-		if len(b.Columns) == 0 {
-			return graph.Wanted(fmt.Sprintf("a code column for factor %d", b.Factor), "none")
-		}
-		for i, c := range b.Columns {
-			if c < 0 || c >= columns || slices.Contains(b.Columns[:i], c) {
-				return graph.Wanted(fmt.Sprintf("different code columns from 0 to %d for factor %d", columns-1, b.Factor), b.Columns)
-			}
-		}
-	}
-	return nil
+	return c.Blocks("codes", factors, width)
 }
 
 // columnsOf returns the number of columns of a matrix that a model has.
