@@ -3,11 +3,9 @@ package losses
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/losses/internal/symmetry"
 )
 
@@ -55,12 +53,7 @@ type EntanglementLoss struct {
 func NewEntanglement() *EntanglementLoss { return &EntanglementLoss{Weight: Constant(0.01)} }
 
 // Validate checks the settings.
-func (l *EntanglementLoss) Validate() error {
-	if !(l.Target >= 0) || math.IsInf(l.Target, 0) {
-		return config.Invalid("target", "want a number from 0, got %v", l.Target)
-	}
-	return nil
-}
+func (l *EntanglementLoss) Validate() error { return notNegative("target", l.Target) }
 
 // Weighting implements [Loss].
 func (l *EntanglementLoss) Weighting() Weight { return l.Weight }

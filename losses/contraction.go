@@ -84,10 +84,8 @@ func NewContraction() *ContractionLoss {
 
 // Validate checks the settings.
 func (l *ContractionLoss) Validate() error {
-	for i, c := range l.Columns {
-		if c < 0 || slices.Contains(l.Columns[:i], c) {
-			return config.Invalid("columns", "want different columns from 0 on, got %v", l.Columns)
-		}
+	if err := distinctColumns(l.Columns, 0); err != nil {
+		return config.Invalid("columns", "%w", err)
 	}
 	for i, f := range l.Factors {
 		if slices.Contains(l.Factors[:i], f) {
@@ -122,18 +120,11 @@ func (*ContractionLoss) Variants() []Loss {
 
 // Add implements [Loss].
 func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
-	if in.Labels == nil {
-		return nil, errNoLabels
-	}
-	z, err := l.On.node(in)
+	z, y, known, err := valuesOf(in, l.On, l.Units)
 	if err != nil {
 		return nil, err
 	}
 	chosen, err := l.factors(in)
-	if err != nil {
-		return nil, err
-	}
-	y, known, err := in.Labels.Values(l.Units)
 	if err != nil {
 		return nil, err
 	}
@@ -179,10 +170,7 @@ var distances = []Distance{mixedDistances, euclideanDistances, absoluteDistances
 
 // UnmarshalText accepts the name of a distance.
 func (d *Distance) UnmarshalText(text []byte) error {
-	if *d = Distance(text); !slices.Contains(distances, *d) {
-		return fmt.Errorf("unknown distance %q; known: mixed, euclidean, absolute, discrete, circular", text)
-	}
-	return nil
+	return choose(d, "distance", text, distances...)
 }
 
 // of returns the distance of the values of a factor.

@@ -1,11 +1,8 @@
 package losses
 
 import (
-	"math"
-
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
@@ -52,15 +49,10 @@ func NewDIP2() *DIPLoss {
 
 // Validate checks the settings.
 func (l *DIPLoss) Validate() error {
-	for _, f := range []struct {
-		name string
-		is   float64
-	}{{"off_diagonal", l.OffDiagonal}, {"diagonal", l.Diagonal}} {
-		if !(f.is >= 0) || math.IsInf(f.is, 0) {
-			return config.Invalid(f.name, "want 0 or more, got %v", f.is)
-		}
+	if err := notNegative("off_diagonal", l.OffDiagonal); err != nil {
+		return err
 	}
-	return nil
+	return notNegative("diagonal", l.Diagonal)
 }
 
 // Weighting implements [Loss].

@@ -106,14 +106,8 @@ func (d *Discriminator) Validate() error {
 		return config.Invalid("hidden", "want the width of one layer or more, such as [1000, 1000, 1000]")
 	case d.Logits != 1 && d.Logits != 2:
 		return config.Invalid("logits", "want 1 or 2, got %d", d.Logits)
-	case !(d.LR > 0) || d.LR > 1e6:
-		return config.Invalid("lr", "%v is not a learning rate; want a number above 0", d.LR)
-	case !(d.Beta1 >= 0 && d.Beta1 < 1):
-		return config.Invalid("beta1", "%v is out of range; want 0 <= beta1 < 1", d.Beta1)
-	case !(d.Beta2 >= 0 && d.Beta2 < 1):
-		return config.Invalid("beta2", "%v is out of range; want 0 <= beta2 < 1", d.Beta2)
 	}
-	return nil
+	return (&NetworkTraining{d.LR, d.Beta1, d.Beta2}).Validate()
 }
 
 // Build adds the network for codes [rows, columns] to a graph and returns its

@@ -2,12 +2,9 @@ package losses
 
 import (
 	"errors"
-	"fmt"
-	"math"
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses/internal/check"
@@ -69,12 +66,7 @@ type HSICLoss struct {
 func NewHSIC() *HSICLoss { return &HSICLoss{Weight: Constant(1), Between: betweenCodes, On: OnCodes} }
 
 // Validate checks the settings.
-func (l *HSICLoss) Validate() error {
-	if !(l.Bandwidth >= 0) || math.IsInf(l.Bandwidth, 0) {
-		return config.Invalid("bandwidth", "want 0 or more, got %v", l.Bandwidth)
-	}
-	return nil
-}
+func (l *HSICLoss) Validate() error { return notNegative("bandwidth", l.Bandwidth) }
 
 // Weighting implements [Loss].
 func (l *HSICLoss) Weighting() Weight { return l.Weight }
@@ -183,8 +175,5 @@ const (
 
 // UnmarshalText accepts a known name.
 func (b *Between) UnmarshalText(text []byte) error {
-	if *b = Between(text); *b != betweenCodes && *b != betweenFactors {
-		return fmt.Errorf("unknown partners %q; known: codes, factors", text)
-	}
-	return nil
+	return choose(b, "partners", text, betweenCodes, betweenFactors)
 }

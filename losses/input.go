@@ -1,7 +1,6 @@
 package losses
 
 import (
-	"fmt"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -155,10 +154,7 @@ const (
 
 // UnmarshalText accepts a known name.
 func (u *Units) UnmarshalText(text []byte) error {
-	if *u = Units(text); *u != UnitsAsGiven && *u != UnitsRange {
-		return fmt.Errorf("unknown units %q; known: as-given, range", text)
-	}
-	return nil
+	return choose(u, "units", text, UnitsAsGiven, UnitsRange)
 }
 
 // Transformations are the transformations within labelled groups, as inputs of the graph. Inputs are created on first
@@ -184,10 +180,7 @@ const (
 
 // UnmarshalText accepts the name of codes.
 func (c *On) UnmarshalText(text []byte) error {
-	if *c = On(text); *c != OnCodes && *c != OnSample {
-		return fmt.Errorf("unknown codes %q; known: codes, sample", text)
-	}
-	return nil
+	return choose(c, "codes", text, OnCodes, OnSample)
 }
 
 // node returns the codes of a model.
@@ -210,11 +203,29 @@ func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	factors := in.Labels.Factors
 	if len(c) == 0 {
-		return factor.EvenBlocks(factors, width)
+		return factor.EvenBlocks(in.Labels.Factors, width)
 	}
-	return c.Blocks("codes", factors, width)
+	return c.Blocks("codes", in.Labels.Factors, width)
+}
+
+// blocksOf returns the codes that a config selects, and the sub-codes of the factors.
+func blocksOf(in *Input, on On, c factor.SubCodes) (z *gorgonia.Node, blocks []factor.Block, err error) {
+	if blocks, err = subCodes(c, in); err == nil {
+		z, err = on.node(in)
+	}
+	return z, blocks, err
+}
+
+// valuesOf returns the codes that a config selects, and the values of the factors with their levels.
+func valuesOf(in *Input, on On, u Units) (z, y, known *gorgonia.Node, err error) {
+	if in.Labels == nil {
+		return nil, nil, nil, errNoLabels
+	}
+	if z, err = on.node(in); err == nil {
+		y, known, err = in.Labels.Values(u)
+	}
+	return z, y, known, err
 }
 
 // columnsOf returns the number of columns of a matrix that a model has.

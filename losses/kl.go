@@ -164,10 +164,7 @@ const (
 
 // UnmarshalText accepts a known name.
 func (s *Spaces) UnmarshalText(text []byte) error {
-	if *s = Spaces(text); *s != allSpaces && *s != continuousSpaces && *s != categoricalSpaces {
-		return fmt.Errorf("unknown spaces %q; known: all, continuous, categorical", text)
-	}
-	return nil
+	return choose(s, "spaces", text, allSpaces, continuousSpaces, categoricalSpaces)
 }
 
 // of lists the chosen ones among posteriors.

@@ -2,7 +2,6 @@ package losses
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -57,13 +56,10 @@ func NewLeftInverse() *LeftInverseLoss {
 
 // Validate checks the settings.
 func (l *LeftInverseLoss) Validate() error {
-	if !(l.Ridge >= 0) || math.IsInf(l.Ridge, 0) {
-		return config.Invalid("ridge", "want 0 or more, got %v", l.Ridge)
-	}
 	if l.Ridge > 0 && l.Kind != LeastSquares {
 		return config.Invalid("ridge", "want 0, as kind is %v: a ridge is for least-squares", l.Kind)
 	}
-	return nil
+	return notNegative("ridge", l.Ridge)
 }
 
 // Weighting implements [Loss].
@@ -92,14 +88,7 @@ func (*LeftInverseLoss) Variants() []Loss {
 
 // Add implements [Loss].
 func (l *LeftInverseLoss) Add(in *Input) (*gorgonia.Node, error) {
-	if in.Labels == nil {
-		return nil, errNoLabels
-	}
-	z, err := l.On.node(in)
-	if err != nil {
-		return nil, err
-	}
-	y, known, err := in.Labels.Values(l.Units)
+	z, y, known, err := valuesOf(in, l.On, l.Units)
 	if err != nil {
 		return nil, err
 	}

@@ -340,18 +340,6 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	return AboutAxis(s.Axis, 1, angles)
 }
 
-func distinctColumns(columns []int, want int) error {
-	if len(columns) != want {
-		return fmt.Errorf("%v has %d columns; want %d", columns, len(columns), want)
-	}
-	for i, c := range columns {
-		if c < 0 || slices.Contains(columns[:i], c) {
-			return fmt.Errorf("want different columns from 0 on, got %v", columns)
-		}
-	}
-	return nil
-}
-
 // turned is a block of code columns with the transformations that act on it.
 type turned struct {
 	name    string

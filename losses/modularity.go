@@ -88,11 +88,7 @@ func (*ModularityLoss) Optimum(x *Example) bool {
 
 // Add implements [Loss].
 func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
-	blocks, err := subCodes(l.Codes, in)
-	if err != nil {
-		return nil, err
-	}
-	z, err := l.On.node(in)
+	z, blocks, err := blocksOf(in, l.On, l.Codes)
 	if err != nil {
 		return nil, err
 	}
@@ -247,8 +243,5 @@ const (
 
 // UnmarshalText accepts a known name.
 func (g *GroupsFrom) UnmarshalText(text []byte) error {
-	if *g = GroupsFrom(text); *g != fromFactors && *g != fromSimilarity {
-		return fmt.Errorf("unknown source of groups %q; known: factors, similarity", text)
-	}
-	return nil
+	return choose(g, "source of groups", text, fromFactors, fromSimilarity)
 }

@@ -3,11 +3,9 @@ package losses
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses/internal/density"
 )
@@ -60,12 +58,7 @@ func NewScoreMatching() *ScoreMatchingLoss {
 }
 
 // Validate checks the settings.
-func (l *ScoreMatchingLoss) Validate() error {
-	if !(l.Sigma > 0) || l.Sigma > 1e6 || math.IsInf(l.Sigma, 0) {
-		return config.Invalid("sigma", "want a number above 0, up to 1e6, got %v", l.Sigma)
-	}
-	return nil
-}
+func (l *ScoreMatchingLoss) Validate() error { return positive("sigma", l.Sigma) }
 
 // Weighting implements [Loss].
 func (l *ScoreMatchingLoss) Weighting() Weight { return l.Weight }

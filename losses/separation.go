@@ -5,7 +5,6 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
@@ -46,12 +45,7 @@ func NewSeparation() *SeparationLoss {
 }
 
 // Validate checks the settings.
-func (l *SeparationLoss) Validate() error {
-	if !(l.Margin > 0 && l.Margin <= 1e6) {
-		return config.Invalid("margin", "want more than 0 and at most 1e6, got %v", l.Margin)
-	}
-	return nil
-}
+func (l *SeparationLoss) Validate() error { return positive("margin", l.Margin) }
 
 // Weighting implements [Loss].
 func (l *SeparationLoss) Weighting() Weight { return l.Weight }
@@ -75,11 +69,7 @@ func (*SeparationLoss) Variants() []Loss {
 
 // Add implements [Loss].
 func (l *SeparationLoss) Add(in *Input) (*gorgonia.Node, error) {
-	blocks, err := subCodes(l.Codes, in)
-	if err != nil {
-		return nil, err
-	}
-	z, err := l.On.node(in)
+	z, blocks, err := blocksOf(in, l.On, l.Codes)
 	if err != nil {
 		return nil, err
 	}

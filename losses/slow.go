@@ -2,11 +2,9 @@ package losses
 
 import (
 	"errors"
-	"fmt"
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/losses/internal/divergence"
 )
 
@@ -41,12 +39,7 @@ type SlowLoss struct {
 func NewSlow() *SlowLoss { return &SlowLoss{Weight: Constant(10), Rate: 6, Variant: slowPublicCode} }
 
 // Validate checks the settings.
-func (l *SlowLoss) Validate() error {
-	if !(l.Rate > 0 && l.Rate <= 1e6) {
-		return config.Invalid("rate", "want more than 0 and at most 1e6, got %v", l.Rate)
-	}
-	return nil
-}
+func (l *SlowLoss) Validate() error { return positive("rate", l.Rate) }
 
 // Weighting implements [Loss].
 func (l *SlowLoss) Weighting() Weight { return l.Weight }
@@ -85,8 +78,5 @@ const (
 
 // UnmarshalText accepts a known name.
 func (v *SlowVariant) UnmarshalText(text []byte) error {
-	if *v = SlowVariant(text); *v != slowPublicCode && *v != slowConsistent {
-		return fmt.Errorf("unknown variant %q; known: public-code, consistent", text)
-	}
-	return nil
+	return choose(v, "variant", text, slowPublicCode, slowConsistent)
 }

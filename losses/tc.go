@@ -76,12 +76,6 @@ const (
 
 func (e TCEstimator) String() string { return dependence.Estimator(e).String() }
 
-// ParseTCEstimator is the inverse of TCEstimator.String.
-func ParseTCEstimator(name string) (TCEstimator, error) {
-	e, err := dependence.ParseEstimator(name)
-	return TCEstimator(e), err
-}
-
 // TCLoss is the total correlation of a model's samples, in nats. With the estimator minibatch and weight beta-1 it
 // turns a VAE's loss into beta-TCVAE; with adversarial and weight gamma, into FactorVAE.
 type TCLoss struct {
@@ -131,11 +125,21 @@ func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if l.Estimator == Adversarial {
 		return l.Discriminator.densityRatio(in, active)
 	}
-	e, err := ParseTCEstimator(string(l.Estimator))
+	e, err := dependence.ParseEstimator(string(l.Estimator))
 	if err != nil {
 		return nil, err
 	}
-	return closedTC(in, e, active)
+	switch {
+	case in.Sample == nil:
+		return nil, missing("samples of the codes")
+	case in.Codes == nil:
+		return nil, missing("codes")
+	case in.LogVariance == nil:
+		return nil, missing("log variances of Gaussian posteriors")
+	case e != dependence.Minibatch && in.Population == 0:
+		return nil, missing(fmt.Sprintf("the number of images in the data set, for the estimator %v", e))
+	}
+	return dependence.TotalCorrelation(in.Sample, in.Codes, in.LogVariance, active, e, in.Population)
 }
 
 // Estimator names, in a config, an estimator of total correlation: adversarial, with a discriminator, or a
@@ -147,30 +151,7 @@ const Adversarial Estimator = "adversarial"
 
 // UnmarshalText accepts the name of an estimator.
 func (e *Estimator) UnmarshalText(text []byte) error {
-	*e = Estimator(text)
-	if *e == Adversarial {
-		return nil
-	}
-	if _, err := ParseTCEstimator(string(text)); err != nil {
-		return fmt.Errorf("unknown estimator %q; known: adversarial, minibatch, weighted, stratified", text)
-	}
-	return nil
-}
-
-// closedTC adds an estimate of a model's total correlation, or, with active columns, of the conditional total
-// correlation.
-func closedTC(in *Input, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node, error) {
-	switch {
-	case in.Sample == nil:
-		return nil, missing("samples of the codes")
-	case in.Codes == nil:
-		return nil, missing("codes")
-	case in.LogVariance == nil:
-		return nil, missing("log variances of Gaussian posteriors")
-	case e != TCMinibatch && in.Population == 0:
-		return nil, missing(fmt.Sprintf("the number of images in the data set, for the estimator %v", e))
-	}
-	return dependence.TotalCorrelation(in.Sample, in.Codes, in.LogVariance, active, dependence.Estimator(e), in.Population)
+	return choose(e, "estimator", text, Adversarial, "minibatch", "weighted", "stratified")
 }
 
 // ConditionalTCLoss is [ConditionalTotalCorrelation] of a model's samples, or its

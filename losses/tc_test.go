@@ -207,11 +207,11 @@ func TestMinibatchTCErrors(t *testing.T) {
 		}
 	}
 	for _, e := range []losses.TCEstimator{losses.TCMinibatch, losses.TCWeighted, losses.TCStratified} {
-		if got, err := losses.ParseTCEstimator(e.String()); got != e || err != nil {
-			t.Errorf("ParseTCEstimator(%q) = %v, %v", e, got, err)
+		if got, err := dependence.ParseEstimator(e.String()); got != dependence.Estimator(e) || err != nil {
+			t.Errorf("ParseEstimator(%q) = %v, %v", e, got, err)
 		}
 	}
-	if _, err := losses.ParseTCEstimator("exact"); err == nil {
+	if _, err := dependence.ParseEstimator("exact"); err == nil {
 		t.Error("an unknown estimator was accepted")
 	}
 }

@@ -1,11 +1,8 @@
 package losses
 
 import (
-	"math"
-
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/losses/internal/contrast"
 )
 
@@ -73,12 +70,7 @@ func NewCrossCorrelation() *CrossCorrelationLoss {
 }
 
 // Validate checks the settings.
-func (l *CrossCorrelationLoss) Validate() error {
-	if !(l.Lambda >= 0) || math.IsInf(l.Lambda, 0) {
-		return config.Invalid("lambda", "want 0 or more, got %v", l.Lambda)
-	}
-	return nil
-}
+func (l *CrossCorrelationLoss) Validate() error { return notNegative("lambda", l.Lambda) }
 
 // Weighting implements [Loss].
 func (l *CrossCorrelationLoss) Weighting() Weight { return l.Weight }
@@ -122,12 +114,7 @@ type InfoNCELoss struct {
 func NewInfoNCE() *InfoNCELoss { return &InfoNCELoss{Weight: Constant(1), Temperature: 0.07} }
 
 // Validate checks the settings.
-func (l *InfoNCELoss) Validate() error {
-	if !(l.Temperature > 0) || l.Temperature > 1e6 {
-		return config.Invalid("temperature", "want more than 0, got %v", l.Temperature)
-	}
-	return nil
-}
+func (l *InfoNCELoss) Validate() error { return positive("temperature", l.Temperature) }
 
 // Weighting implements [Loss].
 func (l *InfoNCELoss) Weighting() Weight { return l.Weight }

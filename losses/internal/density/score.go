@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // ScoreMatching adds the node that losses.ScoreMatching documents.
@@ -31,9 +32,7 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	}
 	weights := g
 	if g == nil {
-		if weights, err = ones(columns); err != nil {
-			return nil, err
-		}
+		weights = gorgonia.NewConstant(tensor.Ones(columns.Dtype(), columns.Shape()...))
 	}
 	slope, err := graph.VJP(columns, weights, y)
 	if err != nil {
@@ -142,7 +141,7 @@ func Noised(images, noise, uniform *gorgonia.Node, sigma float64) (*gorgonia.Nod
 func combined(name string, weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error) {
 	for _, n := range x {
 		if n == nil || n.Dims() < 2 {
-			return nil, fmt.Errorf("%s: %w", name, graph.Wanted("images and noise of shape [rows, ...]", shapeText(n)))
+			return nil, fmt.Errorf("%s: %w", name, graph.Wanted("images and noise of shape [rows, ...]", check.ShapeOf(n)))
 		}
 	}
 	return graph.Apply(graph.Spec{
@@ -164,13 +163,6 @@ func combined(name string, weights []float64, x ...*gorgonia.Node) (*gorgonia.No
 			}),
 		Diff: make([]bool, len(x)),
 	}, x...)
-}
-
-func shapeText(n *gorgonia.Node) any {
-	if n == nil {
-		return "nothing"
-	}
-	return n.Shape()
 }
 
 type combination[T graph.Float] struct {
@@ -204,24 +196,3 @@ func (f *combination[T]) Forward(in [][]T, out []T) {
 }
 
 func (f *combination[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
-
-// ones returns a node of ones in the shape of x.
-func ones(x *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.Apply(graph.Spec{
-		Name:  "ones",
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return in[0], nil },
-		New: graph.Bodies(func([]tensor.Shape) constantOne[float32] { return constantOne[float32]{} },
-			func([]tensor.Shape) constantOne[float64] { return constantOne[float64]{} }),
-		Diff: []bool{false},
-	}, x)
-}
-
-type constantOne[T graph.Float] struct{}
-
-func (constantOne[T]) Forward(_ [][]T, out []T) {
-	for i := range out {
-		out[i] = 1
-	}
-}
-
-func (constantOne[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
