@@ -89,7 +89,7 @@ func (l *ContractionLoss) Validate() error {
 	}
 	for i, f := range l.Factors {
 		if slices.Contains(l.Factors[:i], f) {
-			return config.Invalid("factors", "%s is named twice", f)
+			return config.Invalid("factors", "%s is named twice; want each factor once", f)
 		}
 	}
 	if l.Pairs < 0 {

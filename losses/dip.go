@@ -1,8 +1,11 @@
 package losses
 
 import (
+	"fmt"
+
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
@@ -25,7 +28,7 @@ func DIP(mean *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, er
 // Source: Kumar et al. 2018, equation 7.
 func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
 	if logVariance == nil {
-		return nil, missing("log variances")
+		return nil, fmt.Errorf("dip: %w", graph.Wanted("log variances", "nothing"))
 	}
 	return dependence.DIP(mean, logVariance, offDiagonal, diagonal)
 }

@@ -28,7 +28,7 @@ func TestErrorsOfNodes(t *testing.T) {
 			[]string{"gaussian reconstruction", "positive sigma", "-1"}},
 		"images":       {func() (*gorgonia.Node, error) { return losses.BernoulliReconstruction(m22, m23) }, []string{"bernoulli", "one shape", "(2, 3)"}},
 		"action":       {func() (*gorgonia.Node, error) { return symmetry.Transport(9, m22, nil, 2) }, []string{"transport", "action 9"}},
-		"group size":   {func() (*gorgonia.Node, error) { return losses.MeanTransport(m22, 3) }, []string{"transport", "3", "divides", "2"}},
+		"group size":   {func() (*gorgonia.Node, error) { return losses.MeanTransport(m22, 3) }, []string{"transport", "multiple of 3", "got 2"}},
 		"coordinates":  {func() (*gorgonia.Node, error) { return losses.CircleTransport(m23, m23, 2) }, []string{"transport", "2 coordinates", "got 3"}},
 		"angles":       {func() (*gorgonia.Node, error) { return losses.CircleTransport(m22, m22, 2) }, []string{"transport", "(2, 1)", "(2, 2)"}},
 		"no angles":    {func() (*gorgonia.Node, error) { return losses.CircleTransport(m22, nil, 2) }, []string{"transport", "input 1 is nil"}},

@@ -68,7 +68,7 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 			continue
 		}
 		if at := len(columns); at < len(sizes) && f.Size != 1+sizes[at] {
-			return nil, fmt.Errorf("factor %q has %d levels, the hierarchy's categorical dimension %d %d options; want a level for each, and level 0 for inactive",
+			return nil, fmt.Errorf("factor %q has %d levels, but categorical dimension %d of the hierarchy has %d options; want a level for each option, and level 0 for inactive",
 				f.Name, f.Size, at+1, sizes[at])
 		}
 		columns = append(columns, k)
@@ -121,7 +121,7 @@ func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	case in.Labels == nil:
 		return nil, errNoLabels
 	case in.Labels.Exact == nil:
-		return nil, errors.New("it needs the values of a hierarchical data set, such as chopsticks")
+		return nil, errors.New("it needs exact values, which this data set does not have; want a hierarchical data set, such as chopsticks")
 	}
 	values, err := in.Labels.Exact()
 	if err != nil {

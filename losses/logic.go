@@ -138,7 +138,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	if l.Sentence == nil {
-		return nil, errors.New("there is no sentence")
+		return nil, l.Validate()
 	}
 	if l.NeedsGroups() && in.Transformations == nil {
 		return nil, errNoMoves
@@ -223,7 +223,7 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 	named.Network = func(f logic.Network, x *gorgonia.Node) (*gorgonia.Node, error) {
 		switch {
 		case in.Trainer == nil:
-			return nil, missing("a place for a network")
+			return nil, needsTrainer("a network")
 		case l.Samples > 1:
 			return nil, errors.New("a function in mlp is trained on one sample; want samples: 1")
 		}
@@ -236,7 +236,7 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 func (l *LogicLoss) discriminated(in *Input, name string, blocks [][]int, z *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case in.Trainer == nil:
-		return nil, missing("a place for a discriminator")
+		return nil, needsTrainer("a discriminator")
 	case l.Samples > 1:
 		return nil, errors.New("a discriminator judges one sample; want samples: 1 with independent[discriminator]")
 	}

@@ -143,7 +143,7 @@ func compose(o *Outputs, b Batch, t Trainer, all []Choice, wanted func(Loss) boo
 	objective, seen := &Objective{}, map[string]int{}
 	for i, c := range all {
 		if c.Value == nil {
-			return nil, fmt.Errorf("losses: loss %d is not chosen", i)
+			return nil, fmt.Errorf("losses.%d: no loss is chosen; want a name, such as reconstruction", i)
 		}
 		seen[c.Name]++
 		name := c.Name

@@ -329,7 +329,7 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 			}
 		}
 		if r >= m.Rotations {
-			return nil, fmt.Errorf("factor: the supervision groups lack rotations of %q", s.Factor)
+			return nil, fmt.Errorf("factor: the supervision groups lack rotations of %q; want groups with a rotation for each factor of rotations", s.Factor)
 		}
 		return m.Rotation(r)
 	}

@@ -77,9 +77,9 @@ func (l *ReconstructionLoss) Validate() error {
 	case !(l.Sigma > 0) || math.IsInf(l.Sigma, 0):
 		return config.Invalid("sigma", "want a positive number, got %v", l.Sigma)
 	case l.Likelihood == "bernoulli" && l.Sigma != NewReconstruction().Sigma:
-		return config.Invalid("sigma", "it applies to the gaussian likelihood only")
+		return config.Invalid("sigma", "it applies to the gaussian likelihood only; want likelihood gaussian, or no sigma")
 	case l.Likelihood == "bernoulli" && l.Constant:
-		return config.Invalid("constant", "it applies to the gaussian likelihood only")
+		return config.Invalid("constant", "it applies to the gaussian likelihood only; want likelihood gaussian, or false")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func BlockCorrelation(z, mean, logVariance *gorgonia.Node, blocks [][]int, e TCE
 // permuted codes; the closed form is ours.
 func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	if active == nil {
-		return nil, fmt.Errorf("conditional tc: want active columns")
+		return nil, fmt.Errorf("conditional tc: %w", graph.Wanted("a mask of active columns", "nothing"))
 	}
 	return dependence.TotalCorrelation(z, mean, logVariance, active, dependence.Estimator(e), dataSize)
 }
@@ -93,7 +93,7 @@ func NewTC() *TCLoss {
 // Validate checks the settings.
 func (l *TCLoss) Validate() error {
 	if l.Estimator == Adversarial && l.Discriminator == nil {
-		return config.Invalid("discriminator", "the estimator adversarial needs its settings")
+		return config.Invalid("discriminator", "the estimator adversarial needs a discriminator; want settings, such as {hidden: [1000, 1000]}")
 	}
 	if l.Estimator != Adversarial && l.Discriminator != nil && l.Discriminator.SecondBatch {
 		return config.Invalid("discriminator.second_batch", "the estimator %s has no discriminator; want estimator adversarial, or no second_batch", l.Estimator)
@@ -137,7 +137,7 @@ func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	case in.LogVariance == nil:
 		return nil, missing("log variances of Gaussian posteriors")
 	case e != dependence.Minibatch && in.Population == 0:
-		return nil, missing(fmt.Sprintf("the number of images in the data set, for the estimator %v", e))
+		return nil, fmt.Errorf("the estimator %v needs the number of images in the data set, which is unknown; want estimator minibatch", e)
 	}
 	return dependence.TotalCorrelation(in.Sample, in.Codes, in.LogVariance, active, e, in.Population)
 }
@@ -229,7 +229,7 @@ func (l *ConditionalTCLoss) rules(in *Input) ([]dependence.Active, error) {
 			return nil, fmt.Errorf("active.%d: there is no factor %q%s", i, a.Factor, registry.Suggest(a.Factor, names))
 		}
 		if len(a.Columns) == 0 || len(a.Levels) == 0 {
-			return nil, fmt.Errorf("active.%d: want at least one column and one level", i)
+			return nil, fmt.Errorf("active.%d: columns or levels are empty; want at least one of each", i)
 		}
 		for _, level := range a.Levels {
 			if size := in.Labels.Factors[k].Size; level < 0 || level >= size {

@@ -39,7 +39,7 @@ type Trainer interface {
 // NewInput adds an input of zeros; the loss can fill it ([nn.Data]).
 func (in *Input) NewInput(name string, shape ...int) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
-		return nil, missing("a place for the " + name)
+		return nil, needsTrainer("the input " + name)
 	}
 	return in.Trainer.Input("losses/"+in.Name+"/"+name, shape...)
 }
@@ -48,9 +48,14 @@ func (in *Input) NewInput(name string, shape ...int) (*gorgonia.Node, error) {
 // training; the first is step 0.
 func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
-		return nil, missing("a place for the " + name)
+		return nil, needsTrainer("the input " + name)
 	}
 	return in.Trainer.Schedule("losses/"+in.Name+"/"+name, at)
+}
+
+// needsTrainer returns the error of a request that nobody takes.
+func needsTrainer(what string) error {
+	return fmt.Errorf("it needs %s, which a trainer gives; want a losses.Trainer, such as losses.Requests with Graph and Discriminators", what)
 }
 
 // Distribution names a distribution of random numbers.
@@ -65,7 +70,7 @@ const (
 // Noise adds an input of random numbers, drawn anew for each step.
 func (in *Input) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
-		return nil, missing("a place for the " + name)
+		return nil, needsTrainer("the input " + name)
 	}
 	return in.Trainer.Noise("losses/"+in.Name+"/"+name, of, shape...)
 }
@@ -75,7 +80,7 @@ func (in *Input) Noise(name string, of Distribution, shape ...int) (*gorgonia.No
 // among the rows where active is above 0.
 func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
-		return nil, missing("a place for a discriminator")
+		return nil, needsTrainer("a discriminator")
 	}
 	return in.Trainer.Discriminator(Adversary{Name: in.Name, Codes: codes, Active: active, Discriminator: d})
 }
@@ -103,7 +108,7 @@ type Requests struct {
 // Input implements [Trainer].
 func (r *Requests) Input(name string, shape ...int) (*gorgonia.Node, error) {
 	if r.Graph == nil {
-		return nil, missing("a place for the input " + name)
+		return nil, needsTrainer("the input " + name)
 	}
 	return r.Graph.Input(name, shape...)
 }
@@ -131,7 +136,7 @@ func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.
 // Discriminator implements [Trainer].
 func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
-		return nil, missing("a place for a discriminator")
+		return nil, needsTrainer("a discriminator")
 	}
 	logits, err := a.Discriminator.Build(r.Graph.Beside(r.Discriminators), a.Codes, a.Name)
 	if err != nil {
@@ -144,7 +149,7 @@ func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 // Network implements [Trainer].
 func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
-		return nil, missing("a place for a network")
+		return nil, needsTrainer("a network")
 	}
 	beside := r.Graph.Beside(r.Discriminators)
 	y, err := n.Build(beside)

@@ -23,7 +23,7 @@ func Blocks(blocks []factor.Block, in []tensor.Shape) error {
 	case err != nil:
 		return err
 	case len(blocks) == 0:
-		return graph.Wanted("a block of columns for a factor", "none")
+		return graph.Wanted("a block of code columns for a factor", "none")
 	}
 	for _, b := range blocks {
 		if b.Factor < 0 || b.Factor >= factors {

@@ -59,7 +59,7 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 			case err != nil:
 				return nil, err
 			case in[0][0] != rows || !slices.Equal(in[2], in[1]):
-				return nil, graph.Wanted(fmt.Sprintf("residuals, columns and g of as many rows, g of shape %v", in[1]), in)
+				return nil, graph.Wanted(fmt.Sprintf("residuals, columns and g of equal numbers of rows, g of shape %v", in[1]), in)
 			case len(in) > 3 && !slices.Equal(in[3], tensor.Shape{rows}):
 				return nil, graph.Wanted(fmt.Sprintf("known of shape (%d)", rows), in[3])
 			}

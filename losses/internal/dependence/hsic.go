@@ -48,14 +48,14 @@ func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
 					return nil, err
 				}
 				if rows != in[0][0] {
-					return nil, graph.Wanted("x and y of as many rows", in)
+					return nil, graph.Wanted("x and y of equal numbers of rows", in)
 				}
 				if err := k.check(width); err != nil {
 					return nil, err
 				}
 			}
 			if len(in) > 2 && in[2].TotalSize() != in[0][0] {
-				return nil, graph.Wanted("groups, one of each row", in[2])
+				return nil, graph.Wanted("groups with a number for each row", in[2])
 			}
 			return tensor.ScalarShape(), nil
 		},

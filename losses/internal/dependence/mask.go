@@ -30,11 +30,11 @@ func Mask(labels *gorgonia.Node, width int, rules []Active) (*gorgonia.Node, err
 			}
 			for _, r := range rules {
 				if r.Factor < 0 || r.Factor >= factors {
-					return nil, graph.Wanted(fmt.Sprintf("a factor below %d", factors), r.Factor)
+					return nil, graph.Wanted(fmt.Sprintf("a column of labels below %d", factors), r.Factor)
 				}
 				for _, c := range r.Columns {
 					if c < 0 || c >= width {
-						return nil, graph.Wanted(fmt.Sprintf("columns below %d", width), c)
+						return nil, graph.Wanted(fmt.Sprintf("columns of codes below %d", width), c)
 					}
 				}
 			}

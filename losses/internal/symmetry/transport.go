@@ -30,13 +30,12 @@ func Transport(a Action, z, transformation *gorgonia.Node, m int) (*gorgonia.Nod
 			func(in []tensor.Shape) graph.Body[float64] { return newTransport[float64](a, m, in[0]) }),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			groups, columns := in[0][0]/m, in[0][1]
-			turns := func(in []vulkan.Buffer) vulkan.Buffer { return append(in, vulkan.Buffer{})[1] } // zero without transformations
-			return graph.Recording{
+			return graph.Recording{ // the last input holds the transformations, if there are any
 				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-					kernels.Transport(t, in[0], turns(in), out, int(a), groups, m, columns)
+					kernels.Transport(t, in[0], in[len(in)-1], out, int(a), groups, m, columns)
 				},
 				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-					kernels.TransportGradient(t, in[0], turns(in), dout, din[0], int(a), groups, m, columns)
+					kernels.TransportGradient(t, in[0], in[len(in)-1], dout, din[0], int(a), groups, m, columns)
 				},
 			}, nil
 		},
@@ -77,7 +76,7 @@ func transportShape(a Action, m int, in []tensor.Shape) (tensor.Shape, error) {
 	case d != width:
 		return nil, graph.Wanted(fmt.Sprintf("points with %d coordinates for a %v", width, a), d)
 	case m < 1 || rows%m != 0:
-		return nil, graph.Wanted(fmt.Sprintf("a number of rows that %d, the size of a group, divides", m), rows)
+		return nil, graph.Wanted(fmt.Sprintf("a multiple of %d rows, the size of a group", m), rows)
 	case a == Identity && len(in) > 1:
 		return nil, graph.Wanted("no transformation for the identity action", in[1])
 	case a != Identity && !slices.Equal(in[1], tensor.Shape{rows, a.columns()}):

@@ -33,7 +33,7 @@ func rotationWalkShape(in []tensor.Shape, m int) (tensor.Shape, error) {
 	case err != nil:
 		return nil, err
 	case n < 2 || planes != Planes(n):
-		return nil, graph.Wanted(fmt.Sprintf("codes of 2 columns or more, and %d angles for %d", Planes(n), n), in)
+		return nil, graph.Wanted(fmt.Sprintf("codes of 2 columns or more, and %d angles for codes of %d columns", Planes(n), n), in)
 	case m < 1 || !in[2].Eq(tensor.Shape{episodes * m, actions}):
 		return nil, graph.Wanted(fmt.Sprintf("actions of shape [%d, %d]", episodes*m, actions), in[2])
 	}
