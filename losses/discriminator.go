@@ -113,11 +113,9 @@ func (d *Discriminator) Validate() error {
 // Build adds the network for codes [rows, columns] to a graph and returns its
 // logits. The parameters' names begin with name.
 func (d *Discriminator) Build(g *nn.Graph, codes *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	h, err := codes, error(nil)
-	for i, width := range d.Hidden {
-		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, graph.LeakyReLU); err != nil {
-			return nil, err
-		}
+	h, err := hidden(g, codes, name, d.Hidden, graph.LeakyReLU)
+	if err != nil {
+		return nil, err
 	}
 	return nn.Dense(g, h, name+"/logits", d.Logits, graph.Linear)
 }

@@ -15,9 +15,6 @@ import (
 // and [Requests] collects them. Losses call the methods of [Input], which prefix the loss's
 // name.
 type Trainer interface {
-	// Input adds an input of zeros.
-	Input(name string, shape ...int) (*gorgonia.Node, error)
-
 	// Schedule adds an input of shape (1) that is set to at(step) before each step of
 	// training; the first is step 0.
 	Schedule(name string, at func(step int) float64) (*gorgonia.Node, error)
@@ -34,14 +31,6 @@ type Trainer interface {
 
 	// Note adds a sentence to print when a run starts.
 	Note(sentence string)
-}
-
-// NewInput adds an input of zeros; the loss can fill it ([nn.Data]).
-func (in *Input) NewInput(name string, shape ...int) (*gorgonia.Node, error) {
-	if in.Trainer == nil {
-		return nil, needsTrainer("the input " + name)
-	}
-	return in.Trainer.Input("losses/"+in.Name+"/"+name, shape...)
 }
 
 // Schedule adds an input of shape (1) that is set to at(step) before each step of
@@ -105,8 +94,8 @@ type Requests struct {
 	Notes       []string    // sentences to print when a run starts
 }
 
-// Input implements [Trainer].
-func (r *Requests) Input(name string, shape ...int) (*gorgonia.Node, error) {
+// input adds an input of zeros.
+func (r *Requests) input(name string, shape ...int) (*gorgonia.Node, error) {
 	if r.Graph == nil {
 		return nil, needsTrainer("the input " + name)
 	}
@@ -115,7 +104,7 @@ func (r *Requests) Input(name string, shape ...int) (*gorgonia.Node, error) {
 
 // Schedule implements [Trainer].
 func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
-	n, err := r.Input(name, 1)
+	n, err := r.input(name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +114,7 @@ func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.N
 
 // Noise implements [Trainer].
 func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
-	n, err := r.Input(name, shape...)
+	n, err := r.input(name, shape...)
 	if err != nil {
 		return nil, err
 	}
@@ -210,13 +199,21 @@ type TrainedNetwork struct {
 
 // Build adds the network to a graph and returns its values.
 func (n *TrainedNetwork) Build(g *nn.Graph) (*gorgonia.Node, error) {
-	h, err := n.Input, error(nil)
-	for i, width := range n.Layers {
-		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", n.Name, i+1), width, graph.Tanh); err != nil {
+	h, err := hidden(g, n.Input, n.Name, n.Layers, graph.Tanh)
+	if err != nil {
+		return nil, err
+	}
+	return nn.Dense(g, h, n.Name+"/values", n.Out, graph.Linear)
+}
+
+// hidden adds dense layers of the given widths.
+func hidden(g *nn.Graph, h *gorgonia.Node, name string, widths []int, a graph.Activation) (_ *gorgonia.Node, err error) {
+	for i, width := range widths {
+		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, a); err != nil {
 			return nil, err
 		}
 	}
-	return nn.Dense(g, h, n.Name+"/values", n.Out, graph.Linear)
+	return h, nil
 }
 
 // NetworkTraining holds the settings of the Adam that trains a network along.

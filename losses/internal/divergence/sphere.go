@@ -70,7 +70,7 @@ func (k *sphereKL[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// SphereTime adds the node that losses.SphereTime documents.
+// SphereTime is losses.SphereTime.
 func SphereTime(dim int) float64 {
 	if dim <= maxSeries {
 		return math.Inf(1)
@@ -82,14 +82,8 @@ func SphereTime(dim int) float64 {
 // digits to cancellation at times where the expansion is inaccurate.
 const maxSeries = 100
 
-// heatKernel computes the divergence of the heat kernel of a sphere from the uniform distribution. f_t is the density
-// at time t relative to the uniform one, as a function of the angle theta to the location:
-//
-//	KL = E_uniform[f_t log f_t],
-//	f_t(theta) = sum_{l>=0} n_l exp(-l (l+d-1) t / 2) R_l(cos theta),
-//
-// where R_l are the Gegenbauer polynomials of index (d-1)/2 with R_l(1) = 1 (cosines on the circle, Legendre
-// polynomials on S^2). n_l is the number of harmonics of degree l. For small t, where the series is long, the expansion
+// heatKernel computes the divergence of the heat kernel of a sphere from the uniform distribution, in the notation of
+// losses.KLSphere. For small t, where the series is long, the expansion
 //
 //	KL = -(d/2) log(2 pi e t) + log Vol(S^d) + (t/4) d (d-1) + c_2 t^2 + ... + c_8 t^8
 //

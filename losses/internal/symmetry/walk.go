@@ -40,7 +40,7 @@ func rotationWalkShape(in []tensor.Shape, m int) (tensor.Shape, error) {
 	return tensor.Shape{episodes * m, n}, nil
 }
 
-// Planes adds the node that losses.Planes documents.
+// Planes is losses.Planes.
 func Planes(n int) int { return n * (n - 1) / 2 }
 
 type rotationWalk[T graph.Float] struct {
