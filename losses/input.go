@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"fmt"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -235,4 +236,20 @@ func columnsOf(name string, n *gorgonia.Node) (int, error) {
 	}
 	_, columns, err := graph.Matrix(name, n.Shape())
 	return columns, err
+}
+
+// selectColumns returns some columns of codes side by side.
+func selectColumns(z *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
+	var nodes gorgonia.Nodes
+	for _, c := range columns {
+		if width := z.Shape()[1]; c >= width {
+			return nil, fmt.Errorf("column %d does not exist: the codes have %d columns, 0 to %d", c, width, width-1)
+		}
+		n, err := graph.SliceColumns(z, c, c+1)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, n)
+	}
+	return graph.ConcatColumns(nodes...)
 }

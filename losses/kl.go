@@ -194,7 +194,7 @@ type OptionsPosterior interface {
 	Options() int // 0: it is no such choice
 }
 
-// options returns the number of options of a posterior, 0 for a continuous one.
+// optionsOf returns the number of options of a posterior, 0 for a continuous one.
 func optionsOf(p Posterior) int {
 	if d, ok := p.(OptionsPosterior); ok {
 		return d.Options()

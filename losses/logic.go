@@ -240,21 +240,13 @@ func (l *LogicLoss) discriminated(in *Input, name string, blocks [][]int, z *gor
 	case l.Samples > 1:
 		return nil, errors.New("a discriminator judges one sample; want samples: 1 with independent[discriminator]")
 	}
-	var columns gorgonia.Nodes
-	a := Adversary{Name: name, Discriminator: l.Discriminator}
-	for _, b := range blocks {
-		for _, c := range b {
-			n, err := graph.SliceColumns(z, c, c+1)
-			if err != nil {
-				return nil, err
-			}
-			columns = append(columns, n)
-		}
-		a.Blocks = append(a.Blocks, len(b))
-	}
-	var err error
-	if a.Codes, err = graph.ConcatColumns(columns...); err != nil {
+	codes, err := selectColumns(z, slices.Concat(blocks...))
+	if err != nil {
 		return nil, err
+	}
+	a := Adversary{Name: name, Codes: codes, Discriminator: l.Discriminator}
+	for _, b := range blocks {
+		a.Blocks = append(a.Blocks, len(b))
 	}
 	logits, err := in.Trainer.Discriminator(a)
 	if err != nil {

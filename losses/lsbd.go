@@ -59,6 +59,11 @@ type LSBDLoss struct {
 	On       On              `yaml:"on" doc:"codes for planes and spheres: sample (reparameterised z, as decoded) or codes (posterior mean)"`
 }
 
+// NewLSBD returns the default settings.
+func NewLSBD() *LSBDLoss {
+	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Identity: true, Project: true, On: OnSample}
+}
+
 // turns reports whether the settings name planes or spheres.
 func (l *LSBDLoss) turns() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
 
@@ -151,19 +156,7 @@ func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
 
 // blockLSBD is the [LSBD] of one plane or sphere in groups of m rows.
 func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node, error) {
-	width := z.Shape()[1]
-	var columns gorgonia.Nodes
-	for _, c := range b.columns {
-		if c >= width {
-			return nil, fmt.Errorf("column %d does not exist: the codes have %d columns, 0 to %d", c, width, width-1)
-		}
-		n, err := graph.SliceColumns(z, c, c+1)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, n)
-	}
-	points, err := graph.ConcatColumns(columns...)
+	points, err := selectColumns(z, b.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +186,8 @@ func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
 	}
 	var blocks []turned
 	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
-		if _, err := in.Transformations.circular(name); err != nil {
+		circular := func(f factor.Factor) bool { return f.Kind == factor.Circular }
+		if _, err := in.Transformations.find(name, "circular", circular); err != nil {
 			return nil, fmt.Errorf("planes.%s: %w", name, err)
 		}
 	}
@@ -221,11 +215,6 @@ func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
 // IdentityPart says whether lsbd measures the spaces on which only the identity acts. A written config omits true,
 // which keeps the hashes of configs from before the key existed.
 type IdentityPart bool
-
-// NewLSBD returns the default settings.
-func NewLSBD() *LSBDLoss {
-	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Identity: true, Project: true, On: OnSample}
-}
 
 // DecodeConfig reads true or false.
 func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
@@ -317,9 +306,9 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 		}
 		return m.Rotation(s.Rotation)
 	}
-	k := slices.IndexFunc(m.Factors, func(f factor.Factor) bool { return f.Name == s.Factor && f.Turns() })
-	if k < 0 {
-		return nil, fmt.Errorf("factor: %w", m.misses(s.Factor, "circular, or of rotations in space", factor.Factor.Turns))
+	k, err := m.find(s.Factor, "circular, or of rotations in space", factor.Factor.Turns)
+	if err != nil {
+		return nil, fmt.Errorf("factor: %w", err)
 	}
 	if m.Factors[k].Rotations != nil {
 		r := 0 // the groups' rotations are the factors' rotations, in the factors' order
@@ -348,27 +337,20 @@ type turned struct {
 	moves   *gorgonia.Node // angles of a plane, rotations of a space
 }
 
-// circular finds a circular factor by its name.
-func (m *Transformations) circular(name string) (int, error) {
-	is := func(f factor.Factor) bool { return f.Kind == factor.Circular }
-	if k := slices.IndexFunc(m.Factors, func(f factor.Factor) bool { return f.Name == name && is(f) }); k >= 0 {
-		return k, nil
-	}
-	return 0, m.misses(name, "circular", is)
-}
-
-// misses says why no factor has a name and a property.
-func (m *Transformations) misses(name, property string, has func(factor.Factor) bool) error {
+// find returns the factor with a name, which has a property.
+func (m *Transformations) find(name, property string, has func(factor.Factor) bool) (int, error) {
 	var names []string
-	for _, f := range m.Factors {
-		if f.Name == name {
-			return fmt.Errorf("factor %q is %v, and has no angle; want a factor that is %s", name, f.Kind, property)
-		}
-		if has(f) {
+	for k, f := range m.Factors {
+		switch {
+		case f.Name == name && has(f):
+			return k, nil
+		case f.Name == name:
+			return 0, fmt.Errorf("factor %q is %v, and has no angle; want a factor that is %s", name, f.Kind, property)
+		case has(f):
 			names = append(names, f.Name)
 		}
 	}
-	return fmt.Errorf("there is no factor %q that is %s%s", name, property, registry.Suggest(name, names))
+	return 0, fmt.Errorf("there is no factor %q that is %s%s", name, property, registry.Suggest(name, names))
 }
 
 // example names a circular factor, for an error message.

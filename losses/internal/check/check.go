@@ -79,6 +79,14 @@ func UpTo(n int) []int {
 	return s
 }
 
+// Optional returns the inputs of an operation, without the last input if that is nil.
+func Optional(in ...*gorgonia.Node) []*gorgonia.Node {
+	if last := len(in) - 1; in[last] == nil {
+		return in[:last]
+	}
+	return in
+}
+
 // ShapeOf returns the shape of a node for an error.
 func ShapeOf(n *gorgonia.Node) any {
 	if n == nil {

@@ -21,7 +21,7 @@ func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, kno
 	return Score(f, g, known, y, noise, sigma)
 }
 
-// scoreOf is [ScoreMatching] of noised images y.
+// Score is [ScoreMatching] of noised images y.
 func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
 	if y.Graph() == nil {
 		return nil, fmt.Errorf("score matching: %w", graph.Wanted("images or noise of a graph", "constants"))
@@ -46,10 +46,7 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	if err != nil {
 		return nil, fmt.Errorf("score matching differentiates the energy twice: %w", err)
 	}
-	in := []*gorgonia.Node{r, along, weights}
-	if known != nil {
-		in = append(in, known)
-	}
+	in := check.Optional(r, along, weights, known)
 	return graph.Apply(graph.Spec{
 		Name: "score matching",
 		Key:  graph.Key(sigma, known != nil),
@@ -129,7 +126,7 @@ func residual(slope, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error
 	return combined("score residual", []float64{-sigma * sigma, sigma}, slope, noise)
 }
 
-// noised returns images + sigma noise. With uniform noise it dequantises the images: 255/256 images + uniform/256.
+// Noised returns images + sigma noise. With uniform noise it dequantises the images: 255/256 images + uniform/256.
 func Noised(images, noise, uniform *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
 	if uniform == nil {
 		return combined("noised images", []float64{1, sigma}, images, noise)

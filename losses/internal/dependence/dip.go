@@ -9,14 +9,12 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // DIP adds the node that losses.DIP documents, or with log variances losses.DIPCode.
 func DIP(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
-	in := []*gorgonia.Node{mean}
-	if logVariance != nil {
-		in = append(in, logVariance)
-	}
+	in := check.Optional(mean, logVariance)
 	return graph.Apply(graph.Spec{
 		Name: "dip",
 		Key:  graph.Key(offDiagonal, diagonal),

@@ -33,10 +33,7 @@ type Kernel struct {
 
 // HSIC adds the node that losses.HSIC documents.
 func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
-	in := []*gorgonia.Node{x, y}
-	if groups != nil {
-		in = append(in, groups)
-	}
+	in := check.Optional(x, y, groups)
 	return graph.Apply(graph.Spec{
 		Name: "hsic",
 		Key:  graph.Key(kx, ky),

@@ -47,10 +47,7 @@ func ParseEstimator(name string) (Estimator, error) {
 // mask losses.ConditionalTotalCorrelation. Its time grows with n^2 D, its memory with n D. With a single row, or a
 // single row with the same active columns, the stratified weight is 1.
 func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estimator, dataSize int, blocks ...[]int) (*gorgonia.Node, error) {
-	in := []*gorgonia.Node{z, mean, logVariance}
-	if mask != nil {
-		in = append(in, mask)
-	}
+	in := check.Optional(z, mean, logVariance, mask)
 	return graph.Apply(graph.Spec{
 		Name: "minibatch tc",
 		Key:  graph.Key(estimator, dataSize, blocks),

@@ -46,10 +46,7 @@ const (
 // Contraction adds the node that losses.Contraction documents.
 func Contraction(s Settings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
 	s.Columns = slices.Clone(s.Columns)
-	in := []*gorgonia.Node{z, y}
-	if groups != nil {
-		in = append(in, groups)
-	}
+	in := check.Optional(z, y, groups)
 	return graph.Apply(graph.Spec{
 		Name: "contraction",
 		Key:  graph.Key(s.Aggregate, s.Columns, s.Factors, s.Add, s.Pairs),

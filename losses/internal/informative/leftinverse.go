@@ -26,10 +26,7 @@ const (
 
 // LeftInverse adds the node that losses.LeftInverse documents.
 func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	in := []*gorgonia.Node{z, y}
-	if groups != nil {
-		in = append(in, groups)
-	}
+	in := check.Optional(z, y, groups)
 	return graph.Apply(graph.Spec{
 		Name: "left inverse",
 		Key:  graph.Key(kind, ridge),

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // Transport returns y_i = g_i . Pi(sum_j g_j^-1 . z_j) within every group of m rows;
@@ -21,7 +22,11 @@ func Transport(a Action, z, transformation *gorgonia.Node, m int) (*gorgonia.Nod
 	if a > Space {
 		return nil, fmt.Errorf("transport: unknown action %d", uint8(a))
 	}
-	s := graph.Spec{
+	in := []*gorgonia.Node{z, transformation}
+	if a == Identity {
+		in = check.Optional(in...)
+	}
+	return graph.Apply(graph.Spec{
 		Name:  "transport",
 		Key:   graph.Key(a, m),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return transportShape(a, m, in) },
@@ -39,13 +44,8 @@ func Transport(a Action, z, transformation *gorgonia.Node, m int) (*gorgonia.Nod
 				},
 			}, nil
 		},
-		Diff: []bool{true, false},
-	}
-	if a == Identity && transformation == nil {
-		s.Diff = nil
-		return graph.Apply(s, z)
-	}
-	return graph.Apply(s, z, transformation)
+		Diff: []bool{true, false}[:len(in)],
+	}, in...)
 }
 
 // Action says how a group acts on the rows of a latent matrix.
