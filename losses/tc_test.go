@@ -197,7 +197,7 @@ func TestMinibatchTCErrors(t *testing.T) {
 		{a, a, node(4, 3, 1), nil, losses.TCMinibatch, 0, "of one shape"},
 		{a, a, a, node(4), losses.TCMinibatch, 0, "of one shape"},
 		{a, a, a, b, losses.TCMinibatch, 0, "of one shape"},
-		{node(4), a, a, nil, losses.TCMinibatch, 0, "codes of shape"},
+		{node(4), a, a, nil, losses.TCMinibatch, 0, "of one shape [rows, columns], got [(4)"},
 		{a, a, a, nil, losses.TCWeighted, 0, "size of the data set"},
 		{a, a, a, nil, losses.TCStratified, 3, "size of the data set"},
 		{a, a, a, nil, 9, 3, "an estimator"},

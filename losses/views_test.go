@@ -154,13 +154,13 @@ func TestViewErrors(t *testing.T) {
 	x, y := gradcheck.Node(g, tensor.Float32, "x", 4, 6), gradcheck.Node(g, tensor.Float32, "y", 3, 6)
 	second := func(_ *gorgonia.Node, err error) error { return err }
 	for want, err := range map[string]error{
-		"cosine regression: want an even number of rows": second(losses.CosineRegression(y, y)),
-		"targets of shape (4, 6)":                        second(losses.CosineRegression(x, y)),
-		"cross-correlation: want an even number":         second(contrast.CorrelationPenalty(y, 1)),
-		"keys of shape (4, 6)":                           second(losses.InfoNCE(x, y, y, 1)),
-		"negatives of shape (6, K)":                      second(losses.InfoNCE(x, x, y, 1)),
-		"rows [2, 5)":                                    second(graph.SliceRows(x, 2, 5)),
-		"rows [2, 2)":                                    second(graph.SliceRows(x, 2, 2)),
+		"cosine regression: want an even number of rows":                     second(losses.CosineRegression(y, y)),
+		"targets of one shape [rows, columns], got [(4, 6) (3, 6)]":          second(losses.CosineRegression(x, y)),
+		"cross-correlation: want an even number":                             second(contrast.CorrelationPenalty(y, 1)),
+		"queries and keys of one shape [rows, columns], got [(4, 6) (3, 6)]": second(losses.InfoNCE(x, y, y, 1)),
+		"negatives of shape (6, K)":                                          second(losses.InfoNCE(x, x, y, 1)),
+		"rows [2, 5)":                                                        second(graph.SliceRows(x, 2, 5)),
+		"rows [2, 2)":                                                        second(graph.SliceRows(x, 2, 2)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

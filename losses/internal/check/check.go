@@ -119,9 +119,24 @@ func Distinct(name string, indices []int, bound int) error {
 	return nil
 }
 
+// Matrices checks inputs of one shape [rows, columns].
+func Matrices(names string, in ...tensor.Shape) error {
+	for _, s := range in {
+		if s.Dims() != 2 || s.TotalSize() < 1 || !slices.Equal(s, in[0]) {
+			return graph.Wanted(names+" of one shape [rows, columns]", in)
+		}
+	}
+	return nil
+}
+
+// Scalar returns the Shape of an operation on inputs of one shape [rows, columns], with a scalar result.
+func Scalar(names string) func(in []tensor.Shape) (tensor.Shape, error) {
+	return func(in []tensor.Shape) (tensor.Shape, error) { return tensor.ScalarShape(), Matrices(names, in...) }
+}
+
 // Pair checks two inputs of one shape [rows, ...].
 func Pair(a, b string, in []tensor.Shape) error {
-	if len(in) != 2 || !slices.Equal(in[0], in[1]) || in[0].Dims() < 1 || in[0].TotalSize() < 1 {
+	if !slices.Equal(in[0], in[1]) || in[0].Dims() < 1 || in[0].TotalSize() < 1 {
 		return graph.Wanted(fmt.Sprintf("%s and %s of one shape [rows, ...]", a, b), in)
 	}
 	return nil

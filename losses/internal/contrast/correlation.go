@@ -29,22 +29,10 @@ func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Nod
 // of C is the inner product of the halves' Gram matrices, [n, n], over n^2.
 func CorrelationPenalty(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
-		Name: "cross-correlation",
-		Key:  graph.Key(lambda),
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			_, _, err := viewRows(in[:1])
-			return tensor.ScalarShape(), err
-		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			n, d, err := viewRows(in[:1])
-			if err != nil {
-				return nil, err
-			}
-			if dt == tensor.Float32 {
-				return newCrossCorrelation[float32](n, d, lambda)
-			}
-			return newCrossCorrelation[float64](n, d, lambda)
-		},
+		Name:  "cross-correlation",
+		Key:   graph.Key(lambda),
+		Shape: shapeOfViews,
+		New:   graph.Bodies(newCrossCorrelation[float32](lambda), newCrossCorrelation[float64](lambda)),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			n, d := in[0][0]/2, in[0][1]
 			return graph.Recording{
@@ -71,15 +59,15 @@ type crossCorrelation[T graph.Float] struct {
 	gramItem func(worker, i int)
 }
 
-func newCrossCorrelation[T graph.Float](n, d int, lambda float64) (graph.Func, error) {
-	product, err := layer.DenseBody[T](n, n, d, graph.Linear)
-	if err != nil {
-		return nil, err
+func newCrossCorrelation[T graph.Float](lambda float64) func(in []tensor.Shape) *crossCorrelation[T] {
+	return func(in []tensor.Shape) *crossCorrelation[T] {
+		n, d := in[0][0]/2, in[0][1]
+		f := &crossCorrelation[T]{product: product[T](n, n, d), n: n, d: d, lambda: lambda}
+		f.diagonal, f.zero, f.in = make([]float64, d), make([]T, d), make([][]T, 3)
+		f.gram[0], f.gram[1] = make([]T, n*n), make([]T, n*n)
+		f.gramItem = f.gramRow
+		return f
 	}
-	f := &crossCorrelation[T]{product: product, n: n, d: d, lambda: lambda, diagonal: make([]float64, d), zero: make([]T, d), in: make([][]T, 3)}
-	f.gram[0], f.gram[1] = make([]T, n*n), make([]T, n*n)
-	f.gramItem = f.gramRow
-	return graph.NewFunc[T](f), nil
 }
 
 // gramRow computes a row of a Gram matrix, up to the diagonal.

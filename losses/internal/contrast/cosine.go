@@ -2,9 +2,7 @@
 package contrast
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -13,19 +11,15 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // CosineRegression adds the node that losses.CosineRegression documents.
 func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
-		Name: "cosine regression",
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			_, _, err := viewRows(in)
-			return tensor.ScalarShape(), err
-		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return newCosineRegression[float32](in[0][0], in[0][1]) },
-			func(in []tensor.Shape) graph.Body[float64] { return newCosineRegression[float64](in[0][0], in[0][1]) }),
+		Name:  "cosine regression",
+		Shape: shapeOfViews,
+		New:   graph.Bodies(newCosineRegression[float32], newCosineRegression[float64]),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			rows, columns := in[0][0], in[0][1]
 			return graph.Recording{
@@ -46,7 +40,8 @@ type cosineRegression[T graph.Float] struct {
 	cosine, norms, targets []float64 // by row of the predictions; the norm of its target
 }
 
-func newCosineRegression[T graph.Float](rows, columns int) *cosineRegression[T] {
+func newCosineRegression[T graph.Float](in []tensor.Shape) *cosineRegression[T] {
+	rows, columns := in[0][0], in[0][1]
 	return &cosineRegression[T]{rows, columns, make([]float64, rows), make([]float64, rows), make([]float64, rows)}
 }
 
@@ -89,16 +84,11 @@ func (f *cosineRegression[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // norm2 returns the norm of a row, at least leastNorm.
 func norm2[T graph.Float](v []T) float64 { return max(math.Sqrt(numeric.Square(v)), leastNorm) }
 
-// viewRows checks two matrices of the same shape: rows of the first views, then of the second views.
-func viewRows(in []tensor.Shape) (images, columns int, err error) {
-	rows, columns, err := graph.Matrix("input", in[0])
-	switch {
-	case err != nil:
-		return 0, 0, err
-	case rows%2 != 0:
-		return 0, 0, graph.Wanted("an even number of rows: first views, then second ones", in[0])
-	case len(in) > 1 && !slices.Equal(in[0], in[1]):
-		return 0, 0, graph.Wanted(fmt.Sprintf("targets of shape %v", in[0]), in[1])
+// shapeOfViews checks matrices of the same shape: rows of the first views, then of the second views.
+func shapeOfViews(in []tensor.Shape) (tensor.Shape, error) {
+	err := check.Matrices("projections of views and targets", in...)
+	if err == nil && in[0][0]%2 != 0 {
+		err = graph.Wanted("an even number of rows: first views, then second ones", in[0])
 	}
-	return rows / 2, columns, nil
+	return tensor.ScalarShape(), err
 }

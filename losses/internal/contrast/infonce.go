@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // InfoNCE adds the node that losses.InfoNCE documents.
@@ -22,26 +23,18 @@ func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.No
 		Name: "info-nce",
 		Key:  graph.Key(tau),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			_, d, err := graph.Matrix("queries", in[0])
+			err := check.Matrices("queries and keys", in[:2]...)
 			switch {
 			case err != nil:
 				return nil, err
-			case !slices.Equal(in[0], in[1]):
-				return nil, graph.Wanted(fmt.Sprintf("keys of shape %v", in[0]), in[1])
-			case in[2].Dims() != 2 || in[2][0] != d || in[2][1] < 1:
-				return nil, graph.Wanted(fmt.Sprintf("negatives of shape (%d, K)", d), in[2])
+			case in[2].Dims() != 2 || in[2][0] != in[0][1] || in[2][1] < 1:
+				return nil, graph.Wanted(fmt.Sprintf("negatives of shape (%d, K)", in[0][1]), in[2])
 			case !(tau > 0) || math.IsInf(tau, 0):
 				return nil, graph.Wanted("a positive temperature", tau)
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			n, d, m := in[0][0], in[0][1], in[2][1]
-			if dt == tensor.Float32 {
-				return newInfoNCE[float32](n, d, m, tau)
-			}
-			return newInfoNCE[float64](n, d, m, tau)
-		},
+		New: graph.Bodies(newInfoNCE[float32](tau), newInfoNCE[float64](tau)),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			n, d, m := in[0][0], in[0][1], in[2][1]
 			return graph.Recording{
@@ -69,15 +62,21 @@ type infoNCE[T graph.Float] struct {
 	item             func(worker, i int)
 }
 
-func newInfoNCE[T graph.Float](rows, columns, m int, tau float64) (graph.Func, error) {
-	product, err := layer.DenseBody[T](rows, columns, m, graph.Linear)
-	if err != nil {
-		return nil, err
+func newInfoNCE[T graph.Float](tau float64) func(in []tensor.Shape) *infoNCE[T] {
+	return func(in []tensor.Shape) *infoNCE[T] {
+		rows, columns, m := in[0][0], in[0][1], in[2][1]
+		f := &infoNCE[T]{product: product[T](rows, columns, m), rows: rows, columns: columns, m: m, tau: tau}
+		f.zero, f.logits, f.positive = make([]T, m), make([]T, rows*m), make([]float64, 2*rows)
+		f.in, f.din = make([][]T, 3), make([][]T, 3)
+		f.item = f.row
+		return f
 	}
-	f := &infoNCE[T]{product: product, rows: rows, columns: columns, m: m, tau: tau, zero: make([]T, m), logits: make([]T, rows*m),
-		positive: make([]float64, 2*rows), in: make([][]T, 3), din: make([][]T, 3)}
-	f.item = f.row
-	return graph.NewFunc[T](f), nil
+}
+
+// product returns the product of matrices [rows, in] and [in, out], which Shape has checked: there is no error.
+func product[T graph.Float](rows, in, out int) graph.Body[T] {
+	b, _ := layer.DenseBody[T](rows, in, out, graph.Linear)
+	return b
 }
 
 func (f *infoNCE[T]) Forward(in [][]T, out []T) {

@@ -2,7 +2,6 @@ package dependence
 
 import (
 	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -16,17 +15,9 @@ import (
 func DIP(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
 	in := check.Optional(mean, logVariance)
 	return graph.Apply(graph.Spec{
-		Name: "dip",
-		Key:  graph.Key(offDiagonal, diagonal),
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			for _, s := range in {
-				if !slices.Equal(s, in[0]) {
-					return nil, graph.Wanted("means and log variances of one shape", in)
-				}
-			}
-			_, _, err := graph.Matrix("means", in[0])
-			return tensor.ScalarShape(), err
-		},
+		Name:  "dip",
+		Key:   graph.Key(offDiagonal, diagonal),
+		Shape: check.Scalar("means and log variances"),
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newDIP[float32](in[0], offDiagonal, diagonal) },
 			func(in []tensor.Shape) graph.Body[float64] { return newDIP[float64](in[0], offDiagonal, diagonal) }),

@@ -53,19 +53,13 @@ func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estim
 		Key:  graph.Key(estimator, dataSize, blocks),
 		Diff: []bool{true, true, true, false}[:len(in)],
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			n, width, err := graph.Matrix("codes", in[0])
-			if err != nil {
+			if err := check.Matrices("codes, means, log variances and a mask", in...); err != nil {
 				return nil, err
 			}
-			if err := check.Distinct("columns of blocks", slices.Concat(blocks...), width); err != nil {
+			if err := check.Distinct("columns of blocks", slices.Concat(blocks...), in[0][1]); err != nil {
 				return nil, err
 			}
-			for _, s := range in {
-				if !slices.Equal(s, in[0]) {
-					return nil, graph.Wanted("codes, means, log variances and a mask of one shape", in)
-				}
-			}
-			least := map[Estimator]int{Minibatch: math.MinInt, Weighted: 1, Stratified: n}
+			least := map[Estimator]int{Minibatch: math.MinInt, Weighted: 1, Stratified: in[0][0]}
 			if low, ok := least[estimator]; !ok || dataSize < low {
 				return nil, graph.Wanted("an estimator, and the size of the data set for weighted and stratified", []any{estimator, dataSize})
 			}

@@ -3,7 +3,6 @@ package divergence
 
 import (
 	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -12,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // KLGaussian adds the node that losses.KLGaussian documents.
@@ -26,15 +26,9 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 
 func gaussianKLOf(scale string, factor float64, mu, logScale *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
-		Name: "gaussian kl",
-		Key:  scale,
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if len(in) != 2 || !slices.Equal(in[0], in[1]) {
-				return nil, graph.Wanted("location and "+scale+" of one shape", in)
-			}
-			_, _, err := graph.Matrix("location", in[0])
-			return tensor.ScalarShape(), err
-		},
+		Name:  "gaussian kl",
+		Key:   scale,
+		Shape: check.Scalar("location and " + scale),
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newGaussianKL[float32](in[0], factor) },
 			func(in []tensor.Shape) graph.Body[float64] { return newGaussianKL[float64](in[0], factor) }),
@@ -92,11 +86,8 @@ func KLGaussianWeighted(mu, logSigma, weights *gorgonia.Node) (*gorgonia.Node, e
 	return graph.Apply(graph.Spec{
 		Name: "weighted gaussian kl",
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if len(in) != 3 || !slices.Equal(in[0], in[1]) {
-				return nil, graph.Wanted("location and log sigma of one shape, and weights", in)
-			}
-			_, columns, err := graph.Matrix("location", in[0])
-			if err == nil && in[2].TotalSize() != columns {
+			err := check.Matrices("location and log sigma", in[:2]...)
+			if err == nil && in[2].TotalSize() != in[0][1] {
 				err = graph.Wanted("a weight for each column", in[2])
 			}
 			return tensor.ScalarShape(), err
@@ -143,14 +134,8 @@ func (k weightedKL[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // KLCategorical adds the node that losses.KLCategorical documents.
 func KLCategorical(probabilities, logarithms *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
-		Name: "categorical kl",
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if len(in) != 2 || !slices.Equal(in[0], in[1]) {
-				return nil, graph.Wanted("probabilities and their logarithms of one shape", in)
-			}
-			_, _, err := graph.Matrix("probabilities", in[0])
-			return tensor.ScalarShape(), err
-		},
+		Name:  "categorical kl",
+		Shape: check.Scalar("probabilities and their logarithms"),
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return categoricalKL[float32]{in[0][0], in[0][1]} },
 			func(in []tensor.Shape) graph.Body[float64] { return categoricalKL[float64]{in[0][0], in[0][1]} }),

@@ -3,12 +3,12 @@ package divergence
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // SlowStep adds the node that losses.SlowStep documents.
@@ -17,14 +17,12 @@ func SlowStep(mean, logVariance *gorgonia.Node, group int, rate float64, consist
 		Name: "slow step",
 		Key:  graph.Key(group, rate, consistent),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			rows, _, err := graph.Matrix("means", in[0])
+			err := check.Matrices("means and log variances", in...)
 			switch {
 			case err != nil:
 				return nil, err
-			case !slices.Equal(in[0], in[1]):
-				return nil, graph.Wanted("means and log variances of one shape", in)
-			case group < 2 || rows%group != 0:
-				return nil, graph.Wanted(fmt.Sprintf("groups of 2 rows or more in %d rows", rows), group)
+			case group < 2 || in[0][0]%group != 0:
+				return nil, graph.Wanted(fmt.Sprintf("groups of 2 rows or more in %d rows", in[0][0]), group)
 			case !(rate > 0) || math.IsInf(rate, 0):
 				return nil, graph.Wanted("a positive rate", rate)
 			}

@@ -19,7 +19,7 @@ import (
 func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "lsbd",
-		Shape: distanceShape,
+		Shape: check.Scalar("points and transported points"),
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return lsbd[float32]{in[0][0]} },
 			func(in []tensor.Shape) graph.Body[float64] { return lsbd[float64]{in[0][0]} }),
@@ -45,18 +45,9 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 	return graph.Apply(graph.Spec{
 		Name:  "public lsbd",
 		Key:   graph.Key(m, spheres, euclideans),
-		Shape: distanceShape,
+		Shape: check.Scalar("points and transported points"),
 		New:   graph.Bodies(newPublicDistance[float32](m, spheres, euclideans), newPublicDistance[float64](m, spheres, euclideans)),
 	}, z, y)
-}
-
-// distanceShape checks points and transported points.
-func distanceShape(in []tensor.Shape) (tensor.Shape, error) {
-	if err := check.Pair("points", "transported points", in); err != nil {
-		return nil, err
-	}
-	_, _, err := graph.Matrix("points", in[0])
-	return tensor.ScalarShape(), err
 }
 
 type lsbd[T graph.Float] struct{ rows int }

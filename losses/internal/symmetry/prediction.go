@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses/internal/check"
 )
 
 // PredictByBlocks adds the node that losses.PredictByBlocks documents.
@@ -112,16 +113,11 @@ func Prediction(predicted, codes, actions *gorgonia.Node) (*gorgonia.Node, error
 	return graph.Apply(graph.Spec{
 		Name: "prediction",
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			rows, _, err := graph.Matrix("predicted codes", in[0])
-			switch {
-			case err != nil:
-				return nil, err
-			case !in[0].Eq(in[1]):
-				return nil, graph.Wanted(fmt.Sprintf("codes of shape %v", in[0]), in[1])
-			case in[2].Dims() != 2 || in[2][0] != rows:
-				return nil, graph.Wanted(fmt.Sprintf("actions of %d rows", rows), in[2])
+			err := check.Matrices("predicted codes and codes", in[:2]...)
+			if err == nil && (in[2].Dims() != 2 || in[2][0] != in[0][0]) {
+				err = graph.Wanted(fmt.Sprintf("actions of %d rows", in[0][0]), in[2])
 			}
-			return tensor.ScalarShape(), nil
+			return tensor.ScalarShape(), err
 		},
 		New: graph.Bodies(
 			func(in []tensor.Shape) *prediction[float32] {

@@ -1,4 +1,4 @@
-package losses_test
+package dependence_test
 
 import (
 	"math"
@@ -41,7 +41,7 @@ func TestDIP(t *testing.T) {
 	dip := func(name string, n, d int, second bool, mean gradcheck.Input) gradcheck.Case {
 		mean.Shape = []int{n, d}
 		c := gradcheck.Case{Name: name, Inputs: []gradcheck.Input{mean},
-			Build: func(in nodes) (*gorgonia.Node, error) {
+			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 				if second {
 					return dependence.DIP(in[0], in[1], 3, 0.5)
 				}
