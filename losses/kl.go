@@ -119,7 +119,9 @@ func (l *KLLoss) Optimum(x *Example) bool {
 
 // Variants implements [Varied].
 func (*KLLoss) Variants() []Loss {
-	return []Loss{&KLLoss{Weight: Constant(1), Capacity: &Ramp{From: 0.5, To: 1, Steps: 10}, Spaces: allSpaces}, &KLLoss{Weight: Constant(1), Spaces: continuousSpaces}}
+	held, some := NewKL(), NewKL()
+	held.Capacity, some.Spaces = &Ramp{From: 0.5, To: 1, Steps: 10}, continuousSpaces
+	return []Loss{held, some}
 }
 
 // Add implements [Loss].

@@ -83,7 +83,9 @@ func (*LeftInverseLoss) Variants() []Loss {
 		l.Kind = k
 		all = append(all, l)
 	}
-	return append(all, &LeftInverseLoss{Weight: Constant(1), Kind: LeastSquares, Ridge: 0.1, Units: UnitsAsGiven, On: OnCodes})
+	ridge := NewLeftInverse()
+	ridge.Ridge = 0.1
+	return append(all, ridge)
 }
 
 // Add implements [Loss].

@@ -1,5 +1,5 @@
-// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs. It declares formulas, sources and settings;
-// the packages below losses/internal compute values and gradients, one package for each family of losses.
+// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs. It declares formulas, sources and
+// settings. Packages below losses/internal compute values and gradients, one package for each family of losses.
 //
 // A node function such as [KLGaussian] or [LSBD] works in any Gorgonia graph, in float32 and
 // float64, on any machine. A settings struct such as [KLLoss] makes the same node from an

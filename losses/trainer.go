@@ -207,8 +207,9 @@ func (n *TrainedNetwork) Build(g *nn.Graph) (*gorgonia.Node, error) {
 }
 
 // hidden adds dense layers of the given widths.
-func hidden(g *nn.Graph, h *gorgonia.Node, name string, widths []int, a graph.Activation) (_ *gorgonia.Node, err error) {
+func hidden(g *nn.Graph, h *gorgonia.Node, name string, widths []int, a graph.Activation) (*gorgonia.Node, error) {
 	for i, width := range widths {
+		var err error
 		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, a); err != nil {
 			return nil, err
 		}

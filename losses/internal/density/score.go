@@ -32,7 +32,9 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	}
 	weights := g
 	if g == nil {
-		weights = gorgonia.NewConstant(tensor.Ones(columns.Dtype(), columns.Shape()...))
+		if weights, err = graph.Exp(graph.ZerosLike(columns)); err != nil { // ones
+			return nil, err
+		}
 	}
 	slope, err := graph.VJP(columns, weights, y)
 	if err != nil {

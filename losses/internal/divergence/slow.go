@@ -44,7 +44,8 @@ func newSlowStep[T graph.Float](group int, rate float64, consistent bool) func([
 	return func(in []tensor.Shape) *slowStep[T] {
 		rows, n := in[0][0], in[0].TotalSize()
 		pairs := float64(rows / group * (group - 1))
-		s := &slowStep[T]{d: in[0][1], group: group, rate: rate, cross: 1 / pairs, entropy: 0.5 / pairs, dMean: make([]float64, n), dLogVariance: make([]float64, n)}
+		s := &slowStep[T]{d: in[0][1], group: group, rate: rate, cross: 1 / pairs, entropy: 0.5 / pairs}
+		s.dMean, s.dLogVariance = make([]float64, n), make([]float64, n)
 		if consistent {
 			s.cross /= 2
 		}

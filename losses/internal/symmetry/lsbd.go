@@ -46,7 +46,9 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 		Name:  "public lsbd",
 		Key:   graph.Key(m, spheres, euclideans),
 		Shape: check.Scalar("points and transported points"),
-		New:   graph.Bodies(newPublicDistance[float32](m, spheres, euclideans), newPublicDistance[float64](m, spheres, euclideans)),
+		New: graph.Bodies(
+			newPublicDistance[float32](m, spheres, euclideans),
+			newPublicDistance[float64](m, spheres, euclideans)),
 	}, z, y)
 }
 

@@ -33,7 +33,7 @@ func rotationWalkShape(in []tensor.Shape, m int) (tensor.Shape, error) {
 	case err != nil:
 		return nil, err
 	case n < 2 || planes != Planes(n):
-		return nil, graph.Wanted(fmt.Sprintf("codes of 2 columns or more, and %d angles for codes of %d columns", Planes(n), n), in)
+		return nil, graph.Wanted("codes of n >= 2 columns, and n(n-1)/2 angles", in[:2])
 	case m < 1 || !in[2].Eq(tensor.Shape{episodes * m, actions}):
 		return nil, graph.Wanted(fmt.Sprintf("actions of shape [%d, %d]", episodes*m, actions), in[2])
 	}
@@ -52,7 +52,9 @@ type rotationWalk[T graph.Float] struct {
 
 func newRotationWalk[T graph.Float](in []tensor.Shape, m int) *rotationWalk[T] {
 	n, angles := in[0][1], in[1].TotalSize()
-	return &rotationWalk[T]{m, n, in[1][0], make([]float64, angles), make([]float64, angles), make([]float64, angles), make([]float64, n), make([]float64, n)}
+	w := &rotationWalk[T]{m: m, n: n, actions: in[1][0], y: make([]float64, n), dy: make([]float64, n)}
+	w.sin, w.cos, w.slopes = make([]float64, angles), make([]float64, angles), make([]float64, angles)
+	return w
 }
 
 func (w *rotationWalk[T]) Forward(in [][]T, out []T) {
