@@ -103,10 +103,7 @@ func (l *ContractionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are farther apart than factors.
 func (*ContractionLoss) Optimum(x *Example) bool {
-	for i := range x.Codes {
-		x.Codes[i] = float64(10 * i)
-	}
-	copy(x.Sample, x.Codes)
+	x.separateCodes(10)
 	return true
 }
 

@@ -56,6 +56,20 @@ func uncorrelated(codes []float64, columns int, scale float64) {
 	}
 }
 
+// constantCodes sets all codes to one number.
+func (x *Example) constantCodes() {
+	fill(x.Codes, 0.5)
+	fill(x.Sample, 0.5)
+}
+
+// separateCodes puts the codes of different images at a distance of the step or more.
+func (x *Example) separateCodes(step float64) {
+	for i := range x.Codes {
+		x.Codes[i] = step * float64(i)
+	}
+	copy(x.Sample, x.Codes)
+}
+
 // fill sets all elements to a number.
 func fill(x []float64, v float64) {
 	for i := range x {

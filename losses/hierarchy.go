@@ -3,10 +3,12 @@ package losses
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses/internal/likelihood"
 )
@@ -64,7 +66,11 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	sizes := in.Hierarchy.Categoricals()
 	var columns []int
 	for k, f := range in.Labels.Factors {
-		if !in.Labels.assigns(k) {
+		assigned := f.Kind == factor.Categorical
+		if in.Labels.Assigned != nil {
+			assigned = slices.Contains(in.Labels.Assigned, k)
+		}
+		if !assigned {
 			continue
 		}
 		if at := len(columns); at < len(sizes) && f.Size != 1+sizes[at] {

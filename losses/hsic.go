@@ -73,8 +73,7 @@ func (l *HSICLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
 func (*HSICLoss) Optimum(x *Example) bool {
-	fill(x.Codes, 0.5)
-	fill(x.Sample, 0.5)
+	x.constantCodes()
 	return true
 }
 

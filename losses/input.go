@@ -2,7 +2,6 @@ package losses
 
 import (
 	"fmt"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -133,14 +132,6 @@ type Labels struct {
 	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set, each divided by its
 	// largest size. It is 0 where an image lacks the dimension. nil: the data set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
-}
-
-// assigns reports whether a factor labels a categorical dimension of the model's hierarchy.
-func (l *Labels) assigns(k int) bool {
-	if l.Assigned != nil {
-		return slices.Contains(l.Assigned, k)
-	}
-	return l.Factors[k].Kind == factor.Categorical
 }
 
 // Units names, in a config, the units of the continuous factors of hierarchical data sets. Levels are always mapped:

@@ -188,7 +188,9 @@ func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	s := logic.Schema{Codes: width, SubCodes: l.Codes}
 	var sharing []string
 	if in.Transformations != nil {
-		s.Turns = in.Transformations.turns()
+		for _, t := range in.Transformations.inputs() {
+			s.Turns = append(s.Turns, t.Turn)
+		}
 		sharing = factor.Names(in.Transformations.Factors)
 	}
 	if in.Labels != nil {
@@ -263,11 +265,10 @@ func (l *plainLogicLoss) Validate() error { return (*LogicLoss)(l).Validate() }
 
 // sentenceParts are the operations of the parts of sentences that are named losses.
 func sentenceParts() logic.Named {
-	return logic.Named{Modularity: sentenceModularity, Contraction: sentenceContraction, Independence: plainIndependence}
-}
-
-func sentenceModularity(d factor.Deviation, a factor.Aggregate, b factor.Block, z, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	return Modularity(d, a, Plain, z, groups, b)
+	plain := func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, groups *gorgonia.Node) (*gorgonia.Node, error) {
+		return Modularity(d, a, Plain, z, groups, b)
+	}
+	return logic.Named{Modularity: plain, Contraction: sentenceContraction, Independence: plainIndependence}
 }
 
 func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -335,16 +336,7 @@ func (m *Transformations) inputs() []turnInput {
 	return all
 }
 
-// turns lists the transformations.
-func (m *Transformations) turns() []logic.Turn {
-	var all []logic.Turn
-	for _, t := range m.inputs() {
-		all = append(all, t.Turn)
-	}
-	return all
-}
-
-// moves returns the transformations from a group's first row to each, in the order of turns.
+// moves returns the transformations from a group's first row to each, in the order of inputs.
 func (m *Transformations) moves() (*gorgonia.Node, error) {
 	var nodes gorgonia.Nodes
 	for _, t := range m.inputs() {

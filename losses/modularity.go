@@ -81,8 +81,7 @@ func (l *ModularityLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
 func (*ModularityLoss) Optimum(x *Example) bool {
-	fill(x.Codes, 0.5)
-	fill(x.Sample, 0.5)
+	x.constantCodes()
 	return true
 }
 

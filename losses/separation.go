@@ -52,10 +52,7 @@ func (l *SeparationLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are far apart.
 func (l *SeparationLoss) Optimum(x *Example) bool {
-	for i := range x.Codes {
-		x.Codes[i] = 10 * l.Margin * float64(i)
-	}
-	copy(x.Sample, x.Codes)
+	x.separateCodes(10 * l.Margin)
 	return true
 }
 

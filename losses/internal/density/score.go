@@ -40,7 +40,7 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	if err != nil {
 		return nil, fmt.Errorf("gradient of the energy: %w", err)
 	}
-	r, err := residual(slope, noise, sigma)
+	r, err := combined("score residual", []float64{-sigma * sigma, sigma}, slope, noise) // which counts as constant
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +123,6 @@ func (f *scoreMatching[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// residual returns sigma noise - sigma^2 slope, which counts as constant.
-func residual(slope, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
-	return combined("score residual", []float64{-sigma * sigma, sigma}, slope, noise)
-}
-
 // Noised returns images + sigma noise. With uniform noise it dequantises the images: 255/256 images + uniform/256.
 func Noised(images, noise, uniform *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
 	if uniform == nil {
@@ -154,10 +149,11 @@ func combined(name string, weights []float64, x ...*gorgonia.Node) (*gorgonia.No
 			}
 			return in[0], nil
 		},
-		New: graph.Bodies(func(in []tensor.Shape) *combination[float32] {
-			return newCombination[float32](in[0].TotalSize(), weights)
-		},
-			func(in []tensor.Shape) *combination[float64] {
+		New: graph.Bodies(
+			func(in []tensor.Shape) graph.Body[float32] {
+				return newCombination[float32](in[0].TotalSize(), weights)
+			},
+			func(in []tensor.Shape) graph.Body[float64] {
 				return newCombination[float64](in[0].TotalSize(), weights)
 			}),
 		Diff: make([]bool, len(x)),
