@@ -1,5 +1,9 @@
 package kernel
 
+import (
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
+
 // The functions of this file work on rows of channels, stride elements apart; shift and the other
 // vectors have one element per channel.
 
@@ -56,7 +60,7 @@ func ChannelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int)
 
 // wholeChannels returns the number of channels that the assembly takes.
 func wholeChannels(n int) int {
-	if active == levelGo {
+	if !simd.Vectors() {
 		return 0
 	}
 	return n &^ 15
@@ -95,17 +99,17 @@ func channelGradientGo(dst, u, x, shift, a, b, offset []float32, rows, stride in
 // The functions below run the assembly on 16 channels.
 
 func channelSquares(sum, square, x, shift []float32, rows, stride int) {
-	channelSquaresVector(&sum[0], &square[0], &x[0], &shift[0], rows, stride)
+	simd.ChannelSquares(&sum[0], &square[0], &x[0], &shift[0], rows, stride)
 }
 
 func channelProducts(sum, product, u, x, shift []float32, rows, stride int) {
-	channelProductsVector(&sum[0], &product[0], &u[0], &x[0], &shift[0], rows, stride)
+	simd.ChannelProducts(&sum[0], &product[0], &u[0], &x[0], &shift[0], rows, stride)
 }
 
 func channelMap(dst, x, shift, scale, offset []float32, rows, stride int, floor float32) {
-	channelMapVector(&dst[0], &x[0], &shift[0], &scale[0], &offset[0], rows, stride, floor)
+	simd.ChannelMap(&dst[0], &x[0], &shift[0], &scale[0], &offset[0], rows, stride, floor)
 }
 
 func channelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int) {
-	channelGradientVector(&dst[0], &u[0], &x[0], &shift[0], &a[0], &b[0], &offset[0], rows, stride)
+	simd.ChannelGradient(&dst[0], &u[0], &x[0], &shift[0], &a[0], &b[0], &offset[0], rows, stride)
 }
