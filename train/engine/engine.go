@@ -189,6 +189,7 @@ type objective struct {
 	losses    []string // see program.lossNames
 	notes     []string
 	drops     bool // its programs have masks of dropout
+	huge      bool // its memory is in huge pages, see memory.HugePages
 }
 
 // batchShape identifies a program.

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -283,6 +284,10 @@ func (l *Loop) stepError(p *program, err error) error {
 
 // count adds a step and its losses to the epoch under way.
 func (l *Loop) count(o *objective, values []float64, images int) {
+	if !o.huge { // its first step has allocated what all steps use
+		memory.HugePages()
+		o.huge = true
+	}
 	l.at.step++
 	l.at.inEpoch++
 	l.at.images += images

@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestMapping(t *testing.T) {
+	const maps = `400000-500000 r-xp 00000000 fe:00 12 /bin/program
+500000-600000 rw-p 00100000 fe:00 12 /bin/program
+700000-800000 ---p 00000000 00:00 0
+800000-a00000 rw-p 00000000 00:00 0
+a00000-c00000 rw-p 00000000 00:00 0
+d00000-e00000 rw-p 00000000 00:00 0 [stack]
+`
+	for _, c := range []struct{ address, from, to uintptr }{{0x500000, 0x500000, 0x600000}, {0x900000, 0x800000, 0xc00000}, {0xbfffff, 0x800000, 0xc00000},
+		{0xd00008, 0xd00000, 0xe00000}, {0x450000, 0, 0}, {0x750000, 0, 0}, {0xc00000, 0, 0}, {0xe00000, 0, 0}} {
+		if from, to := mapping(maps, c.address); from != c.from || to != c.to {
+			t.Errorf("%x: %x-%x, want %x-%x", c.address, from, to, c.from, c.to)
+		}
+	}
+	if from, to := mapping("nothing of the kind\n\n", 1); from != to {
+		t.Errorf("%x-%x in a text without mappings", from, to)
+	}
+}
+
+// hugePages returns the kilobytes of this process in huge pages.
+func hugePages(t *testing.T) (n int) {
+	text, err := os.ReadFile("/proc/self/smaps_rollup")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, after, _ := strings.Cut(string(text), "AnonHugePages:")
+	fmt.Sscan(after, &n)
+	return n
+}
+
+// Advice keeps what memory holds. It moves memory to huge pages where Linux has them.
+func TestHugePages(t *testing.T) {
+	x := make([]byte, 64<<20)
+	for i := range x {
+		x[i] = byte(i % 251)
+	}
+	before := hugePages(t)
+	HugePages()
+	for i, v := range x {
+		if v != byte(i%251) {
+			t.Fatalf("byte %d is %d, want %d", i, v, i%251)
+		}
+	}
+	setting, _ := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
+	if !bytes.Contains(setting, []byte("[madvise]")) {
+		t.Skipf("huge pages: %s", bytes.TrimSpace(setting))
+	}
+	var system unix.Utsname
+	var major, minor int
+	if err := unix.Uname(&system); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Sscanf(unix.ByteSliceToString(system.Release[:]), "%d.%d", &major, &minor)
+	if major < 6 || major == 6 && minor < 1 {
+		t.Skipf("Linux %d.%d moves no memory to huge pages at once", major, minor)
+	}
+	if after := hugePages(t); after == before {
+		t.Errorf("%d KB in huge pages before and after", after)
+	}
+}
