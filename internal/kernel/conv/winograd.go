@@ -1,20 +1,14 @@
 package conv
 
 import (
-	"math"
-
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
 // The products of a convolution with kernel 4 and stride 2 by Winograd's method (Winograd 1980; Lavin and Gray 2016).
 // The pixels of one phase (row mod 2, column mod 2) of the big image see a kernel of 2x2 taps. By F(2x2, 2x2) a block
 // of 2x2 outputs of such a kernel takes 9 multiplications instead of 16. By F(4x4, 2x2) a block of 4x4 takes 25 instead
-// of 64; see winograd4.go. In one dimension, with inputs d, taps g and outputs y_i = d_i g_0 + d_{i+1} g_1, F(2, 2) is
-//
-//	m = ((d0-d1) g0, d1 (g0+g1), (d1-d2) g1),  y = (m0+m1, m1-m2)
-//
-// In two dimensions the transforms apply to rows and columns. The sums over
-// channels become matrix products on the transformed arrays.
+// of 64. See inputs9 and inputs25 for the transforms.
 
 // winogradFits reports whether a geometry allows this method, and is large enough to gain from it.
 func winogradFits(g *geometry) bool {
@@ -58,17 +52,8 @@ func (w *winograd) bigTiles(dst, big []float32, phase, first, count, stride, dep
 	for r := range count {
 		image, i := w.at(first + r)
 		src := big[image*g.bigSize+(2*w.side*i+phase/2)*g.bigLine+phase%2*g.bigC:]
-		w.inputs(dst[r*w.tilesX*depth:], src, g.bigC, stride, 2*g.bigLine, 2*g.bigC, w.tilesX, depth, 2*w.side*g.bigC)
+		w.inputs.run(dst[r*w.tilesX*depth:], src, g.bigC, stride, 2*g.bigLine, 2*g.bigC, w.tilesX, depth, 2*w.side*g.bigC)
 	}
-}
-
-var noFloor = float32(math.Inf(-1))
-
-func floorOf(flags int) float32 {
-	if flags&simd.ApplyReLU != 0 {
-		return 0
-	}
-	return noFloor
 }
 
 // packChannels is the number of a phase's channels in a part of pack.
@@ -111,7 +96,7 @@ func (p *winogradGather) pack(w []float32, i int) {
 		first, width, _ := p.panels.At(n)
 		src := w[((phase/2)*g.kernelW+phase%2)*tap+k*g.smallC+first:]
 		dst := p.weights[n*p.parts*p.weightStride(32)+(phase*g.bigC+k)*width:]
-		p.filters(dst, src, width, p.weightStride(width), 2*g.kernelW*tap, 2*tap, packChannels, width, g.smallC)
+		p.filters.run(dst, src, width, p.weightStride(width), 2*g.kernelW*tap, 2*tap, packChannels, width, g.smallC)
 	}
 }
 
@@ -142,7 +127,7 @@ func (p *winogradGather) block(s *convWorker, bias, out []float32, first, count,
 	}
 	line := g.smallW * g.smallC
 	for r := range count {
-		p.outputs(out[p.side*(first+r)*line:], s.products[r*p.tilesX*g.smallC:], bias, g.smallC, products, line, g.smallC,
+		p.outputs.run(out[p.side*(first+r)*line:], s.products[r*p.tilesX*g.smallC:], bias, g.smallC, products, line, g.smallC,
 			p.tilesX, p.side*g.smallC, g.smallC, floorOf(flags))
 	}
 }
@@ -193,7 +178,7 @@ func (p *winogradSpread) pack(w []float32, i int) {
 	}
 	for n := range p.panels.Count {
 		first, width, _ := p.panels.At(n)
-		p.filters(p.panel(phase, n)[k*width:], taps[first:], width, p.weightStride(width), 2*tap, tap, packChannels, width, g.bigC)
+		p.filters.run(p.panel(phase, n)[k*width:], taps[first:], width, p.weightStride(width), 2*tap, tap, packChannels, width, g.bigC)
 	}
 }
 
@@ -222,7 +207,7 @@ func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first,
 	for r := range count {
 		image, i := p.at(first + r)
 		src := s.small[image*g.smallSize+(y0+p.side*i-1+g.smallTop)*g.smallLine+(x0-1+g.smallTop)*g.smallC:]
-		p.inputs(s.inputs[r*p.tilesX*g.smallC:], src, g.smallC, inputs, g.smallLine, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
+		p.inputs.run(s.inputs[r*p.tilesX*g.smallC:], src, g.smallC, inputs, g.smallLine, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
 	for i := range p.panels.Count {
 		from, width, _ := p.panels.At(i)
@@ -233,130 +218,101 @@ func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first,
 	for r := range count {
 		image, i := p.at(first + r)
 		y, x := 2*(y0+p.side*i)+py-g.padH, 2*x0+px-g.padW
-		p.outputs(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[r*p.tilesX*g.bigC:], bias, g.bigC, products, 2*line, 2*g.bigC,
+		p.outputs.run(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[r*p.tilesX*g.bigC:], bias, g.bigC, products, 2*line, 2*g.bigC,
 			p.tilesX, 2*p.side*g.bigC, g.bigC, floorOf(flags))
 	}
 }
 
-func expand9(dst, src []float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int) {
-	if !simd.Vectors() {
-		expand9Go(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
-		return
+// 4x4 tiles suit images with at least phasePixels small pixels: then the products of a group of images have enough
+// rows. They suit filters with at most phaseWeights transformed elements, because every group reads these from the
+// cache that all threads share.
+const (
+	phasePixels  = 64
+	phaseWeights = 1 << 19
+)
+
+// productTiles returns the transforms of a product. The forward transforms are F(2x2, 2x2), which only adds and
+// subtracts: a pixel is 0 if all its inputs are 0. The rounding of 4x4 tiles would push half of such pixels over the
+// threshold of a ReLU.
+func productTiles(g *geometry, forward bool) *phaseTiles {
+	if forward {
+		return &phaseTiles2
 	}
-	simd.Expand9(&dst[0], &src[0], n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
+	return phaseTilesOf(g)
 }
 
-func expand4(dst, src []float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int) {
-	if !simd.Vectors() {
-		expand4Go(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
-		return
+// phaseTilesOf returns the transforms that are fastest for a geometry.
+func phaseTilesOf(g *geometry) *phaseTiles {
+	if t := &phaseTiles4; g.smallH%4 == 0 && g.smallW%4 == 0 && g.smallPixels() >= phasePixels && t.parts*4*g.bigC*g.smallC <= phaseWeights {
+		return t
 	}
-	simd.Expand4(&dst[0], &src[0], n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
+	return &phaseTiles2
 }
 
-func contract9(dst, src, bias []float32, n, srcStride, dstRow, dstCol, count, dstStep, srcStep int, floor float32) {
-	if !simd.Vectors() {
-		contract9Go(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
-		return
-	}
-	simd.Contract9(&dst[0], &src[0], &bias[0], n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
+// gradientTiles is the number of tiles of a phase at a time.
+const gradientTiles = 64
+
+// winogradGradient is the gradient of the weights: here the small image's pixels are the
+// taps, and the kernel's taps are the outputs.
+type winogradGradient struct {
+	winograd
+	panels      simd.Panels
+	rows, cRows []int
+	zeros       []float32
 }
 
-func inputs36(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	if !simd.Vectors() {
-		inputs36Go(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
-	}
-	simd.Inputs36(&dst[0], &src[0], n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+func newWinogradGradient(g *geometry) *winogradGradient {
+	p := &winogradGradient{winograd: newWinograd(g, phaseTilesOf(g), gradientTiles), panels: simd.NewPanels(g.smallC), zeros: make([]float32, g.smallC)}
+	p.rows, p.cRows = simd.RowTable(g.bigC, 1), simd.RowTable(g.bigC, g.smallC)
+	return p
 }
 
-func filters36(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	if !simd.Vectors() {
-		filters36Go(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
-	}
-	simd.Filters36(&dst[0], &src[0], n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+// size returns the number of weights.
+func (p *winogradGradient) size() int { return 16 * p.g.bigC * p.g.smallC }
+
+// all returns the number of tiles of a chunk.
+func (p *winogradGradient) all(images int) int { return images * p.tilesY * p.tilesX }
+
+func (p *winogradGradient) scratch() (inputs, products int) {
+	return p.parts * apart(p.tiles()*p.g.bigC), p.parts*(apart(p.all(p.g.chunk)*p.g.smallC)+apart(p.g.bigC*p.g.smallC)) + p.size()
 }
 
-func pixels36(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	if !simd.Vectors() {
-		pixels36Go(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+func (p *winogradGradient) run(s *convWorker, totals []float32, share int, small smallImages, images int, fresh bool) {
+	g := p.g
+	stride, tap := apart(p.all(images)*g.smallC), g.bigC*g.smallC
+	pixels, sums := s.products[:p.parts*stride], s.products[p.parts*stride:]
+	dw := totals
+	if !fresh {
+		dw = s.products[len(s.products)-p.size():]
 	}
-	simd.Pixels36(&dst[0], &src[0], n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-}
-
-func taps9(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	if !simd.Vectors() {
-		taps9Go(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	for row := range images * p.tilesY {
+		image, i := p.at(row)
+		p.pixels.run(pixels[row*p.tilesX*g.smallC:], small.x[image*small.size+p.side*i*small.line:], g.smallC, stride, small.line, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
-	simd.Taps9(&dst[0], &src[0], n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-}
-
-func outputs16(dst, src, bias []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, floor float32) {
-	if !simd.Vectors() {
-		outputs16Go(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
-		return
-	}
-	simd.Outputs16(&dst[0], &src[0], &bias[0], n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
-}
-
-// The transforms of F(2x2, 2x2) in Go. src and dst are read and
-// written at tile*step + row*Row + column*Col + channel, for count tiles of n
-// channels.
-
-func expand9Go(dst, src []float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int) {
-	for tile := range count {
-		for c := range n {
-			at, to := tile*srcStep+c, tile*dstStep+c
-			var e [3][3]float32
-			for s := range 3 {
-				d0, d1, d2 := src[at+s*srcCol], src[at+srcRow+s*srcCol], src[at+2*srcRow+s*srcCol]
-				e[0][s], e[1][s], e[2][s] = d0-d1, d1, d1-d2
-			}
-			for u, r := range e {
-				dst[to+3*u*dstStride] = r[0] - r[1]
-				dst[to+(3*u+1)*dstStride] = r[1]
-				dst[to+(3*u+2)*dstStride] = r[1] - r[2]
-			}
+	for phase := share * 4 / g.shares; phase < (share+1)*4/g.shares; phase++ {
+		p.each(images, func(first, count int) { p.block(s, pixels, sums, phase, first, count, stride) })
+		at := (phase/2*g.kernelW + phase%2) * tap
+		p.taps.run(dw[at:], sums, p.zeros, g.smallC, apart(tap), 2*g.kernelW*tap, 2*tap, g.bigC, g.smallC, g.smallC, noFloor)
+		if fresh {
+			continue
+		}
+		for k := range 4 {
+			from := at + (2*(k/2)*g.kernelW+2*(k%2))*tap
+			kernel.Add(totals[from:from+tap], dw[from:from+tap])
 		}
 	}
 }
 
-func expand4Go(dst, src []float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int) {
-	for tile := range count {
-		for c := range n {
-			at, to := tile*srcStep+c, tile*dstStep+c
-			g00, g01 := src[at], src[at+srcCol]
-			g10, g11 := src[at+srcRow], src[at+srcRow+srcCol]
-			for u, r := range [3][2]float32{{g00, g01}, {g00 + g10, g01 + g11}, {g10, g11}} {
-				dst[to+3*u*dstStride] = r[0]
-				dst[to+(3*u+1)*dstStride] = r[0] + r[1]
-				dst[to+(3*u+2)*dstStride] = r[1]
-			}
-		}
-	}
-}
-
-func contract9Go(dst, src, bias []float32, n, srcStride, dstRow, dstCol, count, dstStep, srcStep int, floor float32) {
-	for tile := range count {
-		for c := range n {
-			at, to := tile*srcStep+c, tile*dstStep+c
-			var y [2][3]float32
-			for s := range 3 {
-				m0, m1, m2 := src[at+s*srcStride], src[at+(3+s)*srcStride], src[at+(6+s)*srcStride]
-				y[0][s], y[1][s] = m0+m1, m1-m2
-			}
-			for a, r := range y {
-				for b, v := range [2]float32{r[0] + r[1], r[1] - r[2]} {
-					v += bias[c]
-					if v < floor {
-						v = floor
-					}
-					dst[to+a*dstRow+b*dstCol] = v
-				}
-			}
-		}
+// block adds the products of some rows of tiles to the sums of a phase, or begins them; the parts of pixels lie stride apart.
+func (p *winogradGradient) block(s *convWorker, pixels, sums []float32, phase, first, count, stride int) {
+	g := p.g
+	n := count * p.tilesX
+	inputs := apart(n * g.bigC)
+	p.bigTiles(s.inputs, s.big, phase, first, count, inputs, g.bigC)
+	for i := range p.panels.Count {
+		from, width, _ := p.panels.At(i)
+		m := partProducts{a: s.inputs, b: pixels[first*p.tilesX*g.smallC+from:], c: sums[from:], count: p.parts, rows: g.bigC, steps: n, width: width,
+			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: apart(g.bigC * g.smallC), cRow: g.smallC, add: first > 0}
+		m.multiply(s, p.rows, p.cRows)
 	}
 }

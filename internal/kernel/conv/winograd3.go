@@ -6,29 +6,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// A convolution with kernel 3 and stride 1 by Winograd's F(4x4, 3x3) (Winograd 1980; Lavin and Gray 2016). Tiles of 4x4
-// outputs take 36 multiplications instead of 144. In one dimension, with inputs d, taps g, outputs y and the points 0,
-// a, -a, b, -b and infinity,
-//
-//	D0 = a²b² d0 - (a²+b²) d2 + d4            G0 = g0/(a²b²)
-//	D1, D2 = (d4 - b² d2) ± a (d3 - b² d1)    G1, G2 = (g0 ± a g1 + a² g2) / (2a²(a²-b²))
-//	D3, D4 = (d4 - a² d2) ± b (d3 - a² d1)    G3, G4 = (g0 ± b g1 + b² g2) / (2b²(b²-a²))
-//	D5 = a²b² d1 - (a²+b²) d3 + d5            G5 = g2
-//
-//	m = D G,  y_i = [i=0] m0 + a^i (m1 ± m2) + b^i (m3 ± m4) + [i=3] m5, with + for even i
-//
-// In two dimensions the transforms apply to rows and columns. The sums over channels become 36 matrix products. The
-// gradient of the images is the same convolution with the taps reversed. The gradient of the filters is F(3x3, 4x4):
+// A convolution with kernel 3 and stride 1 by F(4x4, 3x3); see inputs36. The sums over channels become 36 matrix products.
+// The gradient of the images is the same convolution with the taps reversed. The gradient of the filters is F(3x3, 4x4):
 // the 4x4 pixels of the result's gradient are the taps, and the 3x3 taps are the outputs.
-//
-// a = 5/8 and b = 3/2: squares and their product are exact, and errors are about twice a direct sum's. With the usual 1
-// and 2 they are four times as large (Barabasz et al. 2020 search for such points).
-const (
-	pointA  float32 = 0.625
-	pointB  float32 = 1.5
-	squareA         = pointA * pointA
-	squareB         = pointB * pointB
-)
 
 // Direct sums are faster with fewer results for each tile of 4x4.
 const tilePixels = 6
@@ -257,105 +237,226 @@ func (c *conv3) backward(x, w, y, dy, dx, dw, db []float32) {
 // The transforms of F(4x4, 3x3) in Go. They work on n channels of count tiles: values are
 // read and written at tile*Step + row*Row + column*Col + channel.
 
-func inputs36Go(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	tiles3(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, 6, 6, inputs3)
+// product3 convolves images with filters, or with filters reversed, as the gradient of the images needs.
+type product3 struct {
+	tiling
+	c          *conv3
+	from, to   images
+	padH, padW int // zeros before the images
+	reversed   bool
+	panels     simd.Panels
+	weights    []float32 // [36][panel][channels of from][width]
+	taps       []float32 // [3, 3, channels of from, pitch of to], if the filters do not lie so
+	zeros      []float32
+
+	inputPitch, inputStride, outputStride, weightStride int
+	rows, cRows                                         []int
+
+	// Operands of the call in progress.
+	x, gate, w, bias, out []float32
+	activation            kernel.Activation
+	exact                 bool // pixels with all inputs 0 get the bias
+	first, count          int  // rows of tiles, if threads share them
+
+	tapItem, packItem, blockItem, transformItem, multiplyItem, resultItem func(worker, i int)
 }
 
-func filters36Go(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	tiles3(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, 3, 6, filters3)
+func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed bool) *product3 {
+	p := &product3{c: c, from: from, to: to, padH: padH, padW: padW, reversed: reversed, panels: simd.NewPanels(to.c), zeros: make([]float32, to.pitch)}
+	p.inputPitch = rowPitch(from.pitch)
+	p.weightStride = apart(from.c * to.pitch)
+	p.tiling = newTiling(batch, to.h, to.w, 36*(p.inputPitch+to.pitch), 36*p.weightStride)
+	p.inputStride, p.outputStride = apart(p.tiles()*p.inputPitch), apart(p.tiles()*to.pitch)
+	p.rows, p.cRows = simd.RowTable(p.tiles(), p.inputPitch), simd.RowTable(p.tiles(), to.pitch)
+	p.tapItem, p.packItem, p.blockItem, p.transformItem, p.multiplyItem, p.resultItem = p.tap, p.pack, p.block, p.transformShared, p.multiplyShared, p.resultShared
+	return p
 }
 
-func pixels36Go(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	tiles3(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, 4, 6, pixels3)
+// run computes the images out from the images x. If gate is given, x passes through the gradient of an activation with
+// value gate.
+func (p *product3) run(x, gate, w, bias, out []float32, a kernel.Activation) {
+	c := &p.c.scratch
+	taps := 0
+	if p.reversed || p.to.pitch != p.to.c {
+		taps = 9 * p.from.c * p.to.pitch
+	}
+	p.weights = c.take(&p.tiling, p.from.pitch, p.to.pitch, 36*p.inputStride, 36*p.outputStride, 36*p.weightStride+taps)
+	p.taps = p.weights[36*p.weightStride:]
+	defer c.give()
+	p.x, p.gate, p.w, p.bias, p.out, p.activation = x, gate, w, bias, out, a
+	if p.exact = bias != nil; !p.exact {
+		p.bias = p.zeros
+	}
+	workers := c.active
+	if taps > 0 {
+		parallel.ForWorkers(workers, 9*p.packParts(), p.tapItem)
+	}
+	parallel.ForWorkers(workers, p.panels.Count*p.packParts(), p.packItem)
+	if p.shared {
+		for p.first = 0; p.first < p.tileRows; p.first += p.high {
+			p.count = min(p.high, p.tileRows-p.first)
+			parallel.ForWorkers(workers, p.count, p.transformItem)
+			parallel.ForWorkers(workers, 36*p.panels.Count, p.multiplyItem)
+			parallel.ForWorkers(workers, p.count, p.resultItem)
+		}
+	} else {
+		parallel.ForWorkers(workers, (p.tileRows+p.high-1)/p.high, p.blockItem)
+	}
+	p.x, p.gate, p.w, p.bias, p.out, p.weights, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
 
-func taps9Go(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int) {
-	tiles3(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, 6, 3, taps3)
+// tap lays out some rows of a tap as [channels of from, pitch of to].
+func (p *product3) tap(_, i int) {
+	tap, first := i/p.packParts(), i%p.packParts()*packRows
+	count := min(packRows, p.from.c-first)
+	n, m := p.from.c*p.to.c, p.from.c*p.to.pitch
+	if p.reversed {
+		simd.Transpose(p.taps[(8-tap)*m+first*p.to.pitch:], p.w[tap*n+first:(tap+1)*n], p.to.pitch, p.from.c, p.to.c, count)
+		return
+	}
+	for k := first; k < first+count; k++ {
+		copy(p.taps[tap*m+k*p.to.pitch:], p.w[tap*n+k*p.to.c:tap*n+(k+1)*p.to.c])
+	}
 }
 
-func outputs16Go(dst, src, bias []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, floor float32) {
-	tiles3(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, 6, 4, outputs3)
-	finishTiles(dst, bias, n, dstRow, dstCol, count, dstStep, floor)
+// packRows is the number of a panel's rows in a part of pack.
+const packRows = 64
+
+func (p *product3) packParts() int { return (p.from.c + packRows - 1) / packRows }
+
+// pack transforms some rows of a panel of the filters.
+func (p *product3) pack(_, i int) {
+	first, width, _ := p.panels.At(i / p.packParts())
+	k := i % p.packParts() * packRows
+	src := p.taps
+	if len(src) == 0 {
+		src = p.w
+	}
+	tap := p.from.c * p.to.pitch
+	filters36.run(p.weights[first*p.from.c+k*width:], src[k*p.to.pitch+first:], width, p.weightStride, 3*tap, tap, min(packRows, p.from.c-k), width, p.to.pitch)
 }
 
-// finishTiles adds the bias to tiles of 4x4 and takes the maximum with floor.
-func finishTiles(dst, bias []float32, n, dstRow, dstCol, count, dstStep int, floor float32) {
-	for tile := range count {
-		for i := range 16 {
-			at := dst[tile*dstStep+i/4*dstRow+i%4*dstCol:][:n]
-			for c := range at {
-				if at[c] += bias[c]; at[c] < floor {
-					at[c] = floor
+// block computes a block of rows of tiles.
+func (p *product3) block(worker, i int) {
+	w := p.c.scratch.workers[worker]
+	first := i * p.high
+	count := min(p.high, p.tileRows-first)
+	for r := range count {
+		p.transform(w, first, r)
+	}
+	for i := range 36 * p.panels.Count {
+		p.multiply(w, i, count*p.across)
+	}
+	for r := range count {
+		p.result(w, first, r)
+	}
+}
+
+func (p *product3) transformShared(worker, r int) {
+	p.transform(p.c.scratch.workers[worker], p.first, r)
+}
+
+func (p *product3) multiplyShared(worker, i int) {
+	p.multiply(p.c.scratch.workers[worker], i, p.count*p.across)
+}
+
+func (p *product3) resultShared(worker, r int) {
+	p.result(p.c.scratch.workers[worker], p.first, r)
+}
+
+// transform transforms the inputs of row first+r of the tiles, to row r of the scratch.
+func (p *product3) transform(w *worker3, first, r int) {
+	image, y := p.at(first + r)
+	columns := 4*p.across + 2
+	n := p.from.size()
+	var gate []float32
+	if p.gate != nil {
+		gate = p.gate[image*n : (image+1)*n]
+	}
+	p.from.cut(w.strip, p.x[image*n:(image+1)*n], gate, p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	inputs36.run(w.inputs[r*p.across*p.inputPitch:], w.strip, p.from.pitch, p.inputStride,
+		columns*p.from.pitch, p.from.pitch, p.across, p.inputPitch, 4*p.from.pitch)
+}
+
+// multiply computes a panel of one of the 36 products of n tiles.
+func (p *product3) multiply(w *worker3, i, n int) {
+	t := &w.tile
+	t.Steps, t.AStep, t.Segs, t.Blocks, t.Flags = p.from.c, 1, 1, 1, 0
+	part := i / p.panels.Count
+	first, width, _ := p.panels.At(i % p.panels.Count)
+	t.A, t.B, t.C = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+first*p.from.c:], w.products[part*p.outputStride+first:]
+	t.Width, t.BStep = width, width
+	t.Product(p.rows, p.cRows, n, width)
+}
+
+// result transforms the products of row first+r of the tiles to pixels.
+func (p *product3) result(w *worker3, first, r int) {
+	image, y := p.at(first + r)
+	line := p.to.w * p.to.c
+	high := min(4, p.to.h-4*y)
+	out := p.out[image*p.to.size()+4*y*line:][:high*line]
+	dst, dstLine := out, line
+	whole := high == 4 && 4*p.across == p.to.w && p.to.c == p.to.pitch
+	if !whole {
+		dst, dstLine = w.pixels, 4*p.across*p.to.pitch
+	}
+	outputs36.run(dst, w.products[r*p.across*p.to.pitch:], p.bias, p.to.pitch, p.outputStride, dstLine, p.to.pitch,
+		p.across, 4*p.to.pitch, p.to.pitch, floorOf(p.activation.Epilogue()))
+	if !whole {
+		for r := range high {
+			narrowRow(out[r*line:(r+1)*line], w.pixels[r*dstLine:], p.to.c, p.to.pitch)
+		}
+	}
+	if p.exact {
+		from := p.from.size()
+		for r := range high {
+			p.settle(out[r*line:(r+1)*line], p.x[image*from:(image+1)*from], 4*y+r-p.padH)
+		}
+	}
+	p.activation.Rest(out)
+}
+
+// settle sets pixels of a row of results to the bias if all their inputs, three rows from y0 on, are 0. The transforms
+// leave rounding errors in these pixels, and a ReLU would let half of them pass.
+func (p *product3) settle(out, x []float32, y0 int) {
+	c, from := p.to.c, p.from
+	floor := floorOf(p.activation.Epilogue())
+	empty := 0 // columns in a row up to this one
+	for column := -p.padW; column < p.to.w-p.padW+2; column++ {
+		empty++
+		if column >= 0 && column < from.w {
+			for y := max(0, y0); y < min(from.h, y0+3); y++ {
+				if at := (y*from.w + column) * from.c; !allZero(x[at : at+from.c]) {
+					empty = 0
+					break
 				}
+			}
+		}
+		if to := column + p.padW - 2; to >= 0 && empty >= 3 {
+			for i, b := range p.bias[:c] {
+				out[to*c+i] = max(b, floor)
 			}
 		}
 	}
 }
 
-// tiles3 applies a transform of in to out values to the columns and then to the rows of every tile.
-func tiles3(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, in, out int, f func(to, from *[6]float32)) {
-	for tile := range count {
-		for c := range n {
-			var half [6][6]float32
-			var from, to [6]float32
-			for s := range in {
-				for r := range in {
-					from[r] = src[tile*srcStep+r*srcRow+s*srcCol+c]
-				}
-				f(&to, &from)
-				for u := range out {
-					half[u][s] = to[u]
-				}
-			}
-			for u := range out {
-				f(&to, &half[u])
-				for v := range out {
-					dst[tile*dstStep+u*dstRow+v*dstCol+c] = to[v]
-				}
-			}
+func allZero(x []float32) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
 		}
 	}
+	return true
 }
 
-func inputs3(y, d *[6]float32) {
-	even, odd := d[4]-squareB*d[2], d[3]-squareB*d[1]
-	y[1], y[2] = even+pointA*odd, even-pointA*odd
-	even, odd = d[4]-squareA*d[2], d[3]-squareA*d[1]
-	y[3], y[4] = even+pointB*odd, even-pointB*odd
-	y[0] = d[4] - (squareA+squareB)*d[2] + squareA*squareB*d[0]
-	y[5] = d[5] - (squareA+squareB)*d[3] + squareA*squareB*d[1]
-}
-
-const (
-	scaleA = 1 / (2 * squareA * (squareA - squareB))
-	scaleB = 1 / (2 * squareB * (squareB - squareA))
-)
-
-func filters3(y, g *[6]float32) {
-	even, odd := scaleA*g[0]+scaleA*squareA*g[2], scaleA*pointA*g[1]
-	y[1], y[2] = even+odd, even-odd
-	even, odd = scaleB*g[0]+scaleB*squareB*g[2], scaleB*pointB*g[1]
-	y[3], y[4] = even+odd, even-odd
-	y[0], y[5] = g[0]*(1/(squareA*squareB)), g[2]
-}
-
-func pixels3(y, g *[6]float32) {
-	even, odd := scaleA*g[0]+scaleA*squareA*g[2], scaleA*pointA*(g[1]+squareA*g[3])
-	y[1], y[2] = even+odd, even-odd
-	even, odd = scaleB*g[0]+scaleB*squareB*g[2], scaleB*pointB*(g[1]+squareB*g[3])
-	y[3], y[4] = even+odd, even-odd
-	y[0], y[5] = g[0]*(1/(squareA*squareB)), g[3]
-}
-
-func outputs3(y, m *[6]float32) {
-	a, b := m[1]+m[2], m[3]+m[4]
-	y[0], y[2] = a+b+m[0], squareA*a+squareB*b
-	a, b = m[1]-m[2], m[3]-m[4]
-	y[1], y[3] = pointA*a+pointB*b, m[5]+squareA*pointA*a+squareB*pointB*b
-}
-
-func taps3(y, m *[6]float32) {
-	a, b := m[1]+m[2], m[3]+m[4]
-	y[0], y[2] = a+b+m[0], m[5]+squareA*a+squareB*b
-	y[1] = pointA*(m[1]-m[2]) + pointB*(m[3]-m[4])
+// narrowRow copies the first c of every pitch elements.
+func narrowRow(dst, src []float32, c, pitch int) {
+	if c == pitch {
+		copy(dst, src)
+		return
+	}
+	for i := 0; i < len(dst); i += c {
+		copy(dst[i:i+c], src)
+		src = src[pitch:]
+	}
 }

@@ -95,7 +95,7 @@ func (p *gradient3) group(worker, group int) {
 // toTaps transforms the sums of some channels.
 func (p *gradient3) toTaps(dst, sums []float32, first, count int) {
 	from, tap := first*p.small.pitch, p.big.c*p.small.pitch
-	taps9(dst[from:], sums[from:], p.small.pitch, 3*tap, tap, 6*p.sumStride, p.sumStride, count, p.small.pitch, p.small.pitch)
+	taps36.run(dst[from:], sums[from:], nil, p.small.pitch, p.sumStride, 3*tap, tap, count, p.small.pitch, p.small.pitch, noFloor)
 }
 
 func (p *gradient3) transformShared(worker, r int) {
@@ -117,11 +117,11 @@ func (p *gradient3) transform(w *worker3, first, r int) {
 	}
 	columns := 4*p.across + 2
 	p.big.cut(w.strip, of(p.x, p.big.size()), of(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
-	inputs36(w.inputs[r*p.across*p.bigPitch:], w.strip, p.big.pitch, 6*p.bigStride, p.bigStride,
+	inputs36.run(w.inputs[r*p.across*p.bigPitch:], w.strip, p.big.pitch, p.bigStride,
 		columns*p.big.pitch, p.big.pitch, p.across, p.bigPitch, 4*p.big.pitch)
 	columns = 4 * p.across
 	p.small.cut(w.pixels, of(p.y, p.small.size()), of(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4, columns)
-	pixels36(w.products[r*p.across*p.smallPitch:], w.pixels, p.small.pitch, 6*p.smallStride, p.smallStride,
+	pixels36.run(w.products[r*p.across*p.smallPitch:], w.pixels, p.small.pitch, p.smallStride,
 		columns*p.small.pitch, p.small.pitch, p.across, p.smallPitch, 4*p.small.pitch)
 }
 

@@ -66,7 +66,7 @@ func (p *winogradNarrow) image(s *convWorker, small, bias, out []float32, flags 
 	n := p.across * p.down
 	for i := range p.down { // place 2i of the padded rows sees small rows 2i-1, 2i and 2i+1
 		src := small[(2*i-1+g.smallTop)*g.smallLine+(g.smallTop-1)*g.smallC:]
-		expand9(s.inputs[i*p.across*g.smallC:], src, g.smallC, n*g.smallC, g.smallLine, g.smallC, p.across, g.smallC, 2*g.smallC)
+		inputs9.run(s.inputs[i*p.across*g.smallC:], src, g.smallC, n*g.smallC, g.smallLine, g.smallC, p.across, g.smallC, 2*g.smallC)
 	}
 	t.Steps, t.AStep, t.Segs, t.Blocks, t.Width, t.BStep, t.Flags = g.smallC, 1, 1, 1, 16, 16, 0
 	for uv := range 9 {
@@ -81,7 +81,7 @@ func (p *winogradNarrow) image(s *convWorker, small, bias, out []float32, flags 
 		}
 	}
 	blocks := s.products[9*n*16:]
-	contract9(blocks, s.products, columns, 16, n*16, 32, 16, n, 64, 16, floorOf(flags))
+	outputs9.run(blocks, s.products, columns, 16, n*16, 32, 16, n, 64, 16, floorOf(flags))
 	p.place(out, blocks)
 }
 
