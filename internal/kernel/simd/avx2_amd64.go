@@ -309,20 +309,35 @@ func pairMaxShrinks64AVX2(lanes *float64, z *float64, y *float64, n int)
 //go:noescape
 func rowMomentsAVX2(sum *float64, square *float64, x *float64, rows *int32, n int)
 
-// channelSquaresAVX2 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
+// channelSquares16AVX2 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelSquaresAVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+func channelSquares16AVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProductsAVX2 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
+// channelProducts16AVX2 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelProductsAVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+func channelProducts16AVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMapAVX2 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
+// channelMap16AVX2 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelMapAVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+func channelMap16AVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+
+// channelSquares32AVX2 adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelSquares32AVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+
+// channelProducts32AVX2 adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelProducts32AVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+
+// channelMap32AVX2 computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelMap32AVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
 // channelGradientAVX2 computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
 //

@@ -9129,9 +9129,9 @@ count:
 	VZEROUPPER
 	RET
 
-// func channelSquaresAVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+// func channelSquares16AVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 // Requires: AVX, FMA3
-TEXT ·channelSquaresAVX2(SB), NOSPLIT, $0-48
+TEXT ·channelSquares16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    sum+0(FP), AX
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -9169,9 +9169,9 @@ row:
 	VZEROUPPER
 	RET
 
-// func channelProductsAVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+// func channelProducts16AVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 // Requires: AVX, FMA3
-TEXT ·channelProductsAVX2(SB), NOSPLIT, $0-56
+TEXT ·channelProducts16AVX2(SB), NOSPLIT, $0-56
 	MOVQ    sum+0(FP), AX
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -9212,9 +9212,9 @@ row:
 	VZEROUPPER
 	RET
 
-// func channelMapAVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+// func channelMap16AVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·channelMapAVX2(SB), NOSPLIT, $0-60
+TEXT ·channelMap16AVX2(SB), NOSPLIT, $0-60
 	MOVQ         shift+16(FP), AX
 	VMOVUPS      (AX), Y0
 	VMOVUPS      32(AX), Y1
@@ -9245,6 +9245,182 @@ row:
 	VFMADD213PS Y5, Y3, Y7
 	VMAXPS      Y7, Y6, Y7
 	VMOVUPS     Y7, 32(AX)(SI*1)
+	ADDQ        BX, SI
+	CMPQ        SI, DX
+	JL          row
+	VZEROUPPER
+	RET
+
+// func channelSquares32AVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+// Requires: AVX, FMA3
+TEXT ·channelSquares32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    sum+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    square+8(FP), AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	VMOVUPS 64(AX), Y6
+	VMOVUPS 96(AX), Y7
+	MOVQ    shift+24(FP), AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	VMOVUPS 64(AX), Y10
+	VMOVUPS 96(AX), Y11
+	MOVQ    x+16(FP), AX
+	MOVQ    rows+32(FP), CX
+	MOVQ    stride+40(FP), DX
+	SHLQ    $0x02, DX
+	XORQ    BX, BX
+	IMULQ   DX, CX
+
+row:
+	VMOVUPS     (AX)(BX*1), Y12
+	VSUBPS      Y8, Y12, Y12
+	VADDPS      Y12, Y0, Y0
+	VFMADD231PS Y12, Y12, Y4
+	VMOVUPS     32(AX)(BX*1), Y12
+	VSUBPS      Y9, Y12, Y12
+	VADDPS      Y12, Y1, Y1
+	VFMADD231PS Y12, Y12, Y5
+	VMOVUPS     64(AX)(BX*1), Y12
+	VSUBPS      Y10, Y12, Y12
+	VADDPS      Y12, Y2, Y2
+	VFMADD231PS Y12, Y12, Y6
+	VMOVUPS     96(AX)(BX*1), Y12
+	VSUBPS      Y11, Y12, Y12
+	VADDPS      Y12, Y3, Y3
+	VFMADD231PS Y12, Y12, Y7
+	ADDQ        DX, BX
+	CMPQ        BX, CX
+	JL          row
+	MOVQ        sum+0(FP), AX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	VMOVUPS     Y2, 64(AX)
+	VMOVUPS     Y3, 96(AX)
+	MOVQ        square+8(FP), AX
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     Y6, 64(AX)
+	VMOVUPS     Y7, 96(AX)
+	VZEROUPPER
+	RET
+
+// func channelProducts32AVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+// Requires: AVX, FMA3
+TEXT ·channelProducts32AVX2(SB), NOSPLIT, $0-56
+	MOVQ    sum+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    product+8(FP), AX
+	VMOVUPS (AX), Y4
+	VMOVUPS 32(AX), Y5
+	VMOVUPS 64(AX), Y6
+	VMOVUPS 96(AX), Y7
+	MOVQ    shift+32(FP), AX
+	VMOVUPS (AX), Y8
+	VMOVUPS 32(AX), Y9
+	VMOVUPS 64(AX), Y10
+	VMOVUPS 96(AX), Y11
+	MOVQ    x+24(FP), AX
+	MOVQ    u+16(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	SHLQ    $0x02, BX
+	XORQ    SI, SI
+	IMULQ   BX, DX
+
+row:
+	VMOVUPS     (AX)(SI*1), Y12
+	VSUBPS      Y8, Y12, Y12
+	VMOVUPS     (CX)(SI*1), Y13
+	VADDPS      Y13, Y0, Y0
+	VFMADD231PS Y13, Y12, Y4
+	VMOVUPS     32(AX)(SI*1), Y12
+	VSUBPS      Y9, Y12, Y12
+	VMOVUPS     32(CX)(SI*1), Y13
+	VADDPS      Y13, Y1, Y1
+	VFMADD231PS Y13, Y12, Y5
+	VMOVUPS     64(AX)(SI*1), Y12
+	VSUBPS      Y10, Y12, Y12
+	VMOVUPS     64(CX)(SI*1), Y13
+	VADDPS      Y13, Y2, Y2
+	VFMADD231PS Y13, Y12, Y6
+	VMOVUPS     96(AX)(SI*1), Y12
+	VSUBPS      Y11, Y12, Y12
+	VMOVUPS     96(CX)(SI*1), Y13
+	VADDPS      Y13, Y3, Y3
+	VFMADD231PS Y13, Y12, Y7
+	ADDQ        BX, SI
+	CMPQ        SI, DX
+	JL          row
+	MOVQ        sum+0(FP), AX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	VMOVUPS     Y2, 64(AX)
+	VMOVUPS     Y3, 96(AX)
+	MOVQ        product+8(FP), AX
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     Y6, 64(AX)
+	VMOVUPS     Y7, 96(AX)
+	VZEROUPPER
+	RET
+
+// func channelMap32AVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·channelMap32AVX2(SB), NOSPLIT, $0-60
+	MOVQ         shift+16(FP), AX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      64(AX), Y2
+	VMOVUPS      96(AX), Y3
+	MOVQ         scale+24(FP), AX
+	VMOVUPS      (AX), Y4
+	VMOVUPS      32(AX), Y5
+	VMOVUPS      64(AX), Y6
+	VMOVUPS      96(AX), Y7
+	MOVQ         offset+32(FP), AX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
+	VMOVUPS      64(AX), Y10
+	VMOVUPS      96(AX), Y11
+	MOVSS        floor+56(FP), X12
+	VBROADCASTSS X12, Y12
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         stride+48(FP), BX
+	SHLQ         $0x02, BX
+	XORQ         SI, SI
+	IMULQ        BX, DX
+
+row:
+	VMOVUPS     (CX)(SI*1), Y13
+	VSUBPS      Y0, Y13, Y13
+	VFMADD213PS Y8, Y4, Y13
+	VMAXPS      Y13, Y12, Y13
+	VMOVUPS     Y13, (AX)(SI*1)
+	VMOVUPS     32(CX)(SI*1), Y13
+	VSUBPS      Y1, Y13, Y13
+	VFMADD213PS Y9, Y5, Y13
+	VMAXPS      Y13, Y12, Y13
+	VMOVUPS     Y13, 32(AX)(SI*1)
+	VMOVUPS     64(CX)(SI*1), Y13
+	VSUBPS      Y2, Y13, Y13
+	VFMADD213PS Y10, Y6, Y13
+	VMAXPS      Y13, Y12, Y13
+	VMOVUPS     Y13, 64(AX)(SI*1)
+	VMOVUPS     96(CX)(SI*1), Y13
+	VSUBPS      Y3, Y13, Y13
+	VFMADD213PS Y11, Y7, Y13
+	VMAXPS      Y13, Y12, Y13
+	VMOVUPS     Y13, 96(AX)(SI*1)
 	ADDQ        BX, SI
 	CMPQ        SI, DX
 	JL          row

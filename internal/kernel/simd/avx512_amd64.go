@@ -324,20 +324,35 @@ func pairMaxShrinks64AVX512(lanes *float64, z *float64, y *float64, n int)
 //go:noescape
 func rowMomentsAVX512(sum *float64, square *float64, x *float64, rows *int32, n int)
 
-// channelSquaresAVX512 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
+// channelSquares16AVX512 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelSquaresAVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+func channelSquares16AVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProductsAVX512 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
+// channelProducts16AVX512 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelProductsAVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+func channelProducts16AVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMapAVX512 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
+// channelMap16AVX512 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelMapAVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+func channelMap16AVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+
+// channelSquares32AVX512 adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelSquares32AVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+
+// channelProducts32AVX512 adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelProducts32AVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+
+// channelMap32AVX512 computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelMap32AVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
 // channelGradientAVX512 computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
 //

@@ -9353,9 +9353,9 @@ count:
 	VZEROUPPER
 	RET
 
-// func channelSquaresAVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+// func channelSquares16AVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 // Requires: AVX, AVX512F
-TEXT ·channelSquaresAVX512(SB), NOSPLIT, $0-48
+TEXT ·channelSquares16AVX512(SB), NOSPLIT, $0-48
 	MOVQ    sum+0(FP), AX
 	VMOVUPS (AX), Z0
 	MOVQ    square+8(FP), AX
@@ -9384,9 +9384,9 @@ row:
 	VZEROUPPER
 	RET
 
-// func channelProductsAVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+// func channelProducts16AVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 // Requires: AVX, AVX512F
-TEXT ·channelProductsAVX512(SB), NOSPLIT, $0-56
+TEXT ·channelProducts16AVX512(SB), NOSPLIT, $0-56
 	MOVQ    sum+0(FP), AX
 	VMOVUPS (AX), Z0
 	MOVQ    product+8(FP), AX
@@ -9417,9 +9417,9 @@ row:
 	VZEROUPPER
 	RET
 
-// func channelMapAVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+// func channelMap16AVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 // Requires: AVX, AVX512F, SSE
-TEXT ·channelMapAVX512(SB), NOSPLIT, $0-60
+TEXT ·channelMap16AVX512(SB), NOSPLIT, $0-60
 	MOVQ         shift+16(FP), AX
 	VMOVUPS      (AX), Z0
 	MOVQ         scale+24(FP), AX
@@ -9442,6 +9442,128 @@ row:
 	VFMADD213PS Z2, Z1, Z4
 	VMAXPS      Z4, Z3, Z4
 	VMOVUPS     Z4, (AX)(SI*1)
+	ADDQ        BX, SI
+	CMPQ        SI, DX
+	JL          row
+	VZEROUPPER
+	RET
+
+// func channelSquares32AVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·channelSquares32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    sum+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    square+8(FP), AX
+	VMOVUPS (AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ    shift+24(FP), AX
+	VMOVUPS (AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ    x+16(FP), AX
+	MOVQ    rows+32(FP), CX
+	MOVQ    stride+40(FP), DX
+	SHLQ    $0x02, DX
+	XORQ    BX, BX
+	IMULQ   DX, CX
+
+row:
+	VMOVUPS     (AX)(BX*1), Z6
+	VSUBPS      Z4, Z6, Z6
+	VADDPS      Z6, Z0, Z0
+	VFMADD231PS Z6, Z6, Z2
+	VMOVUPS     64(AX)(BX*1), Z6
+	VSUBPS      Z5, Z6, Z6
+	VADDPS      Z6, Z1, Z1
+	VFMADD231PS Z6, Z6, Z3
+	ADDQ        DX, BX
+	CMPQ        BX, CX
+	JL          row
+	MOVQ        sum+0(FP), AX
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	MOVQ        square+8(FP), AX
+	VMOVUPS     Z2, (AX)
+	VMOVUPS     Z3, 64(AX)
+	VZEROUPPER
+	RET
+
+// func channelProducts32AVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·channelProducts32AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sum+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    product+8(FP), AX
+	VMOVUPS (AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ    shift+32(FP), AX
+	VMOVUPS (AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ    x+24(FP), AX
+	MOVQ    u+16(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	SHLQ    $0x02, BX
+	XORQ    SI, SI
+	IMULQ   BX, DX
+
+row:
+	VMOVUPS     (AX)(SI*1), Z6
+	VSUBPS      Z4, Z6, Z6
+	VMOVUPS     (CX)(SI*1), Z7
+	VADDPS      Z7, Z0, Z0
+	VFMADD231PS Z7, Z6, Z2
+	VMOVUPS     64(AX)(SI*1), Z6
+	VSUBPS      Z5, Z6, Z6
+	VMOVUPS     64(CX)(SI*1), Z7
+	VADDPS      Z7, Z1, Z1
+	VFMADD231PS Z7, Z6, Z3
+	ADDQ        BX, SI
+	CMPQ        SI, DX
+	JL          row
+	MOVQ        sum+0(FP), AX
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	MOVQ        product+8(FP), AX
+	VMOVUPS     Z2, (AX)
+	VMOVUPS     Z3, 64(AX)
+	VZEROUPPER
+	RET
+
+// func channelMap32AVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·channelMap32AVX512(SB), NOSPLIT, $0-60
+	MOVQ         shift+16(FP), AX
+	VMOVUPS      (AX), Z0
+	VMOVUPS      64(AX), Z1
+	MOVQ         scale+24(FP), AX
+	VMOVUPS      (AX), Z2
+	VMOVUPS      64(AX), Z3
+	MOVQ         offset+32(FP), AX
+	VMOVUPS      (AX), Z4
+	VMOVUPS      64(AX), Z5
+	MOVSS        floor+56(FP), X6
+	VBROADCASTSS X6, Z6
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         stride+48(FP), BX
+	SHLQ         $0x02, BX
+	XORQ         SI, SI
+	IMULQ        BX, DX
+
+row:
+	VMOVUPS     (CX)(SI*1), Z7
+	VSUBPS      Z0, Z7, Z7
+	VFMADD213PS Z4, Z2, Z7
+	VMAXPS      Z7, Z6, Z7
+	VMOVUPS     Z7, (AX)(SI*1)
+	VMOVUPS     64(CX)(SI*1), Z7
+	VSUBPS      Z1, Z7, Z7
+	VFMADD213PS Z5, Z3, Z7
+	VMAXPS      Z7, Z6, Z7
+	VMOVUPS     Z7, 64(AX)(SI*1)
 	ADDQ        BX, SI
 	CMPQ        SI, DX
 	JL          row

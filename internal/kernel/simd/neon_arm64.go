@@ -299,20 +299,35 @@ func pairMaxShrinks64NEON(lanes *float64, z *float64, y *float64, n int)
 //go:noescape
 func rowMomentsNEON(sum *float64, square *float64, x *float64, rows *int32, n int)
 
-// channelSquaresNEON adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
+// channelSquares16NEON adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelSquaresNEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+func channelSquares16NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProductsNEON adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
+// channelProducts16NEON adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelProductsNEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+func channelProducts16NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMapNEON computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
+// channelMap16NEON computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelMapNEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+func channelMap16NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+
+// channelSquares32NEON adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelSquares32NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+
+// channelProducts32NEON adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelProducts32NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+
+// channelMap32NEON computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
+//
+//go:noescape
+func channelMap32NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
 // channelGradientNEON computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
 //

@@ -11201,8 +11201,8 @@ count:
 	WORD $0xad030883 // stp q3, q2, [x4, #96]
 	RET
 
-// func channelSquaresNEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
-TEXT ·channelSquaresNEON(SB), NOSPLIT, $0-48
+// func channelSquares16NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·channelSquares16NEON(SB), NOSPLIT, $0-48
 	MOVD sum+0(FP), R6
 	MOVD square+8(FP), R5
 	MOVD shift+24(FP), R2
@@ -11244,8 +11244,8 @@ row:
 	WORD $0xad0118a7 // stp q7, q6, [x5, #32]
 	RET
 
-// func channelProductsNEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
-TEXT ·channelProductsNEON(SB), NOSPLIT, $0-56
+// func channelProducts16NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·channelProducts16NEON(SB), NOSPLIT, $0-56
 	MOVD sum+0(FP), R8
 	MOVD product+8(FP), R7
 	MOVD shift+32(FP), R2
@@ -11291,8 +11291,8 @@ row:
 	WORD $0xad0120e9 // stp q9, q8, [x7, #32]
 	RET
 
-// func channelMapNEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
-TEXT ·channelMapNEON(SB), NOSPLIT, $0-60
+// func channelMap16NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+TEXT ·channelMap16NEON(SB), NOSPLIT, $0-60
 	MOVD shift+16(FP), R4
 	MOVD scale+24(FP), R3
 	MOVD offset+32(FP), R2
@@ -11335,6 +11335,221 @@ row:
 	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
 	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
 	WORD $0xad010001 // stp q1, q0, [x0, #32]
+	ADD R4, R3, R3
+	CMP R2, R3
+	BLT row
+	RET
+
+// func channelSquares32NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·channelSquares32NEON(SB), NOSPLIT, $0-48
+	MOVD sum+0(FP), R6
+	MOVD square+8(FP), R5
+	MOVD shift+24(FP), R2
+	MOVD x+16(FP), R4
+	MOVD rows+32(FP), R0
+	MOVD stride+40(FP), R1
+	WORD $0xad4060d9 // ldp q25, q24, [x6]
+	WORD $0xad4158d7 // ldp q23, q22, [x6, #32]
+	WORD $0xad4250d5 // ldp q21, q20, [x6, #64]
+	WORD $0xad4348d3 // ldp q19, q18, [x6, #96]
+	WORD $0xad4040b1 // ldp q17, q16, [x5]
+	WORD $0xad4138af // ldp q15, q14, [x5, #32]
+	WORD $0xad4230ad // ldp q13, q12, [x5, #64]
+	WORD $0xad4328ab // ldp q11, q10, [x5, #96]
+	WORD $0xad402049 // ldp q9, q8, [x2]
+	WORD $0xad411847 // ldp q7, q6, [x2, #32]
+	WORD $0xad421045 // ldp q5, q4, [x2, #64]
+	WORD $0xad430843 // ldp q3, q2, [x2, #96]
+	LSL $2, R1, R3
+	MOVD $0, R2
+	MUL R3, R0, R1
+
+row:
+	ADD R2, R4, R0
+	WORD $0xad400001 // ldp q1, q0, [x0]
+	WORD $0x4ea9d421 // fsub v1.4s, v1.4s, v9.4s
+	WORD $0x4ea8d400 // fsub v0.4s, v0.4s, v8.4s
+	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
+	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
+	WORD $0x4e21cc31 // fmla v17.4s, v1.4s, v1.4s
+	WORD $0x4e20cc10 // fmla v16.4s, v0.4s, v0.4s
+	WORD $0xad410001 // ldp q1, q0, [x0, #32]
+	WORD $0x4ea7d421 // fsub v1.4s, v1.4s, v7.4s
+	WORD $0x4ea6d400 // fsub v0.4s, v0.4s, v6.4s
+	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
+	WORD $0x4e20d6d6 // fadd v22.4s, v22.4s, v0.4s
+	WORD $0x4e21cc2f // fmla v15.4s, v1.4s, v1.4s
+	WORD $0x4e20cc0e // fmla v14.4s, v0.4s, v0.4s
+	WORD $0xad420001 // ldp q1, q0, [x0, #64]
+	WORD $0x4ea5d421 // fsub v1.4s, v1.4s, v5.4s
+	WORD $0x4ea4d400 // fsub v0.4s, v0.4s, v4.4s
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	WORD $0x4e21cc2d // fmla v13.4s, v1.4s, v1.4s
+	WORD $0x4e20cc0c // fmla v12.4s, v0.4s, v0.4s
+	WORD $0xad430001 // ldp q1, q0, [x0, #96]
+	WORD $0x4ea3d421 // fsub v1.4s, v1.4s, v3.4s
+	WORD $0x4ea2d400 // fsub v0.4s, v0.4s, v2.4s
+	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
+	WORD $0x4e20d652 // fadd v18.4s, v18.4s, v0.4s
+	WORD $0x4e21cc2b // fmla v11.4s, v1.4s, v1.4s
+	WORD $0x4e20cc0a // fmla v10.4s, v0.4s, v0.4s
+	ADD R3, R2, R2
+	CMP R1, R2
+	BLT row
+	WORD $0xad0060d9 // stp q25, q24, [x6]
+	WORD $0xad0158d7 // stp q23, q22, [x6, #32]
+	WORD $0xad0250d5 // stp q21, q20, [x6, #64]
+	WORD $0xad0348d3 // stp q19, q18, [x6, #96]
+	WORD $0xad0040b1 // stp q17, q16, [x5]
+	WORD $0xad0138af // stp q15, q14, [x5, #32]
+	WORD $0xad0230ad // stp q13, q12, [x5, #64]
+	WORD $0xad0328ab // stp q11, q10, [x5, #96]
+	RET
+
+// func channelProducts32NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·channelProducts32NEON(SB), NOSPLIT, $0-56
+	MOVD sum+0(FP), R8
+	MOVD product+8(FP), R7
+	MOVD shift+32(FP), R2
+	MOVD x+24(FP), R6
+	MOVD u+16(FP), R5
+	MOVD rows+40(FP), R0
+	MOVD stride+48(FP), R1
+	WORD $0xad40691b // ldp q27, q26, [x8]
+	WORD $0xad416119 // ldp q25, q24, [x8, #32]
+	WORD $0xad425917 // ldp q23, q22, [x8, #64]
+	WORD $0xad435115 // ldp q21, q20, [x8, #96]
+	WORD $0xad4048f3 // ldp q19, q18, [x7]
+	WORD $0xad4140f1 // ldp q17, q16, [x7, #32]
+	WORD $0xad4238ef // ldp q15, q14, [x7, #64]
+	WORD $0xad4330ed // ldp q13, q12, [x7, #96]
+	WORD $0xad40284b // ldp q11, q10, [x2]
+	WORD $0xad412049 // ldp q9, q8, [x2, #32]
+	WORD $0xad421847 // ldp q7, q6, [x2, #64]
+	WORD $0xad431045 // ldp q5, q4, [x2, #96]
+	LSL $2, R1, R4
+	MOVD $0, R3
+	MUL R4, R0, R2
+
+row:
+	ADD R3, R6, R1
+	WORD $0xad400021 // ldp q1, q0, [x1]
+	WORD $0x4eabd423 // fsub v3.4s, v1.4s, v11.4s
+	WORD $0x4eaad402 // fsub v2.4s, v0.4s, v10.4s
+	ADD R3, R5, R0
+	WORD $0xad400001 // ldp q1, q0, [x0]
+	WORD $0x4e21d77b // fadd v27.4s, v27.4s, v1.4s
+	WORD $0x4e20d75a // fadd v26.4s, v26.4s, v0.4s
+	WORD $0x4e21cc73 // fmla v19.4s, v3.4s, v1.4s
+	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
+	WORD $0xad410021 // ldp q1, q0, [x1, #32]
+	WORD $0x4ea9d423 // fsub v3.4s, v1.4s, v9.4s
+	WORD $0x4ea8d402 // fsub v2.4s, v0.4s, v8.4s
+	WORD $0xad410001 // ldp q1, q0, [x0, #32]
+	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
+	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
+	WORD $0x4e21cc71 // fmla v17.4s, v3.4s, v1.4s
+	WORD $0x4e20cc50 // fmla v16.4s, v2.4s, v0.4s
+	WORD $0xad420021 // ldp q1, q0, [x1, #64]
+	WORD $0x4ea7d423 // fsub v3.4s, v1.4s, v7.4s
+	WORD $0x4ea6d402 // fsub v2.4s, v0.4s, v6.4s
+	WORD $0xad420001 // ldp q1, q0, [x0, #64]
+	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
+	WORD $0x4e20d6d6 // fadd v22.4s, v22.4s, v0.4s
+	WORD $0x4e21cc6f // fmla v15.4s, v3.4s, v1.4s
+	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
+	WORD $0xad430021 // ldp q1, q0, [x1, #96]
+	WORD $0x4ea5d423 // fsub v3.4s, v1.4s, v5.4s
+	WORD $0x4ea4d402 // fsub v2.4s, v0.4s, v4.4s
+	WORD $0xad430001 // ldp q1, q0, [x0, #96]
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	WORD $0x4e21cc6d // fmla v13.4s, v3.4s, v1.4s
+	WORD $0x4e20cc4c // fmla v12.4s, v2.4s, v0.4s
+	ADD R4, R3, R3
+	CMP R2, R3
+	BLT row
+	WORD $0xad00691b // stp q27, q26, [x8]
+	WORD $0xad016119 // stp q25, q24, [x8, #32]
+	WORD $0xad025917 // stp q23, q22, [x8, #64]
+	WORD $0xad035115 // stp q21, q20, [x8, #96]
+	WORD $0xad0048f3 // stp q19, q18, [x7]
+	WORD $0xad0140f1 // stp q17, q16, [x7, #32]
+	WORD $0xad0238ef // stp q15, q14, [x7, #64]
+	WORD $0xad0330ed // stp q13, q12, [x7, #96]
+	RET
+
+// func channelMap32NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+TEXT ·channelMap32NEON(SB), NOSPLIT, $0-60
+	MOVD shift+16(FP), R4
+	MOVD scale+24(FP), R3
+	MOVD offset+32(FP), R2
+	FMOVS floor+56(FP), F0
+	MOVD dst+0(FP), R6
+	MOVD x+8(FP), R5
+	MOVD rows+40(FP), R0
+	MOVD stride+48(FP), R1
+	WORD $0xad40689b // ldp q27, q26, [x4]
+	WORD $0xad416099 // ldp q25, q24, [x4, #32]
+	WORD $0xad425897 // ldp q23, q22, [x4, #64]
+	WORD $0xad435095 // ldp q21, q20, [x4, #96]
+	WORD $0xad404873 // ldp q19, q18, [x3]
+	WORD $0xad414071 // ldp q17, q16, [x3, #32]
+	WORD $0xad42386f // ldp q15, q14, [x3, #64]
+	WORD $0xad43306d // ldp q13, q12, [x3, #96]
+	WORD $0xad40284b // ldp q11, q10, [x2]
+	WORD $0xad412049 // ldp q9, q8, [x2, #32]
+	WORD $0xad421847 // ldp q7, q6, [x2, #64]
+	WORD $0xad431045 // ldp q5, q4, [x2, #96]
+	WORD $0x4e040403 // dup v3.4s, v0.s[0]
+	LSL $2, R1, R4
+	MOVD $0, R3
+	MUL R4, R0, R2
+
+row:
+	ADD R3, R5, R1
+	WORD $0xad400420 // ldp q0, q1, [x1]
+	WORD $0x4ebbd400 // fsub v0.4s, v0.4s, v27.4s
+	WORD $0x4ebad422 // fsub v2.4s, v1.4s, v26.4s
+	WORD $0x4eab1d61 // mov v1.16b, v11.16b
+	WORD $0x4e20ce61 // fmla v1.4s, v19.4s, v0.4s
+	WORD $0x4eaa1d40 // mov v0.16b, v10.16b
+	WORD $0x4e22ce40 // fmla v0.4s, v18.4s, v2.4s
+	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
+	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
+	ADD R3, R6, R0
+	WORD $0xad000001 // stp q1, q0, [x0]
+	WORD $0xad410420 // ldp q0, q1, [x1, #32]
+	WORD $0x4eb9d400 // fsub v0.4s, v0.4s, v25.4s
+	WORD $0x4eb8d422 // fsub v2.4s, v1.4s, v24.4s
+	WORD $0x4ea91d21 // mov v1.16b, v9.16b
+	WORD $0x4e20ce21 // fmla v1.4s, v17.4s, v0.4s
+	WORD $0x4ea81d00 // mov v0.16b, v8.16b
+	WORD $0x4e22ce00 // fmla v0.4s, v16.4s, v2.4s
+	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
+	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
+	WORD $0xad010001 // stp q1, q0, [x0, #32]
+	WORD $0xad420420 // ldp q0, q1, [x1, #64]
+	WORD $0x4eb7d400 // fsub v0.4s, v0.4s, v23.4s
+	WORD $0x4eb6d422 // fsub v2.4s, v1.4s, v22.4s
+	WORD $0x4ea71ce1 // mov v1.16b, v7.16b
+	WORD $0x4e20cde1 // fmla v1.4s, v15.4s, v0.4s
+	WORD $0x4ea61cc0 // mov v0.16b, v6.16b
+	WORD $0x4e22cdc0 // fmla v0.4s, v14.4s, v2.4s
+	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
+	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
+	WORD $0xad020001 // stp q1, q0, [x0, #64]
+	WORD $0xad430420 // ldp q0, q1, [x1, #96]
+	WORD $0x4eb5d400 // fsub v0.4s, v0.4s, v21.4s
+	WORD $0x4eb4d422 // fsub v2.4s, v1.4s, v20.4s
+	WORD $0x4ea51ca1 // mov v1.16b, v5.16b
+	WORD $0x4e20cda1 // fmla v1.4s, v13.4s, v0.4s
+	WORD $0x4ea41c80 // mov v0.16b, v4.16b
+	WORD $0x4e22cd80 // fmla v0.4s, v12.4s, v2.4s
+	WORD $0x4e21f461 // fmax v1.4s, v3.4s, v1.4s
+	WORD $0x4e20f460 // fmax v0.4s, v3.4s, v0.4s
+	WORD $0xad030001 // stp q1, q0, [x0, #96]
 	ADD R4, R3, R3
 	CMP R2, R3
 	BLT row

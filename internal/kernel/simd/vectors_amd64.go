@@ -474,28 +474,52 @@ func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int) {
 	rowMomentsAVX2(sum, square, x, rows, n)
 }
 
-func ChannelSquares(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
+func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
-		channelSquaresAVX512(sum, square, x, shift, rows, stride)
+		channelSquares16AVX512(sum, square, x, shift, rows, stride)
 		return
 	}
-	channelSquaresAVX2(sum, square, x, shift, rows, stride)
+	channelSquares16AVX2(sum, square, x, shift, rows, stride)
 }
 
-func ChannelProducts(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
+func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
-		channelProductsAVX512(sum, product, u, x, shift, rows, stride)
+		channelProducts16AVX512(sum, product, u, x, shift, rows, stride)
 		return
 	}
-	channelProductsAVX2(sum, product, u, x, shift, rows, stride)
+	channelProducts16AVX2(sum, product, u, x, shift, rows, stride)
 }
 
-func ChannelMap(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
+func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 	if active == AVX512 {
-		channelMapAVX512(dst, x, shift, scale, offset, rows, stride, floor)
+		channelMap16AVX512(dst, x, shift, scale, offset, rows, stride, floor)
 		return
 	}
-	channelMapAVX2(dst, x, shift, scale, offset, rows, stride, floor)
+	channelMap16AVX2(dst, x, shift, scale, offset, rows, stride, floor)
+}
+
+func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
+	if active == AVX512 {
+		channelSquares32AVX512(sum, square, x, shift, rows, stride)
+		return
+	}
+	channelSquares32AVX2(sum, square, x, shift, rows, stride)
+}
+
+func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
+	if active == AVX512 {
+		channelProducts32AVX512(sum, product, u, x, shift, rows, stride)
+		return
+	}
+	channelProducts32AVX2(sum, product, u, x, shift, rows, stride)
+}
+
+func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
+	if active == AVX512 {
+		channelMap32AVX512(dst, x, shift, scale, offset, rows, stride, floor)
+		return
+	}
+	channelMap32AVX2(dst, x, shift, scale, offset, rows, stride, floor)
 }
 
 func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int) {

@@ -238,16 +238,28 @@ func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int) {
 	rowMomentsNEON(sum, square, x, rows, n)
 }
 
-func ChannelSquares(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
-	channelSquaresNEON(sum, square, x, shift, rows, stride)
+func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
+	channelSquares16NEON(sum, square, x, shift, rows, stride)
 }
 
-func ChannelProducts(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
-	channelProductsNEON(sum, product, u, x, shift, rows, stride)
+func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
+	channelProducts16NEON(sum, product, u, x, shift, rows, stride)
 }
 
-func ChannelMap(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
-	channelMapNEON(dst, x, shift, scale, offset, rows, stride, floor)
+func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
+	channelMap16NEON(dst, x, shift, scale, offset, rows, stride, floor)
+}
+
+func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
+	channelSquares32NEON(sum, square, x, shift, rows, stride)
+}
+
+func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
+	channelProducts32NEON(sum, product, u, x, shift, rows, stride)
+}
+
+func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
+	channelMap32NEON(dst, x, shift, scale, offset, rows, stride, floor)
 }
 
 func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int) {

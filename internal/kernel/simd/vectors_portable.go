@@ -141,13 +141,22 @@ func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int) {}
 
 func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int) {}
 
-func ChannelSquares(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
+func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 }
 
-func ChannelProducts(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
+func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 }
 
-func ChannelMap(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
+func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
+}
+
+func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
+}
+
+func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
+}
+
+func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 }
 
 func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int) {
