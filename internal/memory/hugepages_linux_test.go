@@ -42,7 +42,7 @@ func hugePages(t *testing.T) (n int) {
 
 // Advice keeps what memory holds. It moves memory to huge pages where Linux has them.
 func TestHugePages(t *testing.T) {
-	x := make([]byte, 64<<20)
+	x := make([]byte, worthHuge)
 	for i := range x {
 		x[i] = byte(i % 251)
 	}
