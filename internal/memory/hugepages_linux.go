@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -12,6 +13,7 @@ import (
 )
 
 const (
+	smallPage = 4 << 10
 	hugePage  = 2 << 20
 	worthHuge = 64 << 20 // least bytes of objects: in a smaller heap the advice takes longer than it saves
 )
@@ -24,21 +26,49 @@ func HugePages() {
 	if metrics.Read(heap); heap[0].Value.Uint64() < worthHuge {
 		return
 	}
+	if os.Getpagesize() != smallPage {
+		return
+	}
 	setting, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
 	if err != nil || !bytes.Contains(setting, []byte("[madvise]")) {
 		return
 	}
+	object := make([]byte, 1<<17) // on the heap, because it is large
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return
 	}
-	object := make([]byte, 1<<17) // on the heap, because it is large
 	from, to := mapping(string(maps), uintptr(unsafe.Pointer(&object[0])))
-	_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_HUGEPAGE) // for pages to come
-	for at := (from + hugePage - 1) &^ (hugePage - 1); at+hugePage <= to; at += hugePage {
-		// For present pages, one at a time: Linux stops at the first that it cannot move.
-		_, _, _ = unix.Syscall(unix.SYS_MADVISE, at, hugePage, unix.MADV_COLLAPSE)
+	from = (from + hugePage - 1) &^ (hugePage - 1)
+	if from >= to&^(hugePage-1) {
+		return
 	}
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_HUGEPAGE) // for pages to come
+	resident := make([]byte, (to-from)/smallPage)
+	if _, _, failed := unix.Syscall(unix.SYS_MINCORE, from, to-from, uintptr(unsafe.Pointer(&resident[0]))); failed != 0 {
+		return
+	}
+	for _, r := range usedPages(resident) { // for present pages
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, from+r[0]*hugePage, (r[1]-r[0])*hugePage, unix.MADV_COLLAPSE)
+	}
+}
+
+// usedPages returns ranges [first, last) of huge pages with resident small pages. Linux stops at an unused huge page, and
+// every request waits for all processors.
+func usedPages(resident []byte) (ranges [][2]uintptr) {
+	const of = hugePage / smallPage
+	for i := range len(resident) / of {
+		at := uintptr(i)
+		if !slices.ContainsFunc(resident[i*of:(i+1)*of], func(page byte) bool { return page&1 != 0 }) {
+			continue
+		}
+		if n := len(ranges); n > 0 && ranges[n-1][1] == at {
+			ranges[n-1][1]++
+		} else {
+			ranges = append(ranges, [2]uintptr{at, at + 1})
+		}
+	}
+	return ranges
 }
 
 // mapping returns the addresses of the writable memory around an address, from a text like /proc/self/maps; equal ones

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,18 @@ d00000-e00000 rw-p 00000000 00:00 0 [stack]
 	}
 	if from, to := mapping("nothing of the kind\n\n", 1); from != to {
 		t.Errorf("%x-%x in a text without mappings", from, to)
+	}
+}
+
+func TestUsedPages(t *testing.T) {
+	const of = hugePage / smallPage
+	resident := make([]byte, 7*of+3)
+	for _, i := range []int{1, 2*of - 1, 3 * of, 6*of + 7, 7 * of} {
+		resident[i] = 1
+	}
+	resident[5*of] = 2 // other bits mean nothing
+	if got, want := usedPages(resident), [][2]uintptr{{0, 2}, {3, 4}, {6, 7}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
