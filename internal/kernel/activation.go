@@ -162,8 +162,8 @@ func elu(dst, x []float32) {
 	}
 }
 
-// GELU computes dst = x Phi(x), with the distribution function Phi of standard normal numbers; at -Inf it is 0. Assembly
-// is off by at most 8 units in the last place.
+// GELU computes dst = x Phi(x), with the distribution function Phi of standard normal numbers; at -Inf it is 0.
+// Assembly is off by at most 8 units in the last place.
 //
 // Source: Hendrycks and Gimpel 2016, the exact form.
 func GELU(dst, x []float32) {

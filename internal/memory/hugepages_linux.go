@@ -19,8 +19,8 @@ const (
 )
 
 // HugePages asks Linux to hold a large heap in pages of 2 MB, where its setting is madvise. Training reads all of its
-// arrays at every step. With pages of 4 KB, processors spend up to a tenth of the step on finding the addresses of pages.
-// The setting always needs no advice, and never forbids it. What Linux refuses stays as it is.
+// arrays at every step. With pages of 4 KB, processors spend up to a tenth of the step on finding the addresses of
+// pages. The setting always needs no advice, and never forbids it. What Linux refuses stays as it is.
 func HugePages() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	if metrics.Read(heap); heap[0].Value.Uint64() < worthHuge {
@@ -53,8 +53,8 @@ func HugePages() {
 	}
 }
 
-// usedPages returns ranges [first, last) of huge pages with resident small pages. Linux stops at an unused huge page, and
-// every request waits for all processors.
+// usedPages returns ranges [first, last) of huge pages with resident small pages. Linux stops at an unused huge page,
+// and every request waits for all processors.
 func usedPages(resident []byte) (ranges [][2]uintptr) {
 	const of = hugePage / smallPage
 	for i := range len(resident) / of {

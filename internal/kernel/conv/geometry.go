@@ -92,8 +92,8 @@ const (
 	mostShares    = 4
 )
 
-// divide plans the items of work of the gradient of the weights by sizes alone: groups of whole chunks of images, and shares of
-// the weights.
+// divide plans the items of work of the gradient of the weights by sizes alone: groups of whole chunks of images, and
+// shares of the weights.
 func (g *geometry) divide() {
 	weights := g.patch() * g.smallC
 	chunks := (g.batch + g.chunk - 1) / g.chunk

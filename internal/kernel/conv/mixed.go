@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// newMixedProducts chooses the forms of the products in mixed precision. They are direct: Winograd's sums and differences of
-// inputs and weights would be rounded to bfloat16, which costs more digits than it saves products.
+// newMixedProducts chooses the forms of the products in mixed precision. They are direct: Winograd's sums and
+// differences of inputs and weights would be rounded to bfloat16, which costs more digits than it saves products.
 func newMixedProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	switch {
 	case winogradFits(g) && phaseTilesOf(g).side == 4: // 25 products instead of 64, in single precision, are as fast

@@ -7,10 +7,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The transforms of Winograd's methods (Winograd 1980; Lavin and Gray 2016). F(n x n, r x r) computes n x n outputs of a
-// kernel of r x r taps from tiles of inputs. Transformed inputs times transformed taps are products, and the outputs are
-// sums of products. A transform of tiles applies a transform of one dimension to their columns and then to their rows.
-// Products lie stride elements apart. The other values lie at tile*Step + row*Row + column*Col + channel.
+// The transforms of Winograd's methods (Winograd 1980; Lavin and Gray 2016). F(n x n, r x r) computes n x n outputs of
+// a kernel of r x r taps from tiles of inputs. Transformed inputs times transformed taps are products, and the outputs
+// are sums of products. A transform of tiles applies a transform of one dimension to their columns and then to their
+// rows. Products lie stride elements apart. The other values lie at tile*Step + row*Row + column*Col + channel.
 
 // expansion transforms tiles of in x in values to out x out factors of products.
 type expansion struct {
@@ -41,8 +41,8 @@ type contraction struct {
 // contract is a function in assembly for a contraction.
 type contract func(dst, src, bias *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, floor float32)
 
-// run transforms n channels, a multiple of 16, of count tiles. It adds the bias of each channel and takes the maximum with
-// floor, except for taps, which are gradients.
+// run transforms n channels, a multiple of 16, of count tiles. It adds the bias of each channel and takes the maximum
+// with floor, except for taps, which are gradients.
 func (t *contraction) run(dst, src, bias []float32, n, stride, dstRow, dstCol, count, dstStep, srcStep int, floor float32) {
 	if simd.Vectors() {
 		t.vector(&dst[0], &src[0], unsafe.SliceData(bias), n, dstRow, dstCol, t.in*stride, stride, count, dstStep, srcStep, floor)

@@ -46,7 +46,8 @@ func (w *winograd) each(images int, f func(first, count int)) {
 // at returns the image of a row of tiles, and its place within.
 func (w *winograd) at(row int) (image, y int) { return row / w.tilesY, row % w.tilesY }
 
-// bigTiles transforms a phase of rows of tiles of padded big images: [parts][tiles][...], with depth elements for each tile.
+// bigTiles transforms a phase of rows of tiles of padded big images: [parts][tiles][...], with depth elements for each
+// tile.
 func (w *winograd) bigTiles(dst, big []float32, phase, first, count, stride, depth int) {
 	g := w.g
 	for r := range count {
@@ -303,7 +304,8 @@ func (p *winogradGradient) run(s *convWorker, totals []float32, share int, small
 	}
 }
 
-// block adds the products of some rows of tiles to the sums of a phase, or begins them; the parts of pixels lie stride apart.
+// block adds the products of some rows of tiles to the sums of a phase, or begins them; the parts of pixels lie stride
+// apart.
 func (p *winogradGradient) block(s *convWorker, pixels, sums []float32, phase, first, count, stride int) {
 	g := p.g
 	n := count * p.tilesX

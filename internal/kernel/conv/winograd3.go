@@ -6,9 +6,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// A convolution with kernel 3 and stride 1 by F(4x4, 3x3); see inputs36. The sums over channels become 36 matrix products.
-// The gradient of the images is the same convolution with the taps reversed. The gradient of the filters is F(3x3, 4x4):
-// the 4x4 pixels of the result's gradient are the taps, and the 3x3 taps are the outputs.
+// A convolution with kernel 3 and stride 1 by F(4x4, 3x3); see inputs36. The sums over channels become 36 matrix
+// products. The gradient of the images is the same convolution with the taps reversed. The gradient of the filters is
+// F(3x3, 4x4): the 4x4 pixels of the result's gradient are the taps, and the 3x3 taps are the outputs.
 
 // Direct sums are faster with fewer results for each tile of 4x4.
 const tilePixels = 6

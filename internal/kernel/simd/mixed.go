@@ -88,8 +88,8 @@ func PairColumns(dst, low, high []float32, count, columns, dstStep, step int) {
 	}
 }
 
-// PairRows computes dst[k*dstStep+i] = (src[k*step+2*i], src[k*step+2*i+1]) for k < count and 2*i < columns. Behind the last of
-// an odd number of columns is a zero.
+// PairRows computes dst[k*dstStep+i] = (src[k*step+2*i], src[k*step+2*i+1]) for k < count and 2*i < columns. Behind the
+// last of an odd number of columns is a zero.
 func PairRows(dst, src []float32, count, columns, dstStep, step int) {
 	if count == 0 || columns == 0 {
 		return
