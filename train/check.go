@@ -6,6 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/choices"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 )
 
 // Check reports whether a config can be trained and measured, as far as this is known before training. Its data set,
@@ -51,7 +53,7 @@ func CheckSearch(c Config, loss string, epochs []int) error {
 	}
 	defer l.Close()
 	if loss != "" {
-		if _, err := findLoss(e.losses(l), loss); err != nil {
+		if _, err := monitor.FindLoss(e.losses(l), loss); err != nil {
 			return config.AsError(config.Invalid("loss", "%w", err))
 		}
 	}
@@ -92,12 +94,12 @@ func (e *Experiment) codeNumbers() int {
 }
 
 // compile prepares the training and measuring of an experiment. Parts that do not fit together give a *config.Error.
-func (e *Experiment) compile() (*engine.Loop, *monitor, error) {
+func (e *Experiment) compile() (*engine.Loop, *monitor.Monitor, error) {
 	if err := e.measurable(); err != nil {
 		return nil, nil, err
 	}
 	unsuited := e.Sample().suits(e.Final(), e.Data.Len())
-	if unsuited != nil && !e.Config.inherits() {
+	if unsuited != nil && !choices.Inherits(e.Config.Metrics.Final, e.Config.Losses) {
 		return nil, nil, unsuited
 	}
 	l, err := e.Loop()
@@ -117,7 +119,7 @@ func (e *Experiment) compile() (*engine.Loop, *monitor, error) {
 }
 
 // watch prepares the measurements during training: validation losses and metrics.
-func (e *Experiment) watch(l *engine.Loop) (*monitor, error) {
+func (e *Experiment) watch(l *engine.Loop) (*monitor.Monitor, error) {
 	if err := e.openOthers(); err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func (e *Experiment) watch(l *engine.Loop) (*monitor, error) {
 		l.AddHook(validationHook(e.validation, e.Config.Train.Validation.Every))
 	}
 	if s := e.Config.Train.Stop; s != nil && s.Loss != "" {
-		if _, err := findLoss(e.losses(l), s.Loss); err != nil {
+		if _, err := monitor.FindLoss(e.losses(l), s.Loss); err != nil {
 			return nil, e.Config.mistake("train.stop.loss", err)
 		}
 	}

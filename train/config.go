@@ -17,6 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/differ"
+	"github.com/unravel-ml/unravel/train/internal/overrides"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -98,13 +100,13 @@ func LoadWhole(file string, source []byte, overrides ...string) (Config, error) 
 	return loadFrom(func() (*config.Node, error) { return config.Parse(file, source) }, overrides)
 }
 
-func loadFrom(parse func() (*config.Node, error), overrides []string) (Config, error) {
+func loadFrom(parse func() (*config.Node, error), list []string) (Config, error) {
 	c := Defaults()
 	n, err := parse()
 	if err != nil {
 		return c, err
 	}
-	if err := n.Override(longMetrics(n, standIns(parse, overrides))...); err != nil {
+	if err := n.Override(overrides.Complete(n, parse, measureKeys, list)...); err != nil {
 		return c, err
 	}
 	c.source = n
@@ -115,91 +117,6 @@ func loadFrom(parse func() (*config.Node, error), overrides []string) (Config, e
 		return c, err
 	}
 	return c, c.inheritAll(n)
-}
-
-// standIns adds overrides where an override replaces a twin by its public data set: the public data set takes over
-// the twin's settings.
-func standIns(parse func() (*config.Node, error), overrides []string) []string {
-	const data = "dataset="
-	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) }) {
-		return overrides
-	}
-	n, err := parse()
-	if err != nil {
-		return overrides
-	}
-	var all []string
-	for _, o := range overrides {
-		added := []string{o}
-		if name, ok := strings.CutPrefix(o, data); ok {
-			added = append(added, realSettings(n.Get("dataset"), strings.TrimSpace(name))...)
-		}
-		if n.Override(added...) != nil {
-			return overrides // Load reports it
-		}
-		all = append(all, added...)
-	}
-	return all
-}
-
-// realSettings lists, as overrides, the settings that a public data set takes from its twin in a config; nil for no
-// such settings.
-func realSettings(n *config.Node, name string) (list []string) {
-	var c catalog.Choice
-	if n == nil || n.Decode(&c) != nil {
-		return nil
-	}
-	stands, ok := catalog.RealOf(c.Value)
-	plain, err := catalog.Named(name)
-	if !ok || stands.Name != name || err != nil {
-		return nil
-	}
-	real, defaults := settingsOf(stands), settingsOf(plain)
-	if real == nil || defaults == nil {
-		return nil
-	}
-	for _, key := range real.Keys() {
-		if value := real.Get(key).Inline(); value != defaults.Get(key).Inline() {
-			list = append(list, fmt.Sprintf("dataset.%s.%s=%s", name, key, value))
-		}
-	}
-	return list
-}
-
-// settingsOf returns the config's settings of a data set; nil without settings.
-func settingsOf(c catalog.Choice) *config.Node {
-	text, err := config.Encode(c.Value)
-	if err != nil {
-		return nil
-	}
-	n, err := config.Parse(c.Name, text)
-	if err != nil {
-		return nil
-	}
-	return n
-}
-
-// longMetrics writes a short list of metrics with its key final if overrides set other keys of metrics. It changes
-// the source and the overrides.
-func longMetrics(n *config.Node, overrides []string) []string {
-	if !slices.ContainsFunc(overrides, func(o string) bool {
-		path, _, _ := strings.Cut(o, "=")
-		return slices.ContainsFunc(measureKeys, func(key string) bool {
-			return path == "metrics."+key || strings.HasPrefix(path, "metrics."+key+".")
-		})
-	}) {
-		return overrides
-	}
-	if m := n.Get("metrics"); m != nil {
-		m.Nest("final")
-	}
-	long := slices.Clone(overrides)
-	for i, o := range long {
-		if value, ok := strings.CutPrefix(o, "metrics="); ok && strings.HasPrefix(strings.TrimSpace(value), "[") {
-			long[i] = "metrics.final=" + value
-		}
-	}
-	return long
 }
 
 // Encode returns the config as YAML with all defaults. Load accepts this YAML.
@@ -328,10 +245,10 @@ func (c Config) sameTraining(other Config) error {
 	if err != nil || bytes.Equal(a, b) {
 		return err
 	}
-	list, err := differing(a, b)
+	list, err := differ.Configs(a, b)
 	if p, q := c.Train.Precision, other.Train.Precision; p != q { // a config does not write the default
-		list = slices.DeleteFunc(list, func(d difference) bool { return d.key == "train.precision" })
-		list = append(list, difference{"train.precision", p.String(), q.String()})
+		list = slices.DeleteFunc(list, func(d differ.Difference) bool { return d.Key == "train.precision" })
+		list = append(list, differ.Difference{Key: "train.precision", Began: p.String(), Goes: q.String()})
 	}
 	if err != nil || len(list) == 0 {
 		return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")

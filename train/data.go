@@ -24,9 +24,8 @@ func PrepareData(ctx context.Context, d catalog.Choice, a *Activity) error {
 		ctx = progress.WithSay(ctx, func(line string) {
 			lock.Lock()
 			defer lock.Unlock()
-			a.End()
 			under = ""
-			a.log.Info(line, "event", "data", "dataset", d.Name)
+			a.shown.Say(line, d.Name)
 		})
 	}
 	return d.Prepare(ctx, func(what string, done, total int64) {

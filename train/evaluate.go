@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/train/internal/choices"
 )
 
 // Final lists the metrics at the end: the config's, and for a learned hierarchy purity, coverage and H-error if they
@@ -24,7 +25,7 @@ func (e *Experiment) Final() []metrics.Choice {
 	for _, name := range []string{"purity", "coverage", "h-error"} {
 		e, _ := metrics.Registry.Lookup(name)
 		c := metrics.Choice{Name: name, Value: e.New()}
-		if !has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
+		if !choices.Has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
 			list = append(list, c)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/learned"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -63,14 +64,14 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l, Data: d}
 	var err error
-	if err := fitsData(l, e.Data.Len()); err != nil {
+	if err := learned.Fits(l, e.Data.Len()); err != nil {
 		return nil, err
 	}
 	if e.Split, err = c.Supervision.Split(e.Data, c.Seed); err != nil {
 		return nil, c.mistake("supervision", err)
 	}
 	if l != nil {
-		if e.Split.Known, err = joinAssigned(l, e.Split.Known); err != nil {
+		if e.Split.Known, err = learned.Join(l, e.Split.Known); err != nil {
 			return nil, c.mistake("supervision", fmt.Errorf("what %s assigned and the labels: %w", c.stage().Name, err))
 		}
 	}
@@ -81,7 +82,7 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 		}
 		return nil, c.mistake(key, err)
 	}
-	e.explored = exploredBy(l, e.Data, e.TrainingImages())
+	e.explored = learned.Explored(l, e.Data, e.TrainingImages())
 	data := e.modelData()
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
 		return nil, c.misfit(err)

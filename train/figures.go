@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/figures"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -76,6 +77,20 @@ func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.
 		list = append(list, report.Figure{Name: f.Name, Caption: f.Caption, PNG: png.Bytes()})
 	}
 	return list, nil
+}
+
+// drawDecoded writes pictures of the codes of a monitor, decoded, to TensorBoard's file during training.
+func (s *session) drawDecoded(m *monitor.Monitor, step int) error {
+	list, err := s.experiment.drawing(m.Codes, m.Images, nil).Decoded(context.Background())
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		if err := s.logs.Picture(step, f.Name, f.Caption, f.PNG); err != nil {
+			return err
+		}
+	}
+	return s.logs.Events.Flush()
 }
 
 // lines reads the run's log.
@@ -170,8 +185,12 @@ func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 // explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
 // nil images mean all, in order. It returns nil for a model without a decoder.
 func (e *Experiment) explore(images []int, codes matrix.Matrix) (*web.Explore, error) {
-	source := weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
-	return e.drawing(codes, images, nil).Explore(e.images, source)
+	return e.drawing(codes, images, nil).Explore(e.images, e.source())
+}
+
+// source returns the model for the exchange of weights.
+func (e *Experiment) source() weights.Source {
+	return weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
 }
 
 // Explore returns the data of a page with the model's interactive decoder, as JSON. It encodes at most count images,

@@ -6,7 +6,7 @@ import (
 	"runtime"
 
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/internal/page"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -18,9 +18,9 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	defer s.experiment.Progress.End()
 	l.Close()
 	runtime.GC() // the programs would otherwise stay until the next collection
-	if v, ok := spreadOf(s.logs.Last); ok && v < leastSpread {
+	if v := page.Spread(s.logs.Last); v != nil && *v < leastSpread {
 		s.console.Note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, "+
-			"where random codes have about 1", v), "spread", v)
+			"where random codes have about 1", *v), "spread", *v)
 	}
 	if b := s.best; b != nil {
 		s.console.Info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile),
@@ -99,13 +99,3 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 
 // leastSpread is the smallest spread of codes that have not collapsed. Random codes have a spread near 1.
 const leastSpread = 0.05
-
-// spreadOf returns the mean spread of the codes in the last epoch, for models that record it.
-func spreadOf(l rundir.Losses) (float64, bool) {
-	for _, parts := range l {
-		if v, ok := parts[models.SpreadName]; ok {
-			return v, true
-		}
-	}
-	return 0, false
-}

@@ -3,15 +3,13 @@ package train
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/internal/fit"
 )
 
 // Fit says how well a model with a decoder fits its images. It uses the codes that metrics see: posterior means and
@@ -62,20 +60,25 @@ func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error)
 		return nil, nil
 	}
 	f := &Fit{Images: len(trained)}
-	p, err := e.pixelError(ctx, codes, trained)
+	measured := fit.Decoded{Data: e.Data, Codes: codes, Decode: e.Coder.Decode, Watch: func(done int) { e.Progress.Step(done, "images") }}
+	e.Progress.Begin("decoding", len(trained))
+	defer e.Progress.End()
+	p, err := measured.Pixels(ctx, trained)
 	if err != nil {
 		return nil, err
 	}
-	f.Reconstruction, f.Variance = p.error, p.variance
+	f.Reconstruction, f.Variance = p.Error, p.Variance
 	if !datasets.RealValued(e.Data) {
-		f.Square, f.Decoded = p.square, p.decoded
+		f.Square, f.Decoded = p.Square, p.Decoded
 	}
 	if e.HeldOut != nil {
-		held, err := e.pixelError(ctx, codes, sampled(e.HeldOut, e.Config.Seed))
+		images := sampled(e.HeldOut, e.Config.Seed)
+		e.Progress.Begin("decoding", len(images))
+		held, err := measured.Pixels(ctx, images)
 		if err != nil {
 			return nil, err
 		}
-		f.HeldOut = &held.error
+		f.HeldOut = &held.Error
 	}
 	f.Assignment = e.misassigned(codes, trained)
 	f.decide()
@@ -120,55 +123,6 @@ func sampled(list []int, seed uint64) []int {
 	return chosen
 }
 
-// pixels are means over the pixels of images and of their decoded codes.
-type pixels struct {
-	error    float64 // squared
-	variance float64 // the squared error of the mean image
-	square   float64 // mean square of the images' pixels
-	decoded  float64 // square of the decoded pixels
-}
-
-// pixelError measures the pixels of decoded codes.
-func (e *Experiment) pixelError(ctx context.Context, codes matrix.Matrix, images []int) (pixels, error) {
-	h, w, c := e.Data.ImageShape()
-	size := h * w * c
-	var p pixels
-	sum, square := make([]float64, size), make([]float64, size)
-	batch := make([]float32, encodeBatch*size)
-	e.Progress.Begin("decoding", len(images))
-	defer e.Progress.End()
-	for from := 0; from < len(images); from += encodeBatch {
-		if from > 0 && from%(8*encodeBatch) == 0 && ctx.Err() != nil {
-			return p, ErrStopped
-		}
-		e.Progress.Step(from, "images")
-		part := images[from:min(from+encodeBatch, len(images))]
-		datasets.Fill(e.Data, part, batch)
-		var rows []float32
-		for _, i := range part {
-			rows = appendRow(rows, codes.Row(i))
-		}
-		decoded, err := e.Coder.Decode(rows)
-		if err != nil {
-			return p, err
-		}
-		for i, v := range decoded {
-			x, y := float64(batch[i]), float64(v)
-			sum[i%size] += x
-			square[i%size] += x * x
-			p.error += (x - y) * (x - y)
-			p.decoded += y * y
-		}
-	}
-	n := float64(len(images))
-	for i, s := range sum {
-		p.variance += square[i] - s*s/n
-		p.square += square[i]
-	}
-	mean := func(sum float64) float64 { return sum / n / float64(size) }
-	return pixels{mean(p.error), mean(math.Max(p.variance, 0)), mean(p.square), mean(p.decoded)}, nil
-}
-
 // misassigned returns the assignment loss of chosen options; nil without such a loss.
 func (e *Experiment) misassigned(codes matrix.Matrix, images []int) *float64 {
 	h := models.HierarchyOf(e.Model)
@@ -184,29 +138,5 @@ func (e *Experiment) misassigned(codes matrix.Matrix, images []int) *float64 {
 	if !assigned {
 		return nil
 	}
-	var columns []int
-	for k, f := range known.Factors {
-		if known.Assigned == nil && f.Kind == factor.Categorical || slices.Contains(known.Assigned, k) {
-			columns = append(columns, k)
-		}
-	}
-	if len(columns) != len(h.Categoricals()) {
-		return nil
-	}
-	var sum float64
-	levels := make([]int32, len(known.Factors))
-	for _, i := range images {
-		known.At(i, levels)
-		for c, k := range columns {
-			switch label, chosen := levels[k], int32(codes.Row(i)[c]); {
-			case label < 0 || label == chosen:
-			case label == 0 || chosen == 0:
-				sum++
-			default:
-				sum += 2
-			}
-		}
-	}
-	sum /= float64(len(images))
-	return &sum
+	return fit.Misassigned(known, len(h.Categoricals()), codes, images)
 }

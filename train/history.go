@@ -11,12 +11,13 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/internal/wording"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // began returns the training config of a checkpoint. A checkpoint without a config was trained with its folder's
 // config.
-func (s *state) began(dir string) (Config, error) {
+func began(s *checkpoint.State, dir string) (Config, error) {
 	if s.Config == "" {
 		return ReadConfig(dir)
 	}
@@ -31,14 +32,14 @@ func (s *state) began(dir string) (Config, error) {
 // from a run of its config c; empty if it agrees so far. text is the text of c. A run without a readable checkpoint
 // has taken no step.
 func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
-	s := readState(dir)
+	s := checkpoint.ReadState(dir)
 	if s == nil {
 		return nil, ""
 	}
 	if why = s.History.Other(); why != "" || s.Config == string(text) {
 		return s.History, why
 	}
-	began, err := s.began(dir)
+	began, err := began(s, dir)
 	if err == nil {
 		err = began.sameTraining(c)
 	}
@@ -61,7 +62,7 @@ func passed(epochs, trained int) error {
 
 // goOn adds a state's history to a continued run. began is the config at that state. It refuses a length that the run
 // has passed.
-func (s *session) goOn(state *state, began Config) error {
+func (s *session) goOn(state *checkpoint.State, began Config) error {
 	l := s.loop
 	epochs := s.experiment.Config.Train.Epochs
 	if steps := l.EpochSteps(); l.Step() > epochs*steps {
@@ -86,7 +87,7 @@ func (s *session) goOn(state *state, began Config) error {
 
 // unwritten returns the history of a checkpoint from code that wrote none: one segment. If the run had ended, its
 // record names the code.
-func (s *session) unwritten(state *state, began Config) rundir.History {
+func (s *session) unwritten(state *checkpoint.State, began Config) rundir.History {
 	one := rundir.Segment{To: state.Step, Kernels: state.Kernels}
 	one.Config, _ = began.Hash() // a config that was loaded can be encoded
 	if r, err := rundir.ReadRecord(s.store.Dir()); err == nil && r != nil && r.Steps == state.Step {

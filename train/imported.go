@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -35,7 +36,7 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 	if err != nil {
 		return nil, err
 	}
-	f, state, err := encodeCheckpoint(l, state{Config: string(text), Start: e.Start, History: rundir.History{{Config: hash, Other: "it had parameters from elsewhere"}}})
+	f, state, err := checkpoint.Encode(l, checkpoint.State{Config: string(text), Start: e.Start, History: rundir.History{{Config: hash, Other: "it had parameters from elsewhere"}}})
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -39,19 +40,19 @@ type Best struct {
 // keeper keeps the checkpoint of the best evaluation.
 type keeper struct {
 	session *session
-	monitor *monitor
+	monitor *monitor.Monitor
 }
 
 // hook compares an epoch's evaluation, if any, with the best. A run that continues from an earlier step finds and
 // writes the same again.
 func (k *keeper) hook() engine.Hook {
 	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
-		if k.monitor.measuredAt != r.Epoch {
+		if k.monitor.MeasuredAt != r.Epoch {
 			return nil
 		}
-		for _, m := range k.monitor.results {
+		for _, m := range k.monitor.Results {
 			best := k.session.best
-			if m.Name != k.session.experiment.Config.Train.Keep.Best || math.IsNaN(m.Value) || best != nil && !improves(m, best.Value) {
+			if m.Name != k.session.experiment.Config.Train.Keep.Best || math.IsNaN(m.Value) || best != nil && !monitor.Improves(m, best.Value) {
 				continue
 			}
 			k.session.best = &Best{Metric: m.Name, Value: m.Value, Epoch: r.Epoch, Step: r.Step}

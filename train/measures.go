@@ -1,9 +1,7 @@
 package train
 
 import (
-	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -11,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/train/engine"
-	"github.com/unravel-ml/unravel/train/internal/watch"
+	"github.com/unravel-ml/unravel/train/internal/choices"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 )
 
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
@@ -88,7 +86,7 @@ func (m *Measures) decodeList(items []*config.Node) error {
 		if err := item.Decode(&c); err != nil {
 			return err
 		}
-		if has(m.Final, c) {
+		if choices.Has(m.Final, c) {
 			return twice(item, c)
 		}
 		m.Final = append(m.Final, c)
@@ -111,7 +109,7 @@ func (m *Measures) onFinal(n *config.Node) error {
 // once checks that a list does not repeat a metric with the same options.
 func once(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
-		if has(list[:i], c) {
+		if choices.Has(list[:i], c) {
 			return twice(n.Items()[i], c)
 		}
 	}
@@ -120,11 +118,6 @@ func once(n *config.Node, list []metrics.Choice) error {
 
 func twice(item *config.Node, c metrics.Choice) error {
 	return item.Errorf("%s is in the list twice; want it once, or with other options", c.Name)
-}
-
-// has reports whether a list has a metric with the same options.
-func has(list []metrics.Choice, c metrics.Choice) bool {
-	return slices.ContainsFunc(list, func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) })
 }
 
 // EncodeConfig writes all keys.
@@ -186,7 +179,7 @@ func (d *During) DecodeConfig(n *config.Node) error {
 		if err := item.Decode(&c); err != nil {
 			return err
 		}
-		if has(d.List, c) {
+		if choices.Has(d.List, c) {
 			return twice(item, c)
 		}
 		d.List = append(d.List, c)
@@ -280,108 +273,54 @@ func (m *Measures) watched(stop *EarlyStop) []string {
 	return append(names, metrics.ResultNames(m.listed(stop))...)
 }
 
-// monitor measures the model during training.
-type monitor struct {
-	experiment *Experiment
-	choices    []metrics.Choice
-	images     []int
-	every      int // epochs
-	results    []metrics.Result
-	codes      matrix.Matrix // of images
-	measuredAt int           // the epoch of results and codes
-}
-
 // newMonitor returns the evaluator for training; nil if the config measures nothing then. epoch is the number of
 // images per epoch. Metrics that do not suit the data give a *config.Error.
-func newMonitor(e *Experiment, epoch int) (*monitor, error) {
+func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 	m, stop := &e.Config.Metrics, e.Config.Train.Stop
-	w := &monitor{experiment: e, every: m.Every, choices: m.listed(stop)}
-	if len(w.choices) == 0 && !m.During.Fast {
+	w := &monitor.Monitor{Choices: m.listed(stop), Data: e.Data, Every: m.Every, Seed: e.Config.Seed, Coder: e.Coder, InputOf: e.InputOf}
+	if len(w.Choices) == 0 && !m.During.Fast {
 		return nil, nil
 	}
-	if w.images = e.HeldOut; w.images == nil {
-		w.images = all(e.Data)
+	if w.Images = e.HeldOut; w.Images == nil {
+		w.Images = all(e.Data)
 	}
-	if total := len(w.images); total > m.Images {
+	if total := len(w.Images); total > m.Images {
 		chosen := rng.New(e.Config.Seed, "metric/images").Perm(total)[:m.Images]
 		for i, at := range chosen {
-			chosen[i] = w.images[at]
+			chosen[i] = w.Images[at]
 		}
 		slices.Sort(chosen)
-		w.images = chosen
+		w.Images = chosen
 	}
-	n := len(w.images)
-	if w.every == 0 {
-		w.every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
-		if stop.bySentence(w.choices) {
-			w.every = min(w.every, max(1, e.Config.Train.Epochs/fewestLooks))
+	n := len(w.Images)
+	if w.Every == 0 {
+		w.Every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
+		if stop.bySentence(w.Choices) {
+			w.Every = min(w.Every, max(1, e.Config.Train.Epochs/fewestLooks))
 		}
 	}
-	in := e.InputOf(matrix.Matrix{Rows: n, Cols: e.Coder.Width()}, w.images)
+	in := e.InputOf(matrix.Matrix{Rows: n, Cols: e.Coder.Width()}, w.Images)
 	if m.During.Fast {
 		fast, err := e.Config.Inherit(metrics.Fast(in), func(int, string) bool { return false })
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range fast {
-			if !slices.ContainsFunc(w.choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
-				w.choices = append(w.choices, c)
+			if !slices.ContainsFunc(w.Choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
+				w.Choices = append(w.Choices, c)
 			}
 		}
 	}
-	if list, at := stop.withSentence(nil); at >= 0 && has(w.choices, list[at]) {
+	if list, at := stop.withSentence(nil); at >= 0 && choices.Has(w.Choices, list[at]) {
 		if err := metrics.Suits(in, list); err != nil {
 			return nil, e.Config.mistake("train.stop.metric", withoutFactors(err))
 		}
 	}
-	if err := metrics.Suits(in, w.choices); err != nil {
+	if err := metrics.Suits(in, w.Choices); err != nil {
 		if n < e.Data.Len() {
 			err = fmt.Errorf("%w (on %d of %d images; metrics.images says how many)", err, n, e.Data.Len())
 		}
 		return nil, e.Config.mistake("metrics.during", withoutFactors(err))
 	}
 	return w, nil
-}
-
-// direction returns whether a higher or a lower result is better.
-func (w *monitor) direction(result string) metrics.Direction {
-	i := slices.Index(metrics.ResultNames(w.choices), result)
-	if i < 0 { // it does not suit the data
-		return metrics.HigherIsBetter
-	}
-	return w.choices[i].Value.Better()
-}
-
-// measure computes the metrics.
-func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
-	e := w.experiment
-	codes, err := e.Coder.Encode(ctx, e.Data, w.images)
-	if err != nil {
-		return nil, err
-	}
-	w.codes = metrics.NewMatrix(len(w.images), e.Coder.Width(), codes)
-	in := e.InputOf(w.codes, w.images)
-	results, err := metrics.Evaluate(ctx, in, e.Config.Seed, w.choices)
-	return results, stopped(ctx, err)
-}
-
-// hook evaluates the model every w.every epochs.
-func (w *monitor) hook(g *watch.Logs, c *watch.Console) engine.Hook {
-	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
-		results, err := w.measure(ctx)
-		if err != nil {
-			return err
-		}
-		w.results, w.measuredAt = results, r.Epoch
-		if err := g.Metrics(r.Epoch, r.Step, results); err != nil {
-			return err
-		}
-		line, values := fmt.Sprintf("epoch %d", r.Epoch), []any{"epoch", r.Epoch, "step", r.Step}
-		for _, m := range results {
-			line += fmt.Sprintf("  %s %.4g", m.Name, m.Value)
-			values = append(values, m.Name, m.Value)
-		}
-		c.Info("measured", line, values...)
-		return nil
-	})}
 }

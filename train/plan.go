@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -179,7 +180,7 @@ func BatchNote(asked int, s PlanSchedule) string {
 }
 
 // describe fills in everything except the time.
-func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
+func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor.Monitor) {
 	c := &e.Config
 	h, w, channels := e.Data.ImageShape()
 	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: e.Split.GroupCount(), HeldOut: len(e.HeldOut),
@@ -195,7 +196,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 		p.Measures.FinalImages = kept.Data.Len()
 	}
 	if m != nil {
-		p.Measures.During, p.Measures.Every, p.Measures.Images = metrics.ResultNames(m.choices), m.every, len(m.images)
+		p.Measures.During, p.Measures.Every, p.Measures.Images = metrics.ResultNames(m.Choices), m.Every, len(m.Images)
 	}
 	p.Writes = e.writes(p.Measures.FinalImages > 0)
 	p.Memory = PlanMemory{Footprint: l.Footprint(), Machine: memory.Machine()}
@@ -241,7 +242,7 @@ func (e *Experiment) writes(codes bool) []string {
 }
 
 // time rehearses the run.
-func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor, begin time.Time) error {
+func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, begin time.Time) error {
 	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate
 	var err error

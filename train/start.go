@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -108,19 +109,11 @@ func OpenWeights(dir string) (f *weights.File, warning string, err error) {
 	if _, err := os.Stat(filepath.Join(dir, rundir.Config)); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("%s: there is no run: %w%s", dir, fs.ErrNotExist, nearRun(dir))
 	}
-	c, err := readCheckpoint(dir)
+	c, err := checkpoint.Read(dir)
 	if err != nil {
 		return nil, "", err
 	}
-	var tensors []weights.Tensor
-	for _, t := range c.file.Tensors {
-		name, ok := strings.CutPrefix(t.Name, "model/")
-		data, is := t.Data.([]float32)
-		if ok && is {
-			tensors = append(tensors, weights.Tensor{Name: name, Shape: t.Shape, Data: data})
-		}
-	}
-	return weights.NewFile(dir, tensors), c.warning, nil
+	return c.Weights(dir), c.Warning, nil
 }
 
 // nearRun suggests a run with a similar name in the same parent folder; empty without one.
@@ -218,7 +211,7 @@ func (e *Experiment) loadStart() error {
 			}
 		}
 	}
-	source := &weights.Source{Model: e.Model, Data: e.modelData(), Views: c.Views}
+	source := e.source()
 	loaded, err := source.Load(f, c.Init.options())
 	if err != nil && c.Init.Strict {
 		err = fmt.Errorf("%w; want only: [...] with patterns of what to take, or strict: false to take what fits", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/learned"
 )
 
 // Validation says on which images losses are measured that do not train the model.
@@ -57,7 +58,7 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 	}
 	known := split.Known
 	if e.Learned != nil && v.Dataset == nil {
-		if known, err = joinAssigned(e.Learned, known); err != nil {
+		if known, err = learned.Join(e.Learned, known); err != nil {
 			return nil, e.Config.mistake("train.validation", err)
 		}
 	}

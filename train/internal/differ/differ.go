@@ -1,4 +1,5 @@
-package train
+// Package differ lists the differences of two encoded configs.
+package differ
 
 import (
 	"fmt"
@@ -8,20 +9,20 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// difference is a key with different values in two configs. A missing key has the value nil.
-type difference struct {
-	key         string
-	began, goes any
+// Difference is a key with different values in two configs of a run. A missing key has the value nil.
+type Difference struct {
+	Key         string
+	Began, Goes any
 }
 
-func (d difference) String() string {
+func (d Difference) String() string {
 	switch {
-	case d.began == nil:
-		return fmt.Sprintf("%s: the run began without it, now %s", d.key, inline(d.goes))
-	case d.goes == nil:
-		return fmt.Sprintf("%s: the run began with %s, now without it", d.key, inline(d.began))
+	case d.Began == nil:
+		return fmt.Sprintf("%s: the run began without it, now %s", d.Key, inline(d.Goes))
+	case d.Goes == nil:
+		return fmt.Sprintf("%s: the run began with %s, now without it", d.Key, inline(d.Began))
 	}
-	return fmt.Sprintf("%s: the run began with %s, now %s", d.key, inline(d.began), inline(d.goes))
+	return fmt.Sprintf("%s: the run began with %s, now %s", d.Key, inline(d.Began), inline(d.Goes))
 }
 
 // inline writes a config's value on one line.
@@ -36,8 +37,8 @@ func inline(v any) string {
 	return string(text[:len(text)-1])
 }
 
-// differing lists the differences of two encoded configs.
-func differing(a, b []byte) ([]difference, error) {
+// Configs lists the differences of two encoded configs.
+func Configs(a, b []byte) ([]Difference, error) {
 	var x, y any
 	for _, one := range []struct {
 		text []byte
@@ -51,7 +52,7 @@ func differing(a, b []byte) ([]difference, error) {
 }
 
 // differ lists the differences between two values of a key.
-func differ(key string, a, b any) (list []difference) {
+func differ(key string, a, b any) (list []Difference) {
 	if x, ok := a.(yaml.MapSlice); ok {
 		if y, ok := b.(yaml.MapSlice); ok {
 			return differKeys(key, x, y)
@@ -68,21 +69,21 @@ func differ(key string, a, b any) (list []difference) {
 	if reflect.DeepEqual(a, b) {
 		return nil
 	}
-	return []difference{{key, a, b}}
+	return []Difference{{key, a, b}}
 }
 
 // differKeys lists the differences of two mappings. If each has a single key and the keys differ, they choose
 // different parts.
-func differKeys(key string, a, b yaml.MapSlice) (list []difference) {
+func differKeys(key string, a, b yaml.MapSlice) (list []Difference) {
 	if len(a) == 1 && len(b) == 1 && a[0].Key != b[0].Key {
-		return []difference{{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}}
+		return []Difference{{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}}
 	}
 	values := b.ToMap()
 	for _, item := range a {
 		name := fmt.Sprint(item.Key)
 		value, ok := values[name]
 		if !ok {
-			list = append(list, difference{join(key, name), item.Value, nil})
+			list = append(list, Difference{join(key, name), item.Value, nil})
 			continue
 		}
 		list = append(list, differ(join(key, name), item.Value, value)...)
@@ -90,7 +91,7 @@ func differKeys(key string, a, b yaml.MapSlice) (list []difference) {
 	}
 	for _, item := range b {
 		if name := fmt.Sprint(item.Key); values[name] != nil {
-			list = append(list, difference{join(key, name), nil, item.Value})
+			list = append(list, Difference{join(key, name), nil, item.Value})
 		}
 	}
 	return list
