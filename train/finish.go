@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/page"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -76,6 +77,82 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	return s.writeReport(ctx, codes, r, drawn)
 }
 
+// encode computes and stores the codes of the kept images, and measures their fit. From then on the session uses
+// these images. If no images are kept, the codes are empty, and files of an earlier end are removed.
+func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, err error) {
+	all, e := s.experiment.Data.Len(), s.experiment.encoded()
+	if e == nil {
+		return codes, s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
+	}
+	s.experiment = e
+	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
+		s.console.Info("codes", fmt.Sprintf("codes are kept of %d of the %d images: no metric needs more, "+
+			"and metrics.encode says how many", n, all), "images", n)
+	}
+	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
+		s.console.Info("codes", fmt.Sprintf("measured are %d of the %d images, with %d code columns; "+
+			"metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width()), "images", n)
+	}
+	if codes, err = e.Codes(ctx); err != nil {
+		return codes, err
+	}
+	if e.Config.Metrics.Encode == EncodeNone {
+		err = s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile)
+	} else {
+		err = s.writeCodes(codes)
+	}
+	if err != nil {
+		return codes, err
+	}
+	if r.Fit, err = e.fit(ctx, codes); err != nil || r.Fit == nil {
+		return codes, err
+	}
+	if !r.Fit.Converged {
+		s.console.Note("fit", "training has not converged: "+r.Fit.Why)
+	}
+	return codes, s.store.Write(rundir.FitFile, rundir.JSON(r.Fit))
+}
+
+// writeCodes stores codes and the factors of their images.
+func (s *session) writeCodes(codes matrix.Matrix) error {
+	if err := s.store.Write(rundir.CodesFile, rundir.WriteCodes(codes)); err != nil {
+		return err
+	}
+	for name, write := range rundir.FactorFiles(s.experiment.Data) {
+		if err := s.store.Write(name, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) forget(files ...string) error {
+	for _, name := range files {
+		if err := s.store.Remove(name); err != nil {
+			return fmt.Errorf("an earlier %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// codesOf returns the codes of the data set, with its factors, as plain rows.
+func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
+	list := &Codes{Factors: e.Data.Factors()}
+	for i := range codes.Rows {
+		levels := make([]int, len(list.Factors))
+		e.Data.FactorsAt(i, levels)
+		list.Codes, list.Levels = append(list.Codes, appendRow(nil, codes.Row(i))), append(list.Levels, levels)
+	}
+	return list
+}
+
+func appendRow(dst []float32, row []float64) []float32 {
+	for _, v := range row {
+		dst = append(dst, float32(v))
+	}
+	return dst
+}
+
 // AverageSuffix is the suffix in names of results of averaged weights.
 const AverageSuffix = "-average"
 
@@ -95,6 +172,27 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 		results[i].Name += AverageSuffix
 	}
 	return results, err
+}
+
+// measureOthers measures the model on the data sets of metrics.on.
+func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err error) {
+	for i, e := range s.experiment.others {
+		m := s.experiment.Config.Metrics.On[i]
+		e.Progress = s.experiment.Progress
+		codes, err := e.Codes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		results, err := e.Evaluate(ctx, codes, m.Metrics)
+		if err != nil {
+			return nil, fmt.Errorf("on %s: %w", m.Dataset.Name, err)
+		}
+		for _, r := range results {
+			r.Name += "-on-" + m.Dataset.Name
+			all = append(all, r)
+		}
+	}
+	return all, nil
 }
 
 // leastSpread is the smallest spread of codes that have not collapsed. Random codes have a spread near 1.

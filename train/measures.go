@@ -2,10 +2,13 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -82,15 +85,23 @@ func (m *Measures) decodeList(items []*config.Node) error {
 			m.On = append(m.On, on)
 			continue
 		}
-		var c metrics.Choice
-		if err := item.Decode(&c); err != nil {
+		if err := add(&m.Final, item); err != nil {
 			return err
 		}
-		if choices.Has(m.Final, c) {
-			return twice(item, c)
-		}
-		m.Final = append(m.Final, c)
 	}
+	return nil
+}
+
+// add decodes a metric, and adds it to a list without it.
+func add(to *[]metrics.Choice, item *config.Node) error {
+	var c metrics.Choice
+	if err := item.Decode(&c); err != nil {
+		return err
+	}
+	if choices.Has(*to, c) {
+		return twice(item, c)
+	}
+	*to = append(*to, c)
 	return nil
 }
 
@@ -134,6 +145,25 @@ type listedMeasure struct{ metrics.Choice }
 // ConfigForms implements config.Former.
 func (i listedMeasure) ConfigForms() []any { return append(i.Choice.ConfigForms(), MeasuredOn{}) }
 
+// MeasuredOn are metrics of the end on another data set, such as a labelled one for a model that trained without
+// labels. The names of their results end in -on- and the name of the data set.
+type MeasuredOn struct {
+	Dataset catalog.Choice   `yaml:"dataset" doc:"data set with images of the shape of the run's images"`
+	Metrics []metrics.Choice `yaml:"metrics" doc:"metrics of its codes; if absent, the final metrics"`
+	Sample  int              `yaml:"sample" doc:"number of its images, chosen at random; 0: all"`
+}
+
+// Validate checks the settings.
+func (m *MeasuredOn) Validate() error {
+	switch {
+	case m.Dataset.Value == nil:
+		return config.Invalid("dataset", "is missing; want the name of a data set")
+	case m.Sample < 0:
+		return config.Invalid("sample", "%d is out of range; want 0 (all) or more", m.Sample)
+	}
+	return nil
+}
+
 // ConfigType describes the accepted values.
 func (m Measures) ConfigType() string {
 	return "a list of metrics, or final, on, sample, interval, encode, during, every and images"
@@ -175,14 +205,9 @@ func (d *During) DecodeConfig(n *config.Node) error {
 			d.Fast = true
 			continue
 		}
-		var c metrics.Choice
-		if err := item.Decode(&c); err != nil {
+		if err := add(&d.List, item); err != nil {
 			return err
 		}
-		if choices.Has(d.List, c) {
-			return twice(item, c)
-		}
-		d.List = append(d.List, c)
 	}
 	return nil
 }
@@ -220,6 +245,67 @@ func (i duringItem) ConfigForms() []any {
 }
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
+
+// Encode is the number of images whose codes a run stores. The zero value stores the codes of the measured images, or
+// without metrics of at most mostKept images.
+type Encode int
+
+// Encode can also be a number of images from 1 on.
+const (
+	EncodeAll  Encode = math.MaxInt // all images, or the sample
+	EncodeNone Encode = -1
+)
+
+// DecodeConfig reads true, false or a number.
+func (e *Encode) DecodeConfig(n *config.Node) error {
+	var all bool
+	var count int
+	switch {
+	case n.IsNull():
+		*e = 0
+	case n.IsScalar() && n.Decode(&all) == nil:
+		if *e = EncodeNone; all {
+			*e = EncodeAll
+		}
+	case n.IsScalar() && n.Decode(&count) == nil && count > 0:
+		*e = Encode(count)
+	default:
+		return n.Errorf("want true (all images), false (none) or a number of images from 1 on")
+	}
+	return nil
+}
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (e Encode) EncodeConfig() (any, error) {
+	switch e {
+	case 0:
+		return nil, nil
+	case EncodeAll, EncodeNone:
+		return e == EncodeAll, nil
+	}
+	return int(e), nil
+}
+
+// ConfigForms implements config.Former.
+func (Encode) ConfigForms() []any { return []any{true, 0, nil} }
+
+// ConfigType describes the accepted values.
+func (e Encode) ConfigType() string { return "true, false or a number" }
+
+// validEncode checks the number of kept codes against the measured ones.
+func (m *Measures) validEncode() error {
+	switch {
+	case m.Encode < EncodeNone:
+		return config.Invalid("metrics.encode", "%d is out of range; want 1 or more, or true or false", m.Encode)
+	case m.Encode <= 0 || m.Encode == EncodeAll:
+		return nil
+	case len(m.Final) > 0:
+		return config.Invalid("metrics.encode", "metrics are measured at the end, and their images are encoded; want true or false, or metrics.sample=%d", m.Encode)
+	case m.Sample > 0:
+		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too; want only one")
+	}
+	return nil
+}
 
 // validate checks the keys against each other and against the settings of early stopping.
 func (m *Measures) validate(s *Settings) error {
@@ -271,6 +357,60 @@ func (m *Measures) watched(stop *EarlyStop) []string {
 		names = append(names, metrics.FastNames()...)
 	}
 	return append(names, metrics.ResultNames(m.listed(stop))...)
+}
+
+// Inherit returns metrics with the settings of the run's losses for the same property, such as the code columns of
+// each factor. A metric then measures what its loss trained. A metric keeps its own explicit settings: explicit
+// reports whether key was set for metric i. If several losses match a metric, it becomes one metric for each loss,
+// unless its columns were set. Losses with labels from a file give no settings, because they name the factors of the
+// file and not of the data set.
+func (c *Config) Inherit(list []metrics.Choice, explicit func(i int, key string) bool) ([]metrics.Choice, error) {
+	if c.ownLabels() {
+		return list, nil
+	}
+	return choices.Inherit(list, c.Losses, explicit)
+}
+
+// ownLabels reports whether the losses use labels from a file.
+func (c *Config) ownLabels() bool {
+	return slices.ContainsFunc(c.Supervision, func(s supervision.Choice) bool {
+		labels, ok := s.Value.(*supervision.FactorLabels)
+		return ok && labels.File != ""
+	})
+}
+
+// inheritAll gives the config's metrics the settings of its losses.
+func (c *Config) inheritAll(n *config.Node) (err error) {
+	final, during := n.Get("metrics"), (*config.Node)(nil)
+	if final != nil && final.IsMap() {
+		final, during = final.Get("final"), final.Get("during")
+	}
+	if c.Metrics.Final, err = c.Inherit(c.Metrics.Final, explicitIn(final)); err != nil {
+		return err
+	}
+	if during != nil && during.IsList() {
+		c.Metrics.During.List, err = c.Inherit(c.Metrics.During.List, explicitIn(during))
+	}
+	return err
+}
+
+// explicitIn reports which keys the metrics of a config's list set. The word fast is no metric.
+func explicitIn(list *config.Node) func(i int, key string) bool {
+	var items []*config.Node
+	if list != nil && list.IsList() {
+		for _, item := range list.Items() {
+			if !item.IsScalar() || item.Text() != fastWord {
+				items = append(items, item)
+			}
+		}
+	}
+	return func(i int, key string) bool {
+		if i >= len(items) || !items[i].IsMap() || len(items[i].Keys()) != 1 {
+			return false
+		}
+		options := items[i].Get(items[i].Keys()[0])
+		return options.IsMap() && options.Get(key) != nil
+	}
 }
 
 // newMonitor returns the evaluator for training; nil if the config measures nothing then. epoch is the number of

@@ -60,12 +60,7 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	if edited != "" {
 		edited = fmt.Sprintf("warning: %s: files changed after the run: %s", dir, edited)
 	}
-	var warnings []string
-	for _, w := range []string{f.Warning, misfit(f.State, dir, c), changed, edited} {
-		if w != "" {
-			warnings = append(warnings, w)
-		}
-	}
+	warnings := slices.DeleteFunc([]string{f.Warning, misfit(f.State, dir, c), changed, edited}, func(w string) bool { return w == "" })
 	return e, strings.Join(warnings, "\n"), nil
 }
 

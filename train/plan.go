@@ -90,6 +90,69 @@ type PlanMeasures struct {
 	Images      int      `json:"images"`
 }
 
+// Check reports whether a config can be trained and measured, as far as this is known before training. Its data set,
+// model and losses must fit together, and its metrics must suit their input. For a model that learns in stages, Check
+// looks at the first stage. It writes nothing.
+func Check(c Config) error {
+	if err := c.Validate(); err != nil {
+		return config.AsError(err)
+	}
+	if c.stage() != nil {
+		initial, err := c.InitialConfig()
+		if err != nil {
+			return err
+		}
+		return Check(initial)
+	}
+	e, err := NewExperiment(c)
+	if err != nil {
+		return err
+	}
+	l, _, err := e.compile()
+	if err != nil {
+		return err
+	}
+	l.Close()
+	return nil
+}
+
+// CheckSearch reports whether a search can train runs of a config and compare them by a loss of training, if one is
+// given, as [EarlyStop] names it. With epochs, it also reports whether training for these numbers of epochs is the
+// beginning of the config's training, as a run needs that goes on later.
+func CheckSearch(c Config, loss string, epochs []int) error {
+	if c.stage() != nil {
+		return Check(c)
+	}
+	e, err := NewExperiment(c)
+	if err != nil {
+		return err
+	}
+	l, _, err := e.compile()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if loss != "" {
+		if _, err := monitor.FindLoss(e.losses(l), loss); err != nil {
+			return config.AsError(config.Invalid("loss", "%w", err))
+		}
+	}
+	if why := l.Prefixes(epochs); why != "" {
+		return config.AsError(config.Invalid("max", "the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", why))
+	}
+	return nil
+}
+
+// Here returns a config that this machine can check, rehearse and estimate the memory of: in float32 if the processor
+// lacks mixed precision. Use it for runs on other machines. They check the config itself.
+func Here(c Config) Config {
+	if c.Train.Precision.Check() != nil {
+		c.Train.Precision = engine.Float32
+	}
+	c.Train.Device = c.Train.Device.Here()
+	return c
+}
+
 // programBytes is the memory of the process without a data set and a model: its code and Go's runtime.
 const programBytes = 30 << 20
 

@@ -69,9 +69,6 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.loadStart(); err != nil {
-		return nil, err
-	}
 	l, m, err := e.compile()
 	if err != nil {
 		return nil, c.untrainable(err)

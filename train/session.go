@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
@@ -108,6 +109,22 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.
 	}
 	s.introduce(o, resumed)
 	return s, nil
+}
+
+// stopRule returns the rule that ends training by the results of a monitor or by losses; nil without settings. The rule
+// keeps its observations in seen.
+func stopRule(s *EarlyStop, m *monitor.Monitor, seen *monitor.Seen) *monitor.Stop {
+	if s == nil {
+		return nil
+	}
+	r := &monitor.Stop{Name: s.Metric, Reach: s.Reach, Patience: s.Patience, MinDelta: s.MinDelta, From: s.From, Seen: seen}
+	if s.Loss != "" {
+		r.Name, r.Loss, r.Better = s.Loss, true, metrics.LowerIsBetter
+		return r
+	}
+	r.Monitor, r.Result = m, s.result(m.Choices)
+	r.Better = m.Direction(r.Result)
+	return r
 }
 
 // instructions names what computes: the instruction set of the kernels, and the GPU.

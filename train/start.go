@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -228,6 +230,57 @@ func (e *Experiment) loadStart() error {
 		}
 	}
 	return nil
+}
+
+// Begin makes the folder of an untrained run with given parameters: load sets them. The run can be measured and
+// encoded, and training can continue it.
+func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, err error) {
+	if err := c.Validate(); err != nil {
+		return nil, config.AsError(err)
+	}
+	if e, err = NewExperiment(c); err != nil {
+		return nil, err
+	}
+	if err := load(e); err != nil {
+		return nil, err
+	}
+	l, err := e.Loop()
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	text, err := e.Config.Encode()
+	if err != nil {
+		return nil, err
+	}
+	hash, err := e.Config.Hash()
+	if err != nil {
+		return nil, err
+	}
+	f, state, err := checkpoint.Encode(l, checkpoint.State{Config: string(text), Start: e.Start, History: rundir.History{{Config: hash, Other: "it had parameters from elsewhere"}}})
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	store, err := rundir.Create(dir)
+	if errors.Is(err, rundir.ErrExists) {
+		return nil, fmt.Errorf("%s: %w; want another folder", dir, rundir.ErrExists)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return e, store.Begin(func() error {
+		if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+			return err
+		}
+		if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
+			return err
+		}
+		if err := rundir.WriteBeginning(store, text); err != nil {
+			return err
+		}
+		return store.Write(rundir.Config, rundir.Bytes(text)) // last, because it makes the folder a run
+	})
 }
 
 // startLines describes the parameters that a start took.

@@ -53,12 +53,14 @@ func (d *Decoded) Pixels(ctx context.Context, images []int) (p Pixels, err error
 		if err != nil {
 			return p, err
 		}
-		for i, v := range decoded {
-			x, y := float64(batch[i]), float64(v)
-			sum[i%size] += x
-			square[i%size] += x * x
-			p.Error += (x - y) * (x - y)
-			p.Decoded += y * y
+		for at := 0; at < len(decoded); at += size {
+			for i, v := range decoded[at : at+size] {
+				x, y := float64(batch[at+i]), float64(v)
+				sum[i] += x
+				square[i] += x * x
+				p.Error += (x - y) * (x - y)
+				p.Decoded += y * y
+			}
 		}
 	}
 	n := float64(len(images))
