@@ -80,7 +80,8 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	defer unlimit()
 	c.Train.Epochs = max(c.Train.Epochs, t.Steps) // an epoch has at least one update
 	c.Train.Warmup, c.Train.Average = engine.Span{}, nil
-	c.Train.Schedule = engine.ScheduleChoice{Name: "rising", Value: &ratetest.Rising{Low: t.Low / base, Factor: math.Pow(t.High/t.Low, 1/float64(t.Steps-1)), Steps: t.Steps}}
+	rising := &ratetest.Rising{Low: t.Low / base, Factor: math.Pow(t.High/t.Low, 1/float64(t.Steps-1)), Steps: t.Steps}
+	c.Train.Schedule = engine.ScheduleChoice{Name: "rising", Value: rising}
 	e, err := NewExperiment(c)
 	if err != nil {
 		return nil, err

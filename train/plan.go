@@ -104,16 +104,7 @@ func Check(c Config) error {
 		}
 		return Check(initial)
 	}
-	e, err := NewExperiment(c)
-	if err != nil {
-		return err
-	}
-	l, _, err := e.compile()
-	if err != nil {
-		return err
-	}
-	l.Close()
-	return nil
+	return CheckSearch(c, "", nil)
 }
 
 // CheckSearch reports whether a search can train runs of a config and compare them by a loss of training, if one is
@@ -136,6 +127,9 @@ func CheckSearch(c Config, loss string, epochs []int) error {
 		if _, err := monitor.FindLoss(e.losses(l), loss); err != nil {
 			return config.AsError(config.Invalid("loss", "%w", err))
 		}
+	}
+	if len(epochs) == 0 {
+		return nil
 	}
 	if why := l.Prefixes(epochs); why != "" {
 		return config.AsError(config.Invalid("max", "the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", why))

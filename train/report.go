@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/report"
@@ -303,17 +304,14 @@ func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended boo
 		codes, err := few.Codes(ctx)
 		return few, codes, err
 	}
-	r, err := npy.Open(run.Path(rundir.CodesFile))
+	f, err := npy.ReadFile[float32](run.Path(rundir.CodesFile))
 	if err != nil {
 		return nil, matrix.Matrix{}, err
 	}
-	defer r.Close() // it was only read
-	if r.Rows() != kept.Data.Len() || r.RowLen() != e.Coder.Width() {
-		return nil, matrix.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it", filepath.Join(run.Dir(), rundir.CodesFile), r.Shape, kept.Data.Len(), e.Coder.Width())
+	rows, columns := kept.Data.Len(), e.Coder.Width()
+	if !slices.Equal(f.Shape, []int{rows, columns}) {
+		return nil, matrix.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it",
+			filepath.Join(run.Dir(), rundir.CodesFile), f.Shape, rows, columns)
 	}
-	values := make([]float32, r.Rows()*r.RowLen())
-	if err := npy.Read(r, values); err != nil {
-		return nil, matrix.Matrix{}, err
-	}
-	return kept, metrics.NewMatrix(r.Rows(), r.RowLen(), values), nil
+	return kept, metrics.NewMatrix(rows, columns, f.Data), nil
 }

@@ -92,7 +92,8 @@ func Read(dir string) (c Checkpoint, err error) {
 		case err == nil && newer == 0:
 			return c, nil
 		case err == nil:
-			c.Warning = fmt.Sprintf("warning: %v; using the checkpoint before it, of step %d", cmp.Or(damaged, missing), c.State.Step)
+			c.Warning = fmt.Sprintf("warning: %v; using the checkpoint before it, of step %d",
+				cmp.Or(damaged, missing), c.State.Step)
 			return c, nil
 		case !errors.Is(err, fs.ErrNotExist) && damaged == nil:
 			damaged = err

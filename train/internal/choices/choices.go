@@ -15,7 +15,9 @@ import (
 
 // Has reports whether a list has a metric with the same options.
 func Has(list []metrics.Choice, c metrics.Choice) bool {
-	return slices.ContainsFunc(list, func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) })
+	return slices.ContainsFunc(list, func(o metrics.Choice) bool {
+		return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value)
+	})
 }
 
 // lossesOf names the loss for the property that a metric measures.
@@ -29,8 +31,8 @@ var lossesOf = map[string]string{
 // Inherit returns metrics with the settings of losses for the same property, such as the code columns of each factor.
 // A metric keeps its own explicit settings: explicit reports whether key was set for metric i. If several losses match
 // a metric, it becomes one metric for each loss, unless its columns were set.
-func Inherit(choices []metrics.Choice, from []losses.Choice, explicit func(i int, key string) bool) ([]metrics.Choice, error) {
-	var list []metrics.Choice
+func Inherit(choices []metrics.Choice, from []losses.Choice, explicit func(i int, key string) bool) (
+	list []metrics.Choice, err error) {
 	for i, choice := range choices {
 		variants, err := variants(choice, from, func(keys ...string) bool {
 			return slices.ContainsFunc(keys, func(key string) bool { return explicit(i, key) })
@@ -49,7 +51,8 @@ func Inherit(choices []metrics.Choice, from []losses.Choice, explicit func(i int
 
 // variants returns the metric of a choice with the settings of each loss that it measures, or as it is without such a
 // loss. set reports whether a choice gives one of some keys itself.
-func variants(choice metrics.Choice, from []losses.Choice, set func(keys ...string) bool) (list []metrics.Choice, err error) {
+func variants(choice metrics.Choice, from []losses.Choice, set func(keys ...string) bool) (
+	list []metrics.Choice, err error) {
 	for _, loss := range from {
 		if loss.Name != lossesOf[choice.Name] {
 			continue
@@ -187,8 +190,12 @@ func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys .
 		if !set("units") {
 			m.Units = metrics.Units(l.Units)
 		}
-		if fit, ok := map[losses.Inverse]metrics.Fit{losses.Minimax: metrics.FitMinimax, losses.MinimaxByFactor: metrics.FitMinimaxByFactor}[l.Kind]; ok && !set("fit") {
-			m.Fit = fit
+		switch {
+		case set("fit"):
+		case l.Kind == losses.Minimax:
+			m.Fit = metrics.FitMinimax
+		case l.Kind == losses.MinimaxByFactor:
+			m.Fit = metrics.FitMinimaxByFactor
 		}
 	default:
 		return false

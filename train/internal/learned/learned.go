@@ -32,7 +32,8 @@ func Draw(name string, d datasets.Dataset, codes matrix.Matrix, l *models.Learne
 		}
 	}
 	var png bytes.Buffer
-	if err := report.Components(&png, "Components that "+name+" learns from, along principal axes of the codes", m); err != nil {
+	title := "Components that " + name + " learns from, along principal axes of the codes"
+	if err := report.Components(&png, title, m); err != nil {
 		return nil, fmt.Errorf("figure components: %w", err)
 	}
 	return png.Bytes(), nil
@@ -82,7 +83,10 @@ func Fits(l *models.Learned, images int) error {
 		file    string
 		of      []int32
 		columns int
-	}{{rundir.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {rundir.ComponentsFile, l.Components, 1}, {rundir.PartsFile, l.Parts, 1}} {
+	}{
+		{rundir.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())},
+		{rundir.ComponentsFile, l.Components, 1}, {rundir.PartsFile, l.Parts, 1},
+	} {
 		if a.of != nil && len(a.of) != images*a.columns {
 			return fmt.Errorf("%s has %d numbers; want %d x %d, a row for each image", a.file, len(a.of), images, a.columns)
 		}

@@ -60,7 +60,7 @@ func (m *Monitor) Measure(ctx context.Context) ([]metrics.Result, error) {
 
 // Hook evaluates the model every m.Every epochs.
 func (m *Monitor) Hook(priority int, g *watch.Logs, c *watch.Console) engine.Hook {
-	return engine.Hook{Name: "evaluation", Priority: priority, OnEpoch: engine.EveryEpochs(m.Every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+	measure := func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		results, err := m.Measure(ctx)
 		if err != nil {
 			return err
@@ -76,7 +76,8 @@ func (m *Monitor) Hook(priority int, g *watch.Logs, c *watch.Console) engine.Hoo
 		}
 		c.Info("measured", line, values...)
 		return nil
-	})}
+	}
+	return engine.Hook{Name: "evaluation", Priority: priority, OnEpoch: engine.EveryEpochs(m.Every, measure)}
 }
 
 // maxAlbum bounds the evaluations with pictures in TensorBoard's file; TensorBoard shows ten by default.
@@ -87,13 +88,14 @@ func (m *Monitor) Pictured(epochs int) int { return min(epochs/m.Every, maxAlbum
 
 // Pictures is a hook that draws after some evaluations: all, or the last and equally spaced ones before it.
 func (m *Monitor) Pictures(priority int, draw func(step int) error) engine.Hook {
-	return engine.Hook{Name: "pictures", Priority: priority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+	picture := func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		all, this := r.Of/m.Every, r.Epoch/m.Every
 		if m.MeasuredAt != r.Epoch || (all-this)%((all+maxAlbum-1)/maxAlbum) != 0 {
 			return nil
 		}
 		return draw(r.Step)
-	}}
+	}
+	return engine.Hook{Name: "pictures", Priority: priority, OnEpoch: picture}
 }
 
 // Improves reports whether a result is better than another value of its metric.

@@ -50,8 +50,8 @@ type Content struct {
 
 // Page describes a run with codes of the drawing's images; a matrix without rows means no codes.
 func (c *Content) Page(ctx context.Context, d *figures.Drawing) (report.Page, error) {
-	p := report.Page{Title: c.Name, Config: c.Config, Metrics: c.Results, Figures: c.Figures, Summary: c.facts(d.Model), Command: again(c.Dir),
-		Curves: report.RunCurves(append([]string{"loss"}, c.Losses...), c.Log)}
+	p := report.Page{Title: c.Name, Config: c.Config, Metrics: c.Results, Figures: c.Figures, Summary: c.facts(d.Model),
+		Command: again(c.Dir), Curves: report.RunCurves(append([]string{"loss"}, c.Losses...), c.Log)}
 	if c.Unfit != "" {
 		p.Notes = append(p.Notes, "Training has not converged: "+c.Unfit+".")
 	}
@@ -102,7 +102,8 @@ func (c *Content) facts(m models.Model) []report.Fact {
 	if r := c.Record; r != nil {
 		add("ended", "%s", r.Ended.Format("2006-01-02 15:04 UTC"))
 		add("took", "%s", duration(r.Seconds))
-		add("machine", "%s/%s, %s kernels, %s of %d cores", r.Machine.OS, r.Machine.Arch, r.Machine.Kernels, wording.Count(r.Machine.Threads, "thread"), r.Machine.Cores)
+		add("machine", "%s/%s, %s kernels, %s of %d cores",
+			r.Machine.OS, r.Machine.Arch, r.Machine.Kernels, wording.Count(r.Machine.Threads, "thread"), r.Machine.Cores)
 		add("version", "%s, %s", r.Version, r.Machine.Go)
 		if other := r.History.Other(); other != "" {
 			add("not the run of its config", "%s", other)
@@ -152,7 +153,8 @@ func Stored(run *rundir.Run) (c Content, err error) {
 		return c, err
 	}
 	c.Epochs, c.Steps, c.Best = found.State.Epoch, found.State.Step, found.State.Best
-	if err := run.ReadLog(func(line rundir.Line) { c.Log = append(c.Log, line) }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = run.ReadLog(func(line rundir.Line) { c.Log = append(c.Log, line) })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
 	for _, line := range c.Log {

@@ -50,7 +50,8 @@ func Decoder(m models.Model, width, n int) (*Program, error) {
 	})
 }
 
-func compile(m models.Model, name string, n int, build func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error)) (*Program, error) {
+func compile(m models.Model, name string, n int,
+	build func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error)) (*Program, error) {
 	in, out, err := build(nn.NewGraph(m.Params()), n)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -86,7 +86,8 @@ func (x *Test) Step(_ context.Context, l *engine.Loop, s *engine.StepReport) err
 	low := c.lowest.Smoothed
 	switch {
 	case c.count > settling && p.Smoothed > low+diverged*math.Abs(low):
-		x.Diverged = fmt.Sprintf("the smoothed loss of %s is %.4g, and was %.4g at a rate of %.3g", s.Objective, p.Smoothed, low, c.lowest.Rate)
+		x.Diverged = fmt.Sprintf("the smoothed loss of %s is %.4g, and was %.4g at a rate of %.3g",
+			s.Objective, p.Smoothed, low, c.lowest.Rate)
 		l.Stop(x.Diverged)
 	case len(x.Points) == x.Steps:
 		l.Stop("all rates were tried")

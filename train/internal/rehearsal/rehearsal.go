@@ -33,7 +33,7 @@ type Steps struct {
 // Hook stops training when enough steps are timed.
 func (t *Steps) Hook() engine.Hook {
 	count := map[string]int{}
-	return engine.Hook{Name: "rehearsal", NoParams: true, OnStep: func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
+	step := func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
 		took := time.Since(t.Last)
 		t.Last = t.Last.Add(took)
 		if count[r.Objective]++; count[r.Objective] > warmSteps {
@@ -46,7 +46,8 @@ func (t *Steps) Hook() engine.Hook {
 			l.Stop("rehearsed")
 		}
 		return nil
-	}}
+	}
+	return engine.Hook{Name: "rehearsal", NoParams: true, OnStep: step}
 }
 
 // Grow times work on more and more of n rows, and returns its seconds for all rows. work returns when it began. Grow
