@@ -13,13 +13,12 @@ type answers struct {
 }
 
 // send answers a request with the answer kept under a key, or makes a fresh one.
-func (a *answers) send(w http.ResponseWriter, r *http.Request, version int, key string, fresh func() (any, error)) {
+func (a *answers) send(w http.ResponseWriter, r *http.Request, version int, key string, fresh func() (any, error)) error {
 	c, err := a.of(version, key, fresh)
 	if err != nil {
-		sendError(w, err)
-		return
+		return err
 	}
-	c.send(w, r)
+	return c.send(w, r)
 }
 
 func (a *answers) of(version int, key string, fresh func() (any, error)) (*content, error) {

@@ -47,15 +47,15 @@ func jsonContent(v any) (*content, error) {
 	return newContent("application/json", text), nil
 }
 
-// send answers a request with the content, or tells the browser that its copy is current.
-func (c *content) send(w http.ResponseWriter, r *http.Request) {
+// send answers a request with the content, or tells the browser that its copy is current. It returns nil.
+func (c *content) send(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	if c.code == 0 {
 		h.Set("ETag", c.tag)
 	}
 	if c.code == 0 && strings.Contains(r.Header.Get("If-None-Match"), c.tag) {
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
 	h.Set("Content-Type", c.kind)
 	body := c.body
@@ -70,18 +70,7 @@ func (c *content) send(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // a visitor who is gone needs nothing
 	}
-}
-
-// sendJSON answers with a value as JSON, or with the error.
-func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) {
-	if err == nil {
-		var c *content
-		if c, err = jsonContent(v); err == nil {
-			c.send(w, r)
-			return
-		}
-	}
-	sendError(w, err)
+	return nil
 }
 
 // missing is an error about a missing thing.
