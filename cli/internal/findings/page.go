@@ -100,11 +100,8 @@ func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct
 }
 
 // some reports whether any key of a cell is known.
-func (k keys) some(list []string) (repeated bool) {
-	for _, key := range list {
-		repeated = repeated || k[key]
-	}
-	return repeated
+func (k keys) some(list []string) bool {
+	return slices.ContainsFunc(list, func(key string) bool { return k[key] })
 }
 
 // add counts a computed cell with a printed value.
