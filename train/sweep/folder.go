@@ -129,7 +129,7 @@ func Others(entries []Entry, runs []Run) (list []string) {
 	}
 	for _, r := range runs {
 		if e, ok := others[r.Hash]; ok && found[r.Hash].Dir == "" {
-			list = append(list, fmt.Sprintf("%s: %s: it is not the run %s, though it has its config; that run is to be trained in another folder", e.Dir, e.Other, r.Name))
+			list = append(list, fmt.Sprintf("%s: %s: it is not the run %s, though it has its config; train %[3]s in another folder", e.Dir, e.Other, r.Name))
 		}
 	}
 	return list
