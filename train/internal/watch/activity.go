@@ -36,9 +36,9 @@ type Activity struct {
 func NewActivity(log *slog.Logger, terminal *os.File) *Activity {
 	switch {
 	case terminal != nil:
-		return &Activity{log: plain.Or(log), bars: terminal, every: time.Second, least: BarInterval}
+		return &Activity{log: plain.Or(log), bars: terminal, every: time.Second, least: barInterval}
 	case log != nil:
-		return &Activity{log: log, every: QuietInterval}
+		return &Activity{log: log, every: quietInterval}
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (a *Activity) Begin(what string, all int) {
 	a.what, a.part, a.done, a.all, a.begun, a.quit = what, "", 0, max(1, all), time.Now(), make(chan struct{})
 	if a.bars != nil {
 		a.bar = progressbar.NewOptions(a.all, progressbar.OptionSetWriter(a.bars), progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least), progressbar.OptionSetWidth(NarrowBar))
+			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least), progressbar.OptionSetWidth(narrowBar))
 	}
 	quit := a.quit
 	a.ended.Go(func() {
