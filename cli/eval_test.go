@@ -74,7 +74,7 @@ func TestEvalTypes(t *testing.T) {
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
 
 	found, log := measure(t, with("--metrics", "mse,mig")...)
-	if want := "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types would say it\n"; log != want {
+	if want := "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types sets other kinds\n"; log != want {
 		t.Errorf("log %q, want %q", log, want)
 	}
 	named, log := measure(t, with("--metrics", "mse,mig", "--types", "ordinal,continuous,ordinal")...)

@@ -396,8 +396,8 @@ func TestWrittenNames(t *testing.T) {
 	for _, c := range [][2]string{
 		{"encode --run RUN --out codes.txt", "--out codes.txt: .txt is no format that the command writes; want a name that ends in .npy"},
 		{"export --run RUN --out w.pt", "want a name that ends in .safetensors or .onnx"},
-		{"export --run RUN --out w.onnx --format safetensors", "the name is one of onnx; want a name that ends in .safetensors, or --format onnx"},
-		{"export --run RUN --out w.safetensors --format onnx", "the name is one of safetensors; want a name that ends in .onnx"},
+		{"export --run RUN --out w.onnx --format safetensors", "this ending is for the format onnx; want a name that ends in .safetensors, or --format onnx"},
+		{"export --run RUN --out w.safetensors --format onnx", "this ending is for the format safetensors; want a name that ends in .onnx"},
 		{"data show square --out s.jpg", "want a name that ends in .png"},
 		{"data ask square --out pairs.png", "want a name that ends in .csv or .txt"},
 		{"report --run RUN --out r.pdf", "want a name that ends in .html"},

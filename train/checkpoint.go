@@ -202,7 +202,7 @@ func (s *session) goOn(state *checkpoint.State, began Config) error {
 	if n := len(s.history); other != "" && s.history[n-1].Other == "" {
 		s.history[n-1].Other = other
 		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run is not the run of its config any more, "+
-			"and sweeps and tables do not count it; train that one in another folder", l.Step(), other), "step", l.Step())
+			"and sweeps and tables do not count it; train the config in another folder", l.Step(), other), "step", l.Step())
 	}
 	return nil
 }

@@ -310,11 +310,11 @@ func (f *Fit) decide() {
 	case f.Black():
 		f.Why = fmt.Sprintf("the decoder is black: the mean square of its pixels is %.1g of the images'", f.Decoded/f.Square)
 	case f.Variance == 0 && f.Reconstruction > 0:
-		f.Why = "all measured images are the same, and nothing tells whether it has"
+		f.Why = "all measured images are the same, so their error shows nothing"
 	case f.Reconstruction > mostUnexplained*f.Variance:
 		f.Why = fmt.Sprintf("reconstructions leave %.0f %% of the variance of the images", 100*f.Reconstruction/f.Variance)
 	case f.Assignment != nil && *f.Assignment > mostMisassigned:
-		f.Why = fmt.Sprintf("the options chosen are not those assigned: the assignment error is %.2g", *f.Assignment)
+		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g", *f.Assignment)
 	default:
 		f.Converged = true
 	}

@@ -86,12 +86,12 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 	}
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
-		s.console.Info("codes", fmt.Sprintf("codes are kept of %d of the %d images: no metric needs more, "+
-			"and metrics.encode says how many", n, all), "images", n)
+		s.console.Info("codes", fmt.Sprintf("the run keeps codes of %d of the %d images: no metric needs more, "+
+			"and metrics.encode sets the number", n, all), "images", n)
 	}
 	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
-		s.console.Info("codes", fmt.Sprintf("measured are %d of the %d images, with %d code columns; "+
-			"metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width()), "images", n)
+		s.console.Info("codes", fmt.Sprintf("%d of the %d images are measured, with %d code columns; "+
+			"metrics.sample sets the number, and metrics.encode=true takes all", n, all, e.Coder.Width()), "images", n)
 	}
 	if codes, err = e.Codes(ctx); err != nil {
 		return codes, err

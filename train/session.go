@@ -278,7 +278,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	}
 	if names := l.Untrained(); len(names) > 0 {
 		log.Note("untrained", fmt.Sprintf("no loss depends on %d of the %d parameters, such as %s; "+
-			"they stay as they were initialised", len(names), len(l.Params().Names()), names[0]), "parameters", names)
+			"they keep their initial values", len(names), len(l.Params().Names()), names[0]), "parameters", names)
 	}
 	if resumed {
 		log.Info("resumed", fmt.Sprintf("continuing after step %d (%s)", l.Step(), wording.Count(l.Epoch(), "epoch")),

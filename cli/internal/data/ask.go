@@ -84,7 +84,7 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintf(s.Log, "%d questions in %s; write same or different behind each\n", len(asked), c.Out)
 	}
 	if n := c.Count - len(asked); n > 0 {
-		fmt.Fprintf(s.Log, "there is nothing useful to ask in place of %d more: fewer pairs are open, of the rows that were looked at\n", n)
+		fmt.Fprintf(s.Log, "%d questions fewer than wanted: the rows that were looked at have no more open pairs\n", n)
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func (c *Export) chooseFormat() error {
 		named = ""
 	}
 	if c.Format != "" && named != "" && c.Format != named {
-		return ui.Usagef("--out %s: the name is one of %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
+		return ui.Usagef("--out %s: this ending is for the format %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
 	}
 	c.Format = cmp.Or(c.Format, named, safetensorsFormat)
 	return nil
@@ -259,13 +259,13 @@ func (c *Import) Run(s *ui.Streams) error {
 	}
 	fmt.Fprintf(s.Log, "%d tensors of %s in %s\n", loaded.Tensors, c.From, c.Dir)
 	if n := len(loaded.Missing); n > 0 {
-		fmt.Fprintf(s.Log, "%d that the model has are not in the file, such as %s\n", n, loaded.Missing[0])
+		fmt.Fprintf(s.Log, "%d tensors of the model are not in the file, such as %s\n", n, loaded.Missing[0])
 	}
 	if n := len(loaded.Counters); n > 0 {
 		fmt.Fprintf(s.Log, "%d batch counters are left out, such as %s: no network needs them\n", n, loaded.Counters[0])
 	}
 	if n := len(loaded.Unknown); n > 0 {
-		fmt.Fprintf(s.Log, "%d of the file are left out, such as %s\n", n, loaded.Unknown[0])
+		fmt.Fprintf(s.Log, "%d tensors of the file are left out, such as %s\n", n, loaded.Unknown[0])
 	}
 	return nil
 }
