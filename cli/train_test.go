@@ -182,7 +182,7 @@ func TestFailedRun(t *testing.T) {
 		t.Helper()
 		o := call(t, args...)
 		o.log = o.log[max(0, strings.Index(o.log, "unravel: ")):]
-		checkMistake(t, o, 1, append(words, "step 18 (epoch 3)", "try a smaller learning rate", "name another folder with --run, or remove "+dir)...)
+		checkMistake(t, o, 1, append(words, "step 18 (epoch 3)", "try a smaller learning rate", "choose another folder with --run, or remove "+dir)...)
 		if o := succeed(t, "runs", runs, "--filter", "state=failed", "--csv"); !strings.Contains(o.out, "\nrun,failed,\"step 18 (epoch 3)") {
 			t.Errorf("no failed run: %v", o)
 		}

@@ -139,18 +139,14 @@ func (s *session) forget(files ...string) error {
 func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
 	list := &Codes{Factors: e.Data.Factors()}
 	for i := range codes.Rows {
-		levels := make([]int, len(list.Factors))
+		row, levels := make([]float32, codes.Cols), make([]int, len(list.Factors))
+		for j, v := range codes.Row(i) {
+			row[j] = float32(v)
+		}
 		e.Data.FactorsAt(i, levels)
-		list.Codes, list.Levels = append(list.Codes, appendRow(nil, codes.Row(i))), append(list.Levels, levels)
+		list.Codes, list.Levels = append(list.Codes, row), append(list.Levels, levels)
 	}
 	return list
-}
-
-func appendRow(dst []float32, row []float64) []float32 {
-	for _, v := range row {
-		dst = append(dst, float32(v))
-	}
-	return dst
 }
 
 // AverageSuffix is the suffix in names of results of averaged weights.
@@ -163,15 +159,7 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 		return nil, nil
 	}
 	defer s.loop.SwapAverage()
-	codes, err := e.Codes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	results, err := e.Evaluate(ctx, codes, e.Final())
-	for i := range results {
-		results[i].Name += AverageSuffix
-	}
-	return results, err
+	return e.measured(ctx, e.Final(), AverageSuffix)
 }
 
 // measureOthers measures the model on the data sets of metrics.on.
@@ -179,20 +167,26 @@ func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err 
 	for i, e := range s.experiment.others {
 		m := s.experiment.Config.Metrics.On[i]
 		e.Progress = s.experiment.Progress
-		codes, err := e.Codes(ctx)
-		if err != nil {
-			return nil, err
-		}
-		results, err := e.Evaluate(ctx, codes, m.Metrics)
+		results, err := e.measured(ctx, m.Metrics, "-on-"+m.Dataset.Name)
 		if err != nil {
 			return nil, fmt.Errorf("on %s: %w", m.Dataset.Name, err)
 		}
-		for _, r := range results {
-			r.Name += "-on-" + m.Dataset.Name
-			all = append(all, r)
-		}
+		all = append(all, results...)
 	}
 	return all, nil
+}
+
+// measured encodes and measures the data set of the experiment. The names of the results end in the suffix.
+func (e *Experiment) measured(ctx context.Context, choices []metrics.Choice, suffix string) ([]metrics.Result, error) {
+	codes, err := e.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results, err := e.Evaluate(ctx, codes, choices)
+	for i := range results {
+		results[i].Name += suffix
+	}
+	return results, err
 }
 
 // leastSpread is the smallest spread of codes that have not collapsed. Random codes have a spread near 1.

@@ -166,13 +166,11 @@ func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 	if !e.Coder.Decodes() {
 		return p, nil
 	}
-	images := figures.Apart(e.Data.Len(), previewImages)
-	rows, err := e.Encode(ctx, images)
+	d, err := e.drawingOf(ctx, previewImages)
 	if err != nil {
 		return nil, err
 	}
-	codes := metrics.NewMatrix(len(images), e.Coder.Width(), rows)
-	x, err := e.explore(images, codes)
+	x, err := d.Explore(e.images, e.source())
 	if err != nil {
 		return nil, err
 	}
@@ -181,17 +179,18 @@ func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 			return nil, err
 		}
 	}
-	drawn, err := e.drawing(codes, images, nil).Decoded(ctx)
+	drawn, err := d.Decoded(ctx)
 	for _, f := range drawn {
 		p.Figures = append(p.Figures, Figure(f))
 	}
 	return p, stopped(ctx, err)
 }
 
-// explore returns the data of a page with the model's interactive decoder. codes has a row for each image in images;
-// nil images mean all, in order. It returns nil for a model without a decoder.
-func (e *Experiment) explore(images []int, codes matrix.Matrix) (*web.Explore, error) {
-	return e.drawing(codes, images, nil).Explore(e.images, e.source())
+// drawingOf encodes at most count images from the whole data set for figures.
+func (e *Experiment) drawingOf(ctx context.Context, count int) (*figures.Drawing, error) {
+	images := figures.Apart(e.Data.Len(), count)
+	codes, err := e.Coder.Encode(ctx, e.Data, images)
+	return e.drawing(metrics.NewMatrix(len(images), e.Coder.Width(), codes), images, nil), err
 }
 
 // source returns the model for the exchange of weights.
@@ -209,17 +208,16 @@ func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
 	return json.Marshal(x)
 }
 
-// exploreSome is explore for at most count images from the whole data set; it encodes them.
+// exploreSome is Explore as a value.
 func (e *Experiment) exploreSome(ctx context.Context, count int) (*web.Explore, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
 	}
-	images := figures.Apart(e.Data.Len(), count)
-	codes, err := e.Coder.Encode(ctx, e.Data, images)
+	d, err := e.drawingOf(ctx, count)
 	if err != nil {
 		return nil, err
 	}
-	return e.explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
+	return d.Explore(e.images, e.source())
 }
 
 // pageContent adds to the content of a page what the experiment knows.
