@@ -86,19 +86,19 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // sendPage answers with a page of pages/, and with 404 if the page has no content.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) error {
-	key := name + "\x00" + p.Run
-	c := s.pages.get(key, "")
-	if c == nil || p.Failure != "" {
+	render := func() (any, error) {
 		var b bytes.Buffer
-		if err := templates().ExecuteTemplate(&b, name, p); err != nil {
-			return err
-		}
-		c = newContent("text/html; charset=utf-8", b.Bytes())
-		if p.Failure != "" {
-			c.code = http.StatusNotFound
-			return c.send(w, r)
-		}
-		s.pages.put(key, "", c)
+		err := templates().ExecuteTemplate(&b, name, p)
+		return newContent("text/html; charset=utf-8", b.Bytes()), err
 	}
-	return c.send(w, r)
+	if p.Failure == "" {
+		return s.pages.send(w, r, "", name+"\x00"+p.Run, render)
+	}
+	c, err := render()
+	if err != nil {
+		return err
+	}
+	empty := c.(*content)
+	empty.code = http.StatusNotFound
+	return empty.send(w, r)
 }

@@ -99,9 +99,6 @@ type lists struct {
 	chosen map[string]*chosen // under the lock of the answers
 }
 
-// maxKept bounds the number of kept lists.
-const maxKept = 64
-
 // listData answers with a list of runs.
 func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r)

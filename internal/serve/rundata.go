@@ -60,15 +60,7 @@ type figure struct {
 // runData answers with the description of a run.
 func (s *Server) runData(w http.ResponseWriter, r *http.Request, one *run) error {
 	version := fmt.Sprint(one.serial, " ", s.previews.version(one))
-	c := s.described.get(one.path, version)
-	if c == nil {
-		var err error
-		if c, err = jsonContent(s.describe(one)); err != nil {
-			return err
-		}
-		s.described.put(one.path, version, c)
-	}
-	return c.send(w, r)
+	return s.described.send(w, r, version, one.path, func() (any, error) { return s.describe(one), nil })
 }
 
 func (s *Server) describe(one *run) description {
@@ -127,34 +119,17 @@ type tails struct {
 
 func newTails(r *runs) *tails { return &tails{runs: r} }
 
-// curvesData answers with the curves of a run.
+// curvesData answers with the curves of a run. It reads only a changed log.
 func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
-	c, err := s.curvesOf(one)
-	if err != nil {
-		return err
-	}
-	return c.send(w, r)
-}
-
-// curvesOf returns the curves of a run. It reads only a changed log.
-func (s *Server) curvesOf(one *run) (*content, error) {
-	version := fmt.Sprint(stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile))
-	if c := s.curves.get(one.path, version); c != nil {
-		return c, nil
-	}
-	lines, at, err := s.runs.lines(one)
-	if err != nil {
-		return nil, err
-	}
-	curves := report.RunCurves(nil, lines)
-	if curves == nil {
-		curves = &web.Curves{Panels: []web.Panel{}}
-	}
-	c, err := jsonContent(curvesAnswer{curves, at})
-	if err == nil {
-		s.curves.put(one.path, version, c)
-	}
-	return c, err
+	stamp := stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile)
+	return s.curves.send(w, r, stamp, one.path, func() (any, error) {
+		lines, at, err := s.runs.lines(one)
+		curves := report.RunCurves(nil, lines)
+		if curves == nil {
+			curves = &web.Curves{Panels: []web.Panel{}}
+		}
+		return curvesAnswer{curves, at}, err
+	})
 }
 
 // lines reads the complete lines of a run's log. A run without a log has no lines.

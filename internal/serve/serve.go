@@ -38,15 +38,12 @@ type Server struct {
 	previews *previews
 	tails    *tails
 	lists    lists
-	compared answers
-	overlays answers
-	searches answers
 	tables   shownTables
 	streams  atomic.Int64 // number of open streams
 	handler  http.Handler
 	ended    chan struct{} // closed when the server shuts down: streams end
 
-	pages, described, curves store
+	compared, overlays, searches, pages, described, curves answers
 }
 
 // Limits on one visitor's use of the server.
