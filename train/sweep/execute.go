@@ -52,14 +52,8 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 		o.Start = InProcess
 	}
 	o.Log = plain.Or(o.Log)
-	if err := check(ctx, dir, runs, o.Retry, o.Of > 0, o.Log); err != nil {
-		return nil, err
-	}
-	dirs, err := place(ctx, dir, runs, o.Log)
+	dirs, err := place(ctx, dir, runs, o.Retry, o.Of > 0, o.Log)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = train.ErrStopped
-		}
 		return nil, err
 	}
 	jobs := max(1, min(o.Jobs, len(runs)))
