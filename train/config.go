@@ -121,7 +121,7 @@ func loadFrom(parse func() (*config.Node, error), overrides []string) (Config, e
 // the twin's settings.
 func standIns(parse func() (*config.Node, error), overrides []string) []string {
 	const data = "dataset="
-	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) }) {
+	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) && !strings.Contains(o, "{") }) {
 		return overrides
 	}
 	n, err := parse()

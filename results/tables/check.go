@@ -81,7 +81,7 @@ func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, e
 	if err != nil || book.Len() == 0 {
 		return nil, err
 	}
-	in := &recorded{book: book, plans: newPlans()}
+	in := &recorded{book: book, planned: map[string]planned{}}
 	for _, scale := range t.Scales.Names() {
 		p, outlines, err := t.plan(scale, true)
 		if err != nil {
@@ -97,7 +97,7 @@ func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, e
 				c.Longer++
 				continue
 			}
-			in.plans.outlines[o.Hash], in.plans.digests[o.Hash] = p.plans.outlines[o.Hash], o.Hash
+			in.planned[o.Hash] = p.planned[o.Hash]
 			all = append(all, Checkable{t, r, o, in})
 		}
 	}

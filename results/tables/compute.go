@@ -33,8 +33,6 @@ type Options struct {
 	// needs.
 	Folders map[string]string
 
-	plans *plans // shared by several scales; nil: each has its own
-
 	// RunsOnly computes only cells from runs; cells of other rows are missing.
 	RunsOnly bool
 
@@ -93,7 +91,7 @@ func (t *Table) filling(o Options) (*filling, error) {
 		return nil, err
 	}
 	o.Scale = scale.Name
-	f := &filling{table: at, scale: scale, places: at.places(), options: o, others: newOthers(o)}
+	f := &filling{table: at, scale: scale, places: at.places(), options: o, others: &others{o, map[*Table]*Result{}}}
 	if f.measured, err = at.distinct(); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, l, f := sweep.Find(entries), &recorded{book: book, plans: p.plans}, &ledger.File{}
+	found, l, f := sweep.Find(entries), &recorded{book: book, planned: p.planned}, &ledger.File{}
 	for _, r := range runs {
 		e := found[r.Hash]
 		if e.Dir == "" {
@@ -60,7 +60,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		c, run, err := ledger.Take(e, p.plans.digests[r.Hash], o.Scale)
+		c, run, err := ledger.Take(e, p.planned[r.Hash].digest, o.Scale)
 		if err != nil {
 			return nil, err
 		}
@@ -116,9 +116,9 @@ func (t *Table) Accept(f *ledger.File) error {
 			if err != nil {
 				return fmt.Errorf("run %s: %w", r.Name, err)
 			}
-			plans[r.Scale], l = map[string]sweep.Run{}, &recorded{book: book, plans: p.plans}
+			plans[r.Scale], l = map[string]sweep.Run{}, &recorded{book: book, planned: p.planned}
 			for _, planned := range runs {
-				plans[r.Scale][p.plans.digests[planned.Hash]] = planned
+				plans[r.Scale][p.planned[planned.Hash].digest] = planned
 			}
 		}
 		planned, ok := plans[r.Scale][r.Settings]

@@ -18,7 +18,7 @@ type Counts struct {
 
 // Counts counts the printed cells at all scales.
 func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error) {
-	o.plans, o.RunsOnly = newPlans(), true
+	o.RunsOnly = true
 	for _, o.Scale = range t.Scales.Names() {
 		c, err := t.count(ctx, o)
 		if err != nil {

@@ -48,7 +48,7 @@ var placeholders = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)(\.\.\.(, *)?)?
 // fill replaces $name by its value, and $name... by the elements of its value.
 func (d *DataSet) fill(text string) (filled string, err error) {
 	values := d.Values
-	if len(d.Codes) > 0 {
+	if len(d.Codes) > 0 && strings.Contains(text, "$") {
 		values = append(slices.Clone(values), sweep.Setting{Key: "codes", Value: d.codesText()})
 	}
 	filled = placeholders.ReplaceAllStringFunc(text, func(found string) string {

@@ -4,7 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // The median of an even number of values is the mean of the two in the middle.
@@ -37,7 +41,9 @@ func TestOverColumns(t *testing.T) {
 		g := 1 - d
 		r.Rows = append(r.Rows, ResultRow{Label: string(rune('a' + i)), Cells: []Cell{{Column: "D", Ours: &d, Runs: []float64{d}}, {Column: "G", Ours: &g, Runs: []float64{g}}}})
 	}
-	o := &others{options: Options{Scale: QuickScale}, opened: map[string]*Table{"x": quoted}, known: map[*Table]*Result{quoted: r}}
+	on.cache = new(planCache)
+	on.cache.tables.Store(otherTable{name: "x"}, quoted)
+	o := &others{options: Options{Scale: QuickScale}, known: map[*Table]*Result{quoted: r}}
 	over := Over{Tables: []string{"x"}, Column: "D", Of: ofRuns}
 	for _, test := range []struct {
 		source quoting
@@ -70,4 +76,54 @@ func (t *Table) Digests() ([]string, error) {
 		}
 	}
 	return list, nil
+}
+
+// Scales share the decoded configs of a table, and a run of two scales has the same hash in both. Its digests are of the
+// settings at each scale, in whatever order the scales are planned.
+func TestDigestsOfScales(t *testing.T) {
+	table, err := Open("dialects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Scales[0].Set = sweep.Settings{{Key: "train.epochs", Value: "3"}, {Key: "train.batch", Value: "64"}}
+	table.Scales[1].Set = sweep.Settings{{Key: "train.batch", Value: "64"}, {Key: "train.epochs", Value: "3"}}
+	table.Scales[1].Seeds = table.Scales[0].Seeds
+	plan := func(scale string) (*Planner, []sweep.Run) {
+		p, runs, err := table.plan(scale, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, runs
+	}
+	quick, runs := plan(QuickScale)
+	full, _ := plan(FullScale)
+	_, outlines, err := table.plan(QuickScale, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range runs {
+		a, b := quick.planned[r.Hash].digest, full.planned[r.Hash].digest
+		if a == "" || b == "" || a == b || a != outlines[i].Hash {
+			t.Errorf("%s: the digests are %q and %q; want two, the first %q", r.Name, a, b, outlines[i].Hash)
+		}
+	}
+}
+
+// The number of images of a set that draws its images when opened is known without opening it.
+func TestImagesUnopened(t *testing.T) {
+	for _, text := range []string{"room: {size: 16, hues: 3, scales: 2, orientations: 5}", "cars: {size: 16, elevations: 2, azimuths: 3, objects: 5}",
+		"chopsticks: {samples: 7}", "spaceshapes: {samples: 7}"} {
+		var c struct{ Dataset catalog.Choice }
+		if err := config.Load("test", []byte("dataset: {"+text+"}"), &c); err != nil {
+			t.Fatal(err)
+		}
+		set, err := c.Dataset.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &training{}
+		if got := x.images(train.Config{Dataset: c.Dataset}); got != float64(set.Len()) || len(x.sizes) > 0 {
+			t.Errorf("%s: %v images, %d sets opened; want %d and none", text, got, len(x.sizes), set.Len())
+		}
+	}
 }

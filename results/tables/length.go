@@ -101,6 +101,7 @@ func (t *Table) seen(named string) (map[runsAt][]train.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.unhashed = true
 	list := map[runsAt][]train.Config{}
 	err = p.each(t, 0, func(row int, on place, _ *Planner, runs []sweep.Run) {
 		for _, r := range runs {
@@ -167,10 +168,8 @@ func (x *training) images(c train.Config) float64 {
 		return float64(d.Samples)
 	case *drawnsets.Cars:
 		return float64(d.Elevations * d.Azimuths * d.Objects)
-	case *drawnsets.Room: // it draws every shape: the smaller, the faster
-		small := *d
-		small.Size = 16
-		c.Dataset.Value = &small
+	case *drawnsets.Room: // it has four shapes
+		return float64(d.Hues * d.Hues * d.Hues * d.Scales * 4 * d.Orientations)
 	}
 	for _, known := range x.sizes {
 		if reflect.DeepEqual(known.data, c.Dataset) {

@@ -36,7 +36,7 @@ func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 	if err != nil || book.Len() == 0 {
 		return runs, err
 	}
-	l := &recorded{book: book, plans: p.plans}
+	l := &recorded{book: book, planned: p.planned}
 	var left []sweep.Run
 	for _, r := range runs {
 		e, err := l.entry(r)
@@ -92,7 +92,7 @@ func (t *Table) Held(o Options) (string, error) {
 		}
 		held := 0
 		for _, r := range runs {
-			if folders[r.Hash].State == sweep.Finished || book.Settings(p.plans.digests[r.Hash]) != nil {
+			if folders[r.Hash].State == sweep.Finished || book.Settings(p.planned[r.Hash].digest) != nil {
 				held++
 			}
 		}
@@ -146,7 +146,7 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &recorded{book: book, plans: p.plans}
+	l := &recorded{book: book, planned: p.planned}
 	var list []Planned
 	for _, o := range outlines {
 		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kindOf(o.Name, scale)}

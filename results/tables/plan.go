@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
@@ -73,8 +74,8 @@ func (p *Planner) each(t *Table, seed uint64, f func(row int, on place, one *Pla
 
 // planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
-	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, plans: newPlans()}
-	p.compared, p.by = map[string]*comparedRuns{}, map[string]*Planner{}
+	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, cache: t.shared()}
+	p.compared, p.places, p.by, p.planned = map[string]*comparedRuns{}, map[*DataSet]*Planner{}, map[string]*Planner{}, map[string]planned{}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (p *Planner) add(also []metrics.Choice) error {
 	}
 	texts := map[string]metrics.Choice{}
 	for _, c := range slices.Concat(also, p.metrics) {
-		text, err := p.plans.metricText(c)
+		text, err := p.cache.metricText(c)
 		if err != nil {
 			return err
 		}
@@ -115,22 +116,39 @@ type Planner struct {
 	metrics []metrics.Choice // metrics that runs measure
 	columns []metrics.Choice // the columns' metrics
 	at      *DataSet         // nil: the table lists no data sets
+	codes   string           // text of its sub-codes
 	real    bool             // public data sets replace their twins
 
 	compared map[string]*comparedRuns // of the compared tables, by name
+	places   map[*DataSet]*Planner    // the planners for data sets
 	by       map[string]*Planner      // the planners of the table's runs, by hash
 
-	plans   *plans
-	outline bool // runs only have a name, and their digest as hash, to save time
+	cache   *planCache         // of the table, for all scales
+	planned map[string]planned // the runs of the scale, by hash
+
+	// To save time, runs may lack what their user does not need.
+	outline  bool // runs only have a name, and their digest as hash
+	unhashed bool // runs have no hash
+}
+
+// planned says more about a planned run.
+type planned struct {
+	digest string                    // of its settings in the table, see base.digest
+	whole  func() (sweep.Run, error) // makes the run of an outline; nil for a whole run
 }
 
 // on returns the planner for a data set.
 func (p *Planner) on(d *DataSet) *Planner {
-	one := *p
-	if one.at = d; d != nil {
-		one.metrics, one.columns = d.measuring(p.metrics), d.measuring(p.columns)
+	if d == nil {
+		return p
 	}
-	return &one
+	one := p.places[d]
+	if one == nil {
+		one = new(*p)
+		one.at, one.codes, one.metrics, one.columns = d, d.codesText(), d.measuring(p.metrics), d.measuring(p.columns)
+		p.places[d] = one
+	}
+	return one
 }
 
 // Metrics returns the metrics that runs measure. The table reads their results from the runs' folders.
@@ -230,7 +248,7 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	b, err := p.plans.base(file, p.folder)
+	b, err := p.cache.base(file, p.folder)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -239,18 +257,16 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 		return sweep.Run{}, err
 	}
 	digest := b.digest(append(overrides[:len(overrides):len(overrides)], p.measures(s)...), p.real)
-	whole := func() (sweep.Run, error) {
-		r, err := p.load(b, name, overrides, s.Metrics, seed)
-		if err == nil {
-			p.plans.digests[r.Hash] = digest
-		}
-		return r, err
-	}
+	whole := func() (sweep.Run, error) { return p.load(b, name, overrides, s.Metrics, seed) }
 	if p.outline {
-		p.plans.digests[digest], p.plans.outlines[digest] = digest, whole
+		p.planned[digest] = planned{digest, whole}
 		return sweep.Run{Name: name, Hash: digest}, nil
 	}
-	return whole()
+	r, err := whole()
+	if err == nil {
+		p.planned[r.Hash] = planned{digest: digest}
+	}
+	return r, err
 }
 
 // measures tells apart runs with the same settings and other metrics: by the data set's sub-codes, or by having no
@@ -260,20 +276,20 @@ func (p *Planner) measures(s RunSettings) []string {
 	case len(s.Metrics) == 0:
 		return []string{"no metrics"}
 	case p.at != nil && len(p.at.Codes) > 0:
-		return []string{"codes " + p.at.codesText()}
+		return []string{"codes " + p.codes}
 	}
 	return nil
 }
 
 // load makes a run. The last override is the seed.
 func (p *Planner) load(b *base, name string, overrides []string, measured []metrics.Choice, seed uint64) (sweep.Run, error) {
-	text, err := p.plans.textOf(measured)
+	text, err := p.cache.textOf(measured)
 	if err != nil {
 		return sweep.Run{}, err
 	}
 	key := b.digest(append(overrides[:len(overrides)-1:len(overrides)-1], text), p.real)
-	if known := p.plans.prototypes[key]; known != nil {
-		return known.of(name, seed), nil
+	if known, ok := p.cache.prototypes.Load(key); ok {
+		return known.(*prototype).of(name, seed), nil
 	}
 	c, err := train.Load(b.file, b.source, overrides...)
 	if err != nil {
@@ -283,15 +299,15 @@ func (p *Planner) load(b *base, name string, overrides []string, measured []metr
 	sample := c.Metrics.Sample
 	c.Metrics = train.Defaults().Metrics
 	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, measured, false
-	r, err := sweep.NewRun(name, c)
-	if err != nil {
-		return r, err
+	if p.unhashed {
+		return sweep.Run{Name: name, Config: c}, nil
 	}
-	proto, err := prototypeOf(r)
-	if proto != nil {
-		p.plans.prototypes[key] = proto
+	proto, err := prototypeOf(c)
+	if proto == nil || err != nil {
+		return sweep.NewRun(name, c) // with its error
 	}
-	return r, err
+	p.cache.prototypes.Store(key, proto)
+	return proto.of(name, seed), nil
 }
 
 // shown selects the results of the columns' metrics.
@@ -303,19 +319,40 @@ func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	return list
 }
 
-// plans keeps data shared by plans of many runs: base configs, and one decoded config for all seeds.
-type plans struct {
-	bases      map[string]*base
-	prototypes map[string]*prototype
-	digests    map[string]string                    // digests of the settings of planned runs, by hash
-	outlines   map[string]func() (sweep.Run, error) // the runs of outlines, by digest
-	measured   map[*metrics.Choice]measuredText     // texts of lists of metrics, by their first metric
-	texts      map[any]string                       // texts of single metrics, by their settings
-	quoted     map[string]*Table                    // the tables that rows quote, by name
+// planCache holds what the plans of a table share, at all scales: base configs, decoded configs, texts of metrics, and
+// tables. Its keys are the complete settings. The digests of runs are not in it, because they belong to a scale.
+type planCache struct {
+	bases      sync.Map // *base by folder and name
+	prototypes sync.Map // *prototype by the digest of the settings without the seed
+	texts      sync.Map // texts of metrics, by their settings
+	lists      sync.Map // texts of lists of metrics, by their first metric and length
+	tables     sync.Map // *Table that a row quotes, by otherTable
 }
 
-func newPlans() *plans {
-	return &plans{map[string]*base{}, map[string]*prototype{}, map[string]string{}, map[string]func() (sweep.Run, error){}, map[*metrics.Choice]measuredText{}, map[any]string{}, map[string]*Table{}}
+// otherTable names a table that a row of another table takes values from.
+type otherTable struct {
+	folder, name string
+	real         bool
+}
+
+// shared returns the table's cache: a new one for a table that Load has not made.
+func (t *Table) shared() *planCache {
+	if t.cache == nil {
+		return new(planCache)
+	}
+	return t.cache
+}
+
+// cached returns the value of a key, and makes it if it is new.
+func cached[V any](m *sync.Map, key any, make func() (V, error)) (V, error) {
+	if v, ok := m.Load(key); ok {
+		return v.(V), nil
+	}
+	v, err := make()
+	if err == nil {
+		m.Store(key, v)
+	}
+	return v, err
 }
 
 // base is a config named by rows.
@@ -326,21 +363,18 @@ type base struct {
 }
 
 // base reads a config, once.
-func (p *plans) base(name, folder string) (*base, error) {
-	if known := p.bases[name]; known != nil {
-		return known, nil
-	}
-	file, source, err := configs.Find(name, folder)
-	if err != nil {
-		return nil, err
-	}
-	root, err := configs.Parse(file, source, train.Defaults())
-	if err != nil {
-		return nil, err
-	}
-	b := &base{file, source, root.Inline()}
-	p.bases[name] = b
-	return b, nil
+func (c *planCache) base(name, folder string) (*base, error) {
+	return cached(&c.bases, [2]string{folder, name}, func() (*base, error) {
+		file, source, err := configs.Find(name, folder)
+		if err != nil {
+			return nil, err
+		}
+		root, err := configs.Parse(file, source, train.Defaults())
+		if err != nil {
+			return nil, err
+		}
+		return &base{file, source, root.Inline()}, nil
+	})
 }
 
 // digest identifies a run by the table's settings: the base config without its comments, and the overrides with the
@@ -365,52 +399,39 @@ func (p *prototype) of(name string, seed uint64) sweep.Run {
 	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
 }
 
-// prototypeOf returns the part of a run that other seeds share. It is nil for a run with a start, because the start
-// often depends on the seed.
-func prototypeOf(r sweep.Run) (*prototype, error) {
-	if r.Config.Init != nil {
+// prototypeOf returns the part of a config that other seeds share. It is nil for a config with a start, because the
+// start often depends on the seed.
+func prototypeOf(c train.Config) (*prototype, error) {
+	if c.Init != nil {
 		return nil, nil
 	}
-	identity, err := r.Config.Identity()
-	if err != nil {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	before, after, ok := bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", r.Config.Seed))
+	identity, err := c.Identity()
+	before, after, ok := bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
 	if !ok {
-		return nil, nil
+		return nil, err
 	}
-	return &prototype{r.Config, before, after}, nil
+	return &prototype{c, before, after}, nil
 }
 
-// measuredText is a list of metrics and its text.
-type measuredText struct {
-	list []metrics.Choice
-	text string
-}
-
-// textOf returns the text of a list of metrics and caches it.
-func (p *plans) textOf(list []metrics.Choice) (string, error) {
+// textOf returns the text of a list of metrics.
+func (c *planCache) textOf(list []metrics.Choice) (string, error) {
 	if len(list) == 0 {
 		return "", nil
 	}
-	if known := p.measured[&list[0]]; len(known.list) == len(list) {
-		return known.text, nil
+	type key struct {
+		first *metrics.Choice
+		count int
 	}
-	text, err := config.Encode(struct{ Metrics []metrics.Choice }{list})
-	if err == nil {
-		p.measured[&list[0]] = measuredText{list, string(text)}
-	}
-	return string(text), err
+	return cached(&c.lists, key{&list[0], len(list)}, func() (string, error) {
+		text, err := config.Encode(struct{ Metrics []metrics.Choice }{list})
+		return string(text), err
+	})
 }
 
-// metricText returns the text of a metric and caches it.
-func (p *plans) metricText(c metrics.Choice) (string, error) {
-	if known, ok := p.texts[c.Value]; ok {
-		return known, nil
-	}
-	text, err := metricText(c)
-	if err == nil {
-		p.texts[c.Value] = text
-	}
-	return text, err
+// metricText returns the text of a metric.
+func (c *planCache) metricText(m metrics.Choice) (string, error) {
+	return cached(&c.texts, m.Value, func() (string, error) { return metricText(m) })
 }

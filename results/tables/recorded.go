@@ -77,13 +77,13 @@ func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 
 // recorded finds runs in the ledger, and counts the shown ones.
 type recorded struct {
-	book  *ledger.Book
-	brief bool // search by config only if the ledger has the run's name; the search takes time
-	plans *plans
-	taken []taken              // the ledger's runs in the last requests
-	shown map[*ledger.Run]bool // runs shown in rows
-	total Origin
-	known map[string]*source // configs in the ledger, by ID
+	book    *ledger.Book
+	brief   bool // search by config only if the ledger has the run's name; the search takes time
+	planned map[string]planned
+	taken   []taken              // the ledger's runs in the last requests
+	shown   map[*ledger.Run]bool // runs shown in rows
+	total   Origin
+	known   map[string]*source // configs in the ledger, by ID
 }
 
 // taken is a run of the ledger, and why it is stale; empty for a fresh run.
@@ -103,7 +103,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	if l.book.Len() == 0 {
 		return sweep.Entry{}, nil
 	}
-	known, whole := l.book.Settings(l.plans.digests[r.Hash]), l.plans.outlines[r.Hash]
+	known, whole := l.book.Settings(l.planned[r.Hash].digest), l.planned[r.Hash].whole
 	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may describe the same run in other words
 		var err error
 		if r, err = whole(); err != nil {

@@ -127,7 +127,7 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 
 // compare reads the other table and prepares to plan its runs.
 func (t *tau) compare(p *Planner) (*comparedRuns, error) {
-	other, err := t.open(p.folder)
+	other, err := cached(&p.cache.tables, otherTable{p.folder, t.Table, false}, func() (*Table, error) { return t.open(p.folder) })
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +139,8 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	if err != nil {
 		return nil, err
 	}
-	with := &comparedRuns{table: other, planner: new(Planner), bySeed: map[uint64][]sweep.Run{}}
-	*with.planner = *p
+	with := &comparedRuns{table: other, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
+	with.planner.places = map[*DataSet]*Planner{}
 	with.planner.folder, with.planner.set, with.planner.metrics, with.planner.columns = its.folder, its.set, its.metrics, its.columns
 	for _, m := range its.metrics {
 		text, err := metricText(m)
