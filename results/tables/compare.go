@@ -5,13 +5,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 	"github.com/unravel-ml/unravel/train"
 )
 
 // Timed reports whether the values are times of metrics. Times are shown beside the printed ones, but never count as
 // reproduced. A value is then the median over seeds, not the mean.
 func (t *Table) Timed() bool {
-	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*Timed); return ok })
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*codes.Timed); return ok })
 }
 
 // cell makes a cell from the values behind it.

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -236,6 +237,8 @@ func scorer(source Source) scoring {
 		}
 	case Sampled:
 		return (&samples{source: s, known: map[uint64]*Sample{}}).score
+	case maker:
+		return (&samples{source: made{s}, known: map[uint64]*Sample{}}).score
 	}
 	return func(context.Context, metrics.Choice, uint64) (r metrics.Result, random bool, err error) {
 		return r, false, fmt.Errorf("the source %T has no codes; want Sampled, Scored or Trained", source)
@@ -266,6 +269,20 @@ func (f *filling) score(ctx context.Context, score scoring, c metrics.Choice) (d
 		d.failed = absent
 	}
 	return d
+}
+
+// maker is a source of package codes.
+type maker interface {
+	Source
+	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
+}
+
+// made is a maker as a Sampled source.
+type made struct{ maker }
+
+func (m made) Sample(ctx context.Context, seed uint64) (*Sample, error) {
+	s, err := m.maker.Sample(ctx, seed)
+	return (*Sample)(s), err
 }
 
 // samples caches the samples of a source by seed.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 )
 
 // seeded is a source that repeats the seed twenty times as codes, or returns an error for the seed.
@@ -171,7 +171,7 @@ func TestComputeColumns(t *testing.T) {
 // A subset of the codes has other rows for every seed.
 func TestComputeSubset(t *testing.T) {
 	var seen [][]int
-	x := table(t, &Entangled{Entangled: drawnsets.Entangled{Encoder: "rotation", Levels: 3}, Subset: 6}, &reading{seen: func(in *metrics.Input) {
+	x := table(t, &codes.Entangled{Entangled: drawnsets.Entangled{Encoder: "rotation", Levels: 3}, Subset: 6}, &reading{seen: func(in *metrics.Input) {
 		var rows []int
 		for i := 0; i < len(in.Levels); i += 3 {
 			rows = append(rows, in.Levels[i]*9+in.Levels[i+1]*3+in.Levels[i+2])
@@ -285,7 +285,7 @@ func TestStatus(t *testing.T) {
 // Sub-codes reach the metrics that take them.
 func TestComputeSubCodes(t *testing.T) {
 	for encoder, want := range map[string]float64{"redundancy": 1, "misalignment": math.Exp(-1.5)} {
-		source := &Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}
+		source := &codes.Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}
 		x := table(t, source, metrics.NewSubCodeDeviation(factor.Radius), "T,D,r,c,1,,")
 		x.Columns[0].Transform = "exp(-x)"
 		if c := compute(t, x, false).Rows[0].Cells[0]; c.Ours == nil || math.Abs(*c.Ours-want) > 1e-12 {
@@ -294,20 +294,5 @@ func TestComputeSubCodes(t *testing.T) {
 		if codes := x.Columns[0].Metric.Value.(*metrics.SubCodeDeviation).Codes; codes != nil {
 			t.Errorf("%s: the table's metric has kept the sub-codes %v", encoder, codes)
 		}
-	}
-}
-
-func TestEntangledSource(t *testing.T) {
-	random := &Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 3}}
-	a, err := random.Sample(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := random.Sample(t.Context(), 2)
-	if err != nil || reflect.DeepEqual(a, b) || !random.Random() {
-		t.Errorf("%v; seeds do not differ", err)
-	}
-	if _, err := (&Entangled{}).Sample(t.Context(), 0); err == nil {
-		t.Error("an encoder without a name was taken")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -65,15 +66,15 @@ type Sample struct {
 var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
 	{
 		Name: "entangled", Doc: "codes of a hand-made encoder of three factors",
-		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
+		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
 	},
 	{
 		Name: "linear", Doc: "weighted sums of factors, with every combination of levels once: an exactly known joint distribution",
-		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &Linear{Levels: 2} },
+		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &codes.Linear{Levels: 2} },
 	},
 	{
 		Name: "importances", Doc: "assumed importances of code columns for factors, instead of codes; only dci can score them",
-		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
+		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &codes.Importances{} },
 	},
 	{
 		Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
@@ -84,7 +85,7 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &printedProduct{} },
 	},
 	{
-		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
+		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape", New: func() Source { return &codes.Timed{Rows: 10000, Columns: 10} },
 	},
 	{
 		Name: "runs", Doc: "codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },

@@ -1,4 +1,6 @@
-package tables
+// Package codes makes codes with known properties without training: by formulas, from a seed. Tables name its types as
+// sources.
+package codes
 
 import (
 	"context"
@@ -14,6 +16,13 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
+
+// Sample holds codes and factors.
+type Sample struct {
+	Input *metrics.Input
+	Codes factor.SubCodes // columns of each factor's sub-code; nil: by the metrics' own rule
+	Timed bool            // for the computation time of metrics
+}
 
 // Entangled makes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Without a
 // subset, only the encoder random differs between seeds.
@@ -33,10 +42,10 @@ func (e *Entangled) Validate() error {
 	return nil
 }
 
-// Random implements Source.
+// Random reports whether seeds differ.
 func (e *Entangled) Random() bool { return e.Encoder == "random" || e.Subset > 0 }
 
-// Sample implements Sampled.
+// Sample returns the codes of a seed.
 func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	codes, columns, err := e.Codes(seed)
 	if err != nil {
@@ -141,10 +150,10 @@ func (l *Linear) weights(column int) []float64 {
 	return l.Rest[(column-len(l.First))%len(l.Rest)]
 }
 
-// Random implements Source.
+// Random reports whether seeds differ.
 func (l *Linear) Random() bool { return false }
 
-// Sample implements Sampled.
+// Sample returns the codes of a seed.
 func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 	var grid factor.Grid
 	for j := range l.weights(0) {
@@ -211,10 +220,10 @@ func (m *Importances) Validate() error {
 	return nil
 }
 
-// Random implements Source.
+// Random reports whether seeds differ.
 func (m *Importances) Random() bool { return false }
 
-// Score implements Scored; it scores only the disentanglement of dci.
+// Score returns the result of dci, for its disentanglement alone.
 func (m *Importances) Score(_ context.Context, c metrics.Choice, _ uint64) (r metrics.Result, err error) {
 	dci, ok := c.Value.(*metrics.DCI)
 	if !ok || dci.Score != metrics.Disentanglement {
@@ -264,13 +273,13 @@ func (s *Timed) Validate() error {
 	return nil
 }
 
-// Random implements Source.
+// Random reports whether seeds differ.
 func (s *Timed) Random() bool { return true }
 
 // timedNoise is the standard deviation of a code around its factor.
 const timedNoise = 0.1
 
-// Sample implements Sampled.
+// Sample returns the codes of a seed.
 func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	stream := rng.New(seed, "table/timed")
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: s.Rows, Cols: s.Columns}}
