@@ -279,7 +279,7 @@ func plotOf(r *tables.Result) *plot {
 			x, y, ok := position(&c, log)
 			if ok {
 				p.Dots = append(p.Dots, dot{at(x), plotSize - at(y), c.Status,
-					fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed.Mean.Text)})
+					fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed)})
 			}
 		}
 	}

@@ -123,14 +123,14 @@ func (l *layout) show(c tables.Cell, common, decimals int) Cell {
 		s.Ours = fixed(*c.Ours, decimals)
 	}
 	if c.Theirs != nil {
-		s.Theirs = c.Printed.Mean.Text
+		s.Theirs = c.Printed
 	}
 	if l.Table.Trains() || l.Table.Quotes() {
 		if c.Ours != nil && c.Draws > 1 {
 			s.Ours += spread + fixed(c.Deviation, decimals)
 		}
-		if c.Theirs != nil && c.Printed.Std.Text != "" {
-			s.Theirs += spread + c.Printed.Std.Text
+		if c.PrintedStd != "" {
+			s.Theirs += spread + c.PrintedStd
 		}
 	}
 	if c.Ratio != nil {

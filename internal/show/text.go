@@ -185,7 +185,7 @@ func CSV(w io.Writer, r *tables.Result) error {
 				record[4] = digits(&c.Deviation)
 			}
 			if c.Theirs != nil {
-				record[6] = c.Printed.Mean.Text
+				record[6] = c.Printed
 			}
 			records = append(records, record)
 		}

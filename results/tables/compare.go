@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/results/tables/internal/codes"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -18,9 +19,9 @@ func (t *Table) Timed() bool {
 // cell makes a cell from the values behind it.
 func (p place) cell(row Row, column Column, d drawn) Cell {
 	printed := p.printedCell(&row, column.Label)
-	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, Printed: printed}
+	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
 	if printed.Mean.Text != "" {
-		c.Theirs = &printed.Mean.Value
+		c.Theirs, c.Printed, c.PrintedStd = &printed.Mean.Value, printed.Mean.Text, printed.Std.Text
 	}
 	values, err := column.values(d)
 	if err = cmp.Or(d.failed, err); err != nil {
@@ -65,9 +66,6 @@ func (d *drawn) count(c *Column) int {
 	return len(d.results)
 }
 
-// slack accepts rounding errors in printed values halfway between two of our values.
-const slack = 1e-9
-
 // set compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
 func (c *Cell) set() {
 	c.Status = Measured
@@ -90,13 +88,13 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 	difference := *c.Ours - *c.Theirs
 	c.Difference = &difference
-	noise := c.noise(c.Printed, draws)
+	noise := c.noise(c.printed, draws)
 	var move float64
 	moved := false
 	if n != nil {
 		move, moved = n.Moves[column]
 	}
-	switch rounding := c.Printed.rounding(); {
+	switch rounding := c.printed.Rounding(); {
 	case math.Abs(difference) <= rounding:
 		c.Status = Same
 	case math.Abs(difference) <= rounding+2*noise:
@@ -113,7 +111,7 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 
 // noise returns the standard error of the difference between our value and a printed one. The printed value is the
 // mean of draws runs.
-func (c *Cell) noise(p *Printed, draws int) float64 {
+func (c *Cell) noise(p *reference.Cell, draws int) float64 {
 	if c.Exact {
 		return 0
 	}
@@ -127,15 +125,12 @@ func (c *Cell) noise(p *Printed, draws int) float64 {
 	return math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
 }
 
-// rounding returns the largest difference of a value that rounds to the printed one.
-func (p *Printed) rounding() float64 { return p.Mean.Half() * (1 + slack) }
-
 // PrintedDeviation returns the printed standard deviation; false if the paper prints none.
 func (c *Cell) PrintedDeviation() (float64, bool) {
-	if c.Printed == nil || c.Printed.Std.Text == "" {
+	if c.PrintedStd == "" {
 		return 0, false
 	}
-	return c.Printed.Std.Value, true
+	return c.printed.Std.Value, true
 }
 
 // mostUnlearned is the largest fraction of the images' variance that reconstructions of a model leave if it has
@@ -189,7 +184,7 @@ func (r *Result) Shuffled() [][]float64 {
 					continue
 				}
 				others++
-				if p := other.Printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.rounding()+2*cell.noise(p, r.Table.Printed.Draws) {
+				if p := other.printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.Rounding()+2*cell.noise(p, r.Table.Printed.Draws) {
 					agree++
 				}
 			}

@@ -69,17 +69,20 @@ func (m *reading) Compute(_ context.Context, in *metrics.Input) (metrics.Result,
 // table returns a table of one cell: a source, a metric and a line of the reference file.
 func table(t *testing.T, source Source, metric metrics.Metric, printed string) *Table {
 	t.Helper()
-	ref, err := ParseReference("r.csv", []byte(header+printed+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Table{
+	x := &Table{
 		Name: "x", Decimals: 3, Scales: Scales{{Name: QuickScale, Seeds: 4}, {Name: FullScale, Seeds: 9}},
-		Printed: ReferenceFile{Dataset: "D", Draws: 1}, Reference: ref,
+		Printed: ReferenceFile{Dataset: "D", Draws: 1},
 		Rows:    []Row{{Label: "r", From: SourceChoice{Name: "seeded", Value: source}}},
 		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: "x"}},
 	}
+	if err := x.Print(header + printed + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
+
+// header is the first line of a reference file.
+const header = "table,dataset,row,column,mean,std,note\n"
 
 func scaleOf(full bool) string {
 	if full {

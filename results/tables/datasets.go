@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -210,12 +211,12 @@ func (p place) note(row, column string) *Note {
 func (p place) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
 
 // printedCell returns the printed cell of a row and a column.
-func (p place) printedCell(r *Row, column string) *Printed {
-	return p.Reference.Find(p.printedSet(r), r.name(), column)
+func (p place) printedCell(r *Row, column string) *reference.Cell {
+	return p.reference.Find(p.printedSet(r), r.name(), column)
 }
 
 // printedNumber is printedCell; a cell without a printed number is an error.
-func (p place) printedNumber(r *Row, column string) (*Printed, error) {
+func (p place) printedNumber(r *Row, column string) (*reference.Cell, error) {
 	cell := p.printedCell(r, column)
 	if cell == nil || cell.Mean.Text == "" {
 		return nil, fmt.Errorf("the paper prints no number for %q, %q in %s", r.Label, column, p.Name)

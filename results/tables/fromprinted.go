@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 )
 
 // printedTau compares two columns of another table's printed values by Kendall's tau-b, as tau compares columns on
@@ -86,17 +87,17 @@ func (p *printedTau) read() (*printedTable, error) {
 	if p.Digits == "" {
 		return t, nil
 	}
-	digits, err := ReadReference(configs.Tables(), p.Digits, p.Digits)
+	digits, err := reference.Read(configs.Tables(), p.Digits, p.Digits)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range digits.Cells {
-		printed := other.Reference.Find(c.Dataset, c.Row, c.Column)
-		if printed == nil || math.Abs(c.Mean.Value-printed.Mean.Value) > printed.Mean.Half()*(1+slack) {
+		printed := other.reference.Find(c.Dataset, c.Row, c.Column)
+		if printed == nil || math.Abs(c.Mean.Value-printed.Mean.Value) > printed.Rounding() {
 			return nil, fmt.Errorf("%s:%d: %s does not round to a printed number of %s", p.Digits, c.Line, c.Mean.Text, p.Table)
 		}
 	}
-	t.Reference = digits
+	t.reference = digits
 	return t, nil
 }
 

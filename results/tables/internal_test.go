@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -127,3 +128,12 @@ func TestImagesUnopened(t *testing.T) {
 		}
 	}
 }
+
+// Print sets the printed values to the content of a reference file.
+func (t *Table) Print(text string) (err error) {
+	t.reference, err = reference.Parse("r.csv", []byte(text))
+	return err
+}
+
+// Reference returns the printed values.
+func (t *Table) Reference() *reference.File { return t.reference }

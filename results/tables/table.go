@@ -21,6 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 )
 
 // Table is the definition of a table of a paper.
@@ -42,7 +43,7 @@ type Table struct {
 	Curves   *Curves          `yaml:"curves" doc:"columns for --out to plot as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
-	Reference *Reference `yaml:"-"` // the printed cells
+	reference *reference.File // the printed cells
 
 	cache  *planCache // set by Load
 	folder string     // folder of the table and of the files that rows name
@@ -172,7 +173,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if !fs.ValidPath(t.Printed.File) {
 		return nil, root.Invalid("reference.file", "%q is not a path from the folder of the table", t.Printed.File)
 	}
-	if t.Reference, err = ReadReference(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
+	if t.reference, err = reference.Read(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
 		return nil, err
 	}
 	if key, err := t.againstReference(); err != nil {

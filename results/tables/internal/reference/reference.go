@@ -1,4 +1,5 @@
-package tables
+// Package reference reads files of printed values: the numbers of a table in a paper, with their digits.
+package reference
 
 import (
 	"bytes"
@@ -12,18 +13,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Reference holds all printed cells of one table.
-type Reference struct {
-	File  string
-	Cells []Printed // in the file's order
+// File holds all printed cells of one table.
+type File struct {
+	Name  string
+	Cells []Cell // in the file's order
 }
 
-// Printed is one printed cell.
-type Printed struct {
+// Cell is one printed cell.
+type Cell struct {
 	Table, Dataset string // "Table 2", "Synthetic data"
 	Row, Column    string
 	Mean, Std      Decimal // without text if the paper prints no number
@@ -47,23 +47,29 @@ func (d Decimal) Half() float64 {
 	return half
 }
 
-// referenceHeader is the first line of a reference file.
-var referenceHeader = []string{"table", "dataset", "row", "column", "mean", "std", "note"}
+// slack accepts rounding errors in printed values halfway between two of our values.
+const slack = 1e-9
 
-// ParseReference reads the printed cells of a table. A file is UTF-8 text with the header
+// Rounding returns the largest difference of a value that rounds to the printed one.
+func (c *Cell) Rounding() float64 { return c.Mean.Half() * (1 + slack) }
+
+// header is the first line of a file.
+var header = []string{"table", "dataset", "row", "column", "mean", "std", "note"}
+
+// Parse reads the printed cells of a table. A file is UTF-8 text with the header
 //
 //	table,dataset,row,column,mean,std,note
 //
 // and a line for each cell. Lines end in a line feed. mean and std are decimal numbers with the printed digits. std
 // may be empty. If mean is empty, note quotes the printed text; dataset, row and column may then be *, for all cells
 // without their own line. An error names file and line.
-func ParseReference(file string, src []byte) (*Reference, error) {
+func Parse(file string, src []byte) (*File, error) {
 	if err := plainLines(file, src); err != nil {
 		return nil, err
 	}
 	reader := csv.NewReader(bytes.NewReader(src))
 	reader.FieldsPerRecord = -1 // counted here, for the error
-	ref := &Reference{File: file}
+	ref := &File{Name: file}
 	first := map[[3]string]int{} // the line of a cell
 	for number := 0; ; number++ {
 		fields, err := reader.Read()
@@ -79,12 +85,12 @@ func ParseReference(file string, src []byte) (*Reference, error) {
 		}
 		line, _ := reader.FieldPos(0)
 		if number == 0 {
-			if !slices.Equal(fields, referenceHeader) {
-				return nil, fmt.Errorf("%s:%d: the header is %q; want %s", file, line, strings.Join(fields, ","), strings.Join(referenceHeader, ","))
+			if !slices.Equal(fields, header) {
+				return nil, fmt.Errorf("%s:%d: the header is %q; want %s", file, line, strings.Join(fields, ","), strings.Join(header, ","))
 			}
 			continue
 		}
-		p, err := parsePrinted(fields)
+		p, err := parseCell(fields)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
 		}
@@ -121,16 +127,16 @@ func plainLines(file string, src []byte) error {
 	return nil
 }
 
-func parsePrinted(fields []string) (p Printed, err error) {
-	if len(fields) != len(referenceHeader) {
-		return p, fmt.Errorf("there are %d fields; want %d: %s", len(fields), len(referenceHeader), strings.Join(referenceHeader, ","))
+func parseCell(fields []string) (p Cell, err error) {
+	if len(fields) != len(header) {
+		return p, fmt.Errorf("there are %d fields; want %d: %s", len(fields), len(header), strings.Join(header, ","))
 	}
-	for i, name := range referenceHeader[:4] {
+	for i, name := range header[:4] {
 		if fields[i] == "" || strings.TrimSpace(fields[i]) != fields[i] || strings.Contains(fields[i], "\n") {
 			return p, fmt.Errorf("%s is %q; want a name without space around it", name, fields[i])
 		}
 	}
-	p = Printed{Table: fields[0], Dataset: fields[1], Row: fields[2], Column: fields[3], Note: fields[6]}
+	p = Cell{Table: fields[0], Dataset: fields[1], Row: fields[2], Column: fields[3], Note: fields[6]}
 	if p.Mean, err = parseDecimal(fields[4]); err != nil {
 		return p, fmt.Errorf("mean: %w", err)
 	}
@@ -142,7 +148,7 @@ func parsePrinted(fields []string) (p Printed, err error) {
 		return p, fmt.Errorf("std: %s is negative; want a standard deviation", p.Std.Text)
 	case p.Mean.Text == "" && p.Std.Text != "":
 		return p, fmt.Errorf("there is a std of %s and no mean", p.Std.Text)
-	case p.Mean.Text != "" && slices.Contains(fields[1:4], anyName):
+	case p.Mean.Text != "" && slices.Contains(fields[1:4], Any):
 		return p, fmt.Errorf("a line for all cells has the mean %s; want one line with a value for each cell", p.Mean.Text)
 	case p.Mean.Text == "" && p.Note == "":
 		return p, fmt.Errorf("there is no mean; want a note with the printed text")
@@ -172,20 +178,20 @@ func parseDecimal(text string) (Decimal, error) {
 	return Decimal{Value: value, Text: text, Decimals: len(fraction)}, nil
 }
 
-// maxReference bounds the bytes of a reference file.
-const maxReference = 64 << 20
+// maxFile bounds the bytes of a reference file.
+const maxFile = 64 << 20
 
 func readBounded(fsys fs.FS, path, shown string) ([]byte, error) {
 	f, err := fsys.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	src, err := disk.ReadLimited(f, shown, maxReference)
+	src, err := disk.ReadLimited(f, shown, maxFile)
 	return src, errors.Join(err, f.Close())
 }
 
-// ReadReference reads the reference file at a path of a file system. Errors call it by the name shown.
-func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
+// Read reads the file at a path of a file system. Errors call it by the name shown.
+func Read(fsys fs.FS, path, shown string) (*File, error) {
 	src, err := readBounded(fsys, path, shown)
 	if err != nil {
 		var where *fs.PathError
@@ -194,15 +200,15 @@ func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
-	return ParseReference(shown, src)
+	return Parse(shown, src)
 }
 
-// anyName, in a line without a value, matches all data sets, rows or columns without their own line.
-const anyName = "*"
+// Any, in a line without a value, matches all data sets, rows or columns without their own line.
+const Any = "*"
 
 // Find returns a cell of a data set; nil if it is not printed.
-func (r *Reference) Find(dataset, row, column string) *Printed {
-	var general *Printed
+func (r *File) Find(dataset, row, column string) *Cell {
+	var general *Cell
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Dataset == dataset && c.Row == row && c.Column == column {
@@ -215,10 +221,10 @@ func (r *Reference) Find(dataset, row, column string) *Printed {
 	return general
 }
 
-func meant(name, of string) bool { return name == of || name == anyName }
+func meant(name, of string) bool { return name == of || name == Any }
 
-// names lists the distinct names in the cells of a data set; of selects the name.
-func (r *Reference) names(dataset string, of func(*Printed) string) []string {
+// Names lists the distinct names in the cells of a data set; of selects the name.
+func (r *File) Names(dataset string, of func(*Cell) string) []string {
 	var names []string
 	for i := range r.Cells {
 		if c := &r.Cells[i]; meant(c.Dataset, dataset) && !slices.Contains(names, of(c)) {
@@ -228,8 +234,8 @@ func (r *Reference) names(dataset string, of func(*Printed) string) []string {
 	return names
 }
 
-// sets lists the data sets of the cells.
-func (r *Reference) sets() []string {
+// Sets lists the data sets of the cells.
+func (r *File) Sets() []string {
 	var sets []string
 	for i := range r.Cells {
 		if c := &r.Cells[i]; !slices.Contains(sets, c.Dataset) {
@@ -237,91 +243,4 @@ func (r *Reference) sets() []string {
 		}
 	}
 	return sets
-}
-
-// name returns the row's name among the printed cells.
-func (r *Row) name() string {
-	if r.Printed != "" {
-		return r.Printed
-	}
-	return r.Label
-}
-
-// againstReference checks that the reference file has the labels and all their cells. It returns the wrong key.
-func (t *Table) againstReference() (key string, err error) {
-	type named struct{ key, set, row string }
-	var list []named
-	switch all := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Dataset == "" }); {
-	case len(t.DataSets) > 0:
-		for i, d := range t.DataSets {
-			list = append(list, named{fmt.Sprintf("datasets.%d.label", i), d.Label, ""})
-		}
-	case all || t.Printed.Dataset != "":
-		list = append(list, named{"reference.dataset", t.Printed.Dataset, ""})
-	}
-	for _, s := range t.Scales {
-		if s.Dataset != "" {
-			list = append(list, named{"scales." + s.Name + ".dataset", s.Dataset, ""})
-		}
-	}
-	for i, r := range t.Rows {
-		if r.Dataset != "" {
-			list = append(list, named{fmt.Sprintf("rows.%d.dataset", i), r.Dataset, r.Dataset})
-		}
-	}
-	for _, n := range list {
-		if key, err := t.againstSet(n.key, n.set, n.row); err != nil {
-			return key, err
-		}
-	}
-	return "", nil
-}
-
-// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key in errors
-// about the data set.
-func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
-	ref := t.Reference
-	if known := ref.sets(); !slices.Contains(known, set) && !slices.Contains(known, anyName) {
-		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
-	}
-	rows := ref.names(set, func(p *Printed) string { return p.Row })
-	columns := ref.names(set, func(p *Printed) string { return p.Column })
-	for i, c := range t.Columns {
-		if err := amongPrinted("column", c.Label, columns); err != nil {
-			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
-		}
-	}
-	for i, r := range t.Rows {
-		if r.Dataset != rowSet {
-			continue
-		}
-		at := fmt.Sprintf("rows.%d.label", i)
-		if r.Printed != "" {
-			at = fmt.Sprintf("rows.%d.printed", i)
-		}
-		if err := amongPrinted("row", r.name(), rows); err != nil {
-			return at, fmt.Errorf("%s: %w", ref.File, err)
-		}
-		for _, c := range t.Columns {
-			if ref.Find(set, r.name(), c.Label) == nil {
-				return at, fmt.Errorf("%s: there is no cell of row %q, column %q", ref.File, r.name(), c.Label)
-			}
-		}
-	}
-	return "", nil
-}
-
-// amongPrinted is among, for names with a wildcard for all.
-func amongPrinted(what, name string, known []string) error {
-	if slices.Contains(known, anyName) {
-		return nil
-	}
-	return among(what, name, known)
-}
-
-func among(what, name string, known []string) error {
-	if slices.Contains(known, name) {
-		return nil
-	}
-	return fmt.Errorf("there is no %s %q%s", what, name, registry.Suggest(name, known))
 }

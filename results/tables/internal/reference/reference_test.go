@@ -1,4 +1,4 @@
-package tables_test
+package reference
 
 import (
 	"bytes"
@@ -11,17 +11,16 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
-	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-const header = "table,dataset,row,column,mean,std,note\n"
+const head = "table,dataset,row,column,mean,std,note\n"
 
-func TestParseReference(t *testing.T) {
-	got, err := ParseReference("r.csv", []byte(header+
+func TestParse(t *testing.T) {
+	got, err := Parse("r.csv", []byte(head+
 		"Table 2,Synthetic data,rotation,Rad.,0.40,,\n"+
 		"Table 2,\"Data, small\",\"the \"\"first\"\"\",β,-12.5,0.004,as printed\n"+
 		"Table 2,Synthetic data,rotation,Modularity,,,✗\n"))
-	want := &Reference{File: "r.csv", Cells: []Printed{
+	want := &File{Name: "r.csv", Cells: []Cell{
 		{Table: "Table 2", Dataset: "Synthetic data", Row: "rotation", Column: "Rad.", Mean: Decimal{0.4, "0.40", 2}, Line: 2},
 		{Table: "Table 2", Dataset: "Data, small", Row: `the "first"`, Column: "β", Mean: Decimal{-12.5, "-12.5", 1}, Std: Decimal{0.004, "0.004", 3}, Note: "as printed", Line: 3},
 		{Table: "Table 2", Dataset: "Synthetic data", Row: "rotation", Column: "Modularity", Note: "✗", Line: 4},
@@ -42,13 +41,13 @@ func TestParseReference(t *testing.T) {
 	}
 }
 
-func TestParseReferenceDamaged(t *testing.T) {
-	good := header + "T,D,r,c,0.40,,\n"
+func TestParseDamaged(t *testing.T) {
+	good := head + "T,D,r,c,0.40,,\n"
 	for name, test := range map[string]struct{ src, want string }{
 		"empty":           {"", "r.csv: there are no cells"},
-		"header alone":    {header, "r.csv: there are no cells"},
-		"no header":       {"T,D,r,c,0.40,,\n", `r.csv:1: the header is "T,D,r,c,0.40,,"; want table,dataset,`},
-		"other header":    {strings.Replace(good, "mean,std", "std,mean", 1), "r.csv:1: the header is"},
+		"head alone":      {head, "r.csv: there are no cells"},
+		"no head":         {"T,D,r,c,0.40,,\n", `r.csv:1: the head is "T,D,r,c,0.40,,"; want table,dataset,`},
+		"other head":      {strings.Replace(good, "mean,std", "std,mean", 1), "r.csv:1: the head is"},
 		"cut off":         {good + "T,D,r,d,0.4", "r.csv:3: the last line has no end"},
 		"Windows lines":   {strings.ReplaceAll(good, "\n", "\r\n"), "r.csv:1: a control character"},
 		"byte order mark": {"\ufeff" + good, "r.csv:1: a byte order mark"},
@@ -75,14 +74,14 @@ func TestParseReferenceDamaged(t *testing.T) {
 		"nothing":         {good + "T,D,r,d,,,\n", "r.csv:3: there is no mean; want a note"},
 		"repeated":        {good + "T,D,r,d,1,,\nT,D,r,c,0.5,,\n", `r.csv:4: row "r", column "c" of "D" was given in line 2`},
 	} {
-		if _, err := ParseReference("r.csv", []byte(test.src)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := Parse("r.csv", []byte(test.src)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", name, err, test.want)
 		}
 	}
 }
 
 // The files of Unravel hold as many cells as the papers' tables.
-func TestReferenceFiles(t *testing.T) {
+func TestFiles(t *testing.T) {
 	want := map[string]int{"dialects": 0, "pairs-check": 0, "enriching-sentences": 100, "enriching-table2": 160, "enriching-table3": 30, "enriching-table4": 30, "enriching-table5": 256, "enriching-table5-printed": 80, "enriching-table5-digits": 256, "enriching-table6": 256, "enriching-table6-printed": 256, "enriching-table7": 56, "enriching-table8": 60, "enriching-table9": 100, "enriching-table10": 120, "enriching-table11": 140, "hierarchical-ablation": 10, "hierarchical-benchmark": 0,
 		"hierarchical-figurea1": 0, "hierarchical-figurea2": 0, "hierarchical-figurea3": 0, "hierarchical-figurea6": 0, "hierarchical-figurea7": 0, "hierarchical-sensitivity": 0, "hierarchical-table1": 27, "lsbd-groups": 0, "lsbd-metric-table1": 6, "lsbd-vae-figure5": 79, "lsbd-vae-figure6": 0, "lsbd-vae-flatland": 1, "lsbd-vae-table5": 127, "lsbd-vae-table6": 127, "lsbd-vae-table7": 127, "lsbd-vae-table8": 77, "lsbd-vae-table9": 77, "modularity-ablation": 0, "negative-free-analytic": 62, "negative-free-figure6": 0,
 		"negative-free-table1": 101, "negative-free-table4": 298, "negative-free-table5": 24, "negative-free-table6": 6, "negative-free-table7": 8, "negative-free-table8": 73,
@@ -92,7 +91,7 @@ func TestReferenceFiles(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
-		r, err := ReadReference(configs.Tables(), file, file)
+		r, err := Read(configs.Tables(), file, file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,18 +105,18 @@ func TestReferenceFiles(t *testing.T) {
 			t.Errorf("%s: %d cells, want %d", file, printed, want[name])
 		}
 	}
-	if _, err := ReadReference(configs.Tables(), "reference/none.csv", "tables/reference/none.csv"); err == nil || !strings.HasPrefix(err.Error(), "tables/reference/none.csv: ") {
+	if _, err := Read(configs.Tables(), "reference/none.csv", "tables/reference/none.csv"); err == nil || !strings.HasPrefix(err.Error(), "tables/reference/none.csv: ") {
 		t.Error(err)
 	}
 }
 
-// No input makes ParseReference panic, and errors name the file. Accepted input can be written and read again.
-func FuzzParseReference(f *testing.F) {
-	for _, s := range []string{"", header, header + "T,D,r,c,0.40,,\n", header + "T,D,\"r,1\",c,-1,0.2,n\nT,D,r,d,,,x\n", header + "T,D,r,c,1.,,\n", "\ufeff" + header} {
+// No input makes Parse panic, and errors name the file. Accepted input can be written and read again.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", head, head + "T,D,r,c,0.40,,\n", head + "T,D,\"r,1\",c,-1,0.2,n\nT,D,r,d,,,x\n", head + "T,D,r,c,1.,,\n", "\ufeff" + head} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		r, err := ParseReference("r.csv", src)
+		r, err := Parse("r.csv", src)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "r.csv:") {
 				t.Fatalf("error %v does not name the file", err)
@@ -126,16 +125,16 @@ func FuzzParseReference(f *testing.F) {
 		}
 		var again bytes.Buffer
 		w := csv.NewWriter(&again)
-		_ = w.Write(strings.Split(strings.TrimSpace(header), ",")) // to memory
+		_ = w.Write(strings.Split(strings.TrimSpace(head), ",")) // to memory
 		for _, c := range r.Cells {
 			_ = w.Write([]string{c.Table, c.Dataset, c.Row, c.Column, c.Mean.Text, c.Std.Text, c.Note})
 		}
 		w.Flush()
-		second, err := ParseReference("r.csv", again.Bytes())
+		second, err := Parse("r.csv", again.Bytes())
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, again.Bytes())
 		}
-		if !slices.EqualFunc(r.Cells, second.Cells, func(a, b Printed) bool { a.Line, b.Line = 0, 0; return a == b }) {
+		if !slices.EqualFunc(r.Cells, second.Cells, func(a, b Cell) bool { a.Line, b.Line = 0, 0; return a == b }) {
 			t.Fatalf("%+v became %+v", r.Cells, second.Cells)
 		}
 	})
