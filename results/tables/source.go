@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"errors"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
@@ -10,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/results/tables/internal/analysis"
 	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -53,7 +53,7 @@ type Trained interface {
 
 // ErrNotRun is the error of [Trained] sources for a seed without codes so far. Train the runs of the table, or show the
 // cell as missing.
-var ErrNotRun = errors.New("not run yet")
+var ErrNotRun = analysis.ErrNotRun
 
 // Sample holds the codes and factors that the metrics of a row measure.
 type Sample struct {
@@ -92,7 +92,7 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	},
 	{
 		Name: "top", Doc: "best columns of every factor in trained models' codes, as chosen by med",
-		Source: "Cao et al. 2022, section 3.3 and table 4", New: func() Source { return &Top{K: 2} },
+		Source: "Cao et al. 2022, section 3.3 and table 4", New: func() Source { return &top{Best: analysis.Best{K: 2}} },
 	},
 	{
 		Name: "tau", Doc: "Kendall's tau between a column of another table and this table's metrics, on the other table's runs",
@@ -101,7 +101,7 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	{
 		Name: "mimosa", Doc: "components and hierarchy that MIMOSA learns from trained autoencoders' codes",
 		Source: "Ross and Doshi-Velez 2021, section 5.1",
-		New:    func() Source { return &mimosaSource{Options: mimosa.Defaults()} },
+		New:    func() Source { return &explored{Mimosa: analysis.Mimosa{Options: mimosa.Defaults()}} },
 	},
 	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &cells{} }},
 	{

@@ -104,7 +104,7 @@ type byScaler interface{ byScale() ScaleSettings }
 
 func (r *Runs) byScale() ScaleSettings { return r.ByScale }
 
-func (m *mimosaSource) byScale() ScaleSettings { return m.ByScale }
+func (m *explored) byScale() ScaleSettings { return m.ByScale }
 
 // validScales checks the scales that rows and data sets name.
 func (t *Table) validScales() error {

@@ -46,8 +46,8 @@ func TestParseDamaged(t *testing.T) {
 	for name, test := range map[string]struct{ src, want string }{
 		"empty":           {"", "r.csv: there are no cells"},
 		"head alone":      {head, "r.csv: there are no cells"},
-		"no head":         {"T,D,r,c,0.40,,\n", `r.csv:1: the head is "T,D,r,c,0.40,,"; want table,dataset,`},
-		"other head":      {strings.Replace(good, "mean,std", "std,mean", 1), "r.csv:1: the head is"},
+		"no head":         {"T,D,r,c,0.40,,\n", `r.csv:1: the header is "T,D,r,c,0.40,,"; want table,dataset,`},
+		"other head":      {strings.Replace(good, "mean,std", "std,mean", 1), "r.csv:1: the header is"},
 		"cut off":         {good + "T,D,r,d,0.4", "r.csv:3: the last line has no end"},
 		"Windows lines":   {strings.ReplaceAll(good, "\n", "\r\n"), "r.csv:1: a control character"},
 		"byte order mark": {"\ufeff" + good, "r.csv:1: a byte order mark"},

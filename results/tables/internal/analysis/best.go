@@ -1,4 +1,4 @@
-package tables
+package analysis
 
 import (
 	"context"
@@ -12,20 +12,19 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Top measures only the K best code columns of every factor of trained models. The metric med chooses them from all
+// Best measures only the K best code columns of every factor of a trained model. The metric med chooses them from all
 // measured images (Cao et al. 2022, section 3.3). All metrics then see these columns, in their order. The option k of
 // med normalises by all columns, as the authors' code does. mig and sap use no principal components here.
-type Top struct {
-	Runs `yaml:",inline"`
-	K    int `yaml:"k" doc:"number of best columns of every factor"`
+type Best struct {
+	K int `yaml:"k" doc:"number of best columns of every factor"`
 }
 
 // Validate checks the settings.
-func (s *Top) Validate() error {
-	if s.K < 1 {
-		return config.Invalid("k", "%d columns; want 1 or more", s.K)
+func (b *Best) Validate() error {
+	if b.K < 1 {
+		return config.Invalid("k", "%d columns; want 1 or more", b.K)
 	}
-	return s.Runs.Validate()
+	return nil
 }
 
 // topped holds the chosen columns of a run and their results, as stored in the run's folder.
@@ -35,39 +34,36 @@ type topped struct {
 	Results []metrics.Result `json:"results"`
 }
 
-// Results implements Trained.
-func (s *Top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
-	run := s.choose(runs)
+// Results returns the results of metrics for a finished run. Without a stored result, explore lets it measure them.
+func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.Choice, explore bool) ([]metrics.Result, error) {
 	names := metrics.ResultNames(choices)
-	stored, err := s.stored(run)
-	if err != nil {
-		return nil, nil, err
+	var x topped
+	if ok, err := read(run, b.file(), &x); err != nil {
+		return nil, err
+	} else if results, all := named(x.Results, names); ok && all && x.Run == run.Hash {
+		return results, nil
 	}
-	if results, ok := stored.of(names); ok {
-		return results, run.Fit, nil
-	}
-	if !o.Explore || run.Dir == "" {
-		return nil, nil, fmt.Errorf("%w (the model is trained, and its best columns are not measured)", ErrNotRun)
+	if !explore || run.Dir == "" {
+		return nil, fmt.Errorf("%w (the model is trained, and its best columns are not measured)", ErrNotRun)
 	}
 	whole, _, err := train.OpenExperiment(run.Dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	e := whole.Sample()
 	codes, err := e.Codes(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	x := &topped{Run: run.Hash}
-	if x.Columns, x.Results, err = s.measure(ctx, e.Input(codes), run.Config.Seed, choices); err != nil {
-		return nil, nil, err
+	x = topped{Run: run.Hash}
+	if x.Columns, x.Results, err = b.measure(ctx, e.Input(codes), run.Config.Seed, choices); err != nil {
+		return nil, err
 	}
-	results, _ := x.of(names)
-	return results, run.Fit, writeStored(run.Dir, s.file(), x)
+	return x.Results, write(run.Dir, b.file(), x)
 }
 
 // measure computes metrics of the best columns of codes.
-func (s *Top) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (columns []int, results []metrics.Result, err error) {
+func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (columns []int, results []metrics.Result, err error) {
 	named, err := metrics.Named(medName)
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +72,7 @@ func (s *Top) measure(ctx context.Context, in *metrics.Input, seed uint64, choic
 	if !ok {
 		return nil, nil, fmt.Errorf("the metric %s is a %T; want Unravel's metric, which chooses columns", medName, named.Value)
 	}
-	med.TopK = s.K
+	med.TopK = b.K
 	if _, columns, err = med.Select(ctx, in); err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +81,7 @@ func (s *Top) measure(ctx context.Context, in *metrics.Input, seed uint64, choic
 	}
 	chosen := *in
 	chosen.Codes, chosen.Spaces = in.Codes.Columns(columns), nil
-	for _, c := range s.settings(choices) { // one by one, because each has its own columns
+	for _, c := range b.settings(choices) { // one by one, because each has its own columns
 		of := &chosen
 		if c.Name == medName {
 			of = in
@@ -106,13 +102,13 @@ func (s *Top) measure(ctx context.Context, in *metrics.Input, seed uint64, choic
 const medName = "med"
 
 // settings returns the metrics with their settings for chosen columns.
-func (s *Top) settings(choices []metrics.Choice) []metrics.Choice {
+func (b *Best) settings(choices []metrics.Choice) []metrics.Choice {
 	list := slices.Clone(choices)
 	for i, c := range list {
 		switch m := c.Value.(type) {
 		case *metrics.MED:
 			one := *m
-			one.TopK = s.K
+			one.TopK = b.K
 			list[i].Value = &one
 		case *metrics.MIG:
 			one := *m
@@ -127,29 +123,5 @@ func (s *Top) settings(choices []metrics.Choice) []metrics.Choice {
 	return list
 }
 
-// of returns the named results; all is false if one is missing.
-func (x *topped) of(names []string) (list []metrics.Result, all bool) {
-	if x == nil {
-		return nil, false
-	}
-	for _, name := range names {
-		at := slices.IndexFunc(x.Results, func(r metrics.Result) bool { return r.Name == name })
-		if at < 0 {
-			return nil, false
-		}
-		list = append(list, x.Results[at])
-	}
-	return list, true
-}
-
 // file returns the name of the file in the run's folder.
-func (s *Top) file() string { return fmt.Sprintf("top-%d.json", s.K) }
-
-// stored reads an earlier result; nil if the file is missing, damaged, or from another run.
-func (s *Top) stored(run sweep.Entry) (*topped, error) {
-	var x topped
-	if ok, err := readStored(run, s.file(), &x); err != nil || !ok || x.Run != run.Hash {
-		return nil, err
-	}
-	return &x, nil
-}
+func (b *Best) file() string { return fmt.Sprintf("top-%d.json", b.K) }

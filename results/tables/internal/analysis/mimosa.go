@@ -1,4 +1,4 @@
-package tables
+package analysis
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -16,30 +15,10 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// mimosaSource trains an autoencoder for each seed. MIMOSA then learns components and a hierarchy from the codes of the
-// training images. Metrics compare both with the true ones.
-type mimosaSource struct {
-	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file or the name of a built-in config"`
-	Set            sweep.Settings `yaml:"set" doc:"key.path: value; overrides the config; the scale's set overrides this key"`
-	ByScale        ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all other settings"`
+// Mimosa learns components and a hierarchy from the codes of a run's training images. Metrics compare both with the true
+// ones.
+type Mimosa struct {
 	mimosa.Options `yaml:",inline"`
-}
-
-// Validate checks the settings.
-func (m *mimosaSource) Validate() error {
-	if m.Config == "" {
-		return config.Invalid("config", "want a .yaml file, or a name of unravel list configs")
-	}
-	return m.Options.Validate()
-}
-
-// Random implements Source.
-func (m *mimosaSource) Random() bool { return true }
-
-// Plan implements Trained. The run measures nothing itself.
-func (m *mimosaSource) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
-	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, ByScale: m.ByScale}, seed)
-	return []sweep.Run{run}, err
 }
 
 // explored is the result of MIMOSA, as stored in the run's folder.
@@ -51,44 +30,41 @@ type explored struct {
 	Results    []metrics.Result    `json:"results"`
 }
 
-// Results implements Trained.
-func (m *mimosaSource) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
-	run := runs[0]
+// Results returns the results of metrics for a finished run. Without a stored result, explore lets it run MIMOSA.
+func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, choices []metrics.Choice, explore bool) ([]metrics.Result, error) {
 	x, err := m.stored(run)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if x != nil {
-		if results, ok := x.of(choices); ok {
-			return results, run.Fit, nil
-		}
+	if results, ok := x.of(choices); x != nil && ok {
+		return results, nil
 	}
-	if !o.Explore || run.Dir == "" {
-		return nil, nil, fmt.Errorf("%w (the autoencoder is trained, and its codes are not explored)", ErrNotRun)
+	if !explore || run.Dir == "" {
+		return nil, fmt.Errorf("%w (the autoencoder is trained, and its codes are not explored)", ErrNotRun)
 	}
 	e, _, err := train.OpenExperiment(run.Dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	images := e.TrainingImages()
 	if x == nil || len(x.Components) != len(images) {
 		r, err := m.explore(ctx, e, images)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		x = &explored{Options: m.Options, Run: run.Hash, Hierarchy: r.Hierarchy, Components: r.Labels}
 	}
 	in := e.InputOf(matrix.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
 	in.Hierarchy, in.Components = x.Hierarchy, x.Components
 	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.defined(choices)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	results, _ := x.of(choices)
-	return results, run.Fit, writeStored(run.Dir, m.file(), x)
+	return results, write(run.Dir, m.file(), x)
 }
 
 // explore runs MIMOSA on the codes of images.
-func (m *mimosaSource) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
+func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
 	codes, err := e.Encode(ctx, images)
 	if err != nil {
 		return nil, err
@@ -125,29 +101,27 @@ func (x *explored) empty() bool {
 
 // of returns the results of metrics; an undefined purity is NaN.
 func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool) {
-	for i, name := range metrics.ResultNames(choices) {
-		at := slices.IndexFunc(x.Results, func(r metrics.Result) bool { return r.Name == name })
-		switch {
-		case at >= 0:
-			list = append(list, x.Results[at])
-		case choices[i].Name == purity && x.empty():
-			list = append(list, metrics.Result{Name: name, Value: math.NaN(), Notes: []string{"there is no component"}})
-		default:
-			return nil, false
+	if x == nil {
+		return nil, false
+	}
+	results, names := slices.Clip(x.Results), metrics.ResultNames(choices)
+	for i, c := range choices {
+		if c.Name == purity && x.empty() {
+			results = append(results, metrics.Result{Name: names[i], Value: math.NaN(), Notes: []string{"there is no component"}})
 		}
 	}
-	return list, true
+	return named(results, names)
 }
 
 // file returns the name of the file for a result with these options. The file lies in the run's folder.
-func (m *mimosaSource) file() string {
+func (m *Mimosa) file() string {
 	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v", m.Options))[:8] + ".json"
 }
 
 // stored reads an earlier result; nil if the file is missing, damaged, or from another run.
-func (m *mimosaSource) stored(run sweep.Entry) (*explored, error) {
+func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 	var x explored
-	if ok, err := readStored(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {
+	if ok, err := read(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {
 		return nil, err
 	}
 	return &x, nil
