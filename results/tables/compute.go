@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/results/tables/internal/codes"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -204,7 +204,7 @@ func (t *Table) distinct() ([]measured, error) {
 		if c.unmeasured() {
 			continue
 		}
-		text, err := metricText(c.Metric)
+		text, err := runconfig.MetricText(c.Metric)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Label, err)
 		}
@@ -216,12 +216,6 @@ func (t *Table) distinct() ([]measured, error) {
 		list[at].columns = append(list[at].columns, i)
 	}
 	return list, nil
-}
-
-// metricText writes a metric with all its options.
-func metricText(c metrics.Choice) (string, error) {
-	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
-	return string(text), err
 }
 
 // scoring computes a metric for a seed. It also reports whether other seeds can give other results.

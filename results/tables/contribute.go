@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/ledger"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -152,7 +153,7 @@ func (l *recorded) keeps(r *ledger.Run, planned sweep.Run) error {
 	}
 	var has []string
 	for _, m := range planned.Config.Metrics.Final {
-		text, err := metricText(m)
+		text, err := runconfig.MetricText(m)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 )
 
 // printedTau compares two columns of another table's printed values by Kendall's tau-b, as tau compares columns on
@@ -78,7 +79,7 @@ func (p *printedTau) read() (*printedTable, error) {
 	for _, c := range other.Columns {
 		text := ""
 		if !c.unmeasured() {
-			if text, err = metricText(c.Metric); err != nil {
+			if text, err = runconfig.MetricText(c.Metric); err != nil {
 				return nil, err
 			}
 		}
@@ -103,7 +104,7 @@ func (p *printedTau) read() (*printedTable, error) {
 
 // columnsOf lists the columns of a table that show a metric.
 func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
-	want, err := metricText(c)
+	want, err := runconfig.MetricText(c)
 	if err != nil {
 		return nil, err
 	}

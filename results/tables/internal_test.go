@@ -42,8 +42,8 @@ func TestOverColumns(t *testing.T) {
 		g := 1 - d
 		r.Rows = append(r.Rows, ResultRow{Label: string(rune('a' + i)), Cells: []Cell{{Column: "D", Ours: &d, Runs: []float64{d}}, {Column: "G", Ours: &g, Runs: []float64{g}}}})
 	}
-	on.cache = new(planCache)
-	on.cache.tables.Store(otherTable{name: "x"}, quoted)
+	on.cache = new(tableCache)
+	on.cache.tables.Put(otherTable{name: "x"}, quoted)
 	o := &others{options: Options{Scale: QuickScale}, known: map[*Table]*Result{quoted: r}}
 	over := Over{Tables: []string{"x"}, Column: "D", Of: ofRuns}
 	for _, test := range []struct {

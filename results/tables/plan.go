@@ -1,22 +1,15 @@
 package tables
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -95,7 +88,7 @@ func (p *Planner) add(also []metrics.Choice) error {
 	}
 	texts := map[string]metrics.Choice{}
 	for _, c := range slices.Concat(also, p.metrics) {
-		text, err := p.cache.metricText(c)
+		text, err := p.cache.configs.Text(c)
 		if err != nil {
 			return err
 		}
@@ -123,7 +116,7 @@ type Planner struct {
 	places   map[*DataSet]*Planner    // the planners for data sets
 	by       map[string]*Planner      // the planners of the table's runs, by hash
 
-	cache   *planCache         // of the table, for all scales
+	cache   *tableCache        // of the table, for all scales
 	planned map[string]planned // the runs of the scale, by hash
 
 	// To save time, runs may lack what their user does not need.
@@ -133,7 +126,7 @@ type Planner struct {
 
 // planned says more about a planned run.
 type planned struct {
-	digest string                    // of its settings in the table, see base.digest
+	digest string                    // of its settings in the table, see [runconfig.Base.Digest]
 	whole  func() (sweep.Run, error) // makes the run of an outline; nil for a whole run
 }
 
@@ -248,7 +241,7 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	b, err := p.cache.base(file, p.folder)
+	b, err := p.cache.configs.Base(file, p.folder)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -256,8 +249,10 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	digest := b.digest(append(overrides[:len(overrides):len(overrides)], p.measures(s)...), p.real)
-	whole := func() (sweep.Run, error) { return p.load(b, name, overrides, s.Metrics, seed) }
+	digest := b.Digest(append(overrides[:len(overrides):len(overrides)], p.measures(s)...), p.real)
+	whole := func() (sweep.Run, error) {
+		return p.cache.configs.Run(b, name, runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.real, Metrics: s.Metrics, Unhashed: p.unhashed})
+	}
 	if p.outline {
 		p.planned[digest] = planned{digest, whole}
 		return sweep.Run{Name: name, Hash: digest}, nil
@@ -281,35 +276,6 @@ func (p *Planner) measures(s RunSettings) []string {
 	return nil
 }
 
-// load makes a run. The last override is the seed.
-func (p *Planner) load(b *base, name string, overrides []string, measured []metrics.Choice, seed uint64) (sweep.Run, error) {
-	text, err := p.cache.textOf(measured)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	key := b.digest(append(overrides[:len(overrides)-1:len(overrides)-1], text), p.real)
-	if known, ok := p.cache.prototypes.Load(key); ok {
-		return known.(*prototype).of(name, seed), nil
-	}
-	c, err := train.Load(b.file, b.source, overrides...)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	p.onReal(&c.Dataset)
-	sample := c.Metrics.Sample
-	c.Metrics = train.Defaults().Metrics
-	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, measured, false
-	if p.unhashed {
-		return sweep.Run{Name: name, Config: c}, nil
-	}
-	proto, err := prototypeOf(c)
-	if proto == nil || err != nil {
-		return sweep.NewRun(name, c) // with its error
-	}
-	p.cache.prototypes.Store(key, proto)
-	return proto.of(name, seed), nil
-}
-
 // shown selects the results of the columns' metrics.
 func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
@@ -319,14 +285,11 @@ func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	return list
 }
 
-// planCache holds what the plans of a table share, at all scales: base configs, decoded configs, texts of metrics, and
-// tables. Its keys are the complete settings. The digests of runs are not in it, because they belong to a scale.
-type planCache struct {
-	bases      sync.Map // *base by folder and name
-	prototypes sync.Map // *prototype by the digest of the settings without the seed
-	texts      sync.Map // texts of metrics, by their settings
-	lists      sync.Map // texts of lists of metrics, by their first metric and length
-	tables     sync.Map // *Table that a row quotes, by otherTable
+// tableCache holds what the plans of a table share, at all scales. The digests of runs are not in it, because they belong
+// to a scale.
+type tableCache struct {
+	configs runconfig.Cache
+	tables  runconfig.Memo[otherTable, *Table] // that rows take values from
 }
 
 // otherTable names a table that a row of another table takes values from.
@@ -336,102 +299,9 @@ type otherTable struct {
 }
 
 // shared returns the table's cache: a new one for a table that Load has not made.
-func (t *Table) shared() *planCache {
+func (t *Table) shared() *tableCache {
 	if t.cache == nil {
-		return new(planCache)
+		return new(tableCache)
 	}
 	return t.cache
-}
-
-// cached returns the value of a key, and makes it if it is new.
-func cached[V any](m *sync.Map, key any, make func() (V, error)) (V, error) {
-	if v, ok := m.Load(key); ok {
-		return v.(V), nil
-	}
-	v, err := make()
-	if err == nil {
-		m.Store(key, v)
-	}
-	return v, err
-}
-
-// base is a config named by rows.
-type base struct {
-	file   string
-	source []byte
-	text   string // without comments
-}
-
-// base reads a config, once.
-func (c *planCache) base(name, folder string) (*base, error) {
-	return cached(&c.bases, [2]string{folder, name}, func() (*base, error) {
-		file, source, err := configs.Find(name, folder)
-		if err != nil {
-			return nil, err
-		}
-		root, err := configs.Parse(file, source, train.Defaults())
-		if err != nil {
-			return nil, err
-		}
-		return &base{file, source, root.Inline()}, nil
-	})
-}
-
-// digest identifies a run by the table's settings: the base config without its comments, and the overrides with the
-// seed. A later option of a part leaves it unchanged, because digest ignores defaults.
-func (b *base) digest(overrides []string, real bool) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%t", b.text, strings.Join(overrides, "\n"), real)
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// prototype is a config whose runs differ only in seed.
-type prototype struct {
-	config        train.Config
-	before, after []byte // the config's identity before and after the seed
-}
-
-// of returns the run with another name and seed. Runs share the config's pointers.
-func (p *prototype) of(name string, seed uint64) sweep.Run {
-	c := p.config
-	c.Name, c.Seed = name, seed
-	text := append(bytes.Clone(p.before), fmt.Sprintf("\nseed: %d\n", seed)...)
-	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
-}
-
-// prototypeOf returns the part of a config that other seeds share. It is nil for a config with a start, because the
-// start often depends on the seed.
-func prototypeOf(c train.Config) (*prototype, error) {
-	if c.Init != nil {
-		return nil, nil
-	}
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	identity, err := c.Identity()
-	before, after, ok := bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
-	if !ok {
-		return nil, err
-	}
-	return &prototype{c, before, after}, nil
-}
-
-// textOf returns the text of a list of metrics.
-func (c *planCache) textOf(list []metrics.Choice) (string, error) {
-	if len(list) == 0 {
-		return "", nil
-	}
-	type key struct {
-		first *metrics.Choice
-		count int
-	}
-	return cached(&c.lists, key{&list[0], len(list)}, func() (string, error) {
-		text, err := config.Encode(struct{ Metrics []metrics.Choice }{list})
-		return string(text), err
-	})
-}
-
-// metricText returns the text of a metric.
-func (c *planCache) metricText(m metrics.Choice) (string, error) {
-	return cached(&c.texts, m.Value, func() (string, error) { return metricText(m) })
 }

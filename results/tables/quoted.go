@@ -90,7 +90,7 @@ func (p place) other(name string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cached(&p.shared().tables, otherTable{"", name, p.real}, func() (*Table, error) {
+	return p.shared().tables.Get(otherTable{"", name, p.real}, func() (*Table, error) {
 		other, err := Open(name)
 		if err != nil {
 			return nil, err

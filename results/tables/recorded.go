@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/ledger"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -176,7 +177,7 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 	s := &source{}
 	if c, err := l.book.Load(r); err == nil {
 		for _, m := range c.Metrics.Final {
-			text, err := metricText(m)
+			text, err := runconfig.MetricText(m)
 			if err != nil {
 				return nil, err
 			}
@@ -198,7 +199,7 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
 	e.Metrics, same = nil, true
 	for i, name := range metrics.ResultNames(choices) {
-		text, err := metricText(choices[i])
+		text, err := runconfig.MetricText(choices[i])
 		at := slices.Index(s.metrics, text)
 		if err != nil || at < 0 || at >= len(known.Metrics) {
 			at = slices.IndexFunc(known.Metrics, func(r metrics.Result) bool { return r.Name == name })

@@ -45,10 +45,10 @@ type Table struct {
 
 	reference *reference.File // the printed cells
 
-	cache  *planCache // set by Load
-	folder string     // folder of the table and of the files that rows name
-	isFile bool       // the table is the user's own file
-	real   bool       // runs use public data sets instead of their twins
+	cache  *tableCache // set by Load
+	folder string      // folder of the table and of the files that rows name
+	isFile bool        // the table is the user's own file
+	real   bool        // runs use public data sets instead of their twins
 }
 
 // ReferenceFile locates the printed values.
@@ -166,7 +166,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: defaultScales(), cache: new(planCache)}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: defaultScales(), cache: new(tableCache)}
 	if err := root.Decode(t); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/ranking"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -127,7 +128,7 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 
 // compare reads the other table and prepares to plan its runs.
 func (t *tau) compare(p *Planner) (*comparedRuns, error) {
-	other, err := cached(&p.cache.tables, otherTable{p.folder, t.Table, false}, func() (*Table, error) { return t.open(p.folder) })
+	other, err := p.cache.tables.Get(otherTable{p.folder, t.Table, false}, func() (*Table, error) { return t.open(p.folder) })
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	with.planner.places = map[*DataSet]*Planner{}
 	with.planner.folder, with.planner.set, with.planner.metrics, with.planner.columns = its.folder, its.set, its.metrics, its.columns
 	for _, m := range its.metrics {
-		text, err := metricText(m)
+		text, err := runconfig.MetricText(m)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +155,7 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 
 // find returns the position of a metric in the runs' list of metrics.
 func (r *comparedRuns) find(m metrics.Choice) (int, error) {
-	text, err := metricText(m)
+	text, err := runconfig.MetricText(m)
 	if err != nil {
 		return 0, err
 	}

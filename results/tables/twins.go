@@ -57,13 +57,6 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 	return list, nil
 }
 
-// onReal replaces a twin by its public data set if the planner's table uses public ones.
-func (p *Planner) onReal(c *catalog.Choice) {
-	if real, ok := catalog.RealOf(c.Value); ok && p.real {
-		*c = real
-	}
-}
-
 // isPublic reports whether a data set is public.
 func isPublic(name string) bool {
 	c, err := catalog.Named(name)
