@@ -4,11 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
-	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -106,25 +103,6 @@ func TestDigestsOfScales(t *testing.T) {
 		a, b := quick.planned[r.Hash].digest, full.planned[r.Hash].digest
 		if a == "" || b == "" || a == b || a != outlines[i].Hash {
 			t.Errorf("%s: the digests are %q and %q; want two, the first %q", r.Name, a, b, outlines[i].Hash)
-		}
-	}
-}
-
-// The number of images of a set that draws its images when opened is known without opening it.
-func TestImagesUnopened(t *testing.T) {
-	for _, text := range []string{"room: {size: 16, hues: 3, scales: 2, orientations: 5}", "cars: {size: 16, elevations: 2, azimuths: 3, objects: 5}",
-		"chopsticks: {samples: 7}", "spaceshapes: {samples: 7}"} {
-		var c struct{ Dataset catalog.Choice }
-		if err := config.Load("test", []byte("dataset: {"+text+"}"), &c); err != nil {
-			t.Fatal(err)
-		}
-		set, err := c.Dataset.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := &training{}
-		if got := x.images(train.Config{Dataset: c.Dataset}); got != float64(set.Len()) || len(x.sizes) > 0 {
-			t.Errorf("%s: %v images, %d sets opened; want %d and none", text, got, len(x.sizes), set.Len())
 		}
 	}
 }
