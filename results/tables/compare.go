@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
+	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -28,12 +29,12 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 		c.Status, c.Reason, c.Unlearned = Missing, err.Error(), 0
 		return c
 	}
-	aggregate := mean
+	aggregate := summary.Mean
 	if p.Timed() {
-		aggregate = median
+		aggregate = summary.Median
 	}
 	ours := aggregate(values)
-	c.Ours, c.Deviation = &ours, deviation(values)
+	c.Ours, c.Deviation = &ours, summary.Deviation(values)
 	if p.Trains() || p.Quotes() {
 		c.Runs = values
 	}
@@ -164,7 +165,7 @@ func (d *drawn) converged(values []float64) (not int, of *float64) {
 	if not == 0 || len(good) == 0 {
 		return not, nil
 	}
-	v := mean(good)
+	v := summary.Mean(good)
 	return not, &v
 }
 
@@ -192,32 +193,4 @@ func (r *Result) Shuffled() [][]float64 {
 		}
 	}
 	return list
-}
-
-// mean returns the mean of values; NaN of none.
-func mean(values []float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
-// median returns the median of values.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
-
-// deviation returns the standard deviation of values (n-1 degrees of freedom); 0 for a single value.
-func deviation(values []float64) float64 {
-	if len(values) < 2 {
-		return 0
-	}
-	center, square := mean(values), 0.0
-	for _, v := range values {
-		square += (v - center) * (v - center)
-	}
-	return math.Sqrt(square / float64(len(values)-1))
 }

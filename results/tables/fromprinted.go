@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
+	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 )
 
 // printedTau compares two columns of another table's printed values by Kendall's tau-b, as tau compares columns on
@@ -55,12 +56,13 @@ func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 	if err != nil {
 		return r, err
 	}
+	places := len(p.from.places())
 	for _, column := range columns {
 		y, err := p.from.numbers(column, p.Raw)
 		if err != nil {
 			return r, err
 		}
-		if tau := meanTau(x, y, len(p.from.places())); column.Part == "" {
+		if tau := summary.MeanTau(summary.Split(x, places), summary.Split(y, places)); column.Part == "" {
 			r.Value = tau
 		} else {
 			r.Parts = append(r.Parts, metrics.Part{Name: column.Part, Values: []float64{tau}})

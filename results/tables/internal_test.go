@@ -9,18 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// The median of an even number of values is the mean of the two in the middle.
-func TestMedian(t *testing.T) {
-	for _, test := range []struct {
-		values []float64
-		want   float64
-	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{9, 4, 1, 2}, 3}} {
-		if got := median(test.values); got != test.want {
-			t.Errorf("%v: %v, want %v", test.values, got, test.want)
-		}
-	}
-}
-
 // A range includes its lower end and excludes its upper end. If only one of two columns is better when higher, tau
 // compares the orders from good to bad.
 func TestOverColumns(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
+	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -195,7 +194,7 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 			if err != nil {
 				return nil, nil, err
 			}
-			if tau := meanTau(mine, theirs, places); part == "" {
+			if tau := summary.MeanTau(summary.Split(mine, places), summary.Split(theirs, places)); part == "" {
 				r.Value = tau
 			} else {
 				r.Parts = append(r.Parts, metrics.Part{Name: part, Values: []float64{tau}})
@@ -235,20 +234,4 @@ func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]floa
 		values = append(values, sign*v)
 	}
 	return values, nil
-}
-
-// meanTau returns the mean of Kendall's tau over data sets. The numbers run row after row, and over the data sets
-// within a row. It is NaN if every data set has equal numbers.
-func meanTau(a, b []float64, sets int) float64 {
-	var all []float64
-	for s := range sets {
-		var x, y []float64
-		for i := s; i < len(a); i += sets {
-			x, y = append(x, a[i]), append(y, b[i])
-		}
-		if v := ranking.KendallTau(x, y); !math.IsNaN(v) {
-			all = append(all, v)
-		}
-	}
-	return mean(all) // NaN of none
 }
