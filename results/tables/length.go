@@ -6,7 +6,6 @@ import (
 
 	"github.com/unravel-ml/unravel/results/tables/internal/length"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // FindLengths sets the Length of all cells, once. Length is the number of images seen over all epochs at the result's
@@ -81,26 +80,11 @@ type runsAt struct {
 }
 
 // seen lists the configs of the runs of the first seed at a scale.
-func (t *Table) seen(named string) (map[runsAt][]train.Config, error) {
-	if !t.Trains() {
-		return nil, nil
-	}
-	t, scale, err := t.at(named)
-	if err != nil {
-		return nil, err
-	}
-	p, err := t.planner(scale)
-	if err != nil {
-		return nil, err
-	}
-	p.unhashed = true
+func (t *Table) seen(scale string) (map[runsAt][]train.Config, error) {
 	list := map[runsAt][]train.Config{}
-	err = p.each(t, 0, func(row int, on place, _ *Planner, runs []sweep.Run) {
-		for _, r := range runs {
-			list[runsAt{row, on.label()}] = append(list[runsAt{row, on.label()}], r.Config)
-		}
+	return list, t.first(scale, func(row int, on place, c train.Config) {
+		list[runsAt{row, on.label()}] = append(list[runsAt{row, on.label()}], c)
 	})
-	return list, err
 }
 
 // quoted returns the smallest share of the cells that a row quotes; NaN without quoted cells.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
+	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -63,6 +64,28 @@ func (p *Planner) each(t *Table, seed uint64, f func(row int, on place, one *Pla
 		}
 	}
 	return nil
+}
+
+// first calls f with the configs of the first seed's runs at a scale, row by row and on every data set. All seeds have the
+// same data sets and lengths of training.
+func (t *Table) first(named string, f func(row int, on place, c train.Config)) error {
+	if !t.Trains() {
+		return nil
+	}
+	t, scale, err := t.at(named)
+	if err != nil {
+		return err
+	}
+	p, err := t.planner(scale)
+	if err != nil {
+		return err
+	}
+	p.unhashed = true
+	return p.each(t, 0, func(row int, on place, _ *Planner, runs []sweep.Run) {
+		for _, r := range runs {
+			f(row, on, r.Config)
+		}
+	})
 }
 
 // planner returns the Planner of a scale.
