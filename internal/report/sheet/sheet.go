@@ -1,4 +1,5 @@
-package report
+// Package sheet lays images of a data set side by side in one picture, with labels.
+package sheet
 
 import (
 	"errors"
@@ -18,10 +19,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// SheetOptions select the images of a contact sheet. The zero value shows up to 8 x 12 images along the first two
+// Options select the images of a contact sheet. The zero value shows up to 8 x 12 images along the first two
 // factors. If more than two factors have several levels, the rows show the first categorical one. The columns show the
 // first circular one, or without one the factor with the most levels.
-type SheetOptions struct {
+type Options struct {
 	Row, Column string         // names of factors; empty: as above
 	Rows        int            // most levels of the row factor, evenly spaced; 0: 8
 	Columns     int            // most levels of the column factor, evenly spaced; 0: 12
@@ -29,7 +30,7 @@ type SheetOptions struct {
 	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
 }
 
-// ContactSheet shows images of a data set in rows and columns along two of its factors. A combination of levels that
+// Contact shows images of a data set in rows and columns along two of its factors. A combination of levels that
 // the set lacks stays blank. A data set with one factor gives one row. If several images have equal levels, or a level
 // is unknown, each place shows the first image with its two levels and the levels of Fixed. Images with more than three
 // channels are shown channel by channel. Sequences (images of one row) and vectors (one pixel) are shown as curves. If
@@ -40,14 +41,14 @@ type SheetOptions struct {
 //
 // For a [datasets.Hierarchical] data set, each row shows the first images of a path, which is a row of choices. Of many
 // paths it shows evenly spaced ones. Factors cannot be chosen for such a set.
-func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
+func Contact(d datasets.Dataset, o Options) (image.Image, error) {
 	if d == nil {
 		return nil, errors.New("contact sheet: there is no data set")
 	}
 	if h, ok := d.(datasets.Hierarchical); ok {
 		return pathSheet(h, o)
 	}
-	row, column, err := sheetFactors(d, o)
+	row, column, err := factorsOf(d, o)
 	if err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
@@ -62,7 +63,7 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 		return orderSheet(d, o)
 	}
 	rows, columns := []int{0}, levelsShown(factors[column], o.Columns, 12)
-	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: sheetSubtitle(d, row, column, levels), Scale: o.Scale}
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: subtitle(d, row, column, levels), Scale: o.Scale}
 	if !unique {
 		t.Subtitle = firstSubtitle(d, row, column, o.Fixed)
 	}
@@ -70,30 +71,30 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 		rows = levelsShown(factors[row], o.Rows, 8)
 	}
 	for _, c := range columns {
-		t.ColumnLabels = append(t.ColumnLabels, valueLabel(factors[column], c))
+		t.ColumnLabels = append(t.ColumnLabels, Level(factors[column], c))
 	}
 	t.ColumnTitle = factors[column].Name
 	var shown [][]int
 	for _, r := range rows {
 		if row >= 0 {
 			levels[row] = r
-			t.RowLabels = append(t.RowLabels, factors[row].Name+" "+valueLabel(factors[row], r))
+			t.RowLabels = append(t.RowLabels, factors[row].Name+" "+Level(factors[row], r))
 		}
 		if unique {
-			shown = append(shown, sheetRow(index, levels, column, columns))
+			shown = append(shown, rowOf(index, levels, column, columns))
 		}
 	}
 	if !unique {
 		shown = firstImages(d, row, column, rows, columns, o.Fixed)
 	}
-	if t.Rows, err = sheetImages(d, shown); err != nil {
+	if t.Rows, err = imagesOf(d, shown); err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	return t.Draw(), nil
 }
 
 // orderSheet shows evenly spaced images, row by row, of a set that has several images with equal levels.
-func orderSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
+func orderSheet(d datasets.Dataset, o Options) (image.Image, error) {
 	rows, columns := o.Rows, o.Columns
 	if rows <= 0 {
 		rows = 8
@@ -111,14 +112,14 @@ func orderSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 		t.RowLabels = append(t.RowLabels, fmt.Sprint("image ", row[0]))
 	}
 	var err error
-	if t.Rows, err = sheetImages(d, inRows); err != nil {
+	if t.Rows, err = imagesOf(d, inRows); err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	return t.Draw(), nil
 }
 
-// sheetFactors finds the row factor (-1: none) and the column factor.
-func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err error) {
+// factorsOf finds the row factor (-1: none) and the column factor.
+func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
 	row, column = -1, -1
 	if o.Row != "" {
 		if row, err = factorNamed(d, o.Row); err != nil {
@@ -210,8 +211,8 @@ func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	return levels, nil
 }
 
-// sheetRow finds the images of some levels of the column factor, with -1 for a missing image.
-func sheetRow(index *datasets.Index, levels []int, column int, columns []int) []int {
+// rowOf finds the images of some levels of the column factor, with -1 for a missing image.
+func rowOf(index *datasets.Index, levels []int, column int, columns []int) []int {
 	images := make([]int, len(columns))
 	for n, level := range columns {
 		levels[column] = level
@@ -224,8 +225,8 @@ func sheetRow(index *datasets.Index, levels []int, column int, columns []int) []
 	return images
 }
 
-// sheetImages makes pictures of rows of images with common limits. Negative indices stay blank.
-func sheetImages(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
+// imagesOf makes pictures of rows of images with common limits. Negative indices stay blank.
+func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
 	h, w, c := d.ImageShape()
 	var list []int
 	for _, row := range rows {
@@ -279,24 +280,24 @@ func evenly(n, most, otherwise int) []int {
 	return levels
 }
 
-// valueLabel returns the name of a level, or its value to three digits.
-func valueLabel(f factor.Factor, level int) string {
+// Level returns the name of a level, or its value to three digits.
+func Level(f factor.Factor, level int) string {
 	if f.Names != nil {
 		return f.Names[level]
 	}
 	return strconv.FormatFloat(f.Value(level), 'g', 3, 64)
 }
 
-// sheetLetters bounds the letters of a line of a sheet's subtitle.
-const sheetLetters = 165
+// subtitleLetters bounds the letters of a line of a sheet's subtitle.
+const subtitleLetters = 165
 
-// sheetSubtitle lists the factors, and the levels of the fixed factors.
-func sheetSubtitle(d datasets.Dataset, row, column int, levels []int) string {
+// subtitle lists the factors, and the levels of the fixed factors.
+func subtitle(d datasets.Dataset, row, column int, levels []int) string {
 	var parts []string
 	for k, f := range d.Factors() {
 		part := fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind)
 		if k != row && k != column {
-			part += fmt.Sprintf(" fixed at %s", valueLabel(f, levels[k]))
+			part += fmt.Sprintf(" fixed at %s", Level(f, levels[k]))
 		}
 		parts = append(parts, part)
 	}
@@ -307,7 +308,7 @@ func sheetSubtitle(d datasets.Dataset, row, column int, levels []int) string {
 		if k < len(parts)-1 {
 			part += ", "
 		}
-		if len(line)+len(part) > sheetLetters {
+		if len(line)+len(part) > subtitleLetters {
 			lines, line = append(lines, strings.TrimSuffix(line, " ")), ""
 		}
 		line += part
@@ -369,14 +370,14 @@ func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) st
 		case k == row || k == column:
 			parts = append(parts, fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind))
 		case ok:
-			parts = append(parts, fmt.Sprintf("%s fixed at %s", f.Name, valueLabel(f, level)))
+			parts = append(parts, fmt.Sprintf("%s fixed at %s", f.Name, Level(f, level)))
 		}
 	}
 	return fmt.Sprintf("%d x %d x %d; the first image of each of %s", h, w, c, strings.Join(parts, ", "))
 }
 
 // pathSheet is the contact sheet of a hierarchical data set.
-func pathSheet(d datasets.Hierarchical, o SheetOptions) (image.Image, error) {
+func pathSheet(d datasets.Hierarchical, o Options) (image.Image, error) {
 	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
 		return nil, fmt.Errorf("contact sheet: the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())
 	}
@@ -428,9 +429,9 @@ func pixelsOf(d datasets.Dataset, list []int) []float32 {
 	return pixels
 }
 
-// ViewSheet shows random images of a data set with their augmented views. A row begins with the image itself. It skips
+// Views shows random images of a data set with their augmented views. A row begins with the image itself. It skips
 // a normalisation at the end of the pipeline.
-func ViewSheet(d datasets.Dataset, p augment.Pipeline, o SheetOptions) (image.Image, error) {
+func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, error) {
 	h, w, c := d.ImageShape()
 	p = p[:len(p)-len(p.Plain())]
 	if err := p.Suits(h, w, c); err != nil {
@@ -467,9 +468,9 @@ func ViewSheet(d datasets.Dataset, p augment.Pipeline, o SheetOptions) (image.Im
 	return t.Draw(), nil
 }
 
-// GroupSheet shows the groups of images of a split, in a row each. A row names the factors that differ between its
+// Groups shows the groups of images of a split, in a row each. A row names the factors that differ between its
 // first image and another one. It shows at most Rows groups, and at most Columns images of each.
-func GroupSheet(d datasets.Dataset, s *supervision.Split, o SheetOptions) (image.Image, error) {
+func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, error) {
 	if s.GroupCount() == 0 {
 		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
 	}
@@ -503,8 +504,8 @@ func GroupSheet(d datasets.Dataset, s *supervision.Split, o SheetOptions) (image
 	return t.Draw(), nil
 }
 
-// PairSheet shows pairs of images, a row for each, with a label.
-func PairSheet(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
+// Pairs shows pairs of images, a row for each, with a label.
+func Pairs(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
 	if len(pairs) == 0 || len(pairs) != len(labels) {
 		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
 	}

@@ -1,4 +1,4 @@
-package report
+package sheet
 
 import (
 	"image"
@@ -48,11 +48,11 @@ func TestContactSheet(t *testing.T) {
 			continue
 		}
 		d := build(t, e.New())
-		img, err := ContactSheet(d, SheetOptions{})
+		img, err := Contact(d, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, column, err := sheetFactors(d, SheetOptions{})
+		row, column, err := factorsOf(d, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,14 +69,14 @@ func TestContactSheet(t *testing.T) {
 		}
 	}
 	d := build(t, &drawn.Square{Size: 8, Side: 2, Step: 1})
-	for _, o := range []SheetOptions{
+	for _, o := range []Options{
 		{Row: "rows"}, {Column: "x"}, {Row: "row", Column: "row"}, {Fixed: map[string]int{"row": 8}}, {Fixed: map[string]int{"z": 0}},
 	} {
-		if _, err := ContactSheet(d, o); err == nil {
+		if _, err := Contact(d, o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
 	}
-	if _, err := ContactSheet(d, SheetOptions{Row: "column", Column: "row", Rows: 2, Columns: 3}); err != nil {
+	if _, err := Contact(d, Options{Row: "column", Column: "row", Rows: 2, Columns: 3}); err != nil {
 		t.Error(err)
 	}
 }
@@ -93,7 +93,7 @@ func TestSheetFactors(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := build(t, c.Value)
-		row, column, err := sheetFactors(d, SheetOptions{})
+		row, column, err := factorsOf(d, Options{})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
 			t.Errorf("%s: %s, want %s; %v", set, got, want, err)
 		}
@@ -105,7 +105,7 @@ func TestSheetFactors(t *testing.T) {
 	}
 	d := build(t, &drawn.Sprites{Size: 32, Scales: 3, Orientations: 1, Positions: 2, Channels: 1})
 	for named, want := range map[[2]string]string{{"", "shape"}: "scale shape", {"scale", ""}: "scale shape", {"x", "y"}: "x y", {"shape", ""}: "shape scale"} {
-		row, column, err := sheetFactors(d, SheetOptions{Row: named[0], Column: named[1]})
+		row, column, err := factorsOf(d, Options{Row: named[0], Column: named[1]})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
 			t.Errorf("%v: %s, want %s; %v", named, got, want, err)
 		}
@@ -132,7 +132,7 @@ func TestSheetInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []datasets.Dataset{plain, groups} {
-		few, err := ContactSheet(d, SheetOptions{Rows: 2, Columns: 3, Scale: 4})
+		few, err := Contact(d, Options{Rows: 2, Columns: 3, Scale: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestSheetInOrder(t *testing.T) {
 				t.Errorf("%s: image %d is not shown", d.Name(), image)
 			}
 		}
-		all, err := ContactSheet(d, SheetOptions{Rows: math.MaxInt, Columns: math.MaxInt, Scale: 1})
+		all, err := Contact(d, Options{Rows: math.MaxInt, Columns: math.MaxInt, Scale: 1})
 		if err != nil || all.Bounds().Dx() < 2*n {
 			t.Errorf("%s: %v, %v", d.Name(), all, err)
 		}
@@ -165,25 +165,25 @@ func TestSheetInOrder(t *testing.T) {
 		if got := firstImages(d, -1, 0, []int{0}, []int{1, 2}, map[string]int{"group": 2}); !slices.Equal(got[0], []int{-1, 20}) {
 			t.Errorf("%s: first images of a fixed group %v", d.Name(), got)
 		}
-		if _, err := ContactSheet(d, SheetOptions{Column: "group"}); err != nil {
+		if _, err := Contact(d, Options{Column: "group"}); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := ContactSheet(gaps, SheetOptions{}); err != nil {
+	if _, err := Contact(gaps, Options{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := ContactSheet(nil, SheetOptions{}); err == nil {
+	if _, err := Contact(nil, Options{}); err == nil {
 		t.Error("no error about no data set")
 	}
 }
 
 func TestPathSheet(t *testing.T) {
 	d := build(t, &drawn.Chopsticks{Variant: "both", Depth: 3, Samples: 50, Overwrite: "none"})
-	if _, err := ContactSheet(d, SheetOptions{Row: "inter1"}); err == nil {
+	if _, err := Contact(d, Options{Row: "inter1"}); err == nil {
 		t.Error("a factor is chosen")
 	}
 	one := build(t, &drawn.Spaceshapes{Samples: 2}) // fewer images than paths and columns
-	if _, err := ContactSheet(one, SheetOptions{Rows: 1, Columns: 40}); err != nil {
+	if _, err := Contact(one, Options{Rows: 1, Columns: 40}); err != nil {
 		t.Error(err)
 	}
 }

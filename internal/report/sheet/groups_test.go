@@ -1,4 +1,4 @@
-package report
+package sheet
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func TestGroupSheet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		picture, err := GroupSheet(d, split, SheetOptions{Rows: 5, Scale: 1})
+		picture, err := Groups(d, split, Options{Rows: 5, Scale: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestGroupSheet(t *testing.T) {
 	if got := differing(d, []int{3, 3}); got != "none" {
 		t.Errorf("an image differs from itself in %q", got)
 	}
-	if _, err := GroupSheet(d, &supervision.Split{Unlabelled: []int{1}}, SheetOptions{}); err == nil || !strings.Contains(err.Error(), "has no groups") {
+	if _, err := Groups(d, &supervision.Split{Unlabelled: []int{1}}, Options{}); err == nil || !strings.Contains(err.Error(), "has no groups") {
 		t.Error(err)
 	}
 }
