@@ -158,8 +158,9 @@ func wrap(b *strings.Builder, mark, text string, width int) {
 			b.WriteString("\n ")
 			at = 1
 		}
-		b.WriteString(" " + word)
-		at += 1 + letterCount(word)
+		space := min(at, 1) // none before the first word without a mark
+		b.WriteString(strings.Repeat(" ", space) + word)
+		at += space + letterCount(word)
 	}
 	b.WriteString("\n")
 }

@@ -27,7 +27,8 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 	case hash != planned.Hash:
 		return fmt.Errorf("config: the table plans another one; want the hash %s, got %s", planned.Hash, hash)
 	case f.Changed(r) != "":
-		return fmt.Errorf("generation: it is %d, and this code's generation is %d: %s", r.Generation, Generation(), f.Changed(r))
+		now := Generation()
+		return fmt.Errorf("generation: it is %d, and this code's generation is %d: %s", r.Generation, now, f.Changed(r))
 	case r.Machine == nil || r.Version == "" || r.Begun == nil:
 		return errors.New("machine, version or begun: want the values of the run's folder")
 	}

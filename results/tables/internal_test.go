@@ -64,8 +64,8 @@ func (t *Table) Digests() ([]string, error) {
 	return list, nil
 }
 
-// Scales share the decoded configs of a table, and a run of two scales has the same hash in both. Its digests are of the
-// settings at each scale, in whatever order the scales are planned.
+// Scales share the decoded configs of a table, and a run of two scales has the same hash in both. Its digests are of
+// the settings at each scale, in whatever order the scales are planned.
 func TestDigestsOfScales(t *testing.T) {
 	table, err := Open("dialects")
 	if err != nil {

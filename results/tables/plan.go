@@ -66,8 +66,8 @@ func (p *Planner) each(t *Table, seed uint64, f func(row int, on place, one *Pla
 	return nil
 }
 
-// first calls f with the configs of the first seed's runs at a scale, row by row and on every data set. All seeds have the
-// same data sets and lengths of training.
+// first calls f with the configs of the first seed's runs at a scale, row by row and on every data set. All seeds have
+// the same data sets and lengths of training.
 func (t *Table) first(named string, f func(row int, on place, c train.Config)) error {
 	if !t.Trains() {
 		return nil
@@ -274,7 +274,8 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	}
 	digest := b.Digest(append(overrides[:len(overrides):len(overrides)], p.measures(s)...), p.real)
 	whole := func() (sweep.Run, error) {
-		return p.cache.configs.Run(b, name, runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.real, Metrics: s.Metrics, Unhashed: p.unhashed})
+		of := runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.real, Metrics: s.Metrics, Unhashed: p.unhashed}
+		return p.cache.configs.Run(b, name, of)
 	}
 	if p.outline {
 		p.planned[digest] = planned{digest, whole}
@@ -308,8 +309,8 @@ func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	return list
 }
 
-// tableCache holds what the plans of a table share, at all scales. The digests of runs are not in it, because they belong
-// to a scale.
+// tableCache holds what the plans of a table share, at all scales. The digests of runs are not in it, because they
+// belong to a scale.
 type tableCache struct {
 	configs runconfig.Cache
 	tables  runconfig.Memo[otherTable, *Table] // that rows take values from

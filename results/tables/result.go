@@ -140,7 +140,7 @@ func (r *Result) Summary() string {
 	for _, part := range []struct {
 		status Status
 		what   string
-	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "of runs that have not learned the images"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
+	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "equal, but the runs have not learned the images"}, {Outdated, "from stale runs"}, {Missing, "not computed"}, {Stale, "reproduced, although a note says otherwise"}} {
 		if n := r.Count(part.status); n > 0 {
 			text += fmt.Sprintf("; %s: %d", part.what, n)
 		}

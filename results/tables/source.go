@@ -66,7 +66,8 @@ type Sample struct {
 var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
 	{
 		Name: "entangled", Doc: "codes of a hand-made encoder of three factors",
-		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
+		Source: "Zhang and Sugiyama 2024, appendix F.1", 
+		New: func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
 	},
 	{
 		Name: "linear", Doc: "weighted sums of factors, with every combination of levels once: an exactly known joint distribution",
@@ -85,14 +86,16 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &printedProduct{} },
 	},
 	{
-		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape", New: func() Source { return &codes.Timed{Rows: 10000, Columns: 10} },
+		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape",
+		New: func() Source { return &codes.Timed{Rows: 10000, Columns: 10} },
 	},
 	{
 		Name: "runs", Doc: "codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },
 	},
 	{
 		Name: "top", Doc: "best columns of every factor in trained models' codes, as chosen by med",
-		Source: "Cao et al. 2022, section 3.3 and table 4", New: func() Source { return &top{Best: analysis.Best{K: 2}} },
+		Source: "Cao et al. 2022, section 3.3 and table 4",
+		New:    func() Source { return &top{Best: analysis.Best{K: 2}} },
 	},
 	{
 		Name: "tau", Doc: "Kendall's tau between a column of another table and this table's metrics, on the other table's runs",

@@ -127,7 +127,8 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 
 // compare reads the other table and prepares to plan its runs.
 func (t *tau) compare(p *Planner) (*comparedRuns, error) {
-	other, err := p.cache.tables.Get(otherTable{p.folder, t.Table, false}, func() (*Table, error) { return t.open(p.folder) })
+	open := func() (*Table, error) { return t.open(p.folder) }
+	other, err := p.cache.tables.Get(otherTable{p.folder, t.Table, false}, open)
 	if err != nil {
 		return nil, err
 	}

@@ -23,8 +23,8 @@ type Stand struct {
 	Real string // the twin's public data set; empty: not a twin
 }
 
-// Stands lists the data sets of a table's runs at a scale, in the order of the rows; for a table of quoted cells the data
-// sets of the quoted tables.
+// Stands lists the data sets of a table's runs at a scale, in the order of the rows. For a table of quoted cells it lists
+// the data sets of the quoted tables.
 func (t *Table) Stands(scale string) (list []Stand, err error) {
 	add := func(s Stand) {
 		if !slices.Contains(list, s) {
@@ -89,9 +89,9 @@ func (r *Result) standsText() string {
 	}
 	switch {
 	case len(twins) > 0:
-		return fmt.Sprintf("Trained cells stand on %s; with --real they stand on the public data sets.", strings.Join(twins, ", and on "))
+		return fmt.Sprintf("The runs train on %s; with --real they train on the public data sets.", strings.Join(twins, ", and on "))
 	case len(real) > 0:
-		return fmt.Sprintf("Trained cells stand on public data sets: %s.", strings.Join(real, ", "))
+		return fmt.Sprintf("The runs train on public data sets: %s.", strings.Join(real, ", "))
 	}
 	return ""
 }

@@ -505,7 +505,7 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 }
 
 // Pairs shows pairs of images, a row for each, with a label.
-func Pairs(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
+func Pairs(d datasets.Dataset, title, under string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
 	if len(pairs) == 0 || len(pairs) != len(labels) {
 		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
 	}
@@ -514,7 +514,7 @@ func Pairs(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []
 	for _, p := range pairs {
 		images = append(images, p[:]...)
 	}
-	t := &raster.Tiles{Title: title, Subtitle: subtitle, Scale: scale, RowLabels: labels}
+	t := &raster.Tiles{Title: title, Subtitle: under, Scale: scale, RowLabels: labels}
 	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, images))
 	for _, p := range pairs {
 		shown, err := pictures.Of(pixelsOf(d, p[:]))

@@ -55,32 +55,32 @@ func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.C
 	if err != nil {
 		return nil, err
 	}
-	x = topped{Run: run.Hash}
-	if x.Columns, x.Results, err = b.measure(ctx, e.Input(codes), run.Config.Seed, choices); err != nil {
+	if x, err = b.measure(ctx, e.Input(codes), run.Config.Seed, choices); err != nil {
 		return nil, err
 	}
+	x.Run = run.Hash
 	return x.Results, write(run.Dir, b.file(), x)
 }
 
 // measure computes metrics of the best columns of codes.
-func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (columns []int, results []metrics.Result, err error) {
+func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (x topped, err error) {
 	named, err := metrics.Named(medName)
 	if err != nil {
-		return nil, nil, err
+		return x, err
 	}
 	med, ok := named.Value.(*metrics.MED)
 	if !ok {
-		return nil, nil, fmt.Errorf("the metric %s is a %T; want Unravel's metric, which chooses columns", medName, named.Value)
+		return x, fmt.Errorf("the metric %s is a %T; want Unravel's metric, which chooses columns", medName, named.Value)
 	}
 	med.TopK = b.K
-	if _, columns, err = med.Select(ctx, in); err != nil {
-		return nil, nil, err
+	if _, x.Columns, err = med.Select(ctx, in); err != nil {
+		return x, err
 	}
-	if len(columns) == 0 {
-		return nil, nil, errors.New("no column tells anything about a factor")
+	if len(x.Columns) == 0 {
+		return x, errors.New("no column tells anything about a factor")
 	}
 	chosen := *in
-	chosen.Codes, chosen.Spaces = in.Codes.Columns(columns), nil
+	chosen.Codes, chosen.Spaces = in.Codes.Columns(x.Columns), nil
 	for _, c := range b.settings(choices) { // one by one, because each has its own columns
 		of := &chosen
 		if c.Name == medName {
@@ -88,14 +88,14 @@ func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choi
 		}
 		r, err := metrics.Evaluate(ctx, of, seed, []metrics.Choice{c})
 		if err != nil {
-			return nil, nil, err
+			return x, err
 		}
-		results = append(results, r...)
+		x.Results = append(x.Results, r...)
 	}
 	for i, name := range metrics.ResultNames(choices) {
-		results[i].Name = name
+		x.Results[i].Name = name
 	}
-	return columns, results, nil
+	return x, nil
 }
 
 // medName is the name of the metric that chooses.

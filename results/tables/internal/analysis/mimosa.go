@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Mimosa learns components and a hierarchy from the codes of a run's training images. Metrics compare both with the true
-// ones.
+// Mimosa learns components and a hierarchy from the codes of a run's training images. Metrics compare both with the
+// true ones.
 type Mimosa struct {
 	mimosa.Options `yaml:",inline"`
 }
@@ -31,12 +31,12 @@ type explored struct {
 }
 
 // Results returns the results of metrics for a finished run. Without a stored result, explore lets it run MIMOSA.
-func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, choices []metrics.Choice, explore bool) ([]metrics.Result, error) {
+func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, list []metrics.Choice, explore bool) ([]metrics.Result, error) {
 	x, err := m.stored(run)
 	if err != nil {
 		return nil, err
 	}
-	if results, ok := x.of(choices); x != nil && ok {
+	if results, ok := x.of(list); x != nil && ok {
 		return results, nil
 	}
 	if !explore || run.Dir == "" {
@@ -56,10 +56,10 @@ func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, choices []metrics
 	}
 	in := e.InputOf(matrix.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
 	in.Hierarchy, in.Components = x.Hierarchy, x.Components
-	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.defined(choices)); err != nil {
+	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.defined(list)); err != nil {
 		return nil, err
 	}
-	results, _ := x.of(choices)
+	results, _ := x.of(list)
 	return results, write(run.Dir, m.file(), x)
 }
 
@@ -107,7 +107,8 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 	results, names := slices.Clip(x.Results), metrics.ResultNames(choices)
 	for i, c := range choices {
 		if c.Name == purity && x.empty() {
-			results = append(results, metrics.Result{Name: names[i], Value: math.NaN(), Notes: []string{"there is no component"}})
+			none := metrics.Result{Name: names[i], Value: math.NaN(), Notes: []string{"there is no component"}}
+			results = append(results, none)
 		}
 	}
 	return named(results, names)

@@ -36,8 +36,8 @@ func Deviation(values []float64) float64 {
 	return math.Sqrt(square / float64(len(values)-1))
 }
 
-// MeanTau returns the mean of Kendall's tau-b between two orders, over data sets. It skips a data set where one order has
-// only ties; it is NaN if there is no other.
+// MeanTau returns the mean of Kendall's tau-b between two orders, over data sets. It skips a data set where one order
+// has only ties; it is NaN if there is no other.
 func MeanTau(a, b [][]float64) float64 {
 	var all []float64
 	for i := range a {
