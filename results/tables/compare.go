@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Timed reports whether the values are times of metrics. Times are shown beside the printed ones, but never count as
-// reproduced. A value is then the median over seeds, not the mean.
+// Timed reports whether the values are times of metrics. Tables show times next to printed times, but no time counts
+// as reproduced. A value is then the median over seeds, not the mean.
 func (t *Table) Timed() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*codes.Timed); return ok })
 }
@@ -169,9 +169,9 @@ func (d *drawn) converged(values []float64) (not int, of *float64) {
 	return not, &v
 }
 
-// Shuffled returns, for every compared cell, the fraction of other rows whose printed value in the column agrees with
-// ours, by rounding or within two standard errors. The sum of these fractions is the mean number of cells that would
-// agree if rows were shuffled. Other cells have 0.
+// Shuffled returns a fraction for every compared cell: the fraction of other rows with a printed value in the column
+// that agrees with our value, by rounding or within two standard errors. The sum of these fractions is the mean number
+// of cells that would agree if rows were shuffled. Other cells have 0.
 func (r *Result) Shuffled() [][]float64 {
 	compared := func(c *Cell) bool { return c.Ours != nil && c.Theirs != nil && c.Status != Measured }
 	list := make([][]float64, len(r.Rows))

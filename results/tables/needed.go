@@ -62,9 +62,8 @@ func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
 }
 
 // Held returns the largest scale with more than half of its runs in the ledger or the folder, unless a larger scale
-// has at least as many runs. Half would not suffice, because half of the runs may be untrained ones that all scales
-// share. If no scale passes half, Held returns the scale with most runs and prefers others to full. Without runs the
-// name is empty.
+// has at least as many runs. Half would not suffice: all scales may share untrained runs, and these may be half. If no
+// scale passes half, Held returns the scale with most runs and prefers others to full. Without runs the name is empty.
 func (t *Table) Held(o Options) (string, error) {
 	if t.Quotes() {
 		return t.quotedHeld(o)
