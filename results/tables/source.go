@@ -66,8 +66,8 @@ type Sample struct {
 var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
 	{
 		Name: "entangled", Doc: "codes of a hand-made encoder of three factors",
-		Source: "Zhang and Sugiyama 2024, appendix F.1", 
-		New: func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
+		Source: "Zhang and Sugiyama 2024, appendix F.1",
+		New:    func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
 	},
 	{
 		Name: "linear", Doc: "weighted sums of factors, with every combination of levels once: an exactly known joint distribution",

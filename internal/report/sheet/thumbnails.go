@@ -2,7 +2,6 @@ package sheet
 
 import (
 	"bytes"
-	"encoding/base64"
 	"image"
 	"image/color"
 
@@ -42,7 +41,7 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 			return nil, err
 		}
 		if png.Len() <= thumbnailBytes || len(pictures) == 1 {
-			t.Source = "data:image/png;base64," + base64.StdEncoding.EncodeToString(png.Bytes())
+			t.Source = web.PNG(png.Bytes())
 			return &t, nil
 		}
 		if max(t.Width, t.Height) > thumbnailSide/2 {
