@@ -42,8 +42,11 @@ func (d *DataSet) Validate() error {
 	return d.Codes.Validate()
 }
 
-// fill replaces $name by its value, and $name... by the elements of its value.
+// fill replaces $name by its value, and $name... by the elements of its value. Without a data set it replaces nothing.
 func (d *DataSet) fill(text string) (string, error) {
+	if d == nil {
+		return text, nil
+	}
 	values := d.Values
 	if len(d.Codes) > 0 && strings.Contains(text, "$") {
 		values = append(slices.Clone(values), sweep.Setting{Key: "codes", Value: d.codesText()})
@@ -119,14 +122,6 @@ func (p place) label() string {
 		return ""
 	}
 	return p.data.Label
-}
-
-// fill replaces $name by the data set's value.
-func (p place) fill(text string) (string, error) {
-	if p.data == nil {
-		return text, nil
-	}
-	return p.data.fill(text)
 }
 
 // cellName returns the name of a column in cells.

@@ -95,7 +95,7 @@ func (x *training) quoted(on place, row Row, scale string) (share float64, err e
 		return share, nil
 	}
 	for _, name := range source.quoted() {
-		if name, err = on.fill(name); err != nil {
+		if name, err = on.data.fill(name); err != nil {
 			return share, err
 		}
 		other, err := on.other(name)

@@ -193,19 +193,11 @@ func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
 		var err error
-		if overrides[i], err = p.fill(text); err != nil {
+		if overrides[i], err = p.at.fill(text); err != nil {
 			return nil, err
 		}
 	}
 	return overrides, nil
-}
-
-// fill replaces $name by the data set's value.
-func (p *Planner) fill(text string) (string, error) {
-	if p.at == nil {
-		return text, nil
-	}
-	return p.at.fill(text)
 }
 
 // RunSettings are a row's settings for a run. Later settings win, in this order: Set, the data set's Set, the scale's
@@ -260,7 +252,7 @@ func (p *Planner) runsOf(s Trained, on place, row Row, seed uint64) (*Planner, [
 // Run returns the run of a config with the settings of the row, the data set and the scale. In settings, $NAME stands
 // for a value of the data set.
 func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error) {
-	file, err := p.fill(s.Config)
+	file, err := p.at.fill(s.Config)
 	if err != nil {
 		return sweep.Run{}, err
 	}

@@ -86,7 +86,7 @@ func (t *Table) beside(runs string) string {
 
 // other opens a table that a row quotes, once.
 func (p place) other(name string) (*Table, error) {
-	name, err := p.fill(name)
+	name, err := p.data.fill(name)
 	if err != nil {
 		return nil, err
 	}
