@@ -18,6 +18,9 @@ func parseDescr(descr string) (dt dtype.Type, bigEndian bool, err error) {
 					return dt, bigEndian && dt.Size > 1, nil
 				}
 			}
+			if descr[1] == 'U' || descr[1] == 'S' {
+				return dt, false, fmt.Errorf("an array of text (%s), which is not read; want numbers, such as np.unique(a, return_inverse=True)[1], or text in a .csv file", descr)
+			}
 			if descr[1] == 'O' {
 				return dt, false, fmt.Errorf("an array of Python objects (%s), which is not read; want booleans, integers or floats", descr)
 			}

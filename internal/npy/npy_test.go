@@ -193,7 +193,7 @@ func TestErrors(t *testing.T) {
 	for file, want := range map[string]string{
 		"object.npy":     "an array of Python objects (|O)",
 		"structured.npy": "a structured array, which is not read",
-		"text.npy":       `element type "<U2" is not read`,
+		"text.npy":       `an array of text (<U2), which is not read; want numbers`,
 		"complex.npy":    `element type "<c16" is not read`,
 		"missing.npy":    "no such file",
 		"make.py":        "not a .npy file: it begins with",
