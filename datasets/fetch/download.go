@@ -103,52 +103,70 @@ func (p *part) restart() error {
 	return errors.Join(err, p.f.Truncate(0))
 }
 
-// run downloads until the file is complete and right.
+// run downloads until the file is complete and right. A file with another hash is downloaded once more from its start,
+// if it was put together from parts.
 func (p *part) run(ctx context.Context) error {
-	scratch := false // it was started over because of its hash
+	resumed, err := p.complete(ctx)
+	if err != nil {
+		return err
+	}
+	err = p.check()
+	if err == nil || !resumed {
+		return err
+	}
+	p.say("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
+	if err := p.restart(); err != nil {
+		return err
+	}
+	if _, err := p.complete(ctx); err != nil {
+		return err
+	}
+	return p.check()
+}
+
+// complete downloads the missing bytes, in several tries if need be. It reports whether the file came in parts.
+func (p *part) complete(ctx context.Context) (resumed bool, err error) {
+	if p.size > 0 && p.size == p.state.Total {
+		return p.begun, nil // only the last rename is missing
+	}
 	for failed := 0; ; {
-		before := p.most
-		resumed := p.begun
-		var err error
-		if p.size == 0 || p.size != p.state.Total { // otherwise only the last rename is missing
-			err = p.attempt(ctx)
-		}
+		before, resumed := p.most, p.begun
+		err := p.attempt(ctx)
 		if err == nil {
-			err = p.check()
-			if err == nil || !resumed || scratch {
-				return err
-			}
-			p.say("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
-			scratch = true
-			if err := p.restart(); err != nil {
-				return err
-			}
-			continue
-		}
-		var status *statusError
-		var wrong *permanentError
-		if ctx.Err() != nil || errors.As(err, &status) || errors.As(err, &wrong) {
-			return err
-		}
-		if errors.Is(err, errRestart) {
-			if err := p.restart(); err != nil {
-				return err
-			}
+			return resumed, nil
 		}
 		if failed++; p.most > before {
 			failed = 1
 		}
-		if failed >= p.Tries {
-			return fmt.Errorf("given up after %d tries that brought nothing new: %w", failed, err)
+		if err := p.again(ctx, err, failed); err != nil {
+			return false, err
 		}
-		p.begun = p.size > 0
-		wait := min(p.Wait<<(failed-1), p.MaxWait)
-		p.say("%s: %v; trying again in %v, from byte %d", p.file.Name, err, wait, p.size)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+	}
+}
+
+// again prepares another try after an error, and waits. It returns an error if no try would help.
+func (p *part) again(ctx context.Context, err error, failed int) error {
+	var status *statusError
+	var wrong *permanentError
+	if ctx.Err() != nil || errors.As(err, &status) || errors.As(err, &wrong) {
+		return err
+	}
+	if errors.Is(err, errRestart) {
+		if err := p.restart(); err != nil {
+			return err
 		}
+	}
+	if failed >= p.Tries {
+		return fmt.Errorf("given up after %d tries that brought nothing new: %w", failed, err)
+	}
+	p.begun = p.size > 0
+	wait := min(p.Wait<<(failed-1), p.MaxWait)
+	p.say("%s: %v; trying again in %v, from byte %d", p.file.Name, err, wait, p.size)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
 	}
 }
 

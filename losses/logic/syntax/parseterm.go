@@ -50,30 +50,40 @@ func (p *parser) named(t token) (expression, error) {
 		}
 		return expression{Term: &placed{Place(t.offset + 1), Variable(t.text)}, at: t.offset}, nil
 	}
-	if t.text == "independent" && n.text != "." {
+	switch {
+	case t.text == "independent" && n.text != ".":
 		f, err := p.independent(t)
 		return expression{Formula: f, at: t.offset}, err
-	}
-	if t.text == "act" && n.text != "." {
+	case t.text == "act" && n.text != ".":
 		a, err := p.act(t)
 		return expression{Term: a, at: t.offset}, err
+	case t.text == "z", t.text == "y":
+		a, err := p.access(t)
+		return expression{Term: a, at: t.offset}, err
 	}
-	if t.text != "z" && t.text != "y" {
-		if h := hint(t.text, []string{"forall", "exists", "not"}); h != "" && n.text != "." {
-			return expression{}, errorAt(p.text, t.offset, "found %v, want a formula%s", t, h)
-		}
-		if slices.Contains(p.moves, t.text) && n.text == "(" {
-			return expression{}, errorAt(p.text, t.offset, "found %v before %v, want act(%s, ...), as %s is a transformation", t, n, t.text, t.text)
-		}
-		want := "y (factors) or z (codes)"
-		if n.text == "(" {
-			want += fmt.Sprintf("; or bind a function: exists %s: z -> y in affine: ...", t.text)
-		}
-		return expression{}, errorAt(p.text, t.offset, "found %v before %v, want %s", t, n, want)
+	return expression{}, p.unknownName(t, n)
+}
+
+// unknownName returns the error about a name before a bracket or a dot.
+func (p *parser) unknownName(t, n token) error {
+	if h := hint(t.text, []string{"forall", "exists", "not"}); h != "" && n.text != "." {
+		return errorAt(p.text, t.offset, "found %v, want a formula%s", t, h)
 	}
+	if slices.Contains(p.moves, t.text) && n.text == "(" {
+		return errorAt(p.text, t.offset, "found %v before %v, want act(%s, ...), as %s is a transformation", t, n, t.text, t.text)
+	}
+	want := "y (factors) or z (codes)"
+	if n.text == "(" {
+		want += fmt.Sprintf("; or bind a function: exists %s: z -> y in affine: ...", t.text)
+	}
+	return errorAt(p.text, t.offset, "found %v before %v, want %s", t, n, want)
+}
+
+// access reads the selection after y or z, and the variable of a row in parentheses.
+func (p *parser) access(t token) (*Access, error) {
 	a, err := p.space(t)
 	if err != nil {
-		return expression{}, err
+		return nil, err
 	}
 	after := " and the variable of a row"
 	if w := p.peek(); a.Name != "" && w.kind == word {
@@ -84,14 +94,14 @@ func (p *parser) named(t token) (expression, error) {
 		after += fmt.Sprintf("; a name of several words stands in double quotes: %s.%q(i)", t.text, strings.TrimSpace(words))
 	}
 	if err := p.expect("(", after); err != nil {
-		return expression{}, err
+		return nil, err
 	}
 	v := p.next()
 	if v.kind != word || isKeyword(v.text) {
-		return expression{}, p.found(v, "the variable of a row")
+		return nil, p.found(v, "the variable of a row")
 	}
 	a.Row = Variable(v.text)
-	return expression{Term: a, at: t.offset}, p.expect(")", " after the variable of a row")
+	return a, p.expect(")", " after the variable of a row")
 }
 
 // space reads the selection after y or z: nothing, a name, or columns.
