@@ -7,16 +7,22 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Begin makes the folder of an untrained run with given parameters: load sets them. The run can be measured and
-// encoded, and training can continue it.
-func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, err error) {
+// encoded, and training can continue it. learned holds the results of the stage before training; nil without a stage.
+func Begin(c Config, dir string, learned *models.Learned, load func(*Experiment) error) (e *Experiment, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
 	}
-	if e, err = NewExperiment(c); err != nil {
+	if learned == nil {
+		e, err = NewExperiment(c)
+	} else {
+		e, err = newExperiment(c, learned)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := load(e); err != nil {
@@ -48,6 +54,11 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	return e, store.Begin(func() error {
+		if learned != nil {
+			if err := store.WriteLearned(c.stage().Name, learned); err != nil {
+				return err
+			}
+		}
 		if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
 			return err
 		}

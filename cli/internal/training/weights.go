@@ -242,7 +242,7 @@ func (c *Import) Run(s *ui.Streams) error {
 		o.Renames = append(o.Renames, [2]string{from, to})
 	}
 	var loaded *weights.Loaded
-	if _, err = train.Begin(settings, c.Dir, func(e *train.Experiment) error {
+	if _, err = train.Begin(settings, c.Dir, nil, func(e *train.Experiment) error {
 		source, err := weightsOf(e)
 		if err == nil {
 			loaded, err = source.Load(f, o)
