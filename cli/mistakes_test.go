@@ -397,6 +397,7 @@ func TestWrittenNames(t *testing.T) {
 		{"encode --run RUN --out codes.txt", "--out codes.txt: .txt is no format that the command writes; want a name that ends in .npy"},
 		{"export --run RUN --out w.pt", "want a name that ends in .safetensors or .onnx"},
 		{"export --run RUN --out w.onnx --format safetensors", "the name is one of onnx; want a name that ends in .safetensors, or --format onnx"},
+		{"export --run RUN --out w.onnx --half", "--half belongs to --format safetensors"},
 		{"export --run RUN --out w.safetensors --format onnx", "the name is one of safetensors; want a name that ends in .onnx"},
 		{"data show square --out s.jpg", "want a name that ends in .png"},
 		{"data ask square --out pairs.png", "want a name that ends in .csv or .txt"},

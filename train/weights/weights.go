@@ -21,6 +21,8 @@ type Source struct {
 
 	Config  string // the experiment, in YAML; it goes into the metadata if it is not empty
 	Version string // version of the program
+
+	Half bool // WriteSafetensors rounds elements to the nearest float16, ties to even
 }
 
 // Part is a network of a model.

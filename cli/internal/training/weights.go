@@ -34,6 +34,7 @@ type Export struct {
 	inputs.WeightFlags
 	Format string `default:"" enum:"safetensors,onnx," placeholder:"FORMAT" help:"Format of the file: safetensors (parameters by name) or onnx (a network of operator set 17)." detail:"The name of --out gives the default, which is otherwise safetensors."`
 	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"Part of the model to write: encoder or decoder." detail:"The default is all parameters for safetensors, and the encoder for onnx."`
+	Half   bool   `help:"Round the weights to float16, half the size (safetensors only)."`
 	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes: unravel for images [N, H, W, C], pytorch for images [N, C, H, W]." detail:"In safetensors, pytorch also means names and shapes of a state_dict."`
 	Out    string `placeholder:"FILE" writes:".safetensors,.onnx" help:"File to write (default: weights.safetensors, encoder.onnx or decoder.onnx in the run's folder)."`
 	Card   string `placeholder:"FILE" writes:".md" help:"Also write a model card: a Markdown file with training, metrics, use and config."`
@@ -64,6 +65,7 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
+	source.Half = c.Half
 	part, name := weights.Part(c.Part), "weights.safetensors"
 	if c.Format == onnxFormat {
 		if part == "" {
@@ -123,7 +125,9 @@ func (c *Export) chooseFormat() error {
 	if c.Format != "" && named != "" && c.Format != named {
 		return ui.Usagef("--out %s: the name is one of %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
 	}
-	c.Format = cmp.Or(c.Format, named, safetensorsFormat)
+	if c.Format = cmp.Or(c.Format, named, safetensorsFormat); c.Half && c.Format != safetensorsFormat {
+		return ui.Usagef("--half belongs to --format %s: networks in ONNX have float32", safetensorsFormat)
+	}
 	return nil
 }
 
