@@ -174,6 +174,9 @@ func TestEvalOption(t *testing.T) {
 	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value || len(some["med"].Parts) != len(plain["med"].Parts)+1 {
 		t.Errorf("%+v, with options %+v", plain, some)
 	}
+	if both, _ := measure(t, append(files, "--metrics", "mig, mig: {bins: 3}")...); both["mig"].Value != plain["mig"].Value || both["mig-2"].Value != some["mig"].Value {
+		t.Errorf("a repeated metric: %+v", both)
+	}
 	if all, _ := measure(t, fewTrees(append(files, "--option", "downstream.sizes=[30]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
 		t.Errorf("%+v", all["downstream"])
 	}

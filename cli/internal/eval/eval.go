@@ -446,6 +446,9 @@ func (e *Evaluation) measure(ctx context.Context, i int, patience time.Duration,
 	if errors.Is(err, train.ErrStopped) {
 		err = fmt.Errorf("metric %s: %w", e.chosen[i].Name, err)
 	}
+	for j := range results { // repeated metrics have numbers, as in a run
+		results[j].Name = metrics.ResultNames(e.chosen)[i]
+	}
 	return results, err
 }
 
