@@ -113,7 +113,10 @@ func TestPullMistakes(t *testing.T) {
 	if err := os.WriteFile(archive, good, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/", "--out", run)
+	o := succeed(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/", "--out", run)
+	if want := " from " + s.URL + "/cofhae-chopsticks.zip, with the known hash\n"; !strings.Contains(o.log, want) {
+		t.Errorf("%v; want %q", o, want)
+	}
 	for _, test := range []struct {
 		args []string
 		code int

@@ -101,7 +101,13 @@ func (c *Command) fetch(ctx context.Context, s *ui.Streams, m pretrained.Model) 
 		return s.Log.Write(text)
 	}))
 	shown := cache.WithProgress(ctx, t.Report)
-	_, err := fetch.Files(shown, folder(), []fetch.File{m.File()}, fetch.Options{From: c.From, Log: log})
+	found, err := fetch.Files(shown, folder(), []fetch.File{m.File()}, fetch.Options{From: c.From, Log: log})
+	t.End()
+	for _, f := range found {
+		if !f.Already {
+			fmt.Fprintf(s.Log, "%s: %s from %s, with the known hash\n", f.Name, memory.Text(float64(f.Found.Size)), f.Found.From)
+		}
+	}
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("model %s: %w; want %s (%d bytes) in the folder %s, or named by --from",
 			m.Name, err, m.Archive(), m.Size, folder())
