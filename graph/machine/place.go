@@ -16,18 +16,14 @@ func (m *Machine) assign(o *onDevice) error {
 			return err
 		}
 	}
-	for _, i := range o.norms {
-		o.keep[i] = o.places[i].device
+	keep := map[int]int{} // an output that is listed more often is wanted on the CPU, too
+	for _, i := range o.kept {
+		keep[i]++
 		o.places[i].upload = !o.places[i].device
 	}
-	outputs := slices.Clone(m.outputs)
-	for _, r := range m.reads {
-		o.keep[m.index[r.node]] = false
-		outputs = append(outputs, m.index[r.node])
-	}
-	for _, i := range outputs {
-		if p := &o.places[i]; p.device && !o.keep[i] {
-			p.download = true
+	for _, i := range m.outputs {
+		if keep[i]--; keep[i] < 0 {
+			o.places[i].download = o.places[i].device
 		}
 	}
 	for i := range m.steps {
@@ -103,7 +99,7 @@ func (o *onDevice) order(m *Machine) {
 			o.parts = append(o.parts, p)
 		}
 	}
-	if n := len(o.parts); len(o.norms) > 0 && (n == 0 || !o.parts[n-1].onDevice) {
+	if n := len(o.parts); len(o.kept) > 0 && (n == 0 || !o.parts[n-1].onDevice) {
 		o.parts = append(o.parts, part{onDevice: true})
 	}
 	o.copies(m)
@@ -124,17 +120,15 @@ func (o *onDevice) copies(m *Machine) {
 			}
 			if o.places[i].download && !m.steps[i].ignored {
 				p.down = append(p.down, i)
-				o.reads += bytesOf(m.steps[i].node)
 			}
 		}
 		if k == len(o.parts)-1 {
-			needed = append(needed, o.norms...)
+			needed = append(needed, o.kept...)
 		}
 		for _, i := range needed {
 			if o.places[i].upload && !up[i] {
 				up[i] = true
 				p.up = append(p.up, i)
-				o.uploads += bytesOf(m.steps[i].node)
 			}
 		}
 	}

@@ -91,13 +91,6 @@ func (d *Device) Settle() error {
 	return d.pull()
 }
 
-// Pull copies changed elements to host memory. The CPU may then read them, but not change them.
-func (d *Device) Pull() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.pull()
-}
-
 func (d *Device) pull() error {
 	if !slices.ContainsFunc(d.list, func(r *Resident) bool { return r.newer }) {
 		return nil
@@ -106,7 +99,9 @@ func (d *Device) pull() error {
 		return err
 	}
 	for _, r := range d.list {
-		copy(r.host, r.staging.Floats())
+		if r.newer { // the CPU may have changed others
+			copy(r.host, r.staging.Floats())
+		}
 		r.newer = false
 	}
 	return nil

@@ -47,8 +47,10 @@ type program struct {
 	masks       []*nn.Mask
 	dropout     *rng.Stream // stream of the masks
 	after       func(models.Step) error
+	targets     *models.Targets
+	queue       *models.Queue
 	prelude     *prelude // nil: the step begins at once
-	update      *update  // of the parameters on a device; nil: the optimiser updates them on the CPU
+	learner     *learner // nil before [Loop.attach]
 }
 
 type movesInput struct {
@@ -98,6 +100,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	}
 	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)
 	p.watched, p.kept, p.running, p.after = built.Logged, built.Kept, g.Running(), built.After
+	p.targets, p.queue = built.Targets, built.Queue
 	for _, w := range p.watched {
 		p.losses = append(p.losses, w.Node)
 	}
@@ -107,10 +110,17 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		}
 	}
 	wanted := append(append(append(gorgonia.Nodes{}, p.losses...), p.nodes...), p.kept...)
+	kept := machine.Kept{Gradients: []gorgonia.Nodes{p.nodes}}
 	for _, r := range p.running {
-		wanted = append(wanted, r.Moments)
+		kept.Values = append(kept.Values, r.Moments)
 	}
-	wanted = append(wanted, p.networkGradients()...)
+	if p.queue != nil {
+		kept.Values = append(kept.Values, p.queue.Keys)
+	}
+	wanted = append(wanted, kept.Values...)
+	for _, n := range p.networks {
+		wanted, kept.Gradients = append(wanted, n.nodes...), append(kept.Gradients, n.nodes)
+	}
 	for _, a := range p.asked.Adversaries {
 		compiled, err := newAdversary(a, l)
 		if err != nil {
@@ -119,13 +129,16 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		p.adversaries = append(p.adversaries, compiled)
 		wanted = append(wanted, compiled.judged()...)
 	}
-	if p.machine, err = l.machine(wanted, l.staying(p)...); err != nil {
+	if err := l.hold(p.states()...); err != nil {
+		return nil, err
+	}
+	if p.machine, err = l.machine(wanted, kept); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {
 		return nil, err
 	}
-	if p.prelude, err = newPrelude(built.Prelude); err != nil {
+	if p.prelude, err = l.newPrelude(built.Prelude); err != nil {
 		return nil, err
 	}
 	p.gradients = make([][]float32, len(p.nodes))
@@ -345,13 +358,23 @@ func (p *program) lonely() []string {
 	return nil
 }
 
-// follow applies the updates that are not gradient steps: first the running statistics of batch norm, then the model's
-// After (EMA target, queue). progress is the fraction of training before the step; accumulating says that the
-// parameters have not changed.
-func (p *program) follow(progress float64, accumulating bool) error {
+// move applies the updates that are not gradient steps, on the CPU: the running statistics of batch norm, EMA targets and
+// the queue. progress is the fraction of training before the step; accumulating says that the parameters have not
+// changed.
+func (p *program) move(progress float64, accumulating bool) {
 	for _, r := range p.running {
 		r.Follow(p.valueOf(r.Moments))
 	}
+	if p.targets != nil && !accumulating {
+		p.targets.Step(p.targets.Momentum(progress))
+	}
+	if p.queue != nil {
+		p.queue.Push(p.valueOf(p.queue.Keys))
+	}
+}
+
+// follow calls the model's After.
+func (p *program) follow(progress float64, accumulating bool) error {
 	if p.after == nil {
 		return nil
 	}
@@ -380,10 +403,13 @@ func (p *program) run() error {
 	if err := p.measure(); err != nil {
 		return err
 	}
-	if p.update == nil {
-		collect(p.machine, p.nodes, p.gradients)
+	if p.learner != nil && p.learner.device != nil {
+		return nil
 	}
-	p.collectNetworks()
+	collect(p.machine, p.nodes, p.gradients)
+	for _, n := range p.networks {
+		collect(p.machine, n.nodes, n.gradients)
+	}
 	return nil
 }
 
