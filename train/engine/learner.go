@@ -40,7 +40,7 @@ func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 func (l *learner) update(rate, clip float64) error {
 	if l.device != nil {
 		l.device.next(rate, clip)
-		return l.device.step.run()
+		return l.device.step.Run()
 	}
 	l.optimizer.Update(l.taken, rate, clip)
 	return nil
@@ -49,25 +49,26 @@ func (l *learner) update(rate, clip float64) error {
 // learnerTapes are the tapes of a learner on a device.
 type learnerTapes struct {
 	machine *machine.Machine
-	group   int         // of the machine's gradients
-	sum     *deviceTape // adds the gradients of a batch up, and computes the norm of the sum; nil: every batch has its update
+	group   int           // of the machine's gradients
+	sum     *machine.Tape // adds up gradients, and computes the norm of the sum; nil: every batch has its update
 	numbers vulkan.Buffer
 	norm    vulkan.Buffer // in host memory
-	step    *deviceTape
+	step    *machine.Tape
 	next    func(rate, clip float64)
 }
 
 // record records the updates by a group of a machine's gradients. batch records what follows each batch, and update
 // what follows each update; both may be nil.
-func (l *learner) record(d *machine.Device, m *machine.Machine, group int, nodes gorgonia.Nodes, batch, update func(*deviceTape)) error {
-	t := &learnerTapes{machine: m, group: group, step: newDeviceTape(d)}
+func (l *learner) record(d *machine.Device, m *machine.Machine, group int, nodes gorgonia.Nodes,
+	batch, update func(*machine.Tape)) error {
+	t := &learnerTapes{machine: m, group: group, step: d.NewTape()}
 	var gradients []vulkan.Buffer
 	for _, n := range nodes {
 		gradients = append(gradients, m.Buffer(n))
 	}
 	each := t.step
 	if l.pending != nil {
-		t.sum = newDeviceTape(d)
+		t.sum = d.NewTape()
 		each, gradients = t.sum, t.recordSum(l.pending, gradients)
 	}
 	t.next = l.optimizer.(onDevice).record(t.step, gradients)
@@ -86,19 +87,19 @@ func (l *learner) record(d *machine.Device, m *machine.Machine, group int, nodes
 	return nil
 }
 
-func (t *learnerTapes) tapes() []*deviceTape {
+func (t *learnerTapes) tapes() []*machine.Tape {
 	if t.sum == nil {
-		return []*deviceTape{t.step}
+		return []*machine.Tape{t.step}
 	}
-	return []*deviceTape{t.sum, t.step}
+	return []*machine.Tape{t.sum, t.step}
 }
 
 // recordSum adds gradients to their sums, and returns the sums.
 func (t *learnerTapes) recordSum(a *accumulator, gradients []vulkan.Buffer) (sums []vulkan.Buffer) {
-	t.numbers, t.norm = t.sum.host(kernels.Numbers), t.sum.host(1)
+	t.numbers, t.norm = t.sum.Host(kernels.Numbers), t.sum.Host(1)
 	var sizes []int
 	for i, x := range a.sums {
-		sums, sizes = append(sums, t.sum.changes(x)), append(sizes, len(x))
+		sums, sizes = append(sums, t.sum.Changes(x)), append(sizes, len(x))
 		kernels.Accumulate(t.sum.Tape, sums[i], gradients[i], t.numbers, len(x))
 	}
 	square := t.sum.Scratch(1)
@@ -118,7 +119,7 @@ func (t *learnerTapes) take(images int, g *BatchGroup) (norm float64, err error)
 		scale /= float64(g.Images)
 	}
 	kernels.SetAccumulate(t.numbers, g.Batches == 1, float64(images), scale)
-	if err := t.sum.run(); err != nil {
+	if err := t.sum.Run(); err != nil {
 		return 0, err
 	}
 	if g.complete {
@@ -143,7 +144,9 @@ func (l *Loop) attach(o *objective, p *program) error {
 		return nil
 	}
 	d := l.plan.device
-	err := p.learner.record(d, p.machine, 0, p.nodes, p.recordBatch, func(t *deviceTape) { p.learner.pace = p.recordUpdate(t, l.average) })
+	err := p.learner.record(d, p.machine, 0, p.nodes, p.recordBatch, func(t *machine.Tape) {
+		p.learner.pace = p.recordUpdate(t, l.average)
+	})
 	for i, n := range p.networks {
 		if err == nil {
 			err = n.learner.record(d, p.machine, 1+i, n.nodes, nil, nil)

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
 
 // program is one objective of a model, compiled for a number of images: its
@@ -28,7 +29,7 @@ type program struct {
 	noise       [][]float32
 	moves       []movesInput
 	actions     *actionInput
-	labels      *labelInputs
+	labels      *labels.Inputs
 	asked       losses.Requests // the requests of its losses
 	machine     *machine.Machine
 	loss        *losses.Objective
@@ -164,8 +165,8 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	}
 	batch := losses.Batch{Real: datasets.RealValued(l.data), Population: l.population, Group: 1}
 	if known := l.split.Known; known != nil {
-		p.labels = newLabelInputs(known, l.data)
-		batch.Labels = p.labels.offer(g, out.Rows)
+		p.labels = labels.New(known, l.data)
+		batch.Labels = p.labels.Offer(g, out.Rows)
 	}
 	var moves *moveInputs
 	if o.Labelled {
@@ -340,7 +341,7 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 		p.actions.fill(b)
 	}
 	if p.labels != nil {
-		p.labels.fill(b)
+		p.labels.Fill(b)
 	}
 	for _, s := range p.asked.Schedules {
 		nn.Data(s.Node)[0] = float32(s.At(step))

@@ -8,84 +8,38 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// deviceTape is a tape on elements that a device holds.
-type deviceTape struct {
-	*vulkan.Tape
-	device  *machine.Device
-	changed []*machine.Resident
-}
-
-func newDeviceTape(d *machine.Device) *deviceTape {
-	return &deviceTape{Tape: d.GPU().NewTape(), device: d}
-}
-
-// reads returns the buffer of elements.
-func (t *deviceTape) reads(x []float32) vulkan.Buffer {
-	r, err := t.device.Hold(x)
-	if err != nil {
-		t.Fail(err)
-		return vulkan.Buffer{}
-	}
-	return r.Buffer()
-}
-
-// changes returns the buffer of elements that the tape changes.
-func (t *deviceTape) changes(x []float32) vulkan.Buffer {
-	r, err := t.device.Hold(x)
-	if err != nil {
-		t.Fail(err)
-		return vulkan.Buffer{}
-	}
-	t.changed = append(t.changed, r)
-	return r.Buffer()
-}
-
-// host returns host memory for n numbers. It lives as long as the device.
-func (t *deviceTape) host(n int) vulkan.Buffer {
-	b, err := t.device.GPU().AllocHost(4 * int64(n))
-	if err != nil {
-		t.Fail(err)
-	}
-	return b
-}
-
-func (t *deviceTape) run() error {
-	for _, r := range t.changed {
-		r.Changed()
-	}
-	return t.Run()
-}
-
-// average records a step of an average, and returns the memory of its numbers.
-func (t *deviceTape) average(a *nn.Average) vulkan.Buffer {
-	numbers := t.host(kernels.Numbers)
+// recordAverage records a step of an average, and returns the memory of its numbers.
+func recordAverage(t *machine.Tape, a *nn.Average) vulkan.Buffer {
+	numbers := t.Host(kernels.Numbers)
 	targets, sources := a.Pairs()
 	for i, x := range targets {
-		kernels.Average(t.Tape, t.changes(x), t.reads(sources[i]), numbers, len(x))
+		kernels.Average(t.Tape, t.Changes(x), t.Reads(sources[i]), numbers, len(x))
 	}
 	return numbers
 }
 
 // recordBatch records the changes of states after a batch: running moments and the queue.
-func (p *program) recordBatch(t *deviceTape) {
+func (p *program) recordBatch(t *machine.Tape) {
 	for _, r := range p.running {
-		kernels.FollowMoments(t.Tape, p.machine.Buffer(r.Moments), t.changes(r.Values()), r.Moments.Shape()[0], len(r.Values())/2, r.Count())
+		x, sets := r.Values(), r.Moments.Shape()[0]
+		kernels.FollowMoments(t.Tape, p.machine.Buffer(r.Moments), t.Changes(x), sets, len(x)/2, r.Count())
 	}
 	if q := p.queue; q != nil {
-		keys, columns := q.Keys.Shape(), q.Columns.Shape()
-		kernels.Enqueue(t.Tape, p.machine.Buffer(q.Keys), t.changes(nn.Data(q.Columns)), t.changes(nn.Data(q.Next)), keys[0], keys[1], columns[1])
+		columns, next := t.Changes(nn.Data(q.Columns)), t.Changes(nn.Data(q.Next))
+		n, width, capacity := q.Keys.Shape()[0], q.Keys.Shape()[1], q.Columns.Shape()[1]
+		kernels.Enqueue(t.Tape, p.machine.Buffer(q.Keys), columns, next, n, width, capacity)
 	}
 }
 
 // recordUpdate records the changes of states after an update: EMA targets and averages of weights. The returned
 // function sets their numbers.
-func (p *program) recordUpdate(t *deviceTape, a *average) func(at moment) {
+func (p *program) recordUpdate(t *machine.Tape, a *average) func(at moment) {
 	var momentum, decay vulkan.Buffer
 	if p.targets != nil {
-		momentum = t.average(p.targets.Average)
+		momentum = recordAverage(t, p.targets.Average)
 	}
 	if a != nil {
-		decay = t.average(a.step)
+		decay = recordAverage(t, a.step)
 	}
 	return func(at moment) {
 		if p.targets != nil {
@@ -116,17 +70,17 @@ func (p *program) states() (list [][]float32) {
 type onDevice interface {
 	// record records an update of the parameters by gradients. The returned function sets the numbers of the next
 	// update; see [Optimizer.Update].
-	record(t *deviceTape, gradients []vulkan.Buffer) (next func(rate, clip float64))
+	record(t *machine.Tape, gradients []vulkan.Buffer) (next func(rate, clip float64))
 }
 
 // record records the update of every tensor by a function of its buffers: the values, and the states in the order of
 // their making. It returns the memory of the numbers of a step.
-func (u *updater) record(t *deviceTape, one func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
-	numbers := t.host(kernels.Numbers)
+func (u *updater) record(t *machine.Tape, one func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
+	numbers := t.Host(kernels.Numbers)
 	for i := range u.values {
-		held := []vulkan.Buffer{t.changes(u.values[i])}
+		held := []vulkan.Buffer{t.Changes(u.values[i])}
 		for at := i; at < len(u.tensors); at += len(u.values) {
-			held = append(held, t.changes(u.tensors[at].Value))
+			held = append(held, t.Changes(u.tensors[at].Value))
 		}
 		one(i, held, numbers)
 		t.EndOperation()
@@ -135,10 +89,10 @@ func (u *updater) record(t *deviceTape, one func(i int, held []vulkan.Buffer, nu
 }
 
 // record implements onDevice.
-func (o *adam) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip float64) {
+func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	a := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
-		kernels.Adam(t.Tape, held[0], held[1], held[2], gradients[i], numbers, len(o.values[i]), a.Decay != 0 && !o.excluded[i])
+		kernels.Adam(t.Tape, held[0], held[1], held[2], gradients[i], numbers, len(o.values[i]), o.decay(i, a.Decay) != 0)
 	})
 	return func(rate, clip float64) {
 		o.steps++
@@ -148,7 +102,7 @@ func (o *adam) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip 
 }
 
 // record implements onDevice.
-func (o *lamb) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip float64) {
+func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	l := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
 		kernels.LAMB(t.Tape, held[0], held[1], held[2], gradients[i], numbers, len(o.values[i]), l.Decay != 0, o.excluded[i])
@@ -161,14 +115,15 @@ func (o *lamb) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip 
 }
 
 // record implements onDevice.
-func (o *sgd) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip float64) {
+func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
 		var velocity vulkan.Buffer
 		if s.Momentum > 0 {
 			velocity = held[1]
 		}
-		kernels.SGD(t.Tape, held[0], velocity, gradients[i], numbers, len(o.values[i]), s.Nesterov, s.Decay != 0 && !o.excluded[i])
+		n, decay := len(o.values[i]), o.decay(i, s.Decay) != 0
+		kernels.SGD(t.Tape, held[0], velocity, gradients[i], numbers, n, s.Nesterov, decay)
 	})
 	return func(rate, clip float64) {
 		o.steps++
@@ -181,7 +136,7 @@ func (o *sgd) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip f
 }
 
 // record implements onDevice.
-func (o *lars) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip float64) {
+func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
 		if o.excluded[i] {
@@ -198,7 +153,7 @@ func (o *lars) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip 
 }
 
 // record implements onDevice.
-func (o *rmsprop) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip float64) {
+func (o *rmsprop) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	r := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
 		var mean, velocity vulkan.Buffer
@@ -208,7 +163,8 @@ func (o *rmsprop) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, cl
 		if r.Momentum > 0 {
 			velocity = held[len(held)-1]
 		}
-		kernels.RMSProp(t.Tape, held[0], held[1], mean, velocity, gradients[i], numbers, len(o.values[i]), r.Decay != 0 && !o.excluded[i])
+		n, decay := len(o.values[i]), o.decay(i, r.Decay) != 0
+		kernels.RMSProp(t.Tape, held[0], held[1], mean, velocity, gradients[i], numbers, n, decay)
 	})
 	return func(rate, clip float64) {
 		o.steps++
@@ -218,7 +174,7 @@ func (o *rmsprop) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, cl
 }
 
 // record implements onDevice for members that do.
-func (g *grouped) record(t *deviceTape, gradients []vulkan.Buffer) func(rate, clip float64) {
+func (g *grouped) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	var list []func(rate, clip float64)
 	for i := range g.members {
 		m := &g.members[i]

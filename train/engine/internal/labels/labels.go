@@ -1,8 +1,8 @@
-package engine
+// Package labels fills the inputs of a program with the known factors of a batch.
+package labels
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// labelInputs are the inputs of a program with the known factors of a batch. Inputs are created on first request.
-type labelInputs struct {
+// Inputs are the inputs of a program with the known factors of a batch. Inputs are created on first request.
+type Inputs struct {
 	known  *supervision.Labels
 	scaled [][]float32 // the values, by factor and level
 
@@ -37,8 +37,9 @@ type span struct {
 	low, high float64
 }
 
-func newLabelInputs(known *supervision.Labels, data datasets.Dataset) *labelInputs {
-	l := &labelInputs{known: known}
+// New returns the inputs for known labels of a data set.
+func New(known *supervision.Labels, data datasets.Dataset) *Inputs {
+	l := &Inputs{known: known}
 	l.data, _ = data.(datasets.Hierarchical)
 	for _, f := range known.Factors {
 		scaled := make([]float32, f.Size)
@@ -55,7 +56,7 @@ func newLabelInputs(known *supervision.Labels, data datasets.Dataset) *labelInpu
 }
 
 // spans finds the factors with exact values in the data set; their levels are bins of equal widths.
-func (l *labelInputs) spans() []span {
+func (l *Inputs) spans() []span {
 	list := make([]span, len(l.known.Factors))
 	for k, f := range l.known.Factors {
 		list[k].dimension = -1
@@ -73,9 +74,9 @@ func (l *labelInputs) spans() []span {
 	return list
 }
 
-// offer lists the inputs that losses may ask for, for rows of codes. There is a row for each image and, in a model of
+// Offer lists the inputs that losses may ask for, for rows of codes. There is a row for each image and, in a model of
 // two views, another for its second view.
-func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
+func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
 	k := len(l.known.Factors)
 	input := func(n **gorgonia.Node, name string) (*gorgonia.Node, error) {
 		var err error
@@ -125,12 +126,12 @@ func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 	return offered
 }
 
-// fill writes the labels of a batch, image by image, and again for a second view.
-func (l *labelInputs) fill(b supervision.Batch) {
-	l.write(l.groups, b.Levels, (*labelInputs).group)
-	l.write(l.levels, b.Levels, (*labelInputs).level)
-	l.write(l.values, b.Levels, (*labelInputs).value)
-	l.write(l.given, b.Levels, (*labelInputs).value)
+// Fill writes the labels of a batch, image by image, and again for a second view.
+func (l *Inputs) Fill(b supervision.Batch) {
+	l.write(l.groups, b.Levels, (*Inputs).group)
+	l.write(l.levels, b.Levels, (*Inputs).level)
+	l.write(l.values, b.Levels, (*Inputs).value)
+	l.write(l.given, b.Levels, (*Inputs).value)
 	l.writeDifferent(b)
 	l.writeExact(l.values, b, true)
 	l.writeExact(l.given, b, false)
@@ -146,7 +147,7 @@ func (l *labelInputs) fill(b supervision.Batch) {
 }
 
 // write fills an input with the meanings of a batch's numbers; a batch without numbers counts as -1 everywhere.
-func (l *labelInputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *labelInputs, factor int, number int32) float32) {
+func (l *Inputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *Inputs, factor int, number int32) float32) {
 	if n == nil {
 		return
 	}
@@ -160,7 +161,7 @@ func (l *labelInputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *l
 }
 
 // writeDifferent writes the rows of images that differ; rows of a second view name rows of that view.
-func (l *labelInputs) writeDifferent(b supervision.Batch) {
+func (l *Inputs) writeDifferent(b supervision.Batch) {
 	if l.different == nil {
 		return
 	}
@@ -176,7 +177,7 @@ func (l *labelInputs) writeDifferent(b supervision.Batch) {
 }
 
 // writeExact writes the exact values of continuous factors where their levels are known.
-func (l *labelInputs) writeExact(n *gorgonia.Node, b supervision.Batch, scaled bool) {
+func (l *Inputs) writeExact(n *gorgonia.Node, b supervision.Batch, scaled bool) {
 	if n == nil || l.data == nil || len(b.Levels) == 0 {
 		return
 	}
@@ -195,10 +196,10 @@ func (l *labelInputs) writeExact(n *gorgonia.Node, b supervision.Batch, scaled b
 }
 
 // group is the number itself: of a level or of a pair.
-func (l *labelInputs) group(_ int, number int32) float32 { return float32(number) }
+func (l *Inputs) group(_ int, number int32) float32 { return float32(number) }
 
 // level is the number of a level, and -1 for the number of a pair.
-func (l *labelInputs) level(factor int, number int32) float32 {
+func (l *Inputs) level(factor int, number int32) float32 {
 	if int(number) >= len(l.scaled[factor]) {
 		return -1
 	}
@@ -206,43 +207,11 @@ func (l *labelInputs) level(factor int, number int32) float32 {
 }
 
 // value is 0 where no level is known.
-func (l *labelInputs) value(factor int, number int32) float32 {
+func (l *Inputs) value(factor int, number int32) float32 {
 	if number < 0 || int(number) >= len(l.scaled[factor]) {
 		return 0
 	}
 	return l.scaled[factor][number]
-}
-
-// moveInputs are the inputs of a program that say how the images of labelled groups have moved.
-type moveInputs struct {
-	factors   []factor.Factor
-	rotations int
-	inputs    []movesInput
-	nodes     map[int]*gorgonia.Node // by the first of their columns in a batch's moves
-}
-
-// offer lists the inputs that losses may ask for, for rows of codes.
-func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
-	input := func(first, width int) (*gorgonia.Node, error) {
-		if n := m.nodes[first]; n != nil {
-			return n, nil
-		}
-		n, err := g.Input(fmt.Sprintf("transformations/%d", first), rows, width)
-		if err != nil {
-			return nil, err
-		}
-		in := movesInput{dst: nn.Data(n)}
-		for c := range width {
-			in.columns = append(in.columns, first+c)
-		}
-		m.inputs, m.nodes[first] = append(m.inputs, in), n
-		return n, nil
-	}
-	return &losses.Transformations{
-		Factors: m.factors, Rotations: m.rotations,
-		Angles:   func(factor int) (*gorgonia.Node, error) { return input(factor, 1) },
-		Rotation: func(r int) (*gorgonia.Node, error) { return input(len(m.factors)+4*r, 4) },
-	}
 }
 
 // levelSizes returns the largest size of the values of the levels of factors, 1 if all are 0.
