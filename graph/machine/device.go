@@ -51,14 +51,15 @@ type onDevice struct {
 	groups [][]int         // steps with gradients
 	norms  vulkan.Buffer   // in host memory, by group
 	owned  []vulkan.Buffer // to be freed with the machine
-	pulls  bool            // operations on the CPU read held parameters
+	pulled []*Resident     // parameters that operations on the CPU read
+	pull   *vulkan.Tape    // copies them; nil if there are none
 }
 
 // place is the place of a step's value.
 type place struct {
 	device   bool // a device computes it
 	record   graph.Recording
-	stock    bool          // Gorgonia's sum
+	stock    bool          // Gorgonia's sum or product, element by element
 	buffer   vulkan.Buffer // the value on the device; zero if only the CPU has it
 	staging  vulkan.Buffer // host memory, to copy it up or down
 	resident *Resident     // a parameter that stays on the device
@@ -109,6 +110,11 @@ func (m *Machine) SetDevice(d *Device, kept Kept) error {
 // build allocates the buffers and records the tapes.
 func (o *onDevice) build(m *Machine) error {
 	o.order(m)
+	if len(o.pulled) > 0 {
+		if err := o.device.record(&o.pull, o.pulled, (*Resident).down); err != nil {
+			return err
+		}
+	}
 	for k := range o.parts {
 		p := &o.parts[k]
 		if !p.onDevice {
@@ -189,8 +195,12 @@ func (o *onDevice) recordStep(m *Machine, t *vulkan.Tape, i int) (err error) {
 		if p.buffer, err = o.room(s.node, false); err != nil {
 			return err
 		}
-		if p.stock {
-			kernels.WeightedSum(t, []float64{1, 1}, in, p.buffer, s.node.Shape().TotalSize())
+		switch n := s.node.Shape().TotalSize(); {
+		case p.stock && s.add:
+			kernels.WeightedSum(t, []float64{1, 1}, in, p.buffer, n)
+			return nil
+		case p.stock:
+			kernels.Multiply(t, in[0], in[1], p.buffer, n)
 			return nil
 		}
 		p.record.Forward(t, in, p.buffer)
@@ -240,10 +250,8 @@ func (m *Machine) runParts() error {
 	if err := o.device.refresh(); err != nil {
 		return err
 	}
-	if o.pulls {
-		if err := o.device.pull(); err != nil {
-			return err
-		}
+	if err := o.device.pull(o.pulled, &o.pull); err != nil {
+		return err
 	}
 	for i := range m.steps {
 		if source(&m.steps[i]) {
@@ -346,6 +354,9 @@ func (o *onDevice) close() {
 			p.tape.Close()
 		}
 	}
+	if o.pull != nil {
+		o.pull.Close()
+	}
 	for _, b := range o.owned {
 		o.device.gpu.Free(b)
 	}
@@ -374,6 +385,9 @@ func (m *Machine) Placement() Placement {
 	}
 	if m.device == nil {
 		return p
+	}
+	if m.device.pull != nil {
+		p.AddTape(m.device.pull)
 	}
 	for _, part := range m.device.parts {
 		if part.tape != nil {

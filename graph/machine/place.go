@@ -42,7 +42,7 @@ func (m *Machine) place(o *onDevice, i int) (err error) {
 		p.resident = o.device.residentOf(s.node.Value())
 	case sibling(s.op):
 		p.device = o.places[s.in[0]].device // it is a result of its root
-	case s.add && s.node.Dtype() == tensor.Float32:
+	case (s.add || stockProduct(s.op)) && s.node.Dtype() == tensor.Float32:
 		a, b, sum := m.steps[s.in[0]].node.Shape(), m.steps[s.in[1]].node.Shape(), s.node.Shape()
 		p.stock = slices.Equal(a, sum) && slices.Equal(b, sum)
 		p.device = p.stock
@@ -63,7 +63,9 @@ func (o *onDevice) move(operands []int, toDevice bool) {
 		case !toDevice && from.device:
 			from.download = true
 		case !toDevice && from.resident != nil:
-			o.pulls = true
+			if !slices.Contains(o.pulled, from.resident) {
+				o.pulled = append(o.pulled, from.resident)
+			}
 		}
 	}
 }

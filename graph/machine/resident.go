@@ -82,17 +82,21 @@ func (d *Device) Settle() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hostChanged = true
-	return d.pull()
+	return d.pull(d.list, &d.down)
 }
 
-func (d *Device) pull() error {
-	if !slices.ContainsFunc(d.list, func(r *Resident) bool { return r.newer }) {
+// pull copies changed elements of a list to host memory, by a tape that is recorded first if it is nil.
+func (d *Device) pull(list []*Resident, tape **vulkan.Tape) error {
+	if !slices.ContainsFunc(list, func(r *Resident) bool { return r.newer }) {
 		return nil
 	}
-	if err := d.move(&d.down, func(t *vulkan.Tape, r *Resident) { t.Copy(r.staging, r.buffer) }); err != nil {
+	if err := d.record(tape, list, (*Resident).down); err != nil {
 		return err
 	}
-	for _, r := range d.list {
+	if err := (*tape).Run(); err != nil {
+		return err
+	}
+	for _, r := range list {
 		if r.newer { // the CPU may have changed others
 			copy(r.host, r.staging.Floats())
 		}
@@ -100,6 +104,9 @@ func (d *Device) pull() error {
 	}
 	return nil
 }
+
+func (r *Resident) up(t *vulkan.Tape)   { t.Copy(r.buffer, r.staging) }
+func (r *Resident) down(t *vulkan.Tape) { t.Copy(r.staging, r.buffer) }
 
 // refresh copies elements to the device that the CPU may have changed after Settle.
 func (d *Device) refresh() error {
@@ -109,26 +116,30 @@ func (d *Device) refresh() error {
 	for _, r := range d.list {
 		copy(r.staging.Floats(), r.host)
 	}
-	if err := d.move(&d.up, func(t *vulkan.Tape, r *Resident) { t.Copy(r.buffer, r.staging) }); err != nil {
+	if err := d.record(&d.up, d.list, (*Resident).up); err != nil {
+		return err
+	}
+	if err := d.up.Run(); err != nil {
 		return err
 	}
 	d.hostChanged = false
 	return nil
 }
 
-// move runs the tape that copies all held elements, and records it first if it is nil.
-func (d *Device) move(tape **vulkan.Tape, record func(*vulkan.Tape, *Resident)) error {
-	if *tape == nil {
-		t := d.gpu.NewTape()
-		for _, r := range d.list {
-			record(t, r)
-		}
-		if err := t.Compile(); err != nil {
-			return err
-		}
-		*tape = t
+// record records a copy of each element of a list, unless the tape exists.
+func (d *Device) record(tape **vulkan.Tape, list []*Resident, one func(*Resident, *vulkan.Tape)) error {
+	if *tape != nil {
+		return nil
 	}
-	return (*tape).Run()
+	t := d.gpu.NewTape()
+	for _, r := range list {
+		one(r, t)
+	}
+	if err := t.Compile(); err != nil {
+		return err
+	}
+	*tape = t
+	return nil
 }
 
 // Close closes the GPU. Held elements are lost unless they were settled.
