@@ -247,9 +247,9 @@ func TestDevicePlacement(t *testing.T) {
 		"average":                 {2, 64*pixels + 1, 2 + 1},
 		"lamb by parts":           {2, 64*pixels + 1, 2 + 1},
 		"rmsprop with everything": {3, 64*pixels + 1, 2 + 2},
-		"byol":                    {3, 2*16*pixels + 1, 2*16*12 + 2 + 1},
-		"accumulating byol":       {4, 2*16*pixels + 1, 2*16*12 + 2 + 2},
-		"accumulating moco":       {4, 2*20*pixels + 1, 20*12 + 2 + 2},
+		"byol":                    {2, 2*16*pixels + 1, 3 + 1},
+		"accumulating byol":       {3, 2*16*pixels + 1, 3 + 2},
+		"accumulating moco":       {3, 2*20*pixels + 1, 3 + 2},
 		"factorvae":               {4, 100*(pixels+4+2*4) + 3, 100*4 + 5 + 2},
 	} {
 		p := onDeviceLoop(t, deviceTasks[name], GPU).Placements()[0]
