@@ -46,7 +46,7 @@ func onBoth(d *machine.Device, tolerance float64, nodes ...*gorgonia.Node) (mach
 		return machine.Placement{}, err
 	}
 	defer m.Close()
-	if err := m.SetDevice(d, machine.Kept{}); err != nil {
+	if err := m.SetDevice(d); err != nil {
 		return machine.Placement{}, err
 	}
 	placed := m.Placement()

@@ -83,7 +83,7 @@ func (c *Coder) UseDevice(name engine.Device) error {
 				}
 			}
 		}
-		if err := h.machine.SetDevice(d, machine.Kept{}); err != nil {
+		if err := h.machine.SetDevice(d); err != nil {
 			return err
 		}
 	}

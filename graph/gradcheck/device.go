@@ -38,7 +38,7 @@ func (c Case) checkDevice(t testing.TB, values [][]float64, want outcome) {
 			return outcome{}, err
 		}
 		defer m.machine.Close()
-		if err := m.machine.SetDevice(d, machine.Kept{}); err != nil {
+		if err := m.machine.SetDevice(d); err != nil {
 			return outcome{}, err
 		}
 		return m.run(g)

@@ -42,6 +42,9 @@ type Kept struct {
 	Values    gorgonia.Nodes
 }
 
+// Keep says which outputs stay on the device of the next [Machine.SetDevice].
+func (m *Machine) Keep(k Kept) { m.kept = k }
+
 // onDevice is a machine's use of a device.
 type onDevice struct {
 	device *Device
@@ -78,13 +81,12 @@ type part struct {
 }
 
 // SetDevice makes the next runs use a device for all operations that have a device form. It copies values between the
-// device and the CPU where both need them. The machine also computes the norm of each group of kept gradients
-// ([Machine.SquaredNorm]).
+// device and the CPU where both need them.
 //
 // Parameters that the device holds ([Device.Hold]) stay there. All other inputs are copied in each run.
-func (m *Machine) SetDevice(d *Device, kept Kept) error {
+func (m *Machine) SetDevice(d *Device) error {
 	o := &onDevice{device: d, places: make([]place, len(m.steps))}
-	for _, nodes := range append([]gorgonia.Nodes{kept.Values}, kept.Gradients...) {
+	for _, nodes := range append([]gorgonia.Nodes{m.kept.Values}, m.kept.Gradients...) {
 		first := len(o.kept)
 		for _, n := range nodes {
 			i, ok := m.index[n]

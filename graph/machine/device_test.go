@@ -45,7 +45,8 @@ func TestDeviceKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		if err := m.SetDevice(d, machine.Kept{Values: gorgonia.Nodes{y}}); err != nil {
+		m.Keep(machine.Kept{Values: gorgonia.Nodes{y}})
+		if err := m.SetDevice(d); err != nil {
 			t.Fatal(err)
 		}
 		if p := m.Placement(); p.Up != 0 || p.Down != 4*down || p.Device != 2 || p.CPU != 1 {

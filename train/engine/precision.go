@@ -89,8 +89,8 @@ func (l *plan) setDevice(m *machine.Machine, kept machine.Kept) error {
 	if err := l.hold(); err != nil {
 		return err
 	}
-	if !l.holds {
-		kept = machine.Kept{}
+	if l.holds {
+		m.Keep(kept)
 	}
-	return m.SetDevice(l.device, kept)
+	return m.SetDevice(l.device)
 }
