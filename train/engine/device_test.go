@@ -84,9 +84,37 @@ losses: [reconstruction, {logic: {sentence: "exists h: z -> y in mlp {layers: [8
 train: {epochs: 1, batch: 64}
 `
 
+// modelled is a task for several models.
+const modelled = `
+seed: 9
+dataset: {square: {size: 16, side: 4}}
+model: ae
+losses: [reconstruction, kl]
+train: {epochs: 1, batch: 32}
+`
+
+const (
+	pairsOfImages = "supervision={changes: {k: 1, count: 128}}"
+	walks         = "supervision={walks: {episodes: 24, actions: 3}}"
+)
+
 // deviceTasks are tasks, each with overrides.
 var deviceTasks = map[string][]string{"lsbd-vae": {tiny}, "vae": {plainVAE, "train.batch=16"}, "factorvae": {judged}, "cofhae": {sticks}, "byol": {byol, "train.optimizer={sgd: {lr: 0.01}}"},
 	"moco": {queued, "train.batch=20"}, "average": {averaged}, "accumulate": {descended}, "cascade-vae": {opening}, "network": {learned},
+	"delta-vae":               {modelled, "model={delta-vae: {encoder: {mlp: {hidden: [16]}}, latent: [sphere, {euclidean: {dim: 2}}]}}"},
+	"quessard":                {modelled, "model={quessard: {dim: 4, encoder: {mlp: {hidden: [16]}}}}", walks, "losses=[reconstruction, entanglement]"},
+	"forward-vae":             {modelled, "model={forward-vae: {encoder: {mlp: {hidden: [16]}}}}", walks, "losses=[reconstruction, kl, prediction]"},
+	"gvae":                    {modelled, "model={gvae: {latent: 4, k: 1, encoder: {mlp: {hidden: [16]}}}}", pairsOfImages},
+	"ml-vae":                  {modelled, "model={ml-vae: {latent: 4, k: 1, encoder: {mlp: {hidden: [16]}}}}", pairsOfImages},
+	"ada-gvae":                {modelled, "model={ada-gvae: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", pairsOfImages},
+	"ada-ml-vae":              {modelled, "model={ada-ml-vae: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", pairsOfImages},
+	"slow-vae":                {modelled, "model={slow-vae: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", pairsOfImages, "losses=[reconstruction, kl, slow]"},
+	"joint-vae":               {modelled, "model={joint-vae: {latent: 4, categorical: [3], encoder: {mlp: {hidden: [16]}}}}"},
+	"encoder":                 {modelled, "model={encoder: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", "losses=[{dip-i: {weight: 0.001}}]", "train.optimizer={sgd: {lr: 0.01}}"},
+	"ice-beem":                {modelled, "model={ice-beem: {width: 4, conditions: [row], encoder: {mlp: {hidden: [16], activation: softplus}}}}", "supervision={labels: {fraction: 1}}", "losses=[{score-matching: {dequantise: false}}]"},
+	"simsiam":                 {byol, "model={simsiam: {hidden: 8, projected: 4, predictor: 8, encoder: {mlp: {hidden: [16]}}}}", "train.optimizer={sgd: {lr: 0.01}}"},
+	"barlow-twins":            {byol, "model={barlow-twins: {hidden: 8, encoder: {mlp: {hidden: [16]}}}}", "losses=[cross-correlation]", "train.optimizer={sgd: {lr: 0.0001}}"},
+	"moco-v2":                 {byol, "model={moco-v2: {width: 4, queue: 40, encoder: {mlp: {hidden: [16]}}}}", "losses=[info-nce]"},
 	"second batch":            append([]string{judged}, secondMasks...),
 	"accumulating factorvae":  {judged, "train.accumulate=2"},
 	"accumulating byol":       {byol, "train.accumulate=2", "train.average={decay: 0.5}", "model.byol.momentum.schedule=cosine", "train.optimizer={sgd: {lr: 0.01}}"},
