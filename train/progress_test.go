@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -86,6 +87,38 @@ func TestLine(t *testing.T) {
 			t.Errorf("at the end: %q", w.String())
 		}
 	}
+}
+
+// A line comes with the first epoch, the last one, and every ten seconds. The time left follows from this session's steps.
+func TestLineTimes(t *testing.T) {
+	loop := loopOf(t, load(t, "train.epochs=9"))
+	if err := loop.RunEpoch(t.Context()); err != nil { // an earlier session
+		t.Fatal(err)
+	}
+	steps := loop.EpochSteps()
+	synctest.Test(t, func(t *testing.T) {
+		var w bytes.Buffer
+		d := watch.LineDisplay(loop, &watch.Console{Log: plain.Logger(&w)})
+		for _, c := range []struct {
+			pause time.Duration
+			epoch int
+			want  string
+		}{
+			{7 * time.Second, 1, "epoch 1/9  loss 3  5 images/s  56s left\n"},
+			{3 * time.Second, 2, ""},
+			{7*time.Second - 1, 3, ""},
+			{1, 4, "epoch 4/9  loss 3  5 images/s  21s left\n"}, // 4 epochs took 17 s
+			{9 * time.Second, 9, "epoch 9/9  loss 3  5 images/s  0s left\n"},
+		} {
+			time.Sleep(c.pause)
+			w.Reset()
+			d.Epoch(&engine.EpochReport{Epoch: c.epoch, Of: 9, Step: steps * (1 + c.epoch), Images: 10, Seconds: 2,
+				Losses: []engine.ObjectiveLoss{{Objective: "all", Names: []string{"loss"}, Values: []float64{3}}}})
+			if w.String() != c.want {
+				t.Errorf("epoch %d: %q, want %q", c.epoch, w.String(), c.want)
+			}
+		}
+	})
 }
 
 // Work after training shows its progress, even while one part takes long.
