@@ -179,6 +179,7 @@ func TestModularity(t *testing.T) {
 	two := []factor.Block{{Factor: 1, Columns: []int{0, 1}}, {Factor: 0, Columns: []int{2}}}
 	strided := []factor.Block{{Factor: 0, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{0, 1, 2}}, {Factor: 2, Columns: []int{4}}}
 	permuted := []factor.Block{{Factor: 0, Columns: []int{1, 3, 2, 4}}, {Factor: 1, Columns: []int{0, 2}}}
+	gaps := []factor.Block{{Factor: 0, Columns: []int{0, 2}}, {Factor: 1, Columns: []int{0, 3}}, {Factor: 0, Columns: []int{0, 4}}, {Factor: 1, Columns: []int{0, 1, 4}}}
 	known := func(rows, factors, levels int) gradcheck.Input {
 		in := gradcheck.Input{Shape: []int{rows, factors}}
 		for i := range rows * factors {
@@ -199,6 +200,7 @@ func TestModularity(t *testing.T) {
 	}
 	for _, c := range []modularityCase{
 		{name: "columns in any order", z: gradcheck.In(20, 5), labels: known(20, 2, 3), blocks: permuted},
+		{name: "columns with gaps", z: gradcheck.In(20, 5), labels: known(20, 2, 3), blocks: gaps},
 		{name: "groups of growing sizes", z: gradcheck.In(40, 1), labels: growing, blocks: []factor.Block{{Columns: []int{0}}}},
 		{name: "two factors", z: gradcheck.In(20, 3), labels: known(20, 2, 4), blocks: two},
 		{name: "shared columns, unknown labels", z: gradcheck.In(24, 5), labels: partly, blocks: strided},
