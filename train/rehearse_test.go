@@ -5,7 +5,9 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
@@ -71,16 +73,43 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// Work is tried on more and more rows, up to all. Work that fails on few rows is tried on more.
+// Work is tried on more and more rows, up to all, until two sizes are known and the time is enough. Work that fails on few
+// rows is tried on more.
 func TestGrow(t *testing.T) {
-	var tried []int
-	_, err := grow(t.Context(), 5000, func(k int) (time.Time, error) {
-		if tried = append(tried, k); k < 2000 {
-			return time.Now(), errors.New("too few")
-		}
-		return time.Now(), nil
-	})
-	if err != nil || len(tried) != 4 || tried[0] != 1024 || tried[3] != 5000 {
-		t.Errorf("tried %v, %v", tried, err)
+	for _, c := range []struct {
+		name  string
+		rows  int
+		fails int // on fewer rows
+		begin time.Duration
+		row   time.Duration
+		tried []int
+		want  float64
+	}{
+		{"few rows", 1000, 0, 0, time.Millisecond, []int{1000}, 1},
+		{"fast", 5000, 0, 0, time.Microsecond, []int{1024, 2048, 4096, 5000}, 0.005},
+		{"begins slowly", 5000, 0, 4 * growTime / 2, time.Microsecond, []int{1024, 2048}, 0.005},
+		{"begins less slowly", 5000, 0, 4*growTime/3 - time.Millisecond, time.Microsecond, []int{1024, 2048, 4096}, 0.005},
+		{"slow", 8192, 0, 0, time.Second, []int{1024, 2048}, 8192},
+		{"as long as enough", 8192, 0, 0, growTime / 2048, []int{1024, 2048, 4096}, 8192 * (growTime / 2048).Seconds()},
+		{"longer than enough", 8192, 0, 0, growTime/2048 + 1, []int{1024, 2048}, 8192 * (growTime/2048 + 1).Seconds()},
+		{"fails on few", 5000, 2000, 0, time.Second, []int{1024, 2048, 4096}, 5000},
+		{"fails until all", 3000, 3000, 0, time.Second, []int{1024, 2048, 3000}, 3000},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var tried []int
+			got, err := grow(t.Context(), c.rows, func(k int) (time.Time, error) {
+				tried = append(tried, k)
+				time.Sleep(c.begin)
+				begin := time.Now()
+				if k < c.fails {
+					return begin, errors.New("too few")
+				}
+				time.Sleep(time.Duration(k) * c.row)
+				return begin, nil
+			})
+			if err != nil || !slices.Equal(tried, c.tried) || math.Abs(got-c.want) > 1e-6*c.want {
+				t.Errorf("%s: tried %v, %v s, %v; want %v, %v s", c.name, tried, got, err, c.tried, c.want)
+			}
+		})
 	}
 }
