@@ -340,6 +340,7 @@ func TestEvalFiles(t *testing.T) {
 
 // An excessive learning rate: the message names the first node, and the earlier checkpoint stays unchanged.
 func TestNotFinite(t *testing.T) {
+	long.NotShort(t)
 	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
 	explode := "train.schedule={step: {every: 2, factor: 1e36}}"
 	succeed(t, "train", config, explode, "train.epochs=2", "--run", dir)

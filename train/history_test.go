@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -169,6 +170,7 @@ func TestResumeOtherCheckpoint(t *testing.T) {
 
 // A lengthened run has the identity of a direct run if and only if it has the parameters of a direct run.
 func TestLongerHistory(t *testing.T) {
+	long.NotShort(t)
 	milestones := "train.schedule.milestones={at: [0.5], factor: 0.1}"
 	for name, x := range map[string]struct {
 		options, after []string
@@ -239,6 +241,7 @@ func TestLongerHistory(t *testing.T) {
 
 // Momentum may change over the whole length of training. Lengthening such a run gives other parameters than a direct run.
 func TestLongerMomentum(t *testing.T) {
+	long.NotShort(t)
 	for name, other := range map[string]string{"byol": "the model changed with the fraction of 1 epoch", "moco-v2": ""} {
 		dir, direct := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "direct")
 		trainIn(t, dir, seenConfig(t, name, "train.epochs=1", "metrics=[]"), false)
