@@ -57,10 +57,10 @@ func TestActivations(t *testing.T) {
 		ActivationCurvature(a, second, at)
 		ones, of := []float64{1}, make([]float64, 1)
 		for i, x := range points {
-			if want := f(x); math.Abs(y[i]-want) > 1e-12*max(1, math.Abs(want)) {
+			if want := f(x); !(math.Abs(y[i]-want) <= 1e-12*max(1, math.Abs(want))) {
 				t.Errorf("%v of %v is %v, want %v", a, x, y[i], want)
 			}
-			if want := dy[i] * slope(f, x); math.Abs(dx[i]-want) > 1e-8 {
+			if want := dy[i] * slope(f, x); !(math.Abs(dx[i]-want) <= 1e-8) {
 				t.Errorf("%v: the gradient at %v is %v, want %v", a, x, dx[i], want)
 			}
 			derivative := func(v float64) float64 { // of the value, or of x
@@ -71,7 +71,7 @@ func TestActivations(t *testing.T) {
 			if a == kernel.ReLUActivation {
 				want = 0 // the value 0 is a kink
 			}
-			if math.Abs(second[i]-want) > 1e-8 {
+			if !(math.Abs(second[i]-want) <= 1e-8) {
 				t.Errorf("%v: the curvature at %v is %v, want %v", a, at[i], second[i], want)
 			}
 		}
@@ -113,7 +113,7 @@ func TestSingles(t *testing.T) {
 		f.double(d, points)
 		for i, x := range points {
 			want := f.want(x)
-			if math.Abs(d[i]-want) > 1e-15*max(1, want) || math.Abs(float64(s[i])-want) > 1e-5*math.Abs(want)+1e-37 {
+			if !(math.Abs(d[i]-want) <= 1e-15*max(1, want)) || !(math.Abs(float64(s[i])-want) <= 1e-5*math.Abs(want)+1e-37) {
 				t.Errorf("%s of %v is %v and %v, want %v", name, x, s[i], d[i], want)
 			}
 		}
@@ -157,18 +157,18 @@ func TestSums(t *testing.T) {
 // Vectors have norm 1 and gradients across them. Vectors near zero only grow by a constant factor.
 func TestNormalise(t *testing.T) {
 	v, y, dv, dy := []float64{3, 4}, make([]float64, 2), make([]float64, 2), []float64{1, 2}
-	if s := Normalise(y, v); s != 25 || math.Abs(y[0]-0.6) > 1e-15 || math.Abs(y[1]-0.8) > 1e-15 {
+	if s := Normalise(y, v); s != 25 || !(math.Abs(y[0]-0.6) <= 1e-15) || !(math.Abs(y[1]-0.8) <= 1e-15) {
 		t.Errorf("%v, square %v", y, s)
 	}
 	NormaliseGradient(dv, y, dy, 25)
-	if math.Abs(dv[0]-(1-2.2*0.6)/5) > 1e-15 || math.Abs(dv[1]-(2-2.2*0.8)/5) > 1e-15 {
+	if !(math.Abs(dv[0]-(1-2.2*0.6)/5) <= 1e-15) || !(math.Abs(dv[1]-(2-2.2*0.8)/5) <= 1e-15) {
 		t.Errorf("gradient %v", dv)
 	}
 	for _, square := range []float64{0, 1e-14, 1e-12} { // of the norm
 		v = []float64{math.Sqrt(square), 0}
 		s := Normalise(y, v)
 		NormaliseGradient(dv, y, dy, s)
-		if want := 1e6 * v[0]; math.Abs(y[0]-want) > 1e-9 || y[1] != 0 || math.Abs(dv[0]-1e6) > 1e-6 || math.Abs(dv[1]-2e6) > 1e-6 {
+		if want := 1e6 * v[0]; !(math.Abs(y[0]-want) <= 1e-9) || y[1] != 0 || !(math.Abs(dv[0]-1e6) <= 1e-6) || !(math.Abs(dv[1]-2e6) <= 1e-6) {
 			t.Errorf("square %v: %v, gradient %v", square, y, dv)
 		}
 	}
@@ -203,13 +203,13 @@ func TestDistances(t *testing.T) {
 					}
 				}
 			}
-			if got := d.Sum(); math.Abs(got-sum) > 1e-9*max(1, sum) {
+			if got := d.Sum(); !(math.Abs(got-sum) <= 1e-9*max(1, sum)) {
 				t.Errorf("%d rows: sum %v, want %v", rows, got, sum)
 			}
 			d.Slopes()
 			for c := range columns {
 				for i, got := range d.Slope.Column(c) {
-					if want := slopes[i*columns+c]; math.Abs(got-want) > 1e-9*float64(rows) {
+					if want := slopes[i*columns+c]; !(math.Abs(got-want) <= 1e-9*float64(rows)) {
 						t.Fatalf("%d rows: slope %d in column %d is %v, want %v", rows, i, c, got, want)
 					}
 				}

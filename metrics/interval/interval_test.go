@@ -31,7 +31,7 @@ func TestHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := math.Sqrt(square / n); math.Abs(got.Error/want-1) > 0.1 || math.Abs(got.Estimate) > 1e-12 || got.Way != Rows {
+	if want := math.Sqrt(square / n); !(math.Abs(got.Error/want-1) <= 0.1) || !(math.Abs(got.Estimate) <= 1e-12) || got.Way != Rows {
 		t.Errorf("%+v; want the standard error %v, around 0", got, want)
 	}
 }
@@ -113,7 +113,7 @@ func TestEndless(t *testing.T) {
 		got, err := Settings{Percent: 95}.Halves(t.Context(), v, rng.New(1, "endless"), func(rows []int, _ int, _ string) (float64, error) {
 			return bias(float64(len(rows))), nil
 		})
-		if err != nil || math.Abs(got.Estimate-c.want) > 1e-12 {
+		if err != nil || !(math.Abs(got.Estimate-c.want) <= 1e-12) {
 			t.Errorf("%+v: %+v, %v; want %v", c, got, err, c.want)
 		}
 	}

@@ -105,7 +105,7 @@ func TestScales(t *testing.T) {
 			if want > 0 {
 				wanted = (m.Row(i)[c] - Mean(m.Column(c, []int{0, 1, 2, 3}))) / want
 			}
-			if math.Abs(v-wanted) > 1e-12 {
+			if !(math.Abs(v-wanted) <= 1e-12) {
 				t.Errorf("column %d, row %d: %v, want %v", c, i, v, wanted)
 			}
 		}

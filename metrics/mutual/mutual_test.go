@@ -27,7 +27,7 @@ func TestInformation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := x.Mutual[0][0]; math.Abs(got-math.Log(4)) > 1e-12 || math.Abs(x.Entropy[0]-math.Log(4)) > 1e-12 {
+	if got := x.Mutual[0][0]; !(math.Abs(got-math.Log(4)) <= 1e-12) || !(math.Abs(x.Entropy[0]-math.Log(4)) <= 1e-12) {
 		t.Errorf("mutual information %v, entropy %v; want ln 4", got, x.Entropy[0])
 	}
 	shared, err := ShareWithFactors(ctx, codes, factors, levels, h, true, rng.New(1, "null"))
@@ -116,7 +116,7 @@ func TestEntropy(t *testing.T) {
 		{factors, []float64{1, 0, 3}, 1 - quarter/math.Log(3)}, {LibraryEntropy(), []float64{0, 0}, 0}, {Entropy{Floor: 1e-3}, []float64{0.249, 0.749}, 1 - quarter/math.Log(2)},
 		{natural, []float64{0, 2, 0}, 1}, {natural, []float64{1, 3}, 1 - quarter}, {natural, []float64{5, 5, 5}, 1 - math.Log(3)}, {natural, []float64{0, 0}, 0},
 	} {
-		if got := c.e.Of(c.p); math.Abs(got-c.want) > 1e-10 {
+		if got := c.e.Of(c.p); !(math.Abs(got-c.want) <= 1e-10) {
 			t.Errorf("%+v of %v is %v, want %v", c.e, c.p, got, c.want)
 		}
 	}
@@ -190,7 +190,7 @@ func TestBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := math.Log(3) - 2./3*math.Log(2) // of 2/3 and 1/3
-	if math.Abs(x.Entropy[0]-math.Log(2)) > 1e-12 || math.Abs(x.Entropy[1]-known) > 1e-12 {
+	if !(math.Abs(x.Entropy[0]-math.Log(2)) <= 1e-12) || !(math.Abs(x.Entropy[1]-known) <= 1e-12) {
 		t.Errorf("entropies %v", x.Entropy)
 	}
 	for a := range d {
@@ -199,7 +199,7 @@ func TestBetween(t *testing.T) {
 			if a%3 == b%3 {
 				want = math.Log(2)
 			}
-			if math.Abs(m[a][b]-want) > 1e-12 {
+			if !(math.Abs(m[a][b]-want) <= 1e-12) {
 				t.Errorf("columns %d and %d: %v, want %v", a, b, m[a][b], want)
 			}
 		}
@@ -210,7 +210,7 @@ func TestBetween(t *testing.T) {
 		if a%3 == 1 {
 			partly = known - 2./3*math.Log(2) // where the second bit is 1, the first one is known to be 0
 		}
-		if math.Abs(x.Mutual[a][0]-want) > 1e-12 || math.Abs(x.Mutual[a][1]-partly) > 1e-12 {
+		if !(math.Abs(x.Mutual[a][0]-want) <= 1e-12) || !(math.Abs(x.Mutual[a][1]-partly) <= 1e-12) {
 			t.Errorf("column %d: %v, want %v and %v", a, x.Mutual[a], want, partly)
 		}
 	}
