@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -272,8 +271,10 @@ func TestEach(t *testing.T) {
 	for _, n := range []int{0, 1, atOnce, 1000} {
 		counts := make([]atomic.Int32, n)
 		Each(t.Context(), n, func(i int) { counts[i].Add(1) })
-		if i := slices.IndexFunc(counts, func(c atomic.Int32) bool { return c.Load() != 1 }); i >= 0 {
-			t.Errorf("of %d: number %d came %d times", n, i, counts[i].Load())
+		for i := range counts {
+			if got := counts[i].Load(); got != 1 {
+				t.Errorf("of %d: number %d came %d times", n, i, got)
+			}
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
