@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/pretrained"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -197,6 +198,12 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 			return append(configs.Names(), list...)
 		}
 		return list
+	case "pull":
+		var names []string
+		for _, m := range pretrained.Models() {
+			names = append(names, m.Name)
+		}
+		return names
 	case "table":
 		return first(values, tables.Names())
 	case "list":

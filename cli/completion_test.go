@@ -18,7 +18,7 @@ func TestComplete(t *testing.T) {
 		"eval --metrics modu": "modularity", "eval --codes ": "", "list mod": "models", "list schema ": "experiment sweep table", "list models moco": "moco moco-v2", "data show spr": "sprites",
 		"mimosa equ": "equalize=", "decode --what ": "samples traversals grid interpolation", "decode --sca": "--scale", "decode --scale ": "", "dec": "decode",
 		"exp": "export", "export --format ": "safetensors onnx", "export --part ": "encoder decoder", "export --layout p": "pytorch", "export --run ": "",
-		"import quicks": "quickstart", "import --from x train.threa": "train.threads=", "import --par": "--partial", "complete": "", "wor": "", "runs ": "", "ser": "serve", "sweep x.yaml --on s": "slurm", "sweep x.yaml --arr": "--array-limit", "table --inde": "--index", "table --index --no-w": "--no-wait", "serve --li": "--listen", "prev": "",
+		"import quicks": "quickstart", "import --from x train.threa": "train.threads=", "import --par": "--partial", "complete": "", "wor": "", "runs ": "", "ser": "serve", "pul": "pull", "pull lsbd": "lsbd-vae-arrow lsbd-vae-square", "pull --fr": "--from", "sweep x.yaml --on s": "slurm", "sweep x.yaml --arr": "--array-limit", "table --inde": "--index", "table --index --no-w": "--no-wait", "serve --li": "--listen", "prev": "",
 	} {
 		words := strings.Split(line, " ")
 		if got := strings.Fields(succeed(t, append([]string{"complete", "--"}, words...)...).out); !slices.Equal(got, strings.Fields(want)) {

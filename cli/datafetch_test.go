@@ -253,6 +253,7 @@ func TestLabelsRecord(t *testing.T) {
 
 // A file of the user's that changes after a run began is named by what opens the run: arrays, labels, pairs and answers.
 func TestInputsRecord(t *testing.T) {
+	long.NotShort(t)
 	for name, c := range map[string]struct {
 		file, key string
 		write     func(number int)

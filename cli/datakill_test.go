@@ -35,7 +35,7 @@ func TestDataKilled(t *testing.T) {
 		pieces.Add(1)
 		if int64(n) == at.Load() {
 			if p := victim.Load(); p != nil {
-				late := time.Now().Add(10 * time.Second)
+				late := time.Now().Add(time.Minute)
 				p.until(func() bool { return partSize(root) >= 500*(n-1) || time.Now().After(late) }) // earlier pieces are stored, even on a busy machine
 				_ = p.Process.Kill()
 			}
@@ -66,8 +66,10 @@ func TestDataKilled(t *testing.T) {
 	if n := pieces.Load(); n > 60 { // 72 and more if each begins again
 		t.Errorf("%d pieces were sent; parts are not continued", n)
 	}
-	killed := 0
-	for range 12 { // while the rest comes, is converted and stored
+	for killed, tries := 0, 0; killed < 6; tries++ { // while it converts and stores
+		if tries == 300 { // a busy machine sees few of the conversions, which are short
+			t.Fatalf("%d of %d processes were killed while they converted", killed, tries)
+		}
 		fetch(func(p *process) {
 			if !p.until(func() bool { // it converts
 				list, _ := filepath.Glob(filepath.Join(root, "sets", ".making-*"))
@@ -76,15 +78,13 @@ func TestDataKilled(t *testing.T) {
 				return
 			}
 			time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond)
-			killed++
-			_ = p.Process.Kill()
+			if p.Process.Kill() == nil {
+				killed++
+			}
 		})
 		if err := os.RemoveAll(filepath.Join(root, "sets", "dsprites")); err != nil { // if it was in time
 			t.Fatal(err)
 		}
-	}
-	if killed < 6 {
-		t.Errorf("%d of 12 processes were killed while they converted", killed)
 	}
 	if o := fetch(func(*process) {}); o.code != 0 {
 		t.Fatal(o)
@@ -155,8 +155,9 @@ func TestDataStopped(t *testing.T) {
 	s := dribble(t, func(n int) {
 		pieces.Add(1)
 		if p := victim.Load(); p != nil && n == 15 {
+			p.until(func() bool { return partSize(root) >= 5000 }) // a busy process stores pieces late
 			_ = p.Process.Signal(syscall.SIGINT)
-			time.Sleep(100 * time.Millisecond)
+			<-p.done // it stops before the next piece
 		}
 	})
 	p := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/")

@@ -44,7 +44,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 			t.Errorf("a path that begins with a dash: %v", o)
 		}
 	}
-	const here = "mixed precision is not to be had here"
+	const here = "this processor lacks mixed precision"
 	for _, args := range [][]string{{"--simulate", "nodes=1,cores=1"}, {"--dry-run", "--rehearse", "--on", "slurm"}} {
 		if o := start(t, append([]string{"sweep", file, "--out", dir}, args...)...).end(); o.code != 0 || !strings.Contains(o.log, here) {
 			t.Errorf("%v: %v", args, o)

@@ -74,7 +74,7 @@ func TestEvalTypes(t *testing.T) {
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
 
 	found, log := measure(t, with("--metrics", "mse,mig")...)
-	if want := "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types would say it\n"; log != want {
+	if want := "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types sets other kinds\n"; log != want {
 		t.Errorf("log %q, want %q", log, want)
 	}
 	named, log := measure(t, with("--metrics", "mse,mig", "--types", "ordinal,continuous,ordinal")...)
@@ -173,6 +173,9 @@ func TestEvalOption(t *testing.T) {
 	some, _ := measure(t, append(files, "--metrics", "med,mig", "--option", "med.k=1", "--option", "med.log=natural", "--option", "mig.bins=3")...)
 	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value || len(some["med"].Parts) != len(plain["med"].Parts)+1 {
 		t.Errorf("%+v, with options %+v", plain, some)
+	}
+	if both, _ := measure(t, append(files, "--metrics", "mig, mig: {bins: 3}")...); both["mig"].Value != plain["mig"].Value || both["mig-2"].Value != some["mig"].Value {
+		t.Errorf("a repeated metric: %+v", both)
 	}
 	if all, _ := measure(t, fewTrees(append(files, "--option", "downstream.sizes=[30]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
 		t.Errorf("%+v", all["downstream"])

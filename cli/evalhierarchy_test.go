@@ -21,7 +21,7 @@ func TestEvalHierarchy(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, all[name].Value, want)
 		}
 	}
-	if want := "factors are taken as kind ordinal (2 levels), size continuous (20 bins with values), x continuous (20 bins with values); --types would say it\n"; log != want {
+	if want := "factors are taken as kind ordinal (2 levels), size continuous (20 bins with values), x continuous (20 bins with values); --types sets other kinds\n"; log != want {
 		t.Errorf("log %q, want %q", log, want)
 	}
 	continuous, _ := measure(t, with("--metrics", "r4", "--types", "continuous")...)

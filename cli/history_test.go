@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 const historicalRun = `name: case
@@ -46,6 +48,7 @@ func TestResumeShorter(t *testing.T) {
 
 // A run that goes on under another cosine does not get the hash of a direct run, and says why.
 func TestResumeLongerCosine(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	t.Setenv(asProgram, "1") // runs of a sweep are processes
 	writeFile(t, "run.yaml", []byte(strings.Replace(historicalRun, "checkpoint: 0", "checkpoint: 0, schedule: cosine", 1)))

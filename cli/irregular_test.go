@@ -105,7 +105,7 @@ func within(t *testing.T, args ...string) outcome {
 	select {
 	case o := <-done:
 		return o
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%q does not end", args)
 		return outcome{}
 	}

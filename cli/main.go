@@ -32,6 +32,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/cli/internal/eval"
 	"github.com/unravel-ml/unravel/cli/internal/papers"
+	"github.com/unravel-ml/unravel/cli/internal/pull"
 	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/cli/internal/serving"
 	"github.com/unravel-ml/unravel/cli/internal/sweeps"
@@ -68,6 +69,7 @@ type commands struct {
 	Report   runs.Report     `cmd:"" help:"Write the page about a run again, from stored results."`
 	Export   training.Export `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
 	Import   training.Import `cmd:"" help:"Make a run from a file of weights."`
+	Pull     pull.Command    `cmd:"" help:"Fetch a trained model as a run (default: list the models)."`
 	Table    papers.Command  `cmd:"" help:"Compute a table of a paper next to the printed values (default: list the tables)."`
 	Sweep    sweeps.Command  `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
 	Runs     runs.Command    `cmd:"" help:"List, filter, compare and export runs."`

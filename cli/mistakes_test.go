@@ -340,6 +340,7 @@ func TestEvalFiles(t *testing.T) {
 
 // An excessive learning rate: the message names the first node, and the earlier checkpoint stays unchanged.
 func TestNotFinite(t *testing.T) {
+	long.NotShort(t)
 	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
 	explode := "train.schedule={step: {every: 2, factor: 1e36}}"
 	succeed(t, "train", config, explode, "train.epochs=2", "--run", dir)
@@ -396,8 +397,9 @@ func TestWrittenNames(t *testing.T) {
 	for _, c := range [][2]string{
 		{"encode --run RUN --out codes.txt", "--out codes.txt: .txt is no format that the command writes; want a name that ends in .npy"},
 		{"export --run RUN --out w.pt", "want a name that ends in .safetensors or .onnx"},
-		{"export --run RUN --out w.onnx --format safetensors", "the name is one of onnx; want a name that ends in .safetensors, or --format onnx"},
-		{"export --run RUN --out w.safetensors --format onnx", "the name is one of safetensors; want a name that ends in .onnx"},
+		{"export --run RUN --out w.onnx --format safetensors", "this ending is for the format onnx; want a name that ends in .safetensors, or --format onnx"},
+		{"export --run RUN --out w.onnx --half", "--half belongs to --format safetensors"},
+		{"export --run RUN --out w.safetensors --format onnx", "this ending is for the format safetensors; want a name that ends in .onnx"},
 		{"data show square --out s.jpg", "want a name that ends in .png"},
 		{"data ask square --out pairs.png", "want a name that ends in .csv or .txt"},
 		{"report --run RUN --out r.pdf", "want a name that ends in .html"},

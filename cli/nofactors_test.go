@@ -101,7 +101,7 @@ func TestWithoutFactors(t *testing.T) {
 			succeed(t, "train", "vae/sprites", "--run", "dry", "--dry-run", "dataset="+set, "metrics=[]")
 		}
 		all, log := measure(t, fewTrees("--run", run, "--metrics", "all")...)
-		lines := strings.Count(log, "no factor of several levels is known of the images")
+		lines := strings.Count(log, "the images have no known factor of several levels")
 		if _, ok := all["mutual-information"]; !ok || (set == "test-plain") != (lines == 1) || (set == "test-plain") != (len(all) == 5) {
 			t.Errorf("%s: %d metrics, log %s", set, len(all), log)
 		}
@@ -125,8 +125,8 @@ func TestWithoutFactors(t *testing.T) {
 			t.Errorf("%v: the run begins", overrides)
 		}
 	}
-	mistake([]string{"metrics.final.0.mig", "no factor of several levels is known of the images"}, "dataset=test-plain", "metrics=[mig]")
-	mistake([]string{"metrics.during", "no factor of several levels is known of the images"}, "dataset=test-plain", "metrics={during: [dci], every: 1}")
+	mistake([]string{"metrics.final.0.mig", "the images have no known factor of several levels"}, "dataset=test-plain", "metrics=[mig]")
+	mistake([]string{"metrics.during", "the images have no known factor of several levels"}, "dataset=test-plain", "metrics={during: [dci], every: 1}")
 	mistake([]string{"supervision", "dataset plain", "no factor"}, "dataset=test-plain", "metrics=[]", "supervision={labels: {fraction: 0.5}}")
 	mistake([]string{"supervision", "dataset plain", "no factor"}, "dataset=test-plain", "metrics=[]", "supervision={similarity: {count: 5}}")
 	mistake([]string{"supervision", "dataset plain", "no circular factor"}, "dataset=test-plain", "metrics=[]", "supervision={paths: {}}")

@@ -159,7 +159,7 @@ func TestRunsOfOtherPrograms(t *testing.T) {
 		}
 	}
 	o := succeed(t, "runs", dir)
-	for _, want := range []string{"a is damaged: ", `a program with the model "lent", which this program has not registered`, "\ndamaged besides: 1; --json says why\n"} {
+	for _, want := range []string{"a is damaged: ", `a program with the model "lent", which this program has not registered`, "\nalso damaged: 1; --json says why\n"} {
 		if !strings.Contains(o.log, want) {
 			t.Errorf("%q does not say %q", o.log, want)
 		}

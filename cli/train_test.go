@@ -36,7 +36,7 @@ func TestDefaultFolder(t *testing.T) {
 			t.Errorf("%q --resume: want %s; %v", overrides, want, o)
 		}
 	}
-	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue: it begins; --run continues another one\n") {
+	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue: a new run begins; --run names another one\n") {
 		t.Errorf("a new run with --resume: %v", o)
 	}
 }
@@ -73,7 +73,7 @@ func TestTrainDryRun(t *testing.T) {
 	}
 	checkMistake(t, call(t, "train", config, "supervision=none", "--dry-run"), 2, "loss lsbd")
 	checkMistake(t, call(t, "train", config, "--run", finished(t), "--dry-run"), 1, "already holds a run; continue it with --resume")
-	if o := succeed(t, "train", config, "train.batch=100000000", "--dry-run"); !strings.Contains(o.log, "steps of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, and the largest batch has 192 images") {
+	if o := succeed(t, "train", config, "train.batch=100000000", "--dry-run"); !strings.Contains(o.log, "steps of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but the largest batch has 192 images") {
 		t.Errorf("the batch is larger than the data set: %v", o.log)
 	}
 }
@@ -182,13 +182,13 @@ func TestFailedRun(t *testing.T) {
 		t.Helper()
 		o := call(t, args...)
 		o.log = o.log[max(0, strings.Index(o.log, "unravel: ")):]
-		checkMistake(t, o, 1, append(words, "step 18 (epoch 3)", "try a smaller learning rate", "name another folder with --run, or remove "+dir)...)
+		checkMistake(t, o, 1, append(words, "step 18 (epoch 3)", "try a smaller learning rate", "choose another folder with --run, or remove "+dir)...)
 		if o := succeed(t, "runs", runs, "--filter", "state=failed", "--csv"); !strings.Contains(o.out, "\nrun,failed,\"step 18 (epoch 3)") {
 			t.Errorf("no failed run: %v", o)
 		}
 	}
 	succeed(t, append(explode, "train.epochs=2")...)
-	failed(append(explode, "--resume"), "--resume trains on with the same ones from its last checkpoint")
+	failed(append(explode, "--resume"), "--resume continues with the same settings from its last checkpoint")
 	failed(explode, dir+": the folder already holds a run, which failed: ")
 	failed(append(explode, "--resume"))
 	if o := succeed(t, append(explode, "--resume", "train.epochs=2")...); !strings.Contains(o.log, "continuing after step 16 (2 epochs)") {
@@ -199,7 +199,7 @@ func TestFailedRun(t *testing.T) {
 	}
 	checkMistake(t, call(t, explode...), 1, "continue it with --resume")
 	never := filepath.Join(runs, "never")
-	if o := call(t, "train", config, "train.optimizer.adam.lr=1e30", "--run", never); o.code != 1 || !strings.Contains(o.log, "from the beginning, for it has no checkpoint") {
+	if o := call(t, "train", config, "train.optimizer.adam.lr=1e30", "--run", never); o.code != 1 || !strings.Contains(o.log, "from the beginning, because it has no checkpoint") {
 		t.Error(o)
 	}
 

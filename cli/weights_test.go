@@ -51,6 +51,13 @@ func TestExportImport(t *testing.T) {
 		}
 		succeed(t, "eval", "--run", run)
 	}
+	half, again := filepath.Join(here, "half.safetensors"), filepath.Join(here, "again.safetensors")
+	succeed(t, "export", "--run", dir, "--half", "--out", half)
+	succeed(t, "import", "--from", half, "--run", filepath.Join(here, "half"))
+	succeed(t, "export", "--run", filepath.Join(here, "half"), "--half", "--out", again)
+	if text := readFile(t, half); !bytes.Equal(text, readFile(t, again)) || !bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
+		t.Error("rounded weights change when they are rounded again, or are not float16")
+	}
 	run := filepath.Join(here, "unravel")
 	if o := succeed(t, "train", "--run", run, "--resume"); !strings.Contains(o.log, "continuing after step 0") {
 		t.Errorf("training did not continue: %v", o)

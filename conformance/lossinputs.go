@@ -186,10 +186,6 @@ func (t *lossTrainer) constant(name string, value func(i int) float64, shape ...
 	return numbers(t.of.Graph(), t.of.Dtype(), fmt.Sprintf("%s %d", name, t.count), value, shape...)
 }
 
-func (t *lossTrainer) Input(name string, shape ...int) (*gorgonia.Node, error) {
-	return t.constant(name, func(int) float64 { return 0 }, shape...), nil
-}
-
 func (t *lossTrainer) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	return t.constant(name, func(int) float64 { return at(exampleStep) }, 1), nil
 }

@@ -7,6 +7,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -34,6 +36,22 @@ func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, erro
 		},
 		New: Bodies(func(in []tensor.Shape) *slope[float32] { return newSlope[float32](in[0].TotalSize(), a) },
 			func(in []tensor.Shape) *slope[float64] { return newSlope[float64](in[0].TotalSize(), a) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
+			n, f := in[0].TotalSize(), kernel.Activation(a)
+			return Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.ActivateGradient(t, in[0], in[1], out, f, n)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					if !din[0].IsZero() {
+						kernels.ActivateCurvature(t, in[0], in[1], dout, din[0], f, n)
+					}
+					if !din[1].IsZero() {
+						kernels.ActivateGradient(t, in[0], dout, din[1], f, n)
+					}
+				},
+			}, nil
+		},
 		Diff: []bool{!pieces, true},
 	}, at, t)
 }

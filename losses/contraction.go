@@ -2,17 +2,41 @@ package losses
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
+
+// Contraction penalises codes that are closer than their factors. It returns the aggregate over pairs of rows of
+//
+//	max(d_Y(y, y') - d_Z(z, z'), 0)
+//
+// for codes z [n, D] and labels y [n, K] or [n]. d_Z is the Euclidean distance of the chosen columns of z. d_Y joins
+// the distances of the chosen factors. The settings' zero value takes all columns, all factors, Euclidean distances and
+// the mean over all pairs. groups may be nil. Otherwise it has the shape of y and marks an unknown factor with a
+// negative number; rows with an unknown chosen factor are skipped.
+//
+// All n^2 ordered pairs count, including a row with itself. With s.Pairs > 0 each row is paired with the next s.Pairs
+// rows, cyclically: random pairs, because batches are in random order.
+//
+// The result is a scalar, differentiable in z except for a pair of different labels with d_Y = d_Z or equal codes. The
+// gradient of such a pair is 0. The maximum takes the gradient of the first of equal pairs. The result is at least 0.
+// It is 0 if no two rows are closer in their codes than in their labels: the encoder is then injective on these rows.
+//
+// Source: Zhang and Sugiyama 2024, definition 9, equation 27.
+func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
+	of := informative.Settings{Aggregate: s.Aggregate, Columns: s.Columns, Add: s.Add, Pairs: s.Pairs}
+	for _, f := range s.Factors {
+		d := informative.Distance{Factor: f.Factor, Kind: informative.Kind(f.Kind), Period: f.Period}
+		of.Factors = append(of.Factors, d)
+	}
+	return informative.Contraction(of, z, y, groups)
+}
 
 // ContractionSettings are the parameters of [Contraction].
 type ContractionSettings struct {
@@ -40,75 +64,6 @@ const (
 	CircularDistance                     // the arc min(t, P - t), t = |a - b| mod P
 )
 
-// Contraction penalises codes that are closer than their factors. It returns the aggregate over pairs of rows of
-//
-//	max(d_Y(y, y') - d_Z(z, z'), 0)
-//
-// for codes z [n, D] and labels y [n, K] or [n]. d_Z is the Euclidean distance of the chosen columns of z. d_Y joins
-// the distances of the chosen factors. The settings' zero value takes all columns, all factors, Euclidean distances and
-// the mean over all pairs. groups may be nil. Otherwise it has the shape of y and marks an unknown factor with a
-// negative number; rows with an unknown chosen factor are skipped.
-//
-// All n^2 ordered pairs count, including a row with itself. With s.Pairs > 0 each row is paired with the next s.Pairs
-// rows, cyclically: random pairs, because batches are in random order.
-//
-// The result is a scalar, differentiable in z except for a pair of different labels with d_Y = d_Z or equal codes. The
-// gradient of such a pair is 0. The maximum takes the gradient of the first of equal pairs. The result is at least 0.
-// It is 0 if no two rows are closer in their codes than in their labels: the encoder is then injective on these rows.
-//
-// Source: Zhang and Sugiyama 2024, definition 9, equation 27.
-func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	s.Columns, s.Factors = slices.Clone(s.Columns), slices.Clone(s.Factors)
-	in := []*gorgonia.Node{z, y}
-	if groups != nil {
-		in = append(in, groups)
-	}
-	return graph.Apply(graph.Spec{
-		Name: "contraction",
-		Key:  graph.Key(s.Aggregate, s.Columns, s.Factors, s.Add, s.Pairs),
-		Diff: []bool{true, false, false}[:len(in)],
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			return tensor.ScalarShape(), s.check(in)
-		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return newContraction[float32](s, in[0], in[1]) },
-			func(in []tensor.Shape) graph.Body[float64] { return newContraction[float64](s, in[0], in[1]) }),
-	}, in...)
-}
-
-// Distance names, in a config, the distance of the factors of two images.
-type Distance string
-
-// The distances of factors.
-const (
-	mixedDistances     Distance = "mixed"     // for each factor the distance of its kind, joined by the Euclidean norm
-	euclideanDistances Distance = "euclidean" // the Euclidean norm of all differences
-	absoluteDistances  Distance = "absolute"  // the sum of absolute differences
-	discreteDistances  Distance = "discrete"  // the number of different factors
-	circularDistances  Distance = "circular"  // arcs on circles of the circumference 1, joined by the Euclidean norm
-)
-
-var distances = []Distance{mixedDistances, euclideanDistances, absoluteDistances, discreteDistances, circularDistances}
-
-// UnmarshalText accepts the name of a distance.
-func (d *Distance) UnmarshalText(text []byte) error {
-	if *d = Distance(text); !slices.Contains(distances, *d) {
-		return fmt.Errorf("unknown distance %q; known: mixed, euclidean, absolute, discrete, circular", text)
-	}
-	return nil
-}
-
-// of returns the distance of the values of a factor.
-func (d Distance) of(k factor.Kind) DistanceKind {
-	switch {
-	case d == discreteDistances, d == mixedDistances && k == factor.Categorical:
-		return DiscreteDistance
-	case d == circularDistances, d == mixedDistances && k == factor.Circular:
-		return CircularDistance
-	}
-	return AbsoluteDistance
-}
-
 // ContractionLoss is [Contraction] of a model's codes and the known factors of the
 // images, in Units. Levels of circular factors are fractions of a turn.
 type ContractionLoss struct {
@@ -129,14 +84,12 @@ func NewContraction() *ContractionLoss {
 
 // Validate checks the settings.
 func (l *ContractionLoss) Validate() error {
-	for i, c := range l.Columns {
-		if c < 0 || slices.Contains(l.Columns[:i], c) {
-			return config.Invalid("columns", "want different columns from 0 on, got %v", l.Columns)
-		}
+	if err := distinctColumns(l.Columns, 0); err != nil {
+		return config.Invalid("columns", "%w", err)
 	}
 	for i, f := range l.Factors {
 		if slices.Contains(l.Factors[:i], f) {
-			return config.Invalid("factors", "%s is named twice", f)
+			return config.Invalid("factors", "%s is named twice; want each factor once", f)
 		}
 	}
 	if l.Pairs < 0 {
@@ -150,35 +103,25 @@ func (l *ContractionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are farther apart than factors.
 func (*ContractionLoss) Optimum(x *Example) bool {
-	for i := range x.Codes {
-		x.Codes[i] = float64(10 * i)
-	}
-	copy(x.Sample, x.Codes)
+	x.separateCodes(10)
 	return true
 }
 
 // Variants implements [Varied].
 func (*ContractionLoss) Variants() []Loss {
-	pairs, some := NewContraction(), NewContraction()
-	pairs.Pairs = 3
+	few, some := NewContraction(), NewContraction()
+	few.Pairs = 3
 	some.Aggregate, some.Factors, some.Columns, some.Distance = factor.MeanSquare, []string{"angle", "shape"}, []int{5, 0}, absoluteDistances
-	return []Loss{pairs, some}
+	return []Loss{few, some}
 }
 
 // Add implements [Loss].
 func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
-	if in.Labels == nil {
-		return nil, errNoLabels
-	}
-	z, err := l.On.node(in)
+	z, y, known, err := valuesOf(in, l.On, l.Units)
 	if err != nil {
 		return nil, err
 	}
 	chosen, err := l.factors(in)
-	if err != nil {
-		return nil, err
-	}
-	y, known, err := in.Labels.Values(l.Units)
 	if err != nil {
 		return nil, err
 	}
@@ -208,51 +151,32 @@ func (l *ContractionLoss) factors(in *Input) ([]FactorDistance, error) {
 	return chosen, nil
 }
 
-func (s ContractionSettings) check(in []tensor.Shape) error {
-	n, width, err := graph.Matrix("codes", in[0])
-	if err != nil {
-		return err
-	}
-	factors, err := labelsOf("labels", in[1], n)
-	if err != nil {
-		return err
-	}
-	if len(in) > 2 && !slices.Equal(in[2], in[1]) {
-		return graph.Wanted(fmt.Sprintf("groups of the shape of the labels, %v,", in[1]), in[2])
-	}
-	if err := distinct("columns", s.Columns, width); err != nil {
-		return err
-	}
-	chosen := make([]int, len(s.Factors))
-	for i, f := range s.Factors {
-		chosen[i] = f.Factor
-		if f.Kind > CircularDistance || !(f.Period >= 0) || math.IsInf(f.Period, 1) {
-			return graph.Wanted("absolute, discrete and circular distances with finite periods", f)
-		}
-	}
-	if s.Pairs < 0 || s.Aggregate > factor.MeanSquare {
-		return graph.Wanted("an aggregate and a number of pairs from 0 on", []any{s.Aggregate, s.Pairs})
-	}
-	return distinct("factors", chosen, factors)
+// Distance names, in a config, the distance of the factors of two images.
+type Distance string
+
+// The distances of factors.
+const (
+	mixedDistances     Distance = "mixed"     // for each factor the distance of its kind, joined by the Euclidean norm
+	euclideanDistances Distance = "euclidean" // the Euclidean norm of all differences
+	absoluteDistances  Distance = "absolute"  // the sum of absolute differences
+	discreteDistances  Distance = "discrete"  // the number of different factors
+	circularDistances  Distance = "circular"  // arcs on circles of the circumference 1, joined by the Euclidean norm
+)
+
+var distances = []Distance{mixedDistances, euclideanDistances, absoluteDistances, discreteDistances, circularDistances}
+
+// UnmarshalText accepts the name of a distance.
+func (d *Distance) UnmarshalText(text []byte) error {
+	return choose(d, "distance", text, distances...)
 }
 
-// labelsOf checks that a shape is [rows, K] or [rows], and returns K.
-func labelsOf(name string, s tensor.Shape, rows int) (int, error) {
+// of returns the distance of the values of a factor.
+func (d Distance) of(k factor.Kind) DistanceKind {
 	switch {
-	case s.Dims() == 1 && s[0] == rows:
-		return 1, nil
-	case s.Dims() == 2 && s[0] == rows && s[1] >= 1:
-		return s[1], nil
+	case d == discreteDistances, d == mixedDistances && k == factor.Categorical:
+		return DiscreteDistance
+	case d == circularDistances, d == mixedDistances && k == factor.Circular:
+		return CircularDistance
 	}
-	return 0, graph.Wanted(fmt.Sprintf("%s of shape [%d] or [%d, factors]", name, rows, rows), s)
-}
-
-// distinct checks that indices are different and below a bound.
-func distinct(name string, indices []int, bound int) error {
-	for i, v := range indices {
-		if v < 0 || v >= bound || slices.Contains(indices[:i], v) {
-			return graph.Wanted(fmt.Sprintf("different %s from 0 to %d", name, bound-1), indices)
-		}
-	}
-	return nil
+	return AbsoluteDistance
 }

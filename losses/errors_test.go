@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/internal/symmetry"
 )
 
 func TestErrorsOfNodes(t *testing.T) {
@@ -26,12 +27,12 @@ func TestErrorsOfNodes(t *testing.T) {
 		},
 			[]string{"gaussian reconstruction", "positive sigma", "-1"}},
 		"images":       {func() (*gorgonia.Node, error) { return losses.BernoulliReconstruction(m22, m23) }, []string{"bernoulli", "one shape", "(2, 3)"}},
-		"action":       {func() (*gorgonia.Node, error) { return losses.TransportBy(9, m22, nil, 2) }, []string{"transport", "action 9"}},
-		"group size":   {func() (*gorgonia.Node, error) { return losses.MeanTransport(m22, 3) }, []string{"transport", "3", "divides", "2"}},
+		"action":       {func() (*gorgonia.Node, error) { return symmetry.Transport(9, m22, nil, 2) }, []string{"transport", "action 9"}},
+		"group size":   {func() (*gorgonia.Node, error) { return losses.MeanTransport(m22, 3) }, []string{"transport", "multiple of 3", "got 2"}},
 		"coordinates":  {func() (*gorgonia.Node, error) { return losses.CircleTransport(m23, m23, 2) }, []string{"transport", "2 coordinates", "got 3"}},
 		"angles":       {func() (*gorgonia.Node, error) { return losses.CircleTransport(m22, m22, 2) }, []string{"transport", "(2, 1)", "(2, 2)"}},
 		"no angles":    {func() (*gorgonia.Node, error) { return losses.CircleTransport(m22, nil, 2) }, []string{"transport", "input 1 is nil"}},
-		"angles for R": {func() (*gorgonia.Node, error) { return losses.TransportBy(losses.Identity, m22, m22, 2) }, []string{"transport", "no transformation"}},
+		"angles for R": {func() (*gorgonia.Node, error) { return symmetry.Transport(symmetry.Identity, m22, m22, 2) }, []string{"transport", "no transformation"}},
 		"public":       {func() (*gorgonia.Node, error) { return losses.PublicLSBD(m22, m22, 0, 1, 0) }, []string{"public lsbd", "m >= 1"}},
 	} {
 		n, err := c.err()

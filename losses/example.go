@@ -1,5 +1,7 @@
 package losses
 
+import ()
+
 // Example holds numbers for the nodes of an [Input]: package conformance passes them to a loss, and an [Optimal] loss
 // changes them. Arrays are in row-major order. There are 16 images in groups of 4. The factors are shape (categorical,
 // 3 levels), size (ordinal, 4 levels) and angle (circular, 4 levels). Level 0 of shape makes the categorical dimension
@@ -52,6 +54,20 @@ func uncorrelated(codes []float64, columns int, scale float64) {
 		}
 		codes[i] = sign
 	}
+}
+
+// constantCodes sets all codes to one number.
+func (x *Example) constantCodes() {
+	fill(x.Codes, 0.5)
+	fill(x.Sample, 0.5)
+}
+
+// separateCodes puts the codes of different images at a distance of the step or more.
+func (x *Example) separateCodes(step float64) {
+	for i := range x.Codes {
+		x.Codes[i] = step * float64(i)
+	}
+	copy(x.Sample, x.Codes)
 }
 
 // fill sets all elements to a number.

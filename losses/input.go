@@ -2,10 +2,8 @@ package losses
 
 import (
 	"fmt"
-	"slices"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
@@ -19,6 +17,27 @@ type Input struct {
 	Batch           // the data's; only read
 	Trainer Trainer // nil: requests other than notes are errors
 	Name    string  // of the loss among the parts of the objective
+}
+
+// posteriorSample returns a reparameterised sample of the Gaussian posteriors, with the noise input of the given name.
+func (in *Input) posteriorSample(name string) (*gorgonia.Node, error) {
+	noise, err := in.Noise(name, Normal, in.Codes.Shape()...)
+	if err != nil {
+		return nil, err
+	}
+	logSigma, err := graph.Scale(0.5, in.LogVariance)
+	if err != nil {
+		return nil, err
+	}
+	sigma, err := graph.Exp(logSigma)
+	if err != nil {
+		return nil, err
+	}
+	step, err := gorgonia.HadamardProd(sigma, noise)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Add(in.Codes, step)
 }
 
 // Outputs are a model's nodes for a batch; nil where the model has none.
@@ -127,10 +146,7 @@ const (
 
 // UnmarshalText accepts a known name.
 func (u *Units) UnmarshalText(text []byte) error {
-	if *u = Units(text); *u != UnitsAsGiven && *u != UnitsRange {
-		return fmt.Errorf("unknown units %q; known: as-given, range", text)
-	}
-	return nil
+	return choose(u, "units", text, UnitsAsGiven, UnitsRange)
 }
 
 // Transformations are the transformations within labelled groups, as inputs of the graph. Inputs are created on first
@@ -145,23 +161,6 @@ type Transformations struct {
 	Rotation func(r int) (*gorgonia.Node, error)
 }
 
-// subCodes returns the sub-codes of the factors of a batch, in their order. Without sub-codes in the config, all
-// factors have equally many columns.
-func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
-	if in.Labels == nil {
-		return nil, errNoLabels
-	}
-	width, err := columnsOf("codes", in.Codes)
-	if err != nil {
-		return nil, err
-	}
-	factors := in.Labels.Factors
-	if len(c) == 0 {
-		return factor.EvenBlocks(factors, width)
-	}
-	return c.Blocks("codes", factors, width)
-}
-
 // On selects, in a config, the codes for an objective.
 type On string
 
@@ -173,10 +172,7 @@ const (
 
 // UnmarshalText accepts the name of codes.
 func (c *On) UnmarshalText(text []byte) error {
-	if *c = On(text); *c != OnCodes && *c != OnSample {
-		return fmt.Errorf("unknown codes %q; known: codes, sample", text)
-	}
-	return nil
+	return choose(c, "codes", text, OnCodes, OnSample)
 }
 
 // node returns the codes of a model.
@@ -189,72 +185,39 @@ func (c On) node(in *Input) (*gorgonia.Node, error) {
 	return n, err
 }
 
-// evenBlocks assigns equally many code columns to each factor.
-func evenBlocks(z, groups *gorgonia.Node) ([]factor.Block, error) {
-	if z == nil || groups == nil || z.Dims() != 2 || groups.Dims() < 1 || groups.Dims() > 2 {
-		return nil, fmt.Errorf("want codes [n, d] and groups [n] or [n, K], got %v and %v", shapeOf(z), shapeOf(groups))
+// subCodes returns the sub-codes of the factors of a batch, in their order. Without sub-codes in the config, all
+// factors have equally many columns.
+func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
+	if in.Labels == nil {
+		return nil, errNoLabels
 	}
-	width, factors := z.Shape()[1], 1
-	if groups.Dims() == 2 {
-		factors = groups.Shape()[1]
-	}
-	if factors == 0 || width%factors != 0 || width == 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want blocks", width, factors)
-	}
-	return shareOut(width, factors), nil
-}
-
-// shareOut assigns consecutive blocks of width/factors columns to the factors.
-func shareOut(width, factors int) []factor.Block {
-	blocks, each := make([]factor.Block, factors), width/factors
-	for i := range blocks {
-		blocks[i].Factor = i
-		for j := range each {
-			blocks[i].Columns = append(blocks[i].Columns, i*each+j)
-		}
-	}
-	return blocks
-}
-
-func shapeOf(n *gorgonia.Node) any {
-	if n == nil {
-		return "nothing"
-	}
-	return n.Shape()
-}
-
-// factorsOf returns the number of columns of labels.
-func factorsOf(labels tensor.Shape) int { return labels.TotalSize() / max(labels[0], 1) }
-
-func checkBlocks(blocks []factor.Block, in []tensor.Shape) error {
-	if len(in) != 2 {
-		return graph.Wanted("codes and labels", in)
-	}
-	rows, columns, err := graph.Matrix("codes", in[0])
+	width, err := columnsOf("codes", in.Codes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if d := in[1].Dims(); d < 1 || d > 2 || in[1][0] != rows || in[1].TotalSize() < 1 {
-		return graph.Wanted(fmt.Sprintf("labels of shape [%d] or [%d, factors]", rows, rows), in[1])
+	if len(c) == 0 {
+		return factor.EvenBlocks(in.Labels.Factors, width)
 	}
-	if len(blocks) == 0 {
-		return graph.Wanted("a block of columns for a factor", "none")
+	return c.Blocks("codes", in.Labels.Factors, width)
+}
+
+// blocksOf returns the codes that a config selects, and the sub-codes of the factors.
+func blocksOf(in *Input, on On, c factor.SubCodes) (z *gorgonia.Node, blocks []factor.Block, err error) {
+	if blocks, err = subCodes(c, in); err == nil {
+		z, err = on.node(in)
 	}
-	factors := factorsOf(in[1])
-	for _, b := range blocks {
-		if b.Factor < 0 || b.Factor >= factors {
-			return graph.Wanted(fmt.Sprintf("blocks of factors 0 to %d, the columns of the labels", factors-1), b.Factor)
-		}
-		if len(b.Columns) == 0 {
-			return graph.Wanted(fmt.Sprintf("a code column for factor %d", b.Factor), "none")
-		}
-		for i, c := range b.Columns {
-			if c < 0 || c >= columns || slices.Contains(b.Columns[:i], c) {
-				return graph.Wanted(fmt.Sprintf("different code columns from 0 to %d for factor %d", columns-1, b.Factor), b.Columns)
-			}
-		}
+	return z, blocks, err
+}
+
+// valuesOf returns the codes that a config selects, and the values of the factors with their levels.
+func valuesOf(in *Input, on On, u Units) (z, y, known *gorgonia.Node, err error) {
+	if in.Labels == nil {
+		return nil, nil, nil, errNoLabels
 	}
-	return nil
+	if z, err = on.node(in); err == nil {
+		y, known, err = in.Labels.Values(u)
+	}
+	return z, y, known, err
 }
 
 // columnsOf returns the number of columns of a matrix that a model has.
@@ -264,4 +227,20 @@ func columnsOf(name string, n *gorgonia.Node) (int, error) {
 	}
 	_, columns, err := graph.Matrix(name, n.Shape())
 	return columns, err
+}
+
+// selectColumns returns some columns of codes side by side.
+func selectColumns(z *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
+	var nodes gorgonia.Nodes
+	for _, c := range columns {
+		if width := z.Shape()[1]; c >= width {
+			return nil, fmt.Errorf("column %d does not exist: the codes have %d columns, 0 to %d", c, width, width-1)
+		}
+		n, err := graph.SliceColumns(z, c, c+1)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, n)
+	}
+	return graph.ConcatColumns(nodes...)
 }

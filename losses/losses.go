@@ -1,5 +1,5 @@
-// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs: one file
-// for each, with its formula and source, node function, settings and operation.
+// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs. It declares formulas, sources and
+// settings. Packages below losses/internal compute values and gradients, one package for each family of losses.
 //
 // A node function such as [KLGaussian] or [LSBD] works in any Gorgonia graph, in float32 and
 // float64, on any machine. A settings struct such as [KLLoss] makes the same node from an
@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/losses/internal/total"
 )
 
 // Loss holds the settings of an objective.
@@ -83,14 +84,6 @@ type Objective struct {
 	Total *gorgonia.Node // the sum of weight * node over the parts
 }
 
-// Part is one loss of an objective.
-type Part struct {
-	Name     string // unique: the second "kl" is "kl-2"
-	Weight   Weight
-	Changing *gorgonia.Node // the weight of the step, an input of shape (1); nil where it is constant
-	Node     *gorgonia.Node // without the weight
-}
-
 // Nodes returns the nodes of the parts.
 func (o *Objective) Nodes() gorgonia.Nodes {
 	nodes := make(gorgonia.Nodes, len(o.Parts))
@@ -98,6 +91,25 @@ func (o *Objective) Nodes() gorgonia.Nodes {
 		nodes[i] = p.Node
 	}
 	return nodes
+}
+
+// total returns the weighted sum of the parts. Weights that change are inputs of the graph.
+func (o *Objective) total() (*gorgonia.Node, error) {
+	changing, constants := make(gorgonia.Nodes, len(o.Parts)), make([]float64, len(o.Parts))
+	for i, p := range o.Parts {
+		if changing[i] = p.Changing; p.Changing == nil {
+			constants[i] = p.Weight.To
+		}
+	}
+	return total.Weighted(o.Nodes(), changing, constants)
+}
+
+// Part is one loss of an objective.
+type Part struct {
+	Name     string // unique: the second "kl" is "kl-2"
+	Weight   Weight
+	Changing *gorgonia.Node // the weight of the step, an input of shape (1); nil where it is constant
+	Node     *gorgonia.Node // without the weight
 }
 
 // Error is the error of [Compose] for a loss that cannot be added. Err says what the loss needs. Change the loss in
@@ -131,7 +143,7 @@ func compose(o *Outputs, b Batch, t Trainer, all []Choice, wanted func(Loss) boo
 	objective, seen := &Objective{}, map[string]int{}
 	for i, c := range all {
 		if c.Value == nil {
-			return nil, fmt.Errorf("losses: loss %d is not chosen", i)
+			return nil, fmt.Errorf("losses.%d: no loss is chosen; want a name, such as reconstruction", i)
 		}
 		seen[c.Name]++
 		name := c.Name

@@ -3,19 +3,16 @@ package losses
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/graph/vulkan"
-	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/symmetry"
+	"github.com/unravel-ml/unravel/losses/internal/total"
 )
 
 // LSBD returns the mean squared distance of the points of labelled groups from their group's transported common point,
@@ -27,26 +24,7 @@ import (
 // differentiable everywhere. Its least value is 0, if the encoder is equivariant on every group.
 //
 // Source: Tonnaer et al. 2022, section 5.
-func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-	s := lsbdSpec("lsbd", "", func(s tensor.Shape, dt tensor.Dtype) graph.Func {
-		if dt == tensor.Float32 {
-			return graph.NewFunc[float32](lsbd[float32]{s[0]})
-		}
-		return graph.NewFunc[float64](lsbd[float64]{s[0]})
-	})
-	s.Device = func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
-		n, scale := in[0].TotalSize(), 1/float64(in[0][0])
-		return graph.Recording{
-			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-				kernels.GaussianReconstruction(t, in[0], in[1], out, scale, 0, true, n)
-			},
-			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-				kernels.GaussianReconstructionGradient(t, in[0], in[1], dout, din[0], din[1], scale, true, n)
-			},
-		}, nil
-	}
-	return graph.Apply(s, z, y)
-}
+func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) { return symmetry.LSBD(z, y) }
 
 // PublicLSBD returns the loss of the public code of LSBD-VAE, which differs from [LSBD]. Its distance joins all latent
 // spaces, counts once per space and is summed over the members of a group:
@@ -57,16 +35,7 @@ func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
 // is a scalar. Value and gradient vanish wherever z.y >= 1, which lets both circles of a torus be off by 60 degrees:
 // use it only for comparison with that code. The gradient of |z - y| at 0 is taken as 0.
 func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node, error) {
-	if m < 1 || spheres < 0 || euclideans < 0 {
-		return nil, fmt.Errorf("public lsbd: %w", graph.Wanted("m >= 1 and no negative numbers of spaces", []int{m, spheres, euclideans}))
-	}
-	return graph.Apply(lsbdSpec("public lsbd", graph.Key(m, spheres, euclideans), func(s tensor.Shape, dt tensor.Dtype) graph.Func {
-		c, scale := s[1], float64(m)/float64(s[0])
-		if dt == tensor.Float32 {
-			return graph.NewFunc[float32](publicDistance[float32]{c, 2 * scale * float64(spheres), scale * float64(euclideans)})
-		}
-		return graph.NewFunc[float64](publicDistance[float64]{c, 2 * scale * float64(spheres), scale * float64(euclideans)})
-	}), z, y)
+	return symmetry.PublicLSBD(z, y, m, spheres, euclideans)
 }
 
 // LSBDLoss is the sum of [LSBD] over the spaces that the transformations of labelled groups move. These are the latent
@@ -89,27 +58,6 @@ type LSBDLoss struct {
 	Project  bool            `yaml:"project" doc:"project the points of planes and spheres to length 1"`
 	On       On              `yaml:"on" doc:"codes for planes and spheres: sample (reparameterised z, as decoded) or codes (posterior mean)"`
 }
-
-// IdentityPart says whether lsbd measures the spaces on which only the identity acts. A written config omits true,
-// which keeps the hashes of configs from before the key existed.
-type IdentityPart bool
-
-// DecodeConfig reads true or false.
-func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
-
-// EncodeConfig is the reverse of DecodeConfig.
-func (i IdentityPart) EncodeConfig() (any, error) {
-	if i {
-		return nil, nil
-	}
-	return false, nil
-}
-
-// ConfigForms implements config.Former.
-func (i IdentityPart) ConfigForms() []any { return []any{bool(i)} }
-
-// ConfigType describes the accepted values.
-func (i IdentityPart) ConfigType() string { return "true or false" }
 
 // NewLSBD returns the default settings.
 func NewLSBD() *LSBDLoss {
@@ -185,12 +133,111 @@ func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return nil, fmt.Errorf("unknown variant %q; known: paper, public-code", l.Variant)
 }
 
+// turningLSBD is the sum of [LSBD] over the planes and spheres that the settings name.
+func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
+	z, err := l.On.node(in)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := l.turnedBlocks(in)
+	if err != nil {
+		return nil, err
+	}
+	var parts gorgonia.Nodes
+	for _, b := range blocks {
+		n, err := l.blockLSBD(z, b, in.Group)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		parts = append(parts, n)
+	}
+	return total.Sum(parts...)
+}
+
+// blockLSBD is the [LSBD] of one plane or sphere in groups of m rows.
+func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node, error) {
+	points, err := selectColumns(z, b.columns)
+	if err != nil {
+		return nil, err
+	}
+	action := symmetry.Space
+	if b.plane {
+		action = symmetry.Plane
+	}
+	if l.Project {
+		if points, err = graph.NormaliseRows(points); err != nil {
+			return nil, err
+		}
+		if action = symmetry.AxisAngle; b.plane {
+			action = symmetry.Circle
+		}
+	}
+	moved, err := symmetry.Transport(action, points, b.moves, m)
+	if err != nil {
+		return nil, err
+	}
+	return LSBD(points, moved)
+}
+
+// turnedBlocks finds the transformations of the planes, in the factors' order, and of the spheres.
+func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
+	if in.Transformations == nil {
+		return nil, errNoMoves
+	}
+	var blocks []turned
+	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
+		circular := func(f factor.Factor) bool { return f.Kind == factor.Circular }
+		if _, err := in.Transformations.find(name, "circular", circular); err != nil {
+			return nil, fmt.Errorf("planes.%s: %w", name, err)
+		}
+	}
+	for k, f := range in.Transformations.Factors {
+		columns, ok := l.Planes[f.Name]
+		if !ok {
+			continue
+		}
+		angles, err := in.Transformations.Angles(k)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, turned{"planes." + f.Name, columns, true, angles})
+	}
+	for i, s := range l.Spheres {
+		rotations, err := s.rotations(in.Transformations)
+		if err != nil {
+			return nil, fmt.Errorf("spheres.%d: %w", i, err)
+		}
+		blocks = append(blocks, turned{fmt.Sprintf("spheres.%d", i), s.Columns, false, rotations})
+	}
+	return blocks, nil
+}
+
+// IdentityPart says whether lsbd measures the spaces on which only the identity acts. A written config omits true,
+// which keeps the hashes of configs from before the key existed.
+type IdentityPart bool
+
+// DecodeConfig reads true or false.
+func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (i IdentityPart) EncodeConfig() (any, error) {
+	if i {
+		return nil, nil
+	}
+	return false, nil
+}
+
+// ConfigForms implements config.Former.
+func (i IdentityPart) ConfigForms() []any { return []any{bool(i)} }
+
+// ConfigType describes the accepted values.
+func (i IdentityPart) ConfigType() string { return "true or false" }
+
 func paperLSBD(transports []Transport, identity bool) (*gorgonia.Node, error) {
 	if !slices.ContainsFunc(transports, func(t Transport) bool { return t.Acts }) {
 		return nil, missing("a latent space on which transformations act, such as sphere with dim 1")
 	}
 	var nodes gorgonia.Nodes
-	var ones []float64
 	for i, t := range transports {
 		if !t.Acts && !identity {
 			continue
@@ -199,12 +246,9 @@ func paperLSBD(transports []Transport, identity bool) (*gorgonia.Node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("latent space %d: %w", i, err)
 		}
-		nodes, ones = append(nodes, n), append(ones, 1)
+		nodes = append(nodes, n)
 	}
-	if len(nodes) == 1 {
-		return nodes[0], nil
-	}
-	return graph.WeightedSum(ones, nodes...)
+	return total.Sum(nodes...)
 }
 
 func publicLSBD(transports []Transport, m int) (*gorgonia.Node, error) {
@@ -225,76 +269,6 @@ func publicLSBD(transports []Transport, m int) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return PublicLSBD(z, y, m, spheres, len(transports)-spheres)
-}
-
-func lsbdSpec(name, key string, build func(s tensor.Shape, dt tensor.Dtype) graph.Func) graph.Spec {
-	return graph.Spec{
-		Name: name,
-		Key:  key,
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if err := pairOf("points", "transported points", in); err != nil {
-				return nil, err
-			}
-			_, _, err := graph.Matrix("points", in[0])
-			return tensor.ScalarShape(), err
-		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			return build(in[0], dt), nil
-		},
-	}
-}
-
-type lsbd[T graph.Float] struct{ rows int }
-
-func (f lsbd[T]) Forward(in [][]T, out []T) {
-	out[0] = T(numeric.SquaredError(in[0], in[1]) / float64(f.rows))
-}
-
-func (f lsbd[T]) Backward(in [][]T, _, dout []T, din [][]T) {
-	g := 2 * float64(dout[0]) / float64(f.rows)
-	for i := range din[0] {
-		din[0][i] = T(g * float64(in[0][i]-in[1][i]))
-	}
-	for i := range din[1] {
-		din[1][i] = T(g * float64(in[1][i]-in[0][i]))
-	}
-}
-
-type publicDistance[T graph.Float] struct {
-	columns          int
-	cosine, distance float64 // weights of 1 - clip(z.y) and of |z - y|
-}
-
-func (f publicDistance[T]) Forward(in [][]T, out []T) {
-	sum := 0.0
-	for c, i := f.columns, 0; i < len(in[0]); i += c {
-		z, y := in[0][i:i+c], in[1][i:i+c]
-		sum += f.cosine*(1-min(max(numeric.Dot(z, y), -1), 1)) + f.distance*math.Sqrt(numeric.SquaredError(z, y))
-	}
-	out[0] = T(sum)
-}
-
-func (f publicDistance[T]) Backward(in [][]T, _, dout []T, din [][]T) {
-	g := float64(dout[0])
-	for c, i := f.columns, 0; i < len(in[0]); i += c {
-		z, y := in[0][i:i+c], in[1][i:i+c]
-		along, apart := 0.0, 0.0
-		if d := numeric.Dot(z, y); d > -1 && d < 1 {
-			along = -g * f.cosine
-		}
-		if d := math.Sqrt(numeric.SquaredError(z, y)); d > 0 {
-			apart = g * f.distance / d
-		}
-		for j := range c {
-			a, b := float64(z[j]), float64(y[j])
-			if din[0] != nil {
-				din[0][i+j] = T(along*b + apart*(a-b))
-			}
-			if din[1] != nil {
-				din[1][i+j] = T(along*a + apart*(b-a))
-			}
-		}
-	}
 }
 
 // SphereBlock is a sphere of three code columns in a config. They rotate with a factor of rotations in space, about an
@@ -324,117 +298,6 @@ func (s *SphereBlock) Validate() error {
 	return nil
 }
 
-func distinctColumns(columns []int, want int) error {
-	if len(columns) != want {
-		return fmt.Errorf("%v has %d columns; want %d", columns, len(columns), want)
-	}
-	for i, c := range columns {
-		if c < 0 || slices.Contains(columns[:i], c) {
-			return fmt.Errorf("want different columns from 0 on, got %v", columns)
-		}
-	}
-	return nil
-}
-
-// turned is a block of code columns with the transformations that act on it.
-type turned struct {
-	name    string
-	columns []int
-	plane   bool
-	moves   *gorgonia.Node // angles of a plane, rotations of a space
-}
-
-// turningLSBD is the sum of [LSBD] over the planes and spheres that the settings name.
-func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
-	z, err := l.On.node(in)
-	if err != nil {
-		return nil, err
-	}
-	blocks, err := l.turnedBlocks(in)
-	if err != nil {
-		return nil, err
-	}
-	var parts gorgonia.Nodes
-	var ones []float64
-	for _, b := range blocks {
-		n, err := l.blockLSBD(z, b, in.Group)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.name, err)
-		}
-		parts, ones = append(parts, n), append(ones, 1)
-	}
-	return graph.WeightedSum(ones, parts...)
-}
-
-// blockLSBD is the [LSBD] of one plane or sphere in groups of m rows.
-func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node, error) {
-	width := z.Shape()[1]
-	var columns gorgonia.Nodes
-	for _, c := range b.columns {
-		if c >= width {
-			return nil, fmt.Errorf("column %d does not exist: the codes have %d columns, 0 to %d", c, width, width-1)
-		}
-		n, err := graph.SliceColumns(z, c, c+1)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, n)
-	}
-	points, err := graph.ConcatColumns(columns...)
-	if err != nil {
-		return nil, err
-	}
-	action := space
-	if b.plane {
-		action = plane
-	}
-	if l.Project {
-		if points, err = graph.NormaliseRows(points); err != nil {
-			return nil, err
-		}
-		if action = axisAngle; b.plane {
-			action = circle
-		}
-	}
-	moved, err := transportBy(action, points, b.moves, m)
-	if err != nil {
-		return nil, err
-	}
-	return LSBD(points, moved)
-}
-
-// turnedBlocks finds the transformations of the planes, in the factors' order, and of the spheres.
-func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
-	if in.Transformations == nil {
-		return nil, errNoMoves
-	}
-	var blocks []turned
-	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
-		if _, err := in.Transformations.circular(name); err != nil {
-			return nil, fmt.Errorf("planes.%s: %w", name, err)
-		}
-	}
-	for k, f := range in.Transformations.Factors {
-		columns, ok := l.Planes[f.Name]
-		if !ok {
-			continue
-		}
-		angles, err := in.Transformations.Angles(k)
-		if err != nil {
-			return nil, err
-		}
-		blocks = append(blocks, turned{"planes." + f.Name, columns, true, angles})
-	}
-	for i, s := range l.Spheres {
-		rotations, err := s.rotations(in.Transformations)
-		if err != nil {
-			return nil, fmt.Errorf("spheres.%d: %w", i, err)
-		}
-		blocks = append(blocks, turned{fmt.Sprintf("spheres.%d", i), s.Columns, false, rotations})
-	}
-	return blocks, nil
-}
-
 // rotations returns the rotations that act on a sphere.
 func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	if s.Factor == "" {
@@ -443,9 +306,9 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 		}
 		return m.Rotation(s.Rotation)
 	}
-	k := slices.IndexFunc(m.Factors, func(f factor.Factor) bool { return f.Name == s.Factor && f.Turns() })
-	if k < 0 {
-		return nil, fmt.Errorf("factor: %w", m.misses(s.Factor, "circular, or of rotations in space", factor.Factor.Turns))
+	k, err := m.find(s.Factor, "circular, or of rotations in space", factor.Factor.Turns)
+	if err != nil {
+		return nil, fmt.Errorf("factor: %w", err)
 	}
 	if m.Factors[k].Rotations != nil {
 		r := 0 // the groups' rotations are the factors' rotations, in the factors' order
@@ -455,7 +318,7 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 			}
 		}
 		if r >= m.Rotations {
-			return nil, fmt.Errorf("factor: the supervision groups lack rotations of %q", s.Factor)
+			return nil, fmt.Errorf("factor: the supervision groups lack rotations of %q; want groups with a rotation for each factor of rotations", s.Factor)
 		}
 		return m.Rotation(r)
 	}
@@ -466,27 +329,28 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	return AboutAxis(s.Axis, 1, angles)
 }
 
-// circular finds a circular factor by its name.
-func (m *Transformations) circular(name string) (int, error) {
-	is := func(f factor.Factor) bool { return f.Kind == factor.Circular }
-	if k := slices.IndexFunc(m.Factors, func(f factor.Factor) bool { return f.Name == name && is(f) }); k >= 0 {
-		return k, nil
-	}
-	return 0, m.misses(name, "circular", is)
+// turned is a block of code columns with the transformations that act on it.
+type turned struct {
+	name    string
+	columns []int
+	plane   bool
+	moves   *gorgonia.Node // angles of a plane, rotations of a space
 }
 
-// misses says why no factor has a name and a property.
-func (m *Transformations) misses(name, property string, has func(factor.Factor) bool) error {
+// find returns the factor with a name, which has a property.
+func (m *Transformations) find(name, property string, has func(factor.Factor) bool) (int, error) {
 	var names []string
-	for _, f := range m.Factors {
-		if f.Name == name {
-			return fmt.Errorf("factor %q is %v, and has no angle; want a factor that is %s", name, f.Kind, property)
-		}
-		if has(f) {
+	for k, f := range m.Factors {
+		switch {
+		case f.Name == name && has(f):
+			return k, nil
+		case f.Name == name:
+			return 0, fmt.Errorf("factor %q is %v, and has no angle; want a factor that is %s", name, f.Kind, property)
+		case has(f):
 			names = append(names, f.Name)
 		}
 	}
-	return fmt.Errorf("there is no factor %q that is %s%s", name, property, registry.Suggest(name, names))
+	return 0, fmt.Errorf("there is no factor %q that is %s%s", name, property, registry.Suggest(name, names))
 }
 
 // example names a circular factor, for an error message.

@@ -2,16 +2,13 @@ package losses
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/modularity"
 )
 
 // Modularity returns the deviation of each sub-code from a function of its factor:
@@ -33,51 +30,10 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24.
 func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
-	if len(blocks) == 0 {
-		var err error
-		if blocks, err = evenBlocks(z, groups); err != nil {
-			return nil, fmt.Errorf("%v: %w", d, err)
-		}
+	if err := e.Check(d, a); err != nil {
+		return nil, fmt.Errorf("modularity: estimator: %w", err)
 	}
-	blocks = slices.Clone(blocks)
-	for i, b := range blocks {
-		blocks[i].Columns = slices.Clone(b.Columns)
-	}
-	return graph.Apply(graph.Spec{
-		Name: "modularity",
-		Key:  graph.Key(d, a, e, blocks),
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if !d.Known() || !a.Known() {
-				return nil, graph.Wanted("a known deviation and aggregate", fmt.Sprintf("%v and %v", d, a))
-			}
-			if err := e.Check(d, a); err != nil {
-				return nil, fmt.Errorf("estimator: %w", err)
-			}
-			return tensor.ScalarShape(), checkBlocks(blocks, in)
-		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return newModularity[float32](d, a, e, blocks, in) },
-			func(in []tensor.Shape) graph.Body[float64] { return newModularity[float64](d, a, e, blocks, in) }),
-		Diff: []bool{true, false},
-	}, z, groups)
-}
-
-// GroupsFrom names, in a config, the labels that define groups.
-type GroupsFrom string
-
-// The labels that define groups. A batch holds both in the same form. The choice therefore changes nothing: it
-// documents the supervision that a config relies on.
-const (
-	fromFactors    GroupsFrom = "factors"    // rows with equal known values of a factor
-	fromSimilarity GroupsFrom = "similarity" // pairs that are known to agree in a factor
-)
-
-// UnmarshalText accepts a known name.
-func (g *GroupsFrom) UnmarshalText(text []byte) error {
-	if *g = GroupsFrom(text); *g != fromFactors && *g != fromSimilarity {
-		return fmt.Errorf("unknown source of groups %q; known: factors, similarity", text)
-	}
-	return nil
+	return modularity.Modularity(d, a, e == Unbiased, z, groups, blocks...)
 }
 
 // ModularityLoss is [Modularity] of a model's codes.
@@ -125,18 +81,13 @@ func (l *ModularityLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
 func (*ModularityLoss) Optimum(x *Example) bool {
-	fill(x.Codes, 0.5)
-	fill(x.Sample, 0.5)
+	x.constantCodes()
 	return true
 }
 
 // Add implements [Loss].
 func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
-	blocks, err := subCodes(l.Codes, in)
-	if err != nil {
-		return nil, err
-	}
-	z, err := l.On.node(in)
+	z, blocks, err := blocksOf(in, l.On, l.Codes)
 	if err != nil {
 		return nil, err
 	}
@@ -147,275 +98,67 @@ func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Modularity(l.deviation, l.Aggregate, l.estimator(), z, groups, blocks...)
 }
 
-// partCount is the number of pieces of parallel work.
-const partCount = 8
-
-// modularity computes the deviations of groups, and their aggregates.
-type modularity[T graph.Float] struct {
-	aggregate factor.Aggregate
-	estimator DeviationEstimator
-	columns   int
-	codes     []subCode[T]
-	groupings []*grouping[T]
-
-	z      []T
-	size   int // elements of all groups
-	parts  [partCount]part[T]
-	values *numeric.Loop
-	slopes *numeric.Loop
-	eager  bool // compute gradients along with values: they have been asked for before
+// Variance is [Modularity] with the mean over values of the total variance, Unbiased.
+// It is differentiable everywhere. The variance of the rows themselves, as in the metric
+// variance, is Modularity(factor.Variance, factor.Mean, Plain, ...).
+//
+// Source: Zhang and Sugiyama 2024, example 4, equation 17.
+func Variance(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	return Modularity(factor.Variance, factor.Mean, Unbiased, z, groups, blocks...)
 }
 
-// subCode is a block: its columns, group by group, the groups' deviations, and their
-// weights in the gradient.
-type subCode[T graph.Float] struct {
-	columns    []int
-	contiguous bool
-	groups     *grouping[T]
-	x, dx      []T
-	values     []float64 // of all groups
-	weights    []float64
-	counted    []float64 // values of the groups that count, and then their weights
+// NewVariance returns the default settings of [Variance].
+func NewVariance() *ModularityLoss { return newModularityLoss(factor.Variance, factor.Mean) }
+
+// Diameter is [Modularity] with the maximum over values of the largest Euclidean distance. It is differentiable if one
+// pair is farther apart than all others and the distance is not 0.
+//
+// Source: Zhang and Sugiyama 2024, example 7, equation 25.
+func Diameter(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	return Modularity(factor.Diameter, factor.Max, Plain, z, groups, blocks...)
 }
 
-// part is a piece of parallel work. It has a deviation for each number of columns.
-type part[T graph.Float] struct {
-	kind     factor.Deviation
-	measures map[int]measure[T]
+// NewDiameter returns the default settings of [Diameter].
+func NewDiameter() *ModularityLoss { return newModularityLoss(factor.Diameter, factor.Max) }
+
+// MPD is [Modularity] with the mean over values of half the mean Euclidean distance over ordered pairs of different
+// points, [Unbiased]. (The tables of the source include the half; it parallels the variance, half the mean squared
+// distance.) It is differentiable where no two points of a group are equal. Modularity(factor.MPD, factor.Mean, Plain,
+// ...) is the MPD of the rows themselves, which includes pairs of a point with itself.
+//
+// Source: Zhang and Sugiyama 2024, equation 24 with the mean.
+func MPD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	return Modularity(factor.MPD, factor.Mean, Unbiased, z, groups, blocks...)
 }
 
-type measure[T graph.Float] struct {
-	deviation[T]
-	maxRows int
+// NewMPD returns the default settings of [MPD].
+func NewMPD() *ModularityLoss { return newModularityLoss(factor.MPD, factor.Mean) }
+
+// Radius is [Modularity] with the maximum over values of the radius of the smallest enclosing ball. Let the ball's
+// centre be sum_i l_i p_i for points p_i on its surface, with l_i >= 0 and sum 1. By the envelope theorem the gradient
+// in p_i is l_i (p_i - centre) / radius. It is differentiable where one value has the largest ball, the l are unique
+// and the radius is not 0.
+//
+// Source: Zhang and Sugiyama 2024, example 2; the gradient is ours.
+func Radius(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	return Modularity(factor.Radius, factor.Max, Plain, z, groups, blocks...)
 }
 
-func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, e DeviationEstimator, blocks []factor.Block, in []tensor.Shape) *modularity[T] {
-	rows := in[0][0]
-	m := &modularity[T]{aggregate: a, estimator: e, columns: in[0][1], groupings: make([]*grouping[T], factorsOf(in[1]))}
-	for _, b := range blocks {
-		if m.groupings[b.Factor] == nil {
-			m.groupings[b.Factor] = newGrouping[T](b.Factor, factorsOf(in[1]), rows)
-		}
-		c := subCode[T]{columns: b.Columns, groups: m.groupings[b.Factor]}
-		c.contiguous = b.Columns[len(b.Columns)-1]-b.Columns[0] == len(b.Columns)-1 && slices.IsSorted(b.Columns)
-		c.x, c.dx = make([]T, rows*len(b.Columns)), make([]T, rows*len(b.Columns))
-		c.values, c.weights, c.counted = make([]float64, rows), make([]float64, rows), make([]float64, 2*rows)
-		m.codes = append(m.codes, c)
-	}
-	for i := range m.parts {
-		m.parts[i] = part[T]{kind: d, measures: map[int]measure[T]{}}
-	}
-	m.values = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.value) })
-	m.slopes = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.slope) })
-	return m
+// NewRadius returns the default settings of [Radius].
+func NewRadius() *ModularityLoss { return newModularityLoss(factor.Radius, factor.Max) }
+
+// MAD is [Modularity] with the mean over values of the mean Euclidean distance from the geometric median. By the
+// envelope theorem the gradient in p_i is the unit vector from the median to p_i, over n. Points at the median share
+// minus the sum of the other points' gradients. It is differentiable if no point is the median, or if the median stays
+// at a point under small changes.
+//
+// Source: Zhang and Sugiyama 2024, example 3; the gradient is ours.
+func MAD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	return Modularity(factor.MAD, factor.Mean, Plain, z, groups, blocks...)
 }
 
-// each calls a function for the groups of a part.
-func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int)) float64 {
-	lo, hi := m.size*i/partCount, m.size*(i+1)/partCount
-	at := 0
-	for k := range m.codes {
-		c := &m.codes[k]
-		for g := range c.groups.count() {
-			if at >= lo && at < hi {
-				do(&m.parts[i], c, g)
-			}
-			at += c.groups.rows(g) * len(c.columns)
-		}
-	}
-	return 0
-}
-
-// of returns the deviation for rows points of columns coordinates.
-func (p *part[T]) of(rows, columns int) deviation[T] {
-	m, ok := p.measures[columns]
-	if !ok || m.maxRows < rows {
-		m.maxRows = 1
-		for m.maxRows < rows {
-			m.maxRows *= 2
-		}
-		m.deviation = newDeviation[T](p.kind, m.maxRows, columns)
-		p.measures[columns] = m
-	}
-	return m.deviation
-}
-
-// value gathers the sub-codes of a group and computes their deviation.
-func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
-	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
-	x := c.x[lo*w : hi*w]
-	for i, row := range c.groups.order[lo:hi] {
-		z := m.z[row*m.columns : (row+1)*m.columns]
-		if c.contiguous {
-			copy(x[i*w:(i+1)*w], z[c.columns[0]:])
-			continue
-		}
-		for k, j := range c.columns {
-			x[i*w+k] = z[j]
-		}
-	}
-	c.values[g] = 0
-	if hi-lo > 1 {
-		c.values[g] = m.estimator.factor(hi-lo) * p.of(hi-lo, w).value(x, hi-lo)
-	}
-	if m.eager {
-		m.slope(p, c, g)
-	}
-}
-
-// slope computes the gradient of the deviation of a group: right after its value, or long after it if the gradient
-// counts.
-func (m *modularity[T]) slope(p *part[T], c *subCode[T], g int) {
-	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
-	x, dx := c.x[lo*w:hi*w], c.dx[lo*w:hi*w]
-	if hi-lo == 1 {
-		clear(dx)
-		return
-	}
-	measure := p.of(hi-lo, w)
-	if !m.eager {
-		if c.weights[g] == 0 {
-			return
-		}
-		measure.value(x, hi-lo)
-	}
-	measure.gradient(x, hi-lo, 1, dx)
-}
-
-func (m *modularity[T]) Forward(in [][]T, out []T) {
-	m.z, m.size = in[0], 0
-	for _, g := range m.groupings {
-		if g != nil {
-			g.read(in[1])
-		}
-	}
-	for i := range m.codes {
-		m.size += len(m.codes[i].groups.order) * len(m.codes[i].columns)
-	}
-	m.values.Run()
-	sum := 0.0
-	for i := range m.codes {
-		sum += m.aggregate.Of(m.count(&m.codes[i]))
-	}
-	out[0] = T(sum)
-}
-
-// count returns the values of the groups of a sub-code that count.
-func (m *modularity[T]) count(c *subCode[T]) []float64 {
-	q := c.counted[:0]
-	for g, v := range c.values[:c.groups.count()] {
-		if c.groups.rows(g) >= m.estimator.least() {
-			q = append(q, v)
-		}
-	}
-	return q
-}
-
-// weigh computes the weights of the groups' deviations in the gradient.
-func (m *modularity[T]) weigh(c *subCode[T]) {
-	q := m.count(c)
-	slopes := c.counted[len(q):][:len(q)]
-	m.aggregate.Slope(q, slopes)
-	for g := range c.groups.count() {
-		c.weights[g] = 0
-		if n := c.groups.rows(g); n >= m.estimator.least() {
-			c.weights[g], slopes = m.estimator.factor(n)*slopes[0], slopes[1:]
-		}
-	}
-}
-
-func (m *modularity[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
-	for i := range m.codes {
-		m.weigh(&m.codes[i])
-	}
-	if !m.eager {
-		m.slopes.Run()
-		m.eager = m.aggregate != factor.Max // only one group has the maximum
-	}
-	clear(din[0])
-	for i := range m.codes {
-		m.scatter(&m.codes[i], float64(dout[0]), din[0])
-	}
-}
-
-// scatter adds a sub-code's gradient to the gradient of the codes.
-func (m *modularity[T]) scatter(c *subCode[T], scale float64, dz []T) {
-	w := len(c.columns)
-	for g := range c.groups.count() {
-		f := scale * c.weights[g]
-		if f == 0 {
-			continue
-		}
-		for i := c.groups.starts[g]; i < c.groups.starts[g+1]; i++ {
-			dx, to := c.dx[i*w:(i+1)*w], dz[c.groups.order[i]*m.columns:]
-			for k, j := range c.columns {
-				to[j] += T(f * float64(dx[k]))
-			}
-		}
-	}
-}
-
-// deviation is a measure of the spread of points, 0 where all are equal. An instance owns
-// its scratch and is used by one goroutine at a time.
-type deviation[T graph.Float] interface {
-	// value returns the deviation of points x, rows x columns, rows >= 1.
-	value(x []T, rows int) float64
-
-	// gradient overwrites dx with scale times the gradient of the value at x; the
-	// last call of value was on the same x.
-	gradient(x []T, rows int, scale float64, dx []T)
-}
-
-// newDeviation returns a deviation for sets of at most maxRows points.
-func newDeviation[T graph.Float](d factor.Deviation, maxRows, columns int) deviation[T] {
-	switch d {
-	case factor.Diameter:
-		return newDiameter[T](maxRows, columns)
-	case factor.MPD:
-		return newMPD[T](maxRows, columns)
-	case factor.Radius:
-		return newRadius[T](columns)
-	case factor.MAD:
-		return newMAD[T](columns)
-	}
-	return newVariance[T](columns)
-}
-
-// optimum is a deviation that minimises a quantity over all centres, in float64. By the envelope theorem its gradient
-// is the gradient of the quantity at the optimal centre.
-type optimum[T graph.Float] struct {
-	columns int
-	find    func(x []float64, columns int) (float64, error)
-	slope   func(scale float64, dx []float64)
-
-	x      []float64
-	failed error // set if the last value met NaN or infinity
-}
-
-func (o *optimum[T]) value(x []T, rows int) float64 {
-	o.x = o.x[:0]
-	for _, v := range x[:rows*o.columns] {
-		o.x = append(o.x, float64(v))
-	}
-	var v float64
-	if v, o.failed = o.find(o.x, o.columns); o.failed != nil {
-		return math.NaN()
-	}
-	return v
-}
-
-func (o *optimum[T]) gradient(_ []T, rows int, scale float64, dx []T) {
-	g := o.x[:rows*o.columns]
-	if o.failed == nil {
-		o.slope(scale, g)
-	}
-	for i, v := range g {
-		if o.failed != nil {
-			v = math.NaN()
-		}
-		dx[i] = T(v)
-	}
-}
+// NewMAD returns the default settings of [MAD].
+func NewMAD() *ModularityLoss { return newModularityLoss(factor.MAD, factor.Mean) }
 
 // DeviationEstimator selects how deviations are estimated from a batch.
 //
@@ -459,23 +202,17 @@ func (e DeviationEstimator) String() string {
 	return fmt.Sprintf("DeviationEstimator(%d)", uint8(e))
 }
 
-// parseDeviationEstimator is the inverse of DeviationEstimator.String.
-func parseDeviationEstimator(name string) (DeviationEstimator, error) {
-	for e, known := range estimatorNames {
-		if name == known {
-			return DeviationEstimator(e), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown estimator %q; known: unbiased, plain", name)
-}
-
 // MarshalText makes a DeviationEstimator its name in YAML and JSON.
 func (e DeviationEstimator) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText accepts a DeviationEstimator's name.
-func (e *DeviationEstimator) UnmarshalText(text []byte) (err error) {
-	*e, err = parseDeviationEstimator(string(text))
-	return err
+func (e *DeviationEstimator) UnmarshalText(text []byte) error {
+	i := slices.Index(estimatorNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown estimator %q; known: unbiased, plain", text)
+	}
+	*e = DeviationEstimator(i)
+	return nil
 }
 
 // Check returns an error if the estimator does not support an aggregate of deviations.
@@ -493,14 +230,17 @@ func (e DeviationEstimator) Check(d factor.Deviation, a factor.Aggregate) error 
 	return nil
 }
 
-// least returns the least number of rows of a group that counts.
-func (e DeviationEstimator) least() int { return 1 + int(e) }
+// GroupsFrom names, in a config, the labels that define groups.
+type GroupsFrom string
 
-// factor returns the correction of the deviation of n rows. Variance and MPD are means over all ordered pairs of rows,
-// including a row with itself, which contributes 0. Unbiased is the mean over the pairs of different rows.
-func (e DeviationEstimator) factor(n int) float64 {
-	if e == Plain {
-		return 1
-	}
-	return float64(n) / float64(n-1)
+// The labels that define groups. A batch holds both in the same form. The choice therefore changes nothing: it
+// documents the supervision that a config relies on.
+const (
+	fromFactors    GroupsFrom = "factors"    // rows with equal known values of a factor
+	fromSimilarity GroupsFrom = "similarity" // pairs that are known to agree in a factor
+)
+
+// UnmarshalText accepts a known name.
+func (g *GroupsFrom) UnmarshalText(text []byte) error {
+	return choose(g, "source of groups", text, fromFactors, fromSimilarity)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
 // TestPairAllocations runs the operations on all pairs of rows, forward and backward.
@@ -35,9 +36,9 @@ func TestPairAllocations(t *testing.T) {
 			ok(losses.Contraction(losses.ContractionSettings{}, z, y, y)),
 			ok(losses.Contraction(losses.ContractionSettings{Aggregate: factor.Max, Factors: turns}, z, y, nil)),
 			ok(losses.Contraction(losses.ContractionSettings{Aggregate: factor.MeanSquare, Pairs: 3}, z, y, nil)),
-			ok(losses.MinibatchTC(z, z, variance, nil, losses.TCStratified, 500)),
-			ok(losses.MinibatchTC(z, z, variance, mask, losses.TCWeighted, 500)),
-			ok(losses.CovariancePenalty(z, variance, 2, 1)),
+			ok(dependence.TotalCorrelation(z, z, variance, nil, dependence.Stratified, 500)),
+			ok(dependence.TotalCorrelation(z, z, variance, mask, dependence.Weighted, 500)),
+			ok(dependence.DIP(z, variance, 2, 1)),
 			ok(losses.HSIC(z, y, nil, losses.Kernel{}, losses.Kernel{Bandwidth: 1})),
 			ok(losses.HSIC(z, y, nil, losses.Kernel{Columns: []int{1, 2}}, losses.Kernel{Kind: losses.CircularKernel})),
 		))

@@ -1,40 +1,68 @@
-package losses
+package losses_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses"
 )
 
-// run computes a body's value and gradients for the cotangent 1.
-func runBody[T graph.Float](b graph.Body[T], in [][]T, diff int) [][]T {
-	out := [][]T{make([]T, 1)}
-	b.Forward(in, out[0])
-	din := make([][]T, len(in))
-	for i := range diff {
-		din[i] = make([]T, len(in[i]))
-		for j := range din[i] {
-			din[i][j] = T(math.NaN()) // every element must be written
-		}
+// draws are numbers of the normal distribution.
+func draws(n, seed int, scale float32) []float32 {
+	r, x := rand.New(rand.NewPCG(1, uint64(seed))), make([]float32, n)
+	for i := range x {
+		x[i] = scale * float32(r.NormFloat64())
 	}
-	b.Backward(in, out[0], []T{1}, din)
-	return append(out, din[:diff]...)
+	return x
+}
+
+// operation builds a node of inputs with the given shapes. It returns a function that sets the inputs and computes the
+// value and the gradients of the first diff inputs.
+func operation(t *testing.T, build func(in nodes) (*gorgonia.Node, error), diff int, shapes ...tensor.Shape) func(in [][]float32) [][]float32 {
+	t.Helper()
+	g, in, data := gorgonia.NewGraph(), make(nodes, len(shapes)), make([][]float32, len(shapes))
+	for i, s := range shapes {
+		data[i] = make([]float32, s.TotalSize())
+		in[i] = gorgonia.NewTensor(g, tensor.Float32, s.Dims(), gorgonia.WithShape(s...), gorgonia.WithName(fmt.Sprint("input ", i)),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(s...), tensor.WithBacking(data[i]))))
+	}
+	n, err := build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads, err := gorgonia.Grad(n, in[:diff]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(g, append(gorgonia.Nodes{n}, grads...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(values [][]float32) [][]float32 {
+		for i, v := range values {
+			copy(data[i], v)
+		}
+		if err := m.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+		out := [][]float32{{m.Value(n).Data().(float32)}}
+		for _, g := range grads {
+			out = append(out, append([]float32(nil), m.Value(g).Data().([]float32)...))
+		}
+		return out
+	}
 }
 
 // An operation that meets other labels, masks or values in its next run gives the same values as a new operation.
 func TestPairsReused(t *testing.T) {
 	const n, d = 70, 3
-	values := func(seed int, scale float32) []float32 {
-		x := draws[float32](n*d + seed)[seed:]
-		for i := range x {
-			x[i] *= scale
-		}
-		return x
-	}
 	groups := func(every int) []float32 { // negative, but for every k-th number
 		g := make([]float32, n*d)
 		for i := range g {
@@ -53,15 +81,15 @@ func TestPairsReused(t *testing.T) {
 		}
 		return g
 	}
-	shapes := []tensor.Shape{{n, d}, {n, d}, {n, d}}
-	contraction := func(s ContractionSettings) func() graph.Body[float32] {
-		return func() graph.Body[float32] { return newContraction[float32](s, shapes[0], shapes[1]) }
+	matrix := tensor.Shape{n, d}
+	contraction := func(s losses.ContractionSettings) func(in nodes) (*gorgonia.Node, error) {
+		return func(in nodes) (*gorgonia.Node, error) { return losses.Contraction(s, in[0], in[1], in[2]) }
 	}
 	var labels, masks, similar [][][]float32
 	for i, every := range []int{1, 2, 0, 3, 69, 1} {
-		x, y := values(1+i, 0.3), values(20+i, 1)
+		x, y := draws(n*d, 1+i, 0.3), draws(n*d, 20+i, 1)
 		labels = append(labels, [][]float32{x, y, groups(every)})
-		masks = append(masks, [][]float32{x, y, values(40+i, 0.5), mask(1 + every%5)})
+		masks = append(masks, [][]float32{x, y, draws(n*d, 40+i, 0.5), mask(1 + every%5)})
 		known := make([]float32, n)
 		for r := range known {
 			known[r] = groups(every)[r*d]
@@ -73,20 +101,26 @@ func TestPairsReused(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		build  func() graph.Body[float32]
+		build  func(in nodes) (*gorgonia.Node, error)
+		shapes []tensor.Shape
 		inputs [][][]float32
 		diff   int
 	}{
-		{"contraction", contraction(ContractionSettings{}), labels, 1},
-		{"max contraction", contraction(ContractionSettings{Aggregate: factor.Max}), labels, 1},
-		{"sampled contraction", contraction(ContractionSettings{Pairs: 2}), labels, 1},
-		{"tc", func() graph.Body[float32] { return newTC[float32](shapes[0], TCStratified, 100) }, masks, 3},
-		{"hsic", func() graph.Body[float32] { return newHSIC[float32](shapes, Kernel{}, Kernel{}) }, similar, 2},
-		{"dip", func() graph.Body[float32] { return newDIP[float32](shapes[0], 1, 2) }, [][][]float32{labels[0][:2], labels[1][:2]}, 2},
+		{"contraction", contraction(losses.ContractionSettings{}), []tensor.Shape{matrix, matrix, matrix}, labels, 1},
+		{"max contraction", contraction(losses.ContractionSettings{Aggregate: factor.Max}), []tensor.Shape{matrix, matrix, matrix}, labels, 1},
+		{"sampled contraction", contraction(losses.ContractionSettings{Pairs: 2}), []tensor.Shape{matrix, matrix, matrix}, labels, 1},
+		{"tc", func(in nodes) (*gorgonia.Node, error) {
+			return losses.ConditionalTotalCorrelation(in[0], in[1], in[2], in[3], losses.TCStratified, 100)
+		}, []tensor.Shape{matrix, matrix, matrix, matrix}, masks, 3},
+		{"hsic", func(in nodes) (*gorgonia.Node, error) {
+			return losses.HSIC(in[0], in[1], in[2], losses.Kernel{}, losses.Kernel{})
+		}, []tensor.Shape{matrix, matrix, {n}}, similar, 2},
+		{"dip", func(in nodes) (*gorgonia.Node, error) { return losses.DIPCode(in[0], in[1], 1, 2) }, []tensor.Shape{matrix, matrix},
+			[][][]float32{labels[0][:2], labels[1][:2]}, 2},
 	} {
-		reused := c.build()
+		reused := operation(t, c.build, c.diff, c.shapes...)
 		for i, in := range c.inputs {
-			got, want := runBody(reused, in, c.diff), runBody(c.build(), in, c.diff)
+			got, want := reused(in), operation(t, c.build, c.diff, c.shapes...)(in)
 			for k := range want {
 				for j, w := range want[k] {
 					if g := got[k][j]; g != w || g != g {
@@ -101,11 +135,14 @@ func TestPairsReused(t *testing.T) {
 // Sharp posteriors at 0 have densities that overflow where no points lie.
 func TestSharpPosteriors(t *testing.T) {
 	const n, d = 5, 4
-	z, variance := make([]float32, n*d), make([]float32, n*d)
+	matrix, z, variance := tensor.Shape{n, d}, make([]float32, n*d), make([]float32, n*d)
 	for i := range variance {
 		variance[i] = -60
 	}
-	for k, x := range runBody[float32](newTC[float32](tensor.Shape{n, d}, TCMinibatch, 0), [][]float32{z, z, variance}, 3) {
+	run := operation(t, func(in nodes) (*gorgonia.Node, error) {
+		return losses.TotalCorrelation(in[0], in[1], in[2], losses.TCMinibatch, 0)
+	}, 3, matrix, matrix, matrix)
+	for k, x := range run([][]float32{z, z, variance}) {
 		for j, v := range x {
 			if v != v || math.IsInf(float64(v), 0) || k == 1 && v != 0 {
 				t.Errorf("element %d of tensor %d (value, gradients) is %v", j, k, v)
@@ -116,11 +153,13 @@ func TestSharpPosteriors(t *testing.T) {
 
 // The pair of the median of an earlier run has no part in a run without a median.
 func TestMedianReused(t *testing.T) {
-	shapes, y := []tensor.Shape{{4, 1}, {4, 1}}, []float64{0, 1, 2, 5}
-	build := func() graph.Body[float64] { return newHSIC[float64](shapes, Kernel{}, Kernel{}) }
-	reused, in := build(), [][]float64{{0, 0, 0, 7}, y}
-	runBody(reused, [][]float64{{0, 20, 30, 5}, y}, 1) // the median is that of rows 1 and 3
-	got, want := runBody(reused, in, 1), runBody(build(), in, 1)
+	column, y := tensor.Shape{4, 1}, []float32{0, 1, 2, 5}
+	build := func(in nodes) (*gorgonia.Node, error) {
+		return losses.HSIC(in[0], in[1], nil, losses.Kernel{}, losses.Kernel{})
+	}
+	reused, in := operation(t, build, 1, column, column), [][]float32{{0, 0, 0, 7}, y}
+	reused([][]float32{{0, 20, 30, 5}, y}) // the median is that of rows 1 and 3
+	got, want := reused(in), operation(t, build, 1, column, column)(in)
 	for i, w := range want[1] {
 		if got[1][i] != w {
 			t.Errorf("gradient %v, of a new operation %v", got[1], want[1])

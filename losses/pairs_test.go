@@ -187,10 +187,11 @@ func TestTotalCorrelations(t *testing.T) {
 					{Shape: shape, Values: active, Constant: true}},
 				Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 					o := &Input{Outputs: Outputs{Sample: in[0], Codes: in[1], LogVariance: in[2]}, Batch: Batch{Population: 40}}
+					l := &TCLoss{Estimator: Estimator(e.String())}
 					if conditional {
-						return closedTC(o, e, in[3])
+						return l.add(o, in[3])
 					}
-					return closedTC(o, e, nil)
+					return l.Add(o)
 				},
 				Tolerance32: 5e-5,
 			})
@@ -255,7 +256,7 @@ func TestMissingOfPairs(t *testing.T) {
 	factors := NewHSIC()
 	factors.Between = betweenFactors
 	tc := func(e TCEstimator) func(o *Input) (*gorgonia.Node, error) {
-		return func(o *Input) (*gorgonia.Node, error) { return closedTC(o, e, nil) }
+		return (&TCLoss{Estimator: Estimator(e.String())}).Add
 	}
 	for _, c := range []struct {
 		add  func(o *Input) (*gorgonia.Node, error)

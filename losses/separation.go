@@ -2,16 +2,11 @@ package losses
 
 import (
 	"errors"
-	"fmt"
-	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
 
 // Separation penalises sub-codes that are close where a factor is known to differ:
@@ -32,120 +27,7 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27; the hinge of Hadsell et al. 2006.
 func Separation(a factor.Aggregate, margin float64, z, different *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
-	if len(blocks) == 0 {
-		var err error
-		if blocks, err = evenBlocks(z, different); err != nil {
-			return nil, fmt.Errorf("separation: %w", err)
-		}
-	}
-	blocks = slices.Clone(blocks)
-	for i, b := range blocks {
-		blocks[i].Columns = slices.Clone(b.Columns)
-	}
-	return graph.Apply(graph.Spec{
-		Name: "separation",
-		Key:  graph.Key(a, margin, blocks),
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if !a.Known() || !(margin > 0) || math.IsInf(margin, 0) {
-				return nil, graph.Wanted("a known aggregate and a positive margin", fmt.Sprintf("%v and %v", a, margin))
-			}
-			return tensor.ScalarShape(), checkBlocks(blocks, in)
-		},
-		New:  graph.Bodies(newSeparation[float32](a, margin, blocks), newSeparation[float64](a, margin, blocks)),
-		Diff: []bool{true, false},
-	}, z, different)
-}
-
-// separation is the operation of [Separation].
-type separation[T graph.Float] struct {
-	aggregate        factor.Aggregate
-	margin           float64
-	blocks           []factor.Block
-	columns, factors int
-
-	pairs  []rowPair // of all blocks
-	starts []int     // by block: its first pair; at the end their number
-	hinges []float64
-	slopes []float64
-}
-
-// rowPair is a pair of rows that differ, and their distance.
-type rowPair struct {
-	a, b     int
-	distance float64
-}
-
-func newSeparation[T graph.Float](a factor.Aggregate, margin float64, blocks []factor.Block) func([]tensor.Shape) *separation[T] {
-	return func(in []tensor.Shape) *separation[T] {
-		most := in[0][0] * len(blocks)
-		return &separation[T]{aggregate: a, margin: margin, blocks: blocks, columns: in[0][1], factors: factorsOf(in[1]),
-			pairs: make([]rowPair, 0, most), starts: make([]int, 0, len(blocks)+1), hinges: make([]float64, 0, most), slopes: make([]float64, most)}
-	}
-}
-
-func (s *separation[T]) Forward(in [][]T, out []T) {
-	z, different := in[0], in[1]
-	s.pairs, s.starts, s.hinges = s.pairs[:0], s.starts[:0], s.hinges[:0]
-	rows, sum := len(z)/s.columns, 0.0
-	partner := func(row, factor int) int {
-		other := float64(different[row*s.factors+factor])
-		if !(other >= 0 && other < float64(rows)) || int(other) == row {
-			return -1
-		}
-		return int(other)
-	}
-	for _, b := range s.blocks {
-		first := len(s.pairs)
-		s.starts = append(s.starts, first)
-		for r := range rows {
-			o := partner(r, b.Factor)
-			if o < 0 || o < r && partner(o, b.Factor) == r {
-				continue
-			}
-			square := 0.0
-			for _, c := range b.Columns {
-				d := float64(z[r*s.columns+c]) - float64(z[o*s.columns+c])
-				square += d * d
-			}
-			p := rowPair{r, o, math.Sqrt(square)}
-			s.pairs, s.hinges = append(s.pairs, p), append(s.hinges, hinge(s.margin-p.distance))
-		}
-		sum += s.aggregate.Of(s.hinges[first:])
-	}
-	s.starts = append(s.starts, len(s.pairs))
-	out[0] = T(sum)
-}
-
-// hinge is max(x, 0), and not a number where x is not.
-func hinge(x float64) float64 {
-	if x < 0 {
-		return 0
-	}
-	return x
-}
-
-func (s *separation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
-	clear(din[0])
-	for k, b := range s.blocks {
-		from, to := s.starts[k], s.starts[k+1]
-		if from == to {
-			continue
-		}
-		s.aggregate.Slope(s.hinges[from:to], s.slopes[from:to])
-		for n := from; n < to; n++ {
-			p := s.pairs[n]
-			if s.hinges[n] == 0 || p.distance == 0 || s.slopes[n] == 0 {
-				continue
-			}
-			scale := -float64(dout[0]) * s.slopes[n] / p.distance
-			for _, c := range b.Columns {
-				at, other := p.a*s.columns+c, p.b*s.columns+c
-				d := T(scale * (float64(in[0][at]) - float64(in[0][other])))
-				din[0][at] += d
-				din[0][other] -= d
-			}
-		}
-	}
+	return informative.Separation(a, margin, z, different, blocks...)
 }
 
 // SeparationLoss is [Separation] of a model's codes, for pairs of images that are known to differ.
@@ -163,22 +45,14 @@ func NewSeparation() *SeparationLoss {
 }
 
 // Validate checks the settings.
-func (l *SeparationLoss) Validate() error {
-	if !(l.Margin > 0 && l.Margin <= 1e6) {
-		return config.Invalid("margin", "want more than 0 and at most 1e6, got %v", l.Margin)
-	}
-	return nil
-}
+func (l *SeparationLoss) Validate() error { return positive("margin", l.Margin) }
 
 // Weighting implements [Loss].
 func (l *SeparationLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are far apart.
 func (l *SeparationLoss) Optimum(x *Example) bool {
-	for i := range x.Codes {
-		x.Codes[i] = 10 * l.Margin * float64(i)
-	}
-	copy(x.Sample, x.Codes)
+	x.separateCodes(10 * l.Margin)
 	return true
 }
 
@@ -192,11 +66,7 @@ func (*SeparationLoss) Variants() []Loss {
 
 // Add implements [Loss].
 func (l *SeparationLoss) Add(in *Input) (*gorgonia.Node, error) {
-	blocks, err := subCodes(l.Codes, in)
-	if err != nil {
-		return nil, err
-	}
-	z, err := l.On.node(in)
+	z, blocks, err := blocksOf(in, l.On, l.Codes)
 	if err != nil {
 		return nil, err
 	}

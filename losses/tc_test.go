@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
 // tcOf is an estimate of the total correlation by its definition.
@@ -90,7 +91,7 @@ func tcCase(name string, e losses.TCEstimator, size, n, width int, mask []float6
 			if mask != nil {
 				m = in[3]
 			}
-			return losses.MinibatchTC(in[0], in[1], in[2], m, e, size)
+			return dependence.TotalCorrelation(in[0], in[1], in[2], m, dependence.Estimator(e), size)
 		},
 		Want: func(in [][]float64) []float64 {
 			var m []float64
@@ -162,10 +163,10 @@ func TestMaskOfOnes(t *testing.T) {
 	}
 	shape := []int{70, 3}
 	plain, dPlain := runScalar(t, func(in nodes) (*gorgonia.Node, error) {
-		return losses.MinibatchTC(in[0], in[1], in[2], nil, losses.TCStratified, 100)
+		return dependence.TotalCorrelation(in[0], in[1], in[2], nil, dependence.Stratified, 100)
 	}, values[:3], shape, shape, shape)
 	masked, dMasked := runScalar(t, func(in nodes) (*gorgonia.Node, error) {
-		return losses.MinibatchTC(in[0], in[1], in[2], in[3], losses.TCStratified, 100)
+		return dependence.TotalCorrelation(in[0], in[1], in[2], in[3], dependence.Stratified, 100)
 	}, values, shape, shape, shape, shape)
 	if plain != masked {
 		t.Errorf("%v without a mask, %v with a mask of ones", plain, masked)
@@ -196,21 +197,21 @@ func TestMinibatchTCErrors(t *testing.T) {
 		{a, a, node(4, 3, 1), nil, losses.TCMinibatch, 0, "of one shape"},
 		{a, a, a, node(4), losses.TCMinibatch, 0, "of one shape"},
 		{a, a, a, b, losses.TCMinibatch, 0, "of one shape"},
-		{node(4), a, a, nil, losses.TCMinibatch, 0, "codes of shape"},
+		{node(4), a, a, nil, losses.TCMinibatch, 0, "of one shape [rows, columns], got [(4)"},
 		{a, a, a, nil, losses.TCWeighted, 0, "size of the data set"},
 		{a, a, a, nil, losses.TCStratified, 3, "size of the data set"},
 		{a, a, a, nil, 9, 3, "an estimator"},
 	} {
-		if _, err := losses.MinibatchTC(c.z, c.m, c.v, c.mask, c.e, c.size); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := dependence.TotalCorrelation(c.z, c.m, c.v, c.mask, dependence.Estimator(c.e), c.size); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one that says %q", err, c.want)
 		}
 	}
 	for _, e := range []losses.TCEstimator{losses.TCMinibatch, losses.TCWeighted, losses.TCStratified} {
-		if got, err := losses.ParseTCEstimator(e.String()); got != e || err != nil {
-			t.Errorf("ParseTCEstimator(%q) = %v, %v", e, got, err)
+		if got, err := dependence.ParseEstimator(e.String()); got != dependence.Estimator(e) || err != nil {
+			t.Errorf("ParseEstimator(%q) = %v, %v", e, got, err)
 		}
 	}
-	if _, err := losses.ParseTCEstimator("exact"); err == nil {
+	if _, err := dependence.ParseEstimator("exact"); err == nil {
 		t.Error("an unknown estimator was accepted")
 	}
 }
@@ -225,6 +226,6 @@ func BenchmarkMinibatchTC(b *testing.B) {
 		if err != nil {
 			return nil, err
 		}
-		return losses.MinibatchTC(z, mean, logVariance, nil, losses.TCMinibatch, 0)
+		return dependence.TotalCorrelation(z, mean, logVariance, nil, dependence.Minibatch, 0)
 	})
 }

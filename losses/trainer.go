@@ -5,6 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
@@ -13,9 +15,6 @@ import (
 // and [Requests] collects them. Losses call the methods of [Input], which prefix the loss's
 // name.
 type Trainer interface {
-	// Input adds an input of zeros.
-	Input(name string, shape ...int) (*gorgonia.Node, error)
-
 	// Schedule adds an input of shape (1) that is set to at(step) before each step of
 	// training; the first is step 0.
 	Schedule(name string, at func(step int) float64) (*gorgonia.Node, error)
@@ -34,21 +33,18 @@ type Trainer interface {
 	Note(sentence string)
 }
 
-// NewInput adds an input of zeros; the loss can fill it ([nn.Data]).
-func (in *Input) NewInput(name string, shape ...int) (*gorgonia.Node, error) {
-	if in.Trainer == nil {
-		return nil, missing("a place for the " + name)
-	}
-	return in.Trainer.Input("losses/"+in.Name+"/"+name, shape...)
-}
-
 // Schedule adds an input of shape (1) that is set to at(step) before each step of
 // training; the first is step 0.
 func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
-		return nil, missing("a place for the " + name)
+		return nil, needsTrainer("the input " + name)
 	}
 	return in.Trainer.Schedule("losses/"+in.Name+"/"+name, at)
+}
+
+// needsTrainer returns the error of a request that nobody takes.
+func needsTrainer(what string) error {
+	return fmt.Errorf("it needs %s, which a trainer gives; want a losses.Trainer, such as losses.Requests with Graph and Discriminators", what)
 }
 
 // Distribution names a distribution of random numbers.
@@ -63,7 +59,7 @@ const (
 // Noise adds an input of random numbers, drawn anew for each step.
 func (in *Input) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
-		return nil, missing("a place for the " + name)
+		return nil, needsTrainer("the input " + name)
 	}
 	return in.Trainer.Noise("losses/"+in.Name+"/"+name, of, shape...)
 }
@@ -73,7 +69,7 @@ func (in *Input) Noise(name string, of Distribution, shape ...int) (*gorgonia.No
 // among the rows where active is above 0.
 func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
-		return nil, missing("a place for a discriminator")
+		return nil, needsTrainer("a discriminator")
 	}
 	return in.Trainer.Discriminator(Adversary{Name: in.Name, Codes: codes, Active: active, Discriminator: d})
 }
@@ -98,17 +94,17 @@ type Requests struct {
 	Notes       []string    // sentences to print when a run starts
 }
 
-// Input implements [Trainer].
-func (r *Requests) Input(name string, shape ...int) (*gorgonia.Node, error) {
+// input adds an input of zeros.
+func (r *Requests) input(name string, shape ...int) (*gorgonia.Node, error) {
 	if r.Graph == nil {
-		return nil, missing("a place for the input " + name)
+		return nil, needsTrainer("the input " + name)
 	}
 	return r.Graph.Input(name, shape...)
 }
 
 // Schedule implements [Trainer].
 func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
-	n, err := r.Input(name, 1)
+	n, err := r.input(name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +114,7 @@ func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.N
 
 // Noise implements [Trainer].
 func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
-	n, err := r.Input(name, shape...)
+	n, err := r.input(name, shape...)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +125,7 @@ func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.
 // Discriminator implements [Trainer].
 func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
-		return nil, missing("a place for a discriminator")
+		return nil, needsTrainer("a discriminator")
 	}
 	logits, err := a.Discriminator.Build(r.Graph.Beside(r.Discriminators), a.Codes, a.Name)
 	if err != nil {
@@ -142,7 +138,7 @@ func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 // Network implements [Trainer].
 func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
-		return nil, missing("a place for a network")
+		return nil, needsTrainer("a network")
 	}
 	beside := r.Graph.Beside(r.Discriminators)
 	y, err := n.Build(beside)
@@ -189,4 +185,65 @@ type Adversary struct {
 	Active        *gorgonia.Node // [batch, columns], or nil
 	Blocks        []int          // columns are permuted in blocks of these widths; nil: one by one
 	Discriminator *Discriminator
+}
+
+// TrainedNetwork is a network of tanh units that a loss trains along with the model. Its parameters are not part of the
+// model. The gradient of the total updates them in each step, at the network's own learning rate.
+type TrainedNetwork struct {
+	Name     string         // of its parameters; one per network
+	Input    *gorgonia.Node // [rows, columns]
+	Layers   []int          // widths of the hidden layers
+	Out      int            // columns of its values
+	Training *NetworkTraining
+}
+
+// Build adds the network to a graph and returns its values.
+func (n *TrainedNetwork) Build(g *nn.Graph) (*gorgonia.Node, error) {
+	h, err := hidden(g, n.Input, n.Name, n.Layers, graph.Tanh)
+	if err != nil {
+		return nil, err
+	}
+	return nn.Dense(g, h, n.Name+"/values", n.Out, graph.Linear)
+}
+
+// hidden adds dense layers of the given widths.
+func hidden(g *nn.Graph, h *gorgonia.Node, name string, widths []int, a graph.Activation) (*gorgonia.Node, error) {
+	for i, width := range widths {
+		var err error
+		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, a); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// NetworkTraining holds the settings of the Adam that trains a network along.
+type NetworkTraining struct {
+	LR    float64 `yaml:"lr" doc:"learning rate of Adam"`
+	Beta1 float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
+	Beta2 float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
+}
+
+// NewNetworkTraining returns the default settings.
+func NewNetworkTraining() *NetworkTraining {
+	return &NetworkTraining{LR: 1e-2, Beta1: 0.9, Beta2: 0.999}
+}
+
+// Validate checks the settings.
+func (t *NetworkTraining) Validate() error {
+	switch {
+	case !(t.LR > 0) || t.LR > 1e6:
+		return config.Invalid("lr", "%v is not a learning rate; want a number above 0", t.LR)
+	case !(t.Beta1 >= 0 && t.Beta1 < 1):
+		return config.Invalid("beta1", "%v is out of range; want 0 <= beta1 < 1", t.Beta1)
+	case !(t.Beta2 >= 0 && t.Beta2 < 1):
+		return config.Invalid("beta2", "%v is out of range; want 0 <= beta2 < 1", t.Beta2)
+	}
+	return nil
+}
+
+// Learner is a network and the graph that names its parameters.
+type Learner struct {
+	TrainedNetwork
+	Graph *nn.Graph // the network's parameters
 }

@@ -1,18 +1,9 @@
 package losses
 
 import (
-	"fmt"
-	"math"
-	"slices"
-
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/datasets/factor/rotation"
-	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/graph/vulkan"
-	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/symmetry"
 )
 
 // CircleTransport returns y_m = R(a_m) Pi(sum_k R(-a_k) z_k) within every group of m consecutive rows. z and y have the
@@ -21,253 +12,35 @@ import (
 //
 // Source: Tonnaer et al. 2022, section 5.
 func CircleTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return transportBy(circle, z, angles, m)
+	return symmetry.Transport(symmetry.Circle, z, angles, m)
 }
 
 // SphereTransport is [CircleTransport] for points of S^2. z and y have the shape [groups*m, 3]. The rotations,
 // [groups*m, 4], are an axis of any length and an angle in radians; the axis 0 means no rotation.
 func SphereTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return transportBy(axisAngle, z, rotations, m)
+	return symmetry.Transport(symmetry.AxisAngle, z, rotations, m)
 }
 
 // MeanTransport returns the mean of each group of m consecutive rows, for every row of the group: [CircleTransport] in
 // R^n, where the group does not act.
 func MeanTransport(z *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return transportBy(identity, z, nil, m)
+	return symmetry.Transport(symmetry.Identity, z, nil, m)
 }
 
 // PlaneTransport is [CircleTransport] without the projection: y_m = R(a_m) 1/m sum_k R(-a_k) z_k
 // within every group of m consecutive rows, for points z of R^2.
 func PlaneTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return transportBy(plane, z, angles, m)
+	return symmetry.Transport(symmetry.Plane, z, angles, m)
 }
 
 // SpaceTransport is [SphereTransport] without the projection: the common point of a group is the
 // mean of its points of R^3, rotated back.
 func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return transportBy(space, z, rotations, m)
+	return symmetry.Transport(symmetry.Space, z, rotations, m)
 }
 
 // AboutAxis returns rotations [rows, 4], axis and angle in radians: by factor times the angles [rows, 1] about one
 // axis; see [SphereTransport]. It has no gradient.
 func AboutAxis(axis [3]float64, factor float64, angles *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.Apply(graph.Spec{
-		Name: "about axis",
-		Key:  graph.Key(axis, factor),
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			rows, columns, err := graph.Matrix("angles", in[0])
-			if err == nil && columns != 1 {
-				err = graph.Wanted("angles of shape [rows, 1]", in[0])
-			}
-			return tensor.Shape{rows, 4}, err
-		},
-		New: graph.Bodies(
-			func([]tensor.Shape) graph.Body[float32] { return about[float32]{axis, factor} },
-			func([]tensor.Shape) graph.Body[float64] { return about[float64]{axis, factor} }),
-		Diff: []bool{false},
-	}, angles)
+	return symmetry.AboutAxis(axis, factor, angles)
 }
-
-// action says how a group acts on the rows of a latent matrix.
-type action uint8
-
-const (
-	identity  action = iota // nothing moves; R^n
-	circle                  // an angle in radians rotates a point of S^1 in R^2
-	axisAngle               // (axis, angle) rotates a point of S^2 in R^3 by Rodrigues' formula
-	plane                   // an angle rotates a point of R^2, which is not projected
-	space                   // (axis, angle) rotates a point of R^3, which is not projected
-)
-
-// columns returns the number of columns of the action's transformations.
-func (a action) columns() int { return [...]int{0, 1, 4, 1, 4}[a] }
-
-func (a action) String() string {
-	return [...]string{"identity", "circle rotation", "axis-angle rotation", "plane rotation", "space rotation"}[a]
-}
-
-// transportBy returns y_i = g_i . Pi(sum_j g_j^-1 . z_j) within every group of m rows;
-// for plane and space Pi divides by m, for identity y_i is the mean of the group.
-func transportBy(a action, z, transformation *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	if a > space {
-		return nil, fmt.Errorf("transport: unknown action %d", uint8(a))
-	}
-	s := graph.Spec{
-		Name:  "transport",
-		Key:   graph.Key(a, m),
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return transportShape(a, m, in) },
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return newTransport[float32](a, m, in[0]) },
-			func(in []tensor.Shape) graph.Body[float64] { return newTransport[float64](a, m, in[0]) }),
-		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
-			groups, columns, moved := in[0][0]/m, in[0][1], len(in) > 1
-			return graph.Recording{
-				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-					turns := vulkan.Buffer{}
-					if moved {
-						turns = in[1]
-					}
-					kernels.Transport(t, in[0], turns, out, int(a), groups, m, columns)
-				},
-				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-					turns := vulkan.Buffer{}
-					if moved {
-						turns = in[1]
-					}
-					kernels.TransportGradient(t, in[0], turns, dout, din[0], int(a), groups, m, columns)
-				},
-			}, nil
-		},
-		Diff: []bool{true, false},
-	}
-	if a == identity && transformation == nil {
-		s.Diff = nil
-		return graph.Apply(s, z)
-	}
-	return graph.Apply(s, z, transformation)
-}
-
-func transportShape(a action, m int, in []tensor.Shape) (tensor.Shape, error) {
-	rows, d, err := graph.Matrix("points", in[0])
-	width := map[action]int{identity: d, circle: 2, axisAngle: 3, plane: 2, space: 3}[a]
-	switch {
-	case err != nil:
-		return nil, err
-	case d != width:
-		return nil, graph.Wanted(fmt.Sprintf("points with %d coordinates for a %v", width, a), d)
-	case m < 1 || rows%m != 0:
-		return nil, graph.Wanted(fmt.Sprintf("a number of rows that %d, the size of a group, divides", m), rows)
-	case a == identity && len(in) > 1:
-		return nil, graph.Wanted("no transformation for the identity action", in[1])
-	case a != identity && !slices.Equal(in[1], tensor.Shape{rows, a.columns()}):
-		return nil, graph.Wanted(fmt.Sprintf("transformations of shape (%d, %d) for a %v", rows, a.columns(), a), in[1])
-	}
-	return in[0], nil
-}
-
-type transport[T graph.Float] struct {
-	action  action
-	m, d    int
-	groups  int
-	matrix  []float64 // [groups*m, d, d], row-major
-	mean    []float64 // [groups, d]: Pi(sum), or the mean
-	squares []float64 // [groups]: |sum|^2
-	s       []float64 // [d]
-}
-
-func newTransport[T graph.Float](a action, m int, z tensor.Shape) *transport[T] {
-	rows, d := z[0], z[1]
-	t := &transport[T]{action: a, m: m, d: d, groups: rows / m}
-	t.mean, t.squares, t.s = make([]float64, t.groups*d), make([]float64, t.groups), make([]float64, d)
-	if a != identity {
-		t.matrix = make([]float64, rows*d*d)
-	}
-	return t
-}
-
-func (t *transport[T]) Forward(in [][]T, out []T) {
-	if t.action != identity {
-		setRotations(t.action, t.matrix, in[1])
-	}
-	for g := range t.groups {
-		mean := t.mean[g*t.d : (g+1)*t.d]
-		t.gather(mean, in[0], g)
-		t.settle(mean, g)
-		t.scatter(out, mean, g)
-	}
-}
-
-// settle turns the sum of a group into its common point, Pi(sum).
-func (t *transport[T]) settle(sum []float64, g int) {
-	if t.action == circle || t.action == axisAngle {
-		t.squares[g] = numeric.Normalise(sum, sum)
-		return
-	}
-	for i := range sum {
-		sum[i] /= float64(t.m)
-	}
-}
-
-func (t *transport[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
-	if din[0] == nil {
-		return
-	}
-	for g := range t.groups {
-		// The adjoint of spreading by rotations is gathering by their inverses.
-		t.gather(t.s, dout, g)
-		if t.action != circle && t.action != axisAngle {
-			t.settle(t.s, g)
-		} else {
-			numeric.NormaliseGradient(t.s, t.mean[g*t.d:(g+1)*t.d], t.s, t.squares[g])
-		}
-		t.scatter(din[0], t.s, g)
-	}
-}
-
-// gather sets sum = sum_j R_j^T x_j over the rows of a group.
-func (t *transport[T]) gather(sum []float64, x []T, g int) {
-	clear(sum)
-	for r := g * t.m; r < (g+1)*t.m; r++ {
-		row := x[r*t.d : (r+1)*t.d]
-		for i, v := range row {
-			if t.action == identity {
-				sum[i] += float64(v)
-				continue
-			}
-			for j := range sum {
-				sum[j] += t.matrix[(r*t.d+i)*t.d+j] * float64(v)
-			}
-		}
-	}
-}
-
-// scatter sets x_j = R_j point for the rows of a group.
-func (t *transport[T]) scatter(x []T, point []float64, g int) {
-	for r := g * t.m; r < (g+1)*t.m; r++ {
-		for i := range t.d {
-			v := point[i]
-			if t.action != identity {
-				v = 0
-				for j, p := range point {
-					v += t.matrix[(r*t.d+i)*t.d+j] * p
-				}
-			}
-			x[r*t.d+i] = T(v)
-		}
-	}
-}
-
-// setRotations fills in the matrices of transformations.
-func setRotations[T graph.Float](a action, matrix []float64, transformation []T) {
-	if a == circle || a == plane {
-		for i, angle := range transformation {
-			sin, cos := math.Sincos(float64(angle))
-			copy(matrix[4*i:], []float64{cos, -sin, sin, cos})
-		}
-		return
-	}
-	for i := 0; i < len(transformation)/4; i++ {
-		var axis [3]float64
-		for j := range axis {
-			axis[j] = float64(transformation[4*i+j])
-		}
-		g := rotation.AboutAxis(axis, float64(transformation[4*i+3]))
-		copy(matrix[9*i:], g[:])
-	}
-}
-
-type about[T graph.Float] struct {
-	axis   [3]float64
-	factor float64
-}
-
-func (f about[T]) Forward(in [][]T, out []T) {
-	for i, angle := range in[0] {
-		for j, a := range f.axis {
-			out[4*i+j] = T(a)
-		}
-		out[4*i+3] = T(f.factor * float64(angle))
-	}
-}
-
-func (about[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

@@ -14,45 +14,46 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/internal/symmetry"
 )
 
 func TestTransport(t *testing.T) {
-	transport := func(a losses.Action, m int) func(n nodes) (*gorgonia.Node, error) {
+	transport := func(a symmetry.Action, m int) func(n nodes) (*gorgonia.Node, error) {
 		return func(n nodes) (*gorgonia.Node, error) {
-			if a == losses.Identity {
-				return losses.TransportBy(a, n[0], nil, m)
+			if a == symmetry.Identity {
+				return symmetry.Transport(a, n[0], nil, m)
 			}
-			return losses.TransportBy(a, n[0], n[1], m)
+			return symmetry.Transport(a, n[0], n[1], m)
 		}
 	}
 	angles := func(n int) gradcheck.Input {
 		return gradcheck.Input{Shape: []int{n, 1}, Lo: -7, Hi: 7, Constant: true}
 	}
 	gradcheck.CheckAll(t, []gradcheck.Case{
-		{Name: "circle", Inputs: []gradcheck.Input{gradcheck.In(6, 2), angles(6)}, Build: transport(losses.Circle, 3), Want: wantCircle(3)},
-		{Name: "circle, one in a group", Inputs: []gradcheck.Input{gradcheck.In(3, 2), angles(3)}, Build: transport(losses.Circle, 1), Want: wantCircle(1)},
-		{Name: "circle, a long path", Inputs: []gradcheck.Input{gradcheck.In(100, 2), angles(100)}, Build: transport(losses.Circle, 100), Want: wantCircle(100), Samples: 10},
+		{Name: "circle", Inputs: []gradcheck.Input{gradcheck.In(6, 2), angles(6)}, Build: transport(symmetry.Circle, 3), Want: wantCircle(3)},
+		{Name: "circle, one in a group", Inputs: []gradcheck.Input{gradcheck.In(3, 2), angles(3)}, Build: transport(symmetry.Circle, 1), Want: wantCircle(1)},
+		{Name: "circle, a long path", Inputs: []gradcheck.Input{gradcheck.In(100, 2), angles(100)}, Build: transport(symmetry.Circle, 100), Want: wantCircle(100), Samples: 10},
 		{Name: "circle, identical points", Inputs: []gradcheck.Input{
 			{Shape: []int{2, 2}, Values: []float64{0.6, 0.8}}, {Shape: []int{2, 1}, Values: []float64{0}, Constant: true}},
-			Build: transport(losses.Circle, 2), Want: func([][]float64) []float64 { return []float64{0.6, 0.8, 0.6, 0.8} }},
+			Build: transport(symmetry.Circle, 2), Want: func([][]float64) []float64 { return []float64{0.6, 0.8, 0.6, 0.8} }},
 		{Name: "circle, opposite points", Inputs: []gradcheck.Input{
 			{Shape: []int{2, 2}, Values: []float64{0.6, 0.8, -0.6, -0.8}}, {Shape: []int{2, 1}, Values: []float64{0}, Constant: true}},
-			Build: transport(losses.Circle, 2), Step: 1e-9, Want: func([][]float64) []float64 { return []float64{0, 0, 0, 0} }},
-		{Name: "axis and angle", Inputs: []gradcheck.Input{gradcheck.In(6, 3), {Shape: []int{6, 4}, Lo: -3, Hi: 3, Constant: true}}, Build: transport(losses.AxisAngle, 2)},
+			Build: transport(symmetry.Circle, 2), Step: 1e-9, Want: func([][]float64) []float64 { return []float64{0, 0, 0, 0} }},
+		{Name: "axis and angle", Inputs: []gradcheck.Input{gradcheck.In(6, 3), {Shape: []int{6, 4}, Lo: -3, Hi: 3, Constant: true}}, Build: transport(symmetry.AxisAngle, 2)},
 		{Name: "axis 0", Inputs: []gradcheck.Input{{Shape: []int{2, 3}, Values: []float64{0, 3, 4, 0, 3, 4}}, {Shape: []int{2, 4}, Values: []float64{0, 0, 0, 2}, Constant: true}},
-			Build: transport(losses.AxisAngle, 2), Want: func([][]float64) []float64 { return []float64{0, 0.6, 0.8, 0, 0.6, 0.8} }},
+			Build: transport(symmetry.AxisAngle, 2), Want: func([][]float64) []float64 { return []float64{0, 0.6, 0.8, 0, 0.6, 0.8} }},
 		{Name: "about z, axis of any length", Inputs: []gradcheck.Input{{Shape: []int{2, 3}, Values: []float64{1, 0, 0, 0, 1, 0}},
 			{Shape: []int{2, 4}, Values: []float64{0, 0, 1, 0, 0, 0, 5, math.Pi / 2}, Constant: true}},
-			Build: transport(losses.AxisAngle, 2), Want: func([][]float64) []float64 { return []float64{1, 0, 0, 0, 1, 0} }},
-		{Name: "mean", Inputs: []gradcheck.Input{gradcheck.In(4, 5)}, Build: transport(losses.Identity, 2)},
-		{Name: "plane", Inputs: []gradcheck.Input{gradcheck.In(6, 2), angles(6)}, Build: transport(losses.Plane, 3), Want: wantPlane(3)},
+			Build: transport(symmetry.AxisAngle, 2), Want: func([][]float64) []float64 { return []float64{1, 0, 0, 0, 1, 0} }},
+		{Name: "mean", Inputs: []gradcheck.Input{gradcheck.In(4, 5)}, Build: transport(symmetry.Identity, 2)},
+		{Name: "plane", Inputs: []gradcheck.Input{gradcheck.In(6, 2), angles(6)}, Build: transport(symmetry.Plane, 3), Want: wantPlane(3)},
 		{Name: "plane, points at 0", Inputs: []gradcheck.Input{
 			{Shape: []int{2, 2}, Values: []float64{0, 0, 0, 0}}, {Shape: []int{2, 1}, Values: []float64{0, 1}, Constant: true}},
-			Build: transport(losses.Plane, 2), Want: func([][]float64) []float64 { return []float64{0, 0, 0, 0} }},
-		{Name: "space", Inputs: []gradcheck.Input{gradcheck.In(6, 3), {Shape: []int{6, 4}, Lo: -3, Hi: 3, Constant: true}}, Build: transport(losses.Space, 2)},
+			Build: transport(symmetry.Plane, 2), Want: func([][]float64) []float64 { return []float64{0, 0, 0, 0} }},
+		{Name: "space", Inputs: []gradcheck.Input{gradcheck.In(6, 3), {Shape: []int{6, 4}, Lo: -3, Hi: 3, Constant: true}}, Build: transport(symmetry.Space, 2)},
 		{Name: "space, about z", Inputs: []gradcheck.Input{{Shape: []int{2, 3}, Values: []float64{4, 0, 2, 0, 2, 0}},
 			{Shape: []int{2, 4}, Values: []float64{0, 0, 1, 0, 0, 0, 5, math.Pi / 2}, Constant: true}},
-			Build: transport(losses.Space, 2), Want: func([][]float64) []float64 { return []float64{3, 0, 1, 0, 3, 1} }},
+			Build: transport(symmetry.Space, 2), Want: func([][]float64) []float64 { return []float64{3, 0, 1, 0, 3, 1} }},
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/internal/contrast"
 )
 
 func constantInput(shape ...int) gradcheck.Input {
@@ -118,7 +119,7 @@ func TestCrossCorrelation(t *testing.T) {
 		lambda float64
 	}{{"cross-correlation", 5, 4, 0.5}, {"wide", 3, 70, 0.0051}, {"one image", 1, 3, 0.1}, {"one column", 4, 1, 2}, {"lambda 0", 6, 5, 0}} {
 		gradcheck.CheckAll(t, []gradcheck.Case{{Name: c.name, Inputs: []gradcheck.Input{gradcheck.In(2*c.n, c.d)}, Tolerance32: 1e-4,
-			Build: func(n nodes) (*gorgonia.Node, error) { return losses.CorrelationPenalty(n[0], c.lambda) },
+			Build: func(n nodes) (*gorgonia.Node, error) { return contrast.CorrelationPenalty(n[0], c.lambda) },
 			Want: func(in [][]float64) []float64 {
 				sum := 0.0
 				for i := range c.d {
@@ -143,7 +144,7 @@ func TestViewAllocations(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
 		p, q, u := gradcheck.Node(g, dt, "p", 6, 5), gradcheck.Node(g, dt, "t", 6, 5), gradcheck.Node(g, dt, "u", 5, 20)
-		gradcheck.AllocationFree(t, dt, ok(graph.WeightedSum([]float64{1, 2, 3}, ok(losses.CosineRegression(p, q)), ok(losses.CorrelationPenalty(p, 0.1)),
+		gradcheck.AllocationFree(t, dt, ok(graph.WeightedSum([]float64{1, 2, 3}, ok(losses.CosineRegression(p, q)), ok(contrast.CorrelationPenalty(p, 0.1)),
 			ok(losses.InfoNCE(ok(graph.SliceRows(p, 0, 3)), ok(graph.SliceRows(q, 1, 4)), u, 0.2)))), p)
 	}
 }
@@ -153,13 +154,13 @@ func TestViewErrors(t *testing.T) {
 	x, y := gradcheck.Node(g, tensor.Float32, "x", 4, 6), gradcheck.Node(g, tensor.Float32, "y", 3, 6)
 	second := func(_ *gorgonia.Node, err error) error { return err }
 	for want, err := range map[string]error{
-		"cosine regression: want an even number of rows": second(losses.CosineRegression(y, y)),
-		"targets of shape (4, 6)":                        second(losses.CosineRegression(x, y)),
-		"cross-correlation: want an even number":         second(losses.CorrelationPenalty(y, 1)),
-		"keys of shape (4, 6)":                           second(losses.InfoNCE(x, y, y, 1)),
-		"negatives of shape (6, K)":                      second(losses.InfoNCE(x, x, y, 1)),
-		"rows [2, 5)":                                    second(graph.SliceRows(x, 2, 5)),
-		"rows [2, 2)":                                    second(graph.SliceRows(x, 2, 2)),
+		"cosine regression: want an even number of rows":                     second(losses.CosineRegression(y, y)),
+		"targets of one shape [rows, columns], got [(4, 6) (3, 6)]":          second(losses.CosineRegression(x, y)),
+		"cross-correlation: want an even number":                             second(contrast.CorrelationPenalty(y, 1)),
+		"queries and keys of one shape [rows, columns], got [(4, 6) (3, 6)]": second(losses.InfoNCE(x, y, y, 1)),
+		"negatives of shape (6, K)":                                          second(losses.InfoNCE(x, x, y, 1)),
+		"rows [2, 5)":                                                        second(graph.SliceRows(x, 2, 5)),
+		"rows [2, 2)":                                                        second(graph.SliceRows(x, 2, 2)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

@@ -212,7 +212,7 @@ func TestChangingWeights(t *testing.T) {
 func TestWeightsOfParts(t *testing.T) {
 	in := outputs()
 	o, err := losses.ComposeInput(in, choose(t, "[reconstruction, {kl: {weight: {from: 0.5, to: 1, steps: 4}}}]"))
-	if err == nil || !strings.Contains(err.Error(), "loss kl: it needs a place for the weight") {
+	if err == nil || !strings.Contains(err.Error(), "loss kl: it needs the input weight, which a trainer gives") {
 		t.Errorf("%+v, error %v", o, err)
 	}
 	g := gorgonia.NewGraph()

@@ -338,6 +338,7 @@ func spread(points [][]float64, back func(i int, p []float64) []float64) (sum fl
 // Perfect codes score 0 and random codes about 1 on any sample of any product of groups. Noisy codes score what
 // equation 6 says of the whole group, where the rows cover it evenly.
 func TestAnySample(t *testing.T) {
+	long.NotShort(t)
 	trials := make([]uint64, 1000)
 	for i := range trials {
 		trials[i] = uint64(i)

@@ -2,23 +2,12 @@ package metrics
 
 import (
 	"context"
-	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
-	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/votes"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
-
-// addDifference adds a pair of codes z, z' to an input of the classifier, which predicts the factor. All L pairs of an
-// input share a level of the factor (Higgins et al. 2017, section 3):
-//
-//	1/L sum_l |z_l - z'_l|, column by column
-func addDifference(input, z, other []float64, pairs int) {
-	for c, v := range z {
-		input[c] += math.Abs(v-other[c]) / float64(pairs)
-	}
-}
 
 // BetaVAE is the score of Higgins et al. 2017, section 3, as disentanglement_lib computes it, 0 to 1. A point is the
 // mean of |z - z'|, column by column, over Batch pairs of rows that share the level of a random factor. A logistic
@@ -32,20 +21,14 @@ func addDifference(input, z, other []float64, pairs int) {
 // Standardise, inputs are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama 2024
 // does this, with Batch 8.
 type BetaVAE struct {
+	knownLevels
+	share
+
 	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
 	Train       int  `yaml:"train" doc:"number of training points"`
 	Test        int  `yaml:"test" doc:"number of test points"`
 	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
 }
-
-// Needs returns KnownLevels.
-func (*BetaVAE) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*BetaVAE) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*BetaVAE) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }
@@ -59,16 +42,16 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	draw, err := newDrawing(in)
-	if err != nil {
-		return Result{}, err
+	if in.Stream == nil {
+		return Result{}, errNoStream
 	}
+	draw := votes.NewDraw(in.table(), in.Stream)
 	d := in.Codes.Cols
-	x, labels, err := m.points(ctx, draw, m.Train)
+	x, labels, err := draw.Differences(ctx, in.Codes, m.Train, m.Batch)
 	if err != nil {
 		return Result{}, err
 	}
-	y, answers, err := m.points(ctx, draw, m.Test)
+	y, answers, err := draw.Differences(ctx, in.Codes, m.Test, m.Batch)
 	if err != nil {
 		return Result{}, err
 	}
@@ -100,43 +83,6 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	return r, nil
 }
-
-// points draws n points, d numbers each, and their factors.
-func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64, labels []int, err error) {
-	d := draw.in.Codes.Cols
-	x, labels = make([]float64, n*d), make([]int, n)
-	points := max(1, pairsAtOnce/m.Batch)
-	rows := make([]int, 0, min(n, points)*2*m.Batch)
-	for from := 0; from < n; from += points {
-		rows = rows[:0]
-		for i := from; i < min(from+points, n); i++ {
-			if err := stops(ctx, i, 64); err != nil {
-				return nil, nil, err
-			}
-			j := draw.factor()
-			labels[i] = j
-			for range m.Batch {
-				first := draw.row(j)
-				rows = append(rows, first, draw.like(first, j))
-			}
-		}
-		of := 2 * m.Batch // rows of a point
-		err := parallel.Each(ctx, len(rows)/of, func(i int) error {
-			point := x[(from+i)*d : (from+i+1)*d]
-			for at := i * of; at < (i+1)*of; at += 2 {
-				addDifference(point, draw.in.Codes.Row(rows[at]), draw.in.Codes.Row(rows[at+1]), m.Batch)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return x, labels, nil
-}
-
-// pairsAtOnce is about the number of pairs that are drawn before their differences are computed.
-const pairsAtOnce = 1 << 16
 
 // predicted returns the accuracy on the points of each factor, and on all points.
 func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (Part, float64) {

@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
@@ -51,17 +50,7 @@ const (
 )
 
 // Validate checks the settings.
-func (s Chances) Validate() error {
-	if s.Shuffles < 2 || s.Shuffles > mostShuffles {
-		return config.Invalid("shuffles", "%d is out of range; want 2 to %d", s.Shuffles, mostShuffles)
-	}
-	return nil
-}
-
-// cheaper is implemented by metrics with a time that depends on more than the number of rows.
-type cheaper interface {
-	cheaper(by int) Metric // the metric with fewer draws or rounds
-}
+func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, mostShuffles) }
 
 // Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on
 // factors, or a note that says why there is no level. in, seed and choices are the arguments of Evaluate. The same seed
@@ -91,8 +80,8 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 	if slow(metric) {
 		part, least = slowPart, slowRows
 	}
-	if m, ok := metric.(cheaper); ok {
-		if metric = m.cheaper(cheaperBy); least == slowRows {
+	if few, ok := cheaper(metric, cheaperBy); ok {
+		if metric = few; least == slowRows {
 			part = cheapPart
 		}
 	}
@@ -123,7 +112,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				return err
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("no chance level: of shuffled rows: %v", err))
+			r.Notes = append(r.Notes, fmt.Sprintf("no chance level: shuffled rows: %v", err))
 			return nil
 		}
 		values[b] = of.Value
@@ -155,85 +144,65 @@ func differs(m Metric, value float64, shuffled []float64) bool {
 	return !math.IsInf(perfect, 0) && math.Abs(perfect-value) < nearer*math.Abs(perfect-best)
 }
 
-// fewer divides a number of draws or rounds, and leaves at least one.
-func fewer(n, by int) int { return max(n/by, 1) }
-
-func (s TrainTest) cheaper(by int) TrainTest {
-	s.Train, s.Test = fewer(s.Train, by), fewer(s.Test, by)
-	return s
-}
-
-func (m *DCI) cheaper(by int) Metric {
-	few := *m
-	few.Rounds = fewer(m.Rounds, by)
-	if m.TestShare == 0 && m.TrainRows == 0 {
-		few.TrainTest = m.TrainTest.cheaper(cheapPart)
+// cheaper returns a metric with fewer draws or rounds, if its time depends on more than the number of rows.
+func cheaper(m Metric, by int) (few Metric, ok bool) {
+	fewer := func(n *int, by int) { *n = max(*n/by, 1) }
+	switch m := m.(type) {
+	case *DCI:
+		few := *m
+		if fewer(&few.Rounds, by); m.draws() {
+			fewer(&few.Train, cheapPart)
+			fewer(&few.Test, cheapPart)
+		}
+		return &few, true
+	case *DCIRegression:
+		few := *m
+		fewer(&few.Rounds, by)
+		return &few, true
+	case *SAP:
+		few := *m
+		fewer(&few.Train, by)
+		fewer(&few.Test, by)
+		return &few, true
+	case *Explicitness:
+		few := *m
+		fewer(&few.Train, by)
+		fewer(&few.Test, by)
+		return &few, true
+	case *BetaVAE:
+		few := *m
+		fewer(&few.Train, by)
+		fewer(&few.Test, by)
+		return &few, true
+	case *FactorVAE:
+		few := *m
+		fewer(&few.Train, by)
+		fewer(&few.Test, by)
+		return &few, true
+	case *R4:
+		few := *m
+		fewer(&few.Splits, by)
+		return &few, true
+	case *R4C:
+		few := *m
+		fewer(&few.Splits, by)
+		return &few, true
+	case *Logic:
+		few := *m
+		fewer(&few.Tuples, by)
+		return &few, true
+	case *Sampled:
+		few := *m
+		fewer(&few.Draws, by)
+		return &few, true
+	case *Projected:
+		few := *m
+		few.Of.Value, _ = cheaper(m.Of.Value, by)
+		return &few, true
+	case *BestColumns:
+		few := *m
+		few.Of.Value, _ = cheaper(m.Of.Value, by)
+		return &few, true
 	}
-	return &few
-}
-
-func (m *DCIRegression) cheaper(by int) Metric {
-	few := *m
-	few.Rounds = fewer(m.Rounds, by)
-	return &few
-}
-
-func (m *SAP) cheaper(by int) Metric {
-	few := *m
-	few.TrainTest = m.TrainTest.cheaper(by)
-	return &few
-}
-
-func (m *Explicitness) cheaper(by int) Metric {
-	few := *m
-	few.TrainTest = m.TrainTest.cheaper(by)
-	return &few
-}
-
-func (m *BetaVAE) cheaper(by int) Metric {
-	few := *m
-	few.Train, few.Test = fewer(m.Train, by), fewer(m.Test, by)
-	return &few
-}
-
-func (m *FactorVAE) cheaper(by int) Metric {
-	few := *m
-	few.Train, few.Test = fewer(m.Train, by), fewer(m.Test, by)
-	return &few
-}
-
-func (m *R4) cheaper(by int) Metric  { return &R4{m.Predictions.cheaper(by)} }
-func (m *R4C) cheaper(by int) Metric { return &R4C{m.Predictions.cheaper(by), m.Weights} }
-
-func (p Predictions) cheaper(by int) Predictions {
-	p.Splits = fewer(p.Splits, by)
-	return p
-}
-
-func (l *Logic) cheaper(by int) Metric {
-	few := *l
-	few.Tuples = fewer(l.Tuples, by)
-	return &few
-}
-
-func (m *Projected) cheaper(by int) Metric {
-	few := *m
-	if of, ok := m.Of.Value.(cheaper); ok {
-		few.Of.Value = of.cheaper(by)
-	}
-	return &few
-}
-
-func (m *BestColumns) cheaper(by int) Metric {
-	few := *m
-	if of, ok := m.Of.Value.(cheaper); ok {
-		few.Of.Value = of.cheaper(by)
-	}
-	return &few
-}
-
-func (m *Sampled) cheaper(by int) Metric {
-	few := *m
-	few.Draws = fewer(m.Draws, by)
-	return &few
+	return m, false
 }

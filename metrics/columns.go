@@ -6,12 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // defaultBins is the number of bins of a continuous factor.
@@ -60,54 +58,23 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 		case len(c.Values) != n:
 			return fmt.Errorf("factor %s has %d values; want %d, one for each row of the codes", c.Name, len(c.Values), n)
 		}
-		if err := in.setFactor(j, c, bins); err != nil {
+		kind := factor.ColumnKind{Kind: c.Type.Kind, Continuous: c.Type.Continuous, Period: c.Type.Period}
+		f, own, exact, err := levels.Numbers{Values: c.Values, Ints: c.Ints}.Factor(kind, c.Type.Found, bins)
+		if err != nil {
 			return fmt.Errorf("factor %s: %w", c.Name, err)
 		}
-	}
-	return nil
-}
-
-// setFactor sets factor j and its levels from a column.
-func (in *Input) setFactor(j int, c Column, bins int) error {
-	f := &in.Factors[j]
-	f.Name = c.Name
-	kind, rows := c.Type, c.known()
-	if len(rows) == 0 {
-		f.Kind, f.Size = kind.Kind, 1
-		in.setLevels(j, nil, nil)
-		return nil
-	}
-	if len(rows) < len(c.Values) {
-		c.Values, c.Ints = chosen(c.Values, rows), chosen(c.Ints, rows)
-	}
-	levels, distinct := c.levels()
-	if kind.Found {
-		whole := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
-		kind = ColumnType{Kind: factor.Ordinal, Continuous: !whole && len(distinct) > bins}
-	}
-	if kind.Continuous {
-		var err error
-		if levels, distinct, err = Bin(c.Values, bins); err != nil {
-			return err
+		f.Name = c.Name
+		in.Factors[j] = f
+		for i, l := range own {
+			in.Levels[i*k+j] = l
 		}
-		if in.Exact == nil {
-			in.Exact = make([][]float64, len(in.Factors))
-		}
-		in.Exact[j], kind.Kind = slices.Repeat([]float64{math.NaN()}, in.Codes.Rows), factor.Ordinal
-		for at, i := range rows {
-			in.Exact[j][i] = c.Values[at]
+		if exact != nil {
+			if in.Exact == nil {
+				in.Exact = make([][]float64, k)
+			}
+			in.Exact[j] = exact
 		}
 	}
-	f.Kind, f.Values, f.Size = kind.Kind, distinct, len(distinct)
-	if kind.Kind == factor.Circular && (kind.Period > 0 || !c.even(levels, *f)) {
-		of, steps, err := factor.ColumnKind{Kind: kind.Kind, Period: kind.Period, Sample: true}.Levels(c.Values)
-		if err != nil {
-			return err
-		}
-		of.Name, levels = f.Name, steps
-		*f = of
-	}
-	in.setLevels(j, rows, levels)
 	return nil
 }
 
@@ -117,76 +84,6 @@ func (in *Input) SetUnknown() {
 	in.Levels = make([]int, in.Codes.Rows)
 }
 
-// known lists the rows with known values.
-func (c *Column) known() []int {
-	rows := make([]int, 0, len(c.Values))
-	for i, v := range c.Values {
-		if !math.IsNaN(v) {
-			rows = append(rows, i)
-		}
-	}
-	return rows
-}
-
-// even reports whether the values of a factor's levels are equally spaced, exactly where they are integers.
-func (c *Column) even(levels []int, f factor.Factor) bool {
-	if c.Ints != nil {
-		least := slices.Min(c.Ints)
-		f.Values = make([]float64, f.Size)
-		for i, l := range levels {
-			f.Values[l] = float64(uint64(c.Ints[i]) - uint64(least))
-		}
-	}
-	return f.Even()
-}
-
-// setLevels sets the levels of factor j in some rows; in the others it is unknown.
-func (in *Input) setLevels(j int, rows, levels []int) {
-	k := len(in.Factors)
-	for i := range in.Codes.Rows {
-		in.Levels[i*k+j] = factor.Unknown
-	}
-	for at, i := range rows {
-		in.Levels[i*k+j] = levels[at]
-	}
-}
-
-// levels numbers the distinct values in ascending order. It compares Ints, if set, as float64 does not hold all
-// integers.
-func (c *Column) levels() (levels []int, distinct []float64) {
-	if c.Ints == nil {
-		return number(c.Values)
-	}
-	levels, order := number(c.Ints)
-	for _, v := range order {
-		distinct = append(distinct, float64(v))
-	}
-	return levels, distinct
-}
-
-func number[T int64 | float64](values []T) (levels []int, distinct []T) {
-	at := make(map[T]int)
-	for _, v := range values {
-		if _, ok := at[v]; !ok {
-			at[v] = 0
-			distinct = append(distinct, v)
-		}
-	}
-	slices.Sort(distinct)
-	for l, v := range distinct {
-		at[v] = l
-	}
-	levels = make([]int, len(values))
-	for i, v := range values {
-		levels[i] = at[v]
-	}
-	return levels, distinct
-}
-
-// sameRotation is the largest distance of matrix elements between equal rotations, for float32 and text with few
-// digits.
-const sameRotation = 1e-5
-
 // AddRotations adds a categorical factor of rotations in space, one for each row of the codes. A row has 9 numbers (a
 // matrix, row by row) or 4 (a quaternion of any length, real part first). Equal rotations share a level. Errors:
 // another shape, a matrix that is no rotation, and a quaternion of zeros.
@@ -194,53 +91,32 @@ func (in *Input) AddRotations(m matrix.Matrix) error {
 	if m.Rows != in.Codes.Rows || m.Cols != 9 && m.Cols != 4 {
 		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
 	}
-	f := factor.Factor{Name: "rotation", Kind: factor.Categorical}
-	for slices.ContainsFunc(in.Factors, func(other factor.Factor) bool { return other.Name == f.Name }) {
-		f.Name += "-2"
+	name := "rotation"
+	for slices.ContainsFunc(in.Factors, func(other factor.Factor) bool { return other.Name == name }) {
+		name += "-2"
 	}
-	levels, at := make([]int, m.Rows), map[[9]int64]int{}
-	for i := range levels {
-		g, err := rotationOf(m.Row(i))
-		if err != nil {
-			return fmt.Errorf("row %d: %w", i, err)
-		}
-		var key [9]int64
-		for e, v := range g {
-			key[e] = int64(math.Round(v / sameRotation))
-		}
-		level, known := at[key]
-		if !known {
-			level, at[key] = f.Size, f.Size
-			f.Rotations, f.Size = append(f.Rotations, g), f.Size+1
-		}
-		levels[i] = level
+	f, own, err := levels.Rotations(m)
+	if err != nil {
+		return err
 	}
-	k := len(in.Factors)
-	all := make([]int, 0, len(levels)*(k+1))
-	for i, level := range levels {
-		all = append(append(all, in.Levels[i*k:(i+1)*k]...), level)
-	}
-	in.Levels, in.Factors = all, append(in.Factors, f)
-	if in.Exact != nil {
-		in.Exact = append(in.Exact, nil)
-	}
+	f.Name = name
+	in.add(f, own, nil)
 	return nil
 }
 
-// rotationOf returns the matrix of 9 numbers, or of a quaternion of any length.
-func rotationOf(v []float64) (g [9]float64, err error) {
-	if len(v) == 9 {
-		copy(g[:], v)
-		if !factor.IsRotation(&g) {
-			return g, fmt.Errorf("the matrix %v is no rotation; want orthonormal rows and determinant 1", v)
-		}
-		return g, nil
+// add adds a factor with the level of every row and, if it is continuous, the exact values.
+func (in *Input) add(f factor.Factor, own []int, exact []float64) {
+	k := len(in.Factors)
+	all := make([]int, 0, len(own)*(k+1))
+	for i, level := range own {
+		all = append(append(all, in.Levels[i*k:(i+1)*k]...), level)
 	}
-	g, ok := rotation.FromQuaternion([4]float64(v))
-	if !ok {
-		return g, fmt.Errorf("the quaternion %v has no direction; want one other than 0", v)
+	if in.Exact != nil || exact != nil {
+		values := make([][]float64, k, k+1)
+		copy(values, in.Exact)
+		in.Exact = append(values, exact)
 	}
-	return g, nil
+	in.Levels, in.Factors = all, append(in.Factors[:k:k], f)
 }
 
 // Equational is implemented by metrics that only need to know which rows agree in a factor. They can measure an input
@@ -297,32 +173,74 @@ func (in *Input) SetClasses(c *similarity.Classes) error {
 // Bin cuts the range of values into bins of equal width, for metrics of levels. It returns the level of every value,
 // counting non-empty bins only, and the centres of these bins. Errors: no values, values that are NaN or infinite, and
 // bins out of range.
-func Bin(values []float64, bins int) (levels []int, centres []float64, err error) {
-	if len(values) == 0 {
-		return nil, nil, fmt.Errorf("there are no values to bin")
-	}
-	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, nil, fmt.Errorf("value %d is %v; want finite numbers", i, v)
+func Bin(values []float64, bins int) (ids []int, centres []float64, err error) {
+	return levels.Bin(values, bins)
+}
+
+// Units are the units of a continuous factor, a factor with Exact values (see [Input]), in informativeness metrics.
+// Codes are taken as given. Ordinal levels are always mapped to [0, 1] and circular levels to turns
+// ([factor.Factor.Scaled]); the metric defines the distance of categorical levels.
+type Units string
+
+// The units. The zero value is unitsAsGiven.
+const (
+	unitsAsGiven Units = "as-given" // exact values unchanged
+	unitsRange   Units = "range"    // exact values mapped to [0, 1] by their range over all rows
+)
+
+func (u Units) validate() error {
+	return rule(u == "" || u == unitsAsGiven || u == unitsRange, "units",
+		"unknown units %q; want as-given or range", string(u))
+}
+
+// factorRows returns the values of all factors in units u, rows x factors; 0 where a level is unknown.
+func (in *Input) factorRows(u Units) []float64 {
+	k := len(in.Factors)
+	rows := make([]float64, len(in.Levels))
+	for j, f := range in.Factors {
+		if in.Exact != nil && in.Exact[j] != nil {
+			values := in.Exact[j]
+			if u == unitsRange {
+				s := levels.SpanOf(values)
+				if in.spans != nil {
+					s = in.spans[j]
+				}
+				values = s.Unit(values)
+			}
+			for i, v := range values {
+				if in.Levels[i*k+j] >= 0 {
+					rows[i*k+j] = v
+				}
+			}
+			continue
+		}
+		levels := make([]float64, f.Size)
+		for l := range levels {
+			levels[l] = f.Scaled(l)
+		}
+		for i := j; i < len(in.Levels); i += k {
+			if l := in.Levels[i]; l >= 0 {
+				rows[i] = levels[l]
+			}
 		}
 	}
-	if bins < 1 || bins > mutual.MaxBins {
-		return nil, nil, config.Invalid("bins", "%d is out of range; want 1 to %d", bins, mutual.MaxBins)
+	return rows
+}
+
+// FactorValues returns the value of a factor for every image: the Exact value, or otherwise the value of the level. An
+// unknown level gives NaN.
+func (in *Input) FactorValues(factor int) []float64 {
+	if in.Exact != nil && in.Exact[factor] != nil {
+		return in.Exact[factor]
 	}
-	ids, used := mutual.Bin(values, bins), make([]int, bins)
-	for _, b := range ids {
-		used[b] = 1
-	}
-	low, high := slices.Min(values), slices.Max(values)
-	for b, found := range used {
-		if used[b] = len(centres); found == 1 {
-			t := (float64(b) + 0.5) / float64(bins)
-			centres = append(centres, low*(1-t)+high*t) // the range itself may overflow
+	f, k := in.Factors[factor], len(in.Factors)
+	values := make([]float64, in.Codes.Rows)
+	for i := range values {
+		if l := in.Levels[i*k+factor]; l >= 0 {
+			values[i] = f.Value(l)
+		} else {
+			values[i] = math.NaN()
 		}
 	}
-	levels = make([]int, len(ids))
-	for i, b := range ids {
-		levels[i] = used[b]
-	}
-	return levels, centres, nil
+	return values
 }

@@ -47,8 +47,8 @@ func TestSetFactors(t *testing.T) {
 	set := func(c metrics.Column, bins int) *metrics.Input {
 		t.Helper()
 		in := &metrics.Input{Codes: matrix.Matrix{Rows: len(c.Values)}}
-		if err := in.SetFactors([]metrics.Column{c}, bins); err != nil {
-			t.Fatal(err)
+		if err := in.SetFactors([]metrics.Column{c}, bins); err != nil || in.Factors[0].Name != c.Name {
+			t.Fatalf("factor %q, error %v; want %q", in.Factors[0].Name, err, c.Name)
 		}
 		return in
 	}

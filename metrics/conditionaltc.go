@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 )
 
 // ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
@@ -35,11 +33,10 @@ type ActiveCodes struct {
 //
 // Active determines the active columns. Without it the hierarchy of the codes does: a column is inactive where it is 0.
 type ConditionalTC struct {
+	noLevels
+
 	Active []ActiveCodes `yaml:"active" doc:"factor levels at which columns are active, such as [{columns: [2, 3], factor: shape, levels: [0]}]; unlisted columns are always active. Empty: a column is inactive where its code is 0, as in hierarchical codes"`
 }
-
-// Needs returns NoLevels: where levels are unknown, columns are inactive.
-func (*ConditionalTC) Needs() Needs { return NoLevels }
 
 // Better returns LowerIsBetter.
 func (*ConditionalTC) Better() Direction { return LowerIsBetter }
@@ -87,50 +84,16 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	active := m.mask(in)
-	units := activeUnits(in.Codes, active)
-	patterns, names := map[string][]int{}, []string(nil)
-	for i := range in.Codes.Rows {
-		if err := stops(ctx, i, 1<<10); err != nil {
-			return Result{}, err
-		}
-		var columns []string
-		for c, on := range active[i] {
-			if on {
-				columns = append(columns, in.columnName(c))
-			}
-		}
-		name := strings.Join(columns, " ")
-		if patterns[name] == nil {
-			names = append(names, name)
-		}
-		patterns[name] = append(patterns[name], i)
+	patterns, few, err := dependence.ConditionalTC(ctx, in.Codes, m.mask(in), in.columnName)
+	if err != nil {
+		return Result{}, err
 	}
 	var r Result
 	part := Part{Name: "per_pattern"}
-	few := 0
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return Result{}, err
-		}
-		rows := patterns[name]
-		columns := slices.DeleteFunc(activeColumns(active[rows[0]]), func(c int) bool {
-			return !slices.ContainsFunc(rows, func(i int) bool { return units.Row(i)[c] != units.Row(rows[0])[c] })
-		})
-		if len(rows) <= len(columns) {
-			few += len(rows)
-			continue
-		}
-		if len(columns) < 2 {
-			continue
-		}
-		tc, err := patternTC(units, rows, columns)
-		if err != nil {
-			return Result{}, fmt.Errorf("where %s are active: %w", name, err)
-		}
-		r.Value += tc * float64(len(rows)) / float64(in.Codes.Rows)
-		part.Labels, part.Values = append(part.Labels, name), append(part.Values, tc)
-		r.Basis.count([]int{len(rows)})
+	for _, p := range patterns {
+		r.Value += p.Value * float64(p.Rows) / float64(in.Codes.Rows)
+		part.Labels, part.Values = append(part.Labels, p.Name), append(part.Values, p.Value)
+		r.Basis.count([]int{p.Rows})
 	}
 	if r.Basis.Groups == 0 {
 		r.Notes = append(r.Notes, "no two columns are active together and vary")
@@ -160,64 +123,4 @@ func (m *ConditionalTC) mask(in *Input) [][]bool {
 		}
 	}
 	return mask
-}
-
-// activeColumns lists the active columns of a mask.
-func activeColumns(mask []bool) (list []int) {
-	for c, on := range mask {
-		if on {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active.
-// Constant columns are 0.
-func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
-	units := matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
-	for c := range codes.Cols {
-		var column []float64
-		var rows []int
-		for i := range codes.Rows {
-			if active[i][c] {
-				column, rows = append(column, codes.Row(i)[c]), append(rows, i)
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		unit := make([]float64, len(rows))
-		matrix.Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
-		for at, i := range rows {
-			units.Data[i*codes.Cols+c] = unit[at]
-		}
-	}
-	return units
-}
-
-// patternTC is the summand of rows with the same active columns.
-func patternTC(units matrix.Matrix, rows, columns []int) (float64, error) {
-	k, n := len(columns), len(rows)
-	x := mat.NewDense(k, n, nil)
-	var sum float64
-	for a, c := range columns {
-		column := make([]float64, n)
-		for at, i := range rows {
-			v := units.Row(i)[c]
-			column[at] = v
-			sum += v * v / float64(n)
-		}
-		mean := matrix.Mean(column)
-		for at, v := range column {
-			x.Set(a, at, v-mean)
-		}
-	}
-	var s mat.SymDense
-	s.SymOuterK(1/float64(n), x)
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(&s) || cholesky.Cond() > 1e13 {
-		return 0, errSingular
-	}
-	return (sum - float64(k) - cholesky.LogDet()) / 2, nil
 }

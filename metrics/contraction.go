@@ -3,21 +3,13 @@ package metrics
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/pairs"
 )
-
-// shrink is the contraction of one pair (Zhang and Sugiyama 2024, equation 27), from the distances d(y, y') of the
-// factors and d(z, z') of the codes:
-//
-//	max(d(y, y') - d(z, z'), 0)
-func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 
 // Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more: the
 // distance that pairs lose from factors to codes,
@@ -30,6 +22,9 @@ func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 // their values, in the [Units] of the settings. Circular factors take the shorter arc in turns; different values of a
 // categorical factor have the difference 1. The part score is e^-value.
 type Contraction struct {
+	allLevels
+	loss
+
 	Max   bool  `yaml:"-"` // the maximum, not the mean
 	Pairs int   `yaml:"pairs" doc:"number of random row pairs to measure, for sets with over 32 times this number; 0: all pairs"`
 	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
@@ -49,15 +44,6 @@ func (c *Contraction) ofNumbers() Metric {
 	numbers.Units, numbers.numbers = unitsRange, true
 	return &numbers
 }
-
-// Needs returns AllLevels.
-func (*Contraction) Needs() Needs { return AllLevels }
-
-// Better returns LowerIsBetter.
-func (*Contraction) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*Contraction) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (c *Contraction) Validate() error {
@@ -117,11 +103,11 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	n := in.Codes.Rows
 	var r Result
-	s := &shrinkage{in: in, numbers: c.numbers, positions: in.factorRows(c.Units)}
+	s := &pairs.Contraction{Codes: in.Codes, Factors: in.Factors, Positions: in.factorRows(c.Units), Numbers: c.numbers}
 	possible := float64(n) * float64(n-1) / 2
 	if c.Pairs > 0 && possible > allForRandom*float64(c.Pairs) {
 		if in.Stream == nil {
-			return Result{}, fmt.Errorf("there are %.0f pairs of rows, and no stream of random numbers to choose %d of them", possible, c.Pairs)
+			return Result{}, fmt.Errorf("%d of %.0f pairs of rows: %w", c.Pairs, possible, errNoStream)
 		}
 		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random pairs of rows of %.0f", c.Pairs, possible))
 		for pair := range c.Pairs {
@@ -132,129 +118,13 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 			if j >= i {
 				j++
 			}
-			s.add(i, j)
+			s.Add(i, j)
 		}
-	} else if err := s.all(ctx, c.Max); err != nil {
+	} else if err := s.All(ctx, c.Max); err != nil {
 		return Result{}, err
 	}
-	if r.Value = s.most; !c.Max && s.pairs > 0 {
-		r.Value = s.sum / s.pairs * float64(n-1) / float64(n) // pairs of a row with itself shrink by 0
+	if r.Value = s.Most; !c.Max && s.Pairs > 0 {
+		r.Value = s.Sum / s.Pairs * float64(n-1) / float64(n) // pairs of a row with itself shrink by 0
 	}
 	return r.scored()
-}
-
-// shrinkage accumulates [shrink] over pairs of rows.
-type shrinkage struct {
-	in        *Input
-	numbers   bool      // as in Contraction
-	positions []float64 // of the factors, by row
-
-	pairs, sum, most float64
-}
-
-// all adds every pair, to the maximum if largest is true, otherwise to the sum.
-func (s *shrinkage) all(ctx context.Context, largest bool) error {
-	n := s.in.Codes.Rows
-	z, y, others := s.points()
-	results := make([]float64, (n+kernel.PairLanes-1)/kernel.PairLanes) // by block of lanes
-	err := parallel.Each(ctx, len(results), func(block int) error {
-		lane := block * kernel.PairLanes
-		a, b := make([]float64, kernel.PairLanes*kernel.PairSources), make([]float64, kernel.PairLanes*kernel.PairSources)
-		var once, twice [kernel.PairLanes]float64
-		kernel.PairTiles(lane, n, func(source, count int, within bool) {
-			z.Squares(a, lane, source, count)
-			y.Squares(b, lane, source, count)
-			for _, o := range others {
-				o.points.AddPremetric(b, o.distance, true, 0, lane, source, count)
-			}
-			switch {
-			case largest:
-				kernel.MaxShrinks(once[:], a, b, count)
-			case within:
-				kernel.SumShrinks(twice[:], a, b, count)
-			default:
-				kernel.SumShrinks(once[:], a, b, count)
-			}
-		})
-		for i := range min(kernel.PairLanes, n-lane) {
-			if largest {
-				results[block] = max(results[block], once[i])
-			} else {
-				results[block] += once[i] + twice[i]/2
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	s.pairs = float64(n) * float64(n-1) / 2
-	for _, v := range results {
-		s.sum += v
-		s.most = max(s.most, v)
-	}
-	return nil
-}
-
-// column is a circular or categorical factor: its distance is not a difference of positions.
-type column struct {
-	points   *kernel.Points[float64]
-	distance kernel.Premetric
-}
-
-// points returns the codes z, the positions y of the factors that are numbers, and the other factors.
-func (s *shrinkage) points() (z, y *kernel.Points[float64], others []column) {
-	n, k := s.in.Codes.Rows, len(s.in.Factors)
-	z = kernel.NewPoints[float64](n, s.in.Codes.Cols)
-	z.Set(s.in.Codes.Data, n)
-	var ordinal []int
-	for j, f := range s.in.Factors {
-		if s.numbers || f.Kind == factor.Ordinal {
-			ordinal = append(ordinal, j)
-			continue
-		}
-		o := column{kernel.NewPoints[float64](n, 1), kernel.Discrete()}
-		if f.Kind == factor.Circular {
-			o.distance = kernel.Circular(1)
-		}
-		o.points.Resize(n)
-		for i := range n {
-			o.points.Column(0)[i] = s.positions[i*k+j]
-		}
-		others = append(others, o)
-	}
-	y = kernel.NewPoints[float64](n, max(1, len(ordinal))) // a column of zeros without ordinal factors
-	y.Zero(n)
-	for at, j := range ordinal {
-		for i := range n {
-			y.Column(at)[i] = s.positions[i*k+j]
-		}
-	}
-	return z, y, others
-}
-
-// add adds the pair of rows i and j.
-func (s *shrinkage) add(i, j int) {
-	k := len(s.in.Factors)
-	var y, z float64
-	a, b := s.positions[i*k:(i+1)*k], s.positions[j*k:(j+1)*k]
-	for f := range s.in.Factors {
-		d := math.Abs(a[f] - b[f])
-		switch kind := s.in.Factors[f].Kind; {
-		case s.numbers:
-		case kind == factor.Circular:
-			d = min(d, 1-d)
-		case kind == factor.Categorical && d > 0:
-			d = 1
-		}
-		y += d * d
-	}
-	other := s.in.Codes.Row(j)
-	for c, v := range s.in.Codes.Row(i) {
-		z += (v - other[c]) * (v - other[c])
-	}
-	shrunk := shrink(math.Sqrt(y), math.Sqrt(z))
-	s.pairs++
-	s.sum += shrunk
-	s.most = max(s.most, shrunk)
 }

@@ -1,30 +1,15 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
-	"math"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// coOccurrence is the cosine C_ij of two factors (Cao et al. 2022, equation 4). It compares the mutual information I_i
-// and I_j of the factors with every code column (rows: columns by factors), neither 0 throughout:
-//
-//	C_ij = <I_i, I_j> / (|I_i| |I_j|)
-func coOccurrence(rows [][]float64, i, j int) float64 {
-	return columnProduct(rows, i, j) / (math.Sqrt(columnProduct(rows, i, i)) * math.Sqrt(columnProduct(rows, j, j)))
-}
-
-// columnProduct is the inner product <I_i, I_j> of two columns of a matrix.
-func columnProduct(rows [][]float64, i, j int) (sum float64) {
-	for _, row := range rows {
-		sum += row[i] * row[j]
-	}
-	return sum
-}
 
 // CoOccurrence is the normalised co-occurrence of factors in the mutual information of code columns (Cao et al. 2022,
 // section 4.2, equation 4). With the mutual information I_i of factor i and every column,
@@ -37,12 +22,11 @@ func columnProduct(rows [][]float64, i, j int) (sum float64) {
 // With TopK, as in the paper, [MED] selects the columns: the k best of every factor. A factor without information in
 // any column has C_ij = 0, and a note.
 type CoOccurrence struct {
+	knownLevels
+
 	mutual.Histogram `yaml:",inline"`
 	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
-
-// Needs returns KnownLevels.
-func (*CoOccurrence) Needs() Needs { return KnownLevels }
 
 // Better returns LowerIsBetter.
 func (*CoOccurrence) Better() Direction { return LowerIsBetter }
@@ -52,10 +36,7 @@ func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *CoOccurrence) Validate() error {
-	if m.TopK < 0 {
-		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
-	}
-	return m.Histogram.Check()
+	return cmp.Or(notNegative("k", m.TopK, "all columns"), m.Histogram.Check())
 }
 
 // Suits implements Selective.
@@ -73,56 +54,28 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	rows := x.Mutual
-	selected := Part{Name: "selected"}
+	var columns []int
 	if m.TopK > 0 {
 		relative, _ := mutual.Shares(rows)
-		columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
-		if tied {
+		var tied bool
+		if columns, tied = mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false); tied {
 			r.Notes = append(r.Notes, tiedNote)
 		}
-		chosen := make([][]float64, len(columns))
-		for i, c := range columns {
-			chosen[i] = rows[c]
-			selected.Labels, selected.Values = append(selected.Labels, in.columnName(c)), append(selected.Values, float64(c))
-		}
-		rows = chosen
+		rows = levels.Chosen(rows, columns)
 	}
-	g, silent := coOccurrences(rows, in)
+	names := factor.Names(in.Factors)
+	cosines, silent := information.Cosines(rows, len(names))
+	g := Grid{Name: "co_occurrence", Rows: names, Columns: names, Values: cosines}
 	if len(silent) > 0 {
-		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(silent, ", "))
+		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(names, silent), ", "))
 	}
-	part := Part{Name: "per_factor", Labels: g.Rows}
+	part := in.perFactor(nil)
 	for i, row := range g.Values {
 		part.Values = append(part.Values, (factor.Sum.Of(row)-row[i])/float64(len(row)-1))
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, selected)
+		r.Parts = append(r.Parts, in.selected("selected", columns))
 	}
 	return r, nil
-}
-
-// coOccurrences returns the cosines of all pairs of factors. It also returns the names of the factors without
-// information in any row; their cosines are 0.
-func coOccurrences(rows [][]float64, in *Input) (g Grid, silent []string) {
-	k := len(in.Factors)
-	g = Grid{Name: "co_occurrence", Values: make([][]float64, k)}
-	for i, f := range in.Factors {
-		g.Rows, g.Values[i] = append(g.Rows, f.Name), make([]float64, k)
-	}
-	g.Columns = g.Rows
-	for i := range k {
-		if columnProduct(rows, i, i) == 0 {
-			silent = append(silent, in.Factors[i].Name)
-			continue
-		}
-		g.Values[i][i] = 1
-		for j := range i {
-			if columnProduct(rows, j, j) > 0 {
-				v := coOccurrence(rows, i, j)
-				g.Values[i][j], g.Values[j][i] = v, v
-			}
-		}
-	}
-	return g, silent
 }

@@ -82,7 +82,7 @@ func TestCoOccurrenceOracles(t *testing.T) {
 	}
 	m := coOccurrence()
 	r := compute(t, m, gridInput(factors, 1, func(l []int, z []float64) { z[0] = float64(l[1]) }))
-	if len(r.Notes) != 1 || !strings.HasSuffix(r.Notes[0], "about f0, f2") || r.Value != 0 {
+	if len(r.Notes) != 1 || !strings.HasSuffix(r.Notes[0], "information on f0, f2") || r.Value != 0 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,15 +1,17 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
-	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
+	"github.com/unravel-ml/unravel/metrics/internal/trees"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -35,6 +37,8 @@ import (
 // it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
 // between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
 type DCI struct {
+	knownLevels
+
 	Score          DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness (test accuracy); the other scores are parts"`
 	TrainTest      `yaml:",inline"`
 	mutual.Entropy `yaml:",inline"`
@@ -53,6 +57,10 @@ const (
 	Informativeness DCIScore = "informativeness"
 )
 
+func (s DCIScore) validate() error {
+	return oneOf("score", "score", s, Disentanglement, Completeness, Informativeness)
+}
+
 // Ties is a tree's rule for choosing among equally good columns.
 type Ties string
 
@@ -70,9 +78,6 @@ func NewDCI() *DCI {
 // maxBoosted bounds the rounds of trees.
 const maxBoosted = 10000
 
-// Needs returns KnownLevels.
-func (*DCI) Needs() Needs { return KnownLevels }
-
 // Better returns HigherIsBetter.
 func (*DCI) Better() Direction { return HigherIsBetter }
 
@@ -81,20 +86,15 @@ func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 // Validate checks the settings.
 func (m *DCI) Validate() error {
-	switch {
-	case m.Score != Disentanglement && m.Score != Completeness && m.Score != Informativeness:
-		return config.Invalid("score", "unknown score %q; want disentanglement, completeness or informativeness", string(m.Score))
-	case m.Rounds < 1 || m.Rounds > maxBoosted:
-		return config.Invalid("rounds", "%d is out of range; want 1 to %d", m.Rounds, maxBoosted)
-	case m.Bins != 0 && (m.Bins < 2 || m.Bins > 256):
-		return config.Invalid("bins", "%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins)
-	case m.Ties != tiesRandom && m.Ties != tiesFirst:
-		return config.Invalid("ties", "unknown ties %q; want random or first", string(m.Ties))
-	}
-	if err := m.Entropy.Check(); err != nil {
-		return err
-	}
-	return m.TrainTest.validate()
+	return cmp.Or(
+		m.Score.validate(),
+		within("rounds", m.Rounds, 1, maxBoosted),
+		rule(m.Bins == 0 || m.Bins >= 2 && m.Bins <= 256, "bins",
+			"%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins),
+		oneOf("ties", "ties", m.Ties, tiesRandom, tiesFirst),
+		m.Entropy.Check(),
+		m.TrainTest.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -107,22 +107,22 @@ func (m *DCI) Suits(in *Input) error {
 	}
 	switch {
 	case m.Score == Disentanglement && m.varying(in) < 2:
-		return fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
+		return errOneFactor
 	case m.Score == Completeness && in.Codes.Cols < 2:
-		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
+		return fmt.Errorf("there is one code column; want at least two for completeness")
 	}
 	return nil
 }
 
 // Compute returns the parts disentanglement, completeness, informativeness_train and informativeness_test. It adds
 // per_column (disentanglement), per_factor (completeness), per_factor_train and per_factor_test (accuracy), and the
-// grid importance. Factors that have one level in the training rows are left out.
+// grid importance. Factors that have one level in the train rows are left out.
 func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	if in.Stream == nil && m.Ties == tiesRandom {
-		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
+		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
 	fitted, err := m.fitAll(ctx, in)
@@ -135,55 +135,42 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 // fitAll fits the classifiers of all factors to the same rows. With unknown levels, each classifier has separate rows,
 // in which its factor is known.
 func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
-	if in.unknown() == nil {
-		train, test, err := m.TrainTest.rows(in)
-		if err != nil {
-			return nil, err
-		}
-		return m.fit(ctx, in, train, test)
+	if in.table().Unknown() == nil {
+		return m.fit(ctx, in)
 	}
-	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
-	for j, factor := range in.Factors {
+	all := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}}
+	for j, f := range in.Factors {
 		one := in.restrict([]int{j})
 		if err := errors.Join(m.TrainTest.suits(one), m.wantVarying(one)); err != nil {
-			f.notes = append(f.notes, fmt.Sprintf("factor %s is left out: %v", factor.Name, err))
+			all.notes = append(all.notes, fmt.Sprintf("factor %s is left out: %v", f.Name, err))
 			continue
 		}
-		train, test, err := m.TrainTest.rows(one)
+		fitted, err := m.fit(ctx, one)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
-		fitted, err := m.fit(ctx, one, train, test)
-		if err != nil {
-			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
-		}
-		f.basis.join(fitted.basis)
-		f.factors, f.train, f.test, f.notes = append(f.factors, j), append(f.train, fitted.train...), append(f.test, fitted.test...), append(f.notes, fitted.notes...)
-		for c, v := range fitted.importance {
-			f.importance[c] = append(f.importance[c], v...)
+		all.basis.join(fitted.basis)
+		all.Factors, all.Train = append(all.Factors, j), append(all.Train, fitted.Train...)
+		all.Test = append(all.Test, fitted.Test...)
+		for c, v := range fitted.Of {
+			all.Of[c] = append(all.Of[c], v...)
 		}
 	}
-	if len(f.factors) == 0 {
+	if len(all.Factors) == 0 {
 		return nil, errors.New("every factor has only one known level; want a factor that varies")
 	}
-	return f, nil
+	return all, nil
 }
 
-// fittedDCI holds importances and accuracies of the fitted classifiers.
+// fittedDCI holds the fitted trees and the rows behind them.
 type fittedDCI struct {
-	factors     []int
-	importance  [][]float64 // by column and factor
-	train, test []float64   // accuracy, by factor
-	basis       Basis
-	notes       []string
+	trees.Importances
+	basis Basis
+	notes []string
 }
 
-func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI, error) {
-	x, err := boostedColumns(in, train, m.Bins)
-	if err != nil {
-		return nil, err
-	}
-	y, err := boostedColumns(in, test, 0)
+func (m *DCI) fit(ctx context.Context, in *Input) (*fittedDCI, error) {
+	train, test, err := m.TrainTest.rows(in)
 	if err != nil {
 		return nil, err
 	}
@@ -192,96 +179,59 @@ func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI
 	if m.Ties == tiesRandom {
 		options.Ties = in.Stream
 	}
-	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
-	f.basis.fitted(train, test)
-	for j, factor := range in.Factors {
-		levels := levelsOf(in, j, train)
-		if !predict.Vary(levels) {
-			f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", factor.Name))
-			continue
-		}
-		classifier, err := gbt.FitClassifier(ctx, x, levels, options)
-		if err != nil {
-			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
-		}
-		predicted, err := classifier.Predict(ctx, y)
-		if err != nil {
-			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
-		}
-		f.factors = append(f.factors, j)
-		f.train = append(f.train, predict.Accuracy(classifier.Fitted(), levels))
-		f.test = append(f.test, predict.Accuracy(predicted, levelsOf(in, j, test)))
-		for c, v := range classifier.Importance() {
-			f.importance[c] = append(f.importance[c], v)
-		}
+	x, err := trees.Classify(ctx, in.Codes, in.table(), train, test, m.Bins, options)
+	if err != nil {
+		return nil, err
 	}
-	if len(f.factors) == 0 {
-		return nil, fmt.Errorf("every factor has only one level in the %d training rows; want a factor that varies", len(train))
+	if len(x.Factors) == 0 {
+		return nil, fmt.Errorf("every factor has only one level in the %d train rows; want a factor that varies", len(train))
+	}
+	f := &fittedDCI{Importances: *x}
+	f.basis.fitted(train, test)
+	for _, j := range x.Single {
+		f.notes = append(f.notes, fmt.Sprintf("factor %s has only one level in the train rows and is left out", in.Factors[j].Name))
 	}
 	return f, nil
 }
 
 func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
-	r := Result{Value: factor.Mean.Of(f.test), Basis: f.basis, Notes: f.notes}
-	var columns, factors []string
-	for c := range f.importance {
-		columns = append(columns, in.columnName(c))
+	if len(f.Factors) < 2 && m.Score == Disentanglement {
+		return Result{}, errOneFactor
 	}
-	for _, j := range f.factors {
-		factors = append(factors, in.Factors[j].Name)
+	r := Result{Value: factor.Mean.Of(f.Test), Basis: f.basis, Notes: f.notes}
+	g := r.concentrations(in, &f.Importances, m.Entropy, m.Score)
+	r.score("informativeness_train", "per_factor_train", g.Columns, factor.Mean.Of(f.Train), f.Train)
+	r.score("informativeness_test", "per_factor_test", g.Columns, factor.Mean.Of(f.Test), f.Test)
+	if slices.Max(slices.Concat(g.Values...)) == 0 {
+		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0"+in.tinyForTrees())
 	}
-	add := func(name, item string, score DCIScore, labels []string, value float64, parts []float64) {
-		r.Parts = append(r.Parts, Part{Name: name, Values: []float64{value}}, Part{Name: item, Labels: labels, Values: parts})
-		if m.Score == score {
-			r.Value = value
-		}
-	}
-	if len(factors) > 1 {
-		value, parts := m.OfRows(f.importance)
-		add("disentanglement", "per_column", Disentanglement, columns, value, parts)
-	} else if m.Score == Disentanglement {
-		return Result{}, fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
-	}
-	if len(columns) > 1 {
-		value, parts := mutual.LibraryEntropy().OfRows(mutual.Transposed(f.importance))
-		add("completeness", "per_factor", Completeness, factors, value, parts)
-	}
-	add("informativeness_train", "per_factor_train", "", factors, factor.Mean.Of(f.train), f.train)
-	add("informativeness_test", "per_factor_test", Informativeness, factors, factor.Mean.Of(f.test), f.test)
-	if total(f.importance) == 0 {
-		r.Notes = append(r.Notes, "no column helps to tell any factor: all importances are 0"+in.tinyForTrees())
-	}
-	r.Grids = []Grid{{Name: "importance", Rows: columns, Columns: factors, Values: f.importance}}
 	return r, nil
 }
 
-func total(matrix [][]float64) (sum float64) {
-	for _, row := range matrix {
-		for _, v := range row {
-			sum += v
-		}
+var errOneFactor = errors.New("one factor varies in the train rows; want at least two for disentanglement")
+
+// concentrations adds disentanglement and completeness, and the grid of importances, which it returns.
+func (r *Result) concentrations(in *Input, x *trees.Importances, rows mutual.Entropy, value DCIScore) Grid {
+	g := in.byFactor("importance", x.Of)
+	g.Columns = levels.Chosen(g.Columns, x.Factors)
+	r.Grids = []Grid{g}
+	if len(g.Columns) > 1 {
+		mean, each := rows.OfRows(x.Of)
+		r.score(string(Disentanglement), "per_column", g.Rows, mean, each)
 	}
-	return sum
+	if len(g.Rows) > 1 {
+		mean, each := mutual.LibraryEntropy().OfRows(mutual.Transposed(x.Of))
+		r.score(string(Completeness), "per_factor", g.Columns, mean, each)
+	}
+	if of := r.Part(string(value)); of != nil {
+		r.Value = of[0]
+	}
+	return g
 }
 
-// boostedColumns returns the codes of some rows in the layout of boosted trees.
-func boostedColumns(in *Input, rows []int, bins int) (*gbt.Columns, error) {
-	data := make([]float64, 0, len(rows)*in.Codes.Cols)
-	for _, i := range rows {
-		data = append(data, in.Codes.Row(i)...)
-	}
-	if bins > 0 {
-		return gbt.NewBinned(len(rows), in.Codes.Cols, data, bins)
-	}
-	return gbt.NewColumns(len(rows), in.Codes.Cols, data)
-}
-
-func levelsOf(in *Input, factor int, rows []int) []int {
-	levels := make([]int, len(rows))
-	for at, i := range rows {
-		levels[at] = in.Levels[i*len(in.Factors)+factor]
-	}
-	return levels
+// score adds a part of a mean and a part of the numbers behind it.
+func (r *Result) score(name, item string, labels []string, mean float64, each []float64) {
+	r.Parts = append(r.Parts, Part{Name: name, Values: []float64{mean}}, Part{Name: item, Labels: labels, Values: each})
 }
 
 // DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
@@ -297,6 +247,9 @@ func levelsOf(in *Input, factor int, rows []int) []int {
 // Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and
 // less in a column.
 type DCIRegression struct {
+	allLevels
+	share
+
 	Score  DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness; the other scores are parts"`
 	Rounds int      `yaml:"rounds" doc:"boosting rounds: trees for every factor"`
 	Depth  int      `yaml:"depth" doc:"levels of splits of a tree"`
@@ -310,55 +263,24 @@ func newDCIRegression() *DCIRegression {
 // maxBoostedDepth bounds the depth of trees.
 const maxBoostedDepth = 16
 
-// Needs returns AllLevels.
-func (*DCIRegression) Needs() Needs { return AllLevels }
-
-// Better returns HigherIsBetter.
-func (*DCIRegression) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*DCIRegression) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *DCIRegression) Validate() error {
-	switch {
-	case m.Score != Disentanglement && m.Score != Completeness && m.Score != Informativeness:
-		return config.Invalid("score", "unknown score %q; want disentanglement, completeness or informativeness", string(m.Score))
-	case m.Rounds < 1 || m.Rounds > maxBoosted:
-		return config.Invalid("rounds", "%d is out of range; want 1 to %d", m.Rounds, maxBoosted)
-	case m.Depth < 1 || m.Depth > maxBoostedDepth:
-		return config.Invalid("depth", "%d is out of range; want 1 to %d", m.Depth, maxBoostedDepth)
-	}
-	return nil
+	return cmp.Or(m.Score.validate(), within("rounds", m.Rounds, 1, maxBoosted), within("depth", m.Depth, 1, maxBoostedDepth))
 }
 
 // Suits implements Selective.
 func (m *DCIRegression) Suits(in *Input) error {
-	switch n := len(varyingFactors(in)); {
+	switch n := len(in.table().Varying(in.Codes.Rows)); {
 	case len(in.Factors) == 0:
 		return fmt.Errorf("there are no factors; want at least one")
 	case n == 0:
 		return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
 	case m.Score == Disentanglement && n < 2:
-		return fmt.Errorf("one factor varies; want at least two, for columns to be disentangled")
+		return fmt.Errorf("one factor varies; want at least two for disentanglement")
 	case m.Score == Completeness && in.Codes.Cols < 2:
-		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
+		return fmt.Errorf("there is one code column; want at least two for completeness")
 	}
 	return nil
-}
-
-// varyingFactors lists the factors with more than one level.
-func varyingFactors(in *Input) (list []int) {
-	k := len(in.Factors)
-	for j := range in.Factors {
-		for i := j; i < len(in.Levels); i += k {
-			if in.Levels[i] != in.Levels[j] {
-				list = append(list, j)
-				break
-			}
-		}
-	}
-	return list
 }
 
 // Compute returns the parts disentanglement, completeness and informativeness. It adds per_column (disentanglement),
@@ -368,69 +290,29 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 		return Result{}, err
 	}
 	if in.Stream == nil {
-		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one")
+		return Result{}, errNoStream
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
-	x, err := gbt.NewColumns(in.Codes.Rows, in.Codes.Cols, in.Codes.Data)
+	options := gbt.Options{Rounds: m.Rounds, Depth: m.Depth, Rate: gbt.Defaults().Rate, Ties: in.Stream}
+	x, err := trees.Regress(ctx, in.Codes, in.table(), in.factorRows(unitsRange), options)
 	if err != nil {
 		return Result{}, err
 	}
-	f := &fittedDCI{factors: varyingFactors(in), importance: make([][]float64, in.Codes.Cols)}
-	values, k := in.factorRows(unitsRange), len(in.Factors)
-	options := gbt.Options{Rounds: m.Rounds, Depth: m.Depth, Rate: gbt.Defaults().Rate, Ties: in.Stream}
-	for _, j := range f.factors {
-		targets := make([]float64, in.Codes.Rows)
-		for i := range targets {
-			targets[i] = values[i*k+j]
-		}
-		r, err := gbt.FitRegressor(ctx, x, targets, options)
-		if err != nil {
-			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[j].Name, err)
-		}
-		f.train = append(f.train, max(0, predict.Determination(targets, r.Fitted(), 1, 0, 1)))
-		for c, v := range r.Importance() {
-			f.importance[c] = append(f.importance[c], v)
-		}
+	informative := factor.Mean.Of(x.Train)
+	r := Result{Value: informative, Basis: Basis{Shared: true}}
+	g := r.concentrations(in, x, mutual.LibraryEntropy(), m.Score)
+	r.score(string(Informativeness), "per_factor_informativeness", g.Columns, informative, x.Train)
+	if len(x.Factors) < len(in.Factors) {
+		r.Notes = append(r.Notes, "factors with only one level are left out")
 	}
-	return m.result(in, f), nil
-}
-
-func (m *DCIRegression) result(in *Input, f *fittedDCI) Result {
-	r := Result{Value: factor.Mean.Of(f.train), Basis: Basis{Shared: true}}
-	var columns, factors []string
-	for c := range f.importance {
-		columns = append(columns, in.columnName(c))
-	}
-	for _, j := range f.factors {
-		factors = append(factors, in.Factors[j].Name)
-	}
-	if len(f.factors) < len(in.Factors) {
-		r.Notes = append(r.Notes, "factors with one level only are left out")
-	}
-	add := func(score DCIScore, item string, labels []string, value float64, parts []float64) {
-		r.Parts = append(r.Parts, Part{Name: string(score), Values: []float64{value}}, Part{Name: item, Labels: labels, Values: parts})
-		if m.Score == score {
-			r.Value = value
-		}
-	}
-	if len(factors) > 1 {
-		value, parts := mutual.LibraryEntropy().OfRows(f.importance)
-		add(Disentanglement, "per_column", columns, value, parts)
-	}
-	if len(columns) > 1 {
-		value, parts := mutual.LibraryEntropy().OfRows(mutual.Transposed(f.importance))
-		add(Completeness, "per_factor", factors, value, parts)
-	}
-	add(Informativeness, "per_factor_informativeness", factors, factor.Mean.Of(f.train), f.train)
-	r.Grids = []Grid{{Name: "importance", Rows: columns, Columns: factors, Values: f.importance}}
-	return r
+	return r, nil
 }
 
 // tinyForTrees is the end of a note about trees that found nothing in codes too small for them, or "" for other codes.
 func (in *Input) tinyForTrees() string {
 	const least = -20
 	if e := in.Codes.Exponent(); e < least {
-		return fmt.Sprintf("; trees take codes that differ by less than 1e-7 for the same, and the largest is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
+		return fmt.Sprintf(". Trees treat codes that differ by less than 1e-7 as equal, and the largest code is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
 	}
 	return ""
 }

@@ -136,7 +136,8 @@ func lsbdVAE() Dialect {
 func hierarchical() Dialect {
 	trees := Predictions{Splits: 5}
 	return append(Dialect{
-		{"r4", &R4{trees}}, {"r4c", &R4C{trees, weightsGroup}}, {"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
+		{"r4", &R4{Predictions: trees}}, {"r4c", &R4C{Predictions: trees, Weights: weightsGroup}},
+		{"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
 		{"sap", &SAP{Score: scoreLinear, Cost: 0.01, TrainTest: TrainTest{Train: 10000, Test: 5000}}},
 		{"dci-regression", newDCIRegression()},
 	}, library(0.05).only("mig", "factor-vae")...)

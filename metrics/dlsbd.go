@@ -1,13 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/lsbd"
 )
@@ -62,6 +60,9 @@ import (
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981). Rows get random weights,
 // exponentially distributed; columns and turns stay the same as for the value.
 type DLSBD struct {
+	allLevels
+	loss
+
 	Omega       int              `yaml:"omega" doc:"largest |omega| (code turns per factor turn); all integers from -omega to omega are tried"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over subgroups: mean, or sum as in the paper's tables"`
 	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects; false: the best omega of each object"`
@@ -89,15 +90,6 @@ const (
 
 const maxBootstrap = 100000
 
-// Needs returns AllLevels.
-func (*DLSBD) Needs() Needs { return AllLevels }
-
-// Better returns LowerIsBetter.
-func (*DLSBD) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*DLSBD) Range() (least, most float64) { return 0, math.Inf(1) }
-
 // SetCodes implements SubCoded. A factor without named columns has all columns.
 func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 	if c != nil {
@@ -107,15 +99,15 @@ func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 
 // Validate checks the settings.
 func (m *DLSBD) Validate() error {
-	switch {
-	case !slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces):
-		return config.Invalid("spaces", "unknown choice %q; want where-arbitrary, always or never", string(m.Spaces))
-	case !slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects):
-		return config.Invalid("objects", "unknown choice %q; want each or together", string(m.Objects))
-	case m.Bootstrap < 0 || m.Bootstrap > maxBootstrap:
-		return config.Invalid("bootstrap", "%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap)
-	}
-	return validTurns(m.Omega, m.Aggregate)
+	return cmp.Or(
+		rule(slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces), "spaces",
+			"unknown choice %q; want where-arbitrary, always or never", string(m.Spaces)),
+		rule(slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects), "objects",
+			"unknown choice %q; want each or together", string(m.Objects)),
+		rule(m.Bootstrap >= 0 && m.Bootstrap <= maxBootstrap, "bootstrap",
+			"%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap),
+		validTurns(m.Omega, m.Aggregate),
+	)
 }
 
 // Suits implements Selective.
@@ -126,21 +118,16 @@ func (m *DLSBD) Suits(in *Input) error {
 	if !slices.ContainsFunc(in.Factors, factor.Factor.Turns) {
 		return MissingCircular
 	}
-	if _, err := lsbd.NewGrid(in.elements(), true); err == nil {
+	if _, err := lsbd.NewGrid(in.table(), true); err == nil {
 		return nil
 	}
 	_, err := m.sample(in)
 	return err
 }
 
-// elements returns the levels of an input as group elements.
-func (in *Input) elements() lsbd.Elements {
-	return lsbd.Elements{Factors: in.Factors, Levels: in.Levels}
-}
-
 // sample returns the rows as a sample, also if they are a grid.
 func (m *DLSBD) sample(in *Input) (*lsbd.Sample, error) {
-	return lsbd.NewSample(in.elements(), m.settings())
+	return lsbd.NewSample(in.table(), m.settings())
 }
 
 func (m *DLSBD) settings() lsbd.Settings {
@@ -154,14 +141,18 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	d, err := lsbd.New(in.elements(), m.settings())
+	d, err := lsbd.New(in.table(), m.settings())
 	if err != nil {
 		return Result{}, err
 	}
-	chosen := make([]*subgroup, len(d.Factors))
+	chosen := make([]*lsbd.Subgroup, len(d.Factors))
+	spaces := in.Spaces
+	if m.Spaces == spacesNever {
+		spaces = nil
+	}
 	r, err := collect(d, m.Aggregate, func(k int) (*lsbd.Measured, error) {
 		var err error
-		chosen[k], err = m.choose(ctx, in, d, k)
+		chosen[k], err = d.Choose(ctx, in.Codes, k, m.Codes[d.Factors[k].Name], spaces, m.Spaces == spacesAlways)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +165,7 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	sample, sampleErr := m.sample(in)
 	if sampleErr == nil {
 		for k, c := range chosen {
-			if note := sample.SumNote(in.Codes.Columns(c.columns), k, c.Values); note != "" {
+			if note := sample.SumNote(in.Codes.Columns(c.Columns), k, c.Values); note != "" {
 				r.Notes = append(r.Notes, note)
 			}
 		}
@@ -186,66 +177,18 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m.Bootstrap == 0 {
 		return r, nil
 	}
+	if sampleErr == nil && in.Stream == nil {
+		sampleErr = errNoStream
+	}
 	if sampleErr != nil {
 		return Result{}, fmt.Errorf("bootstrap: %w", sampleErr)
 	}
-	part, err := m.interval(ctx, in, sample, chosen)
-	r.Parts = append(r.Parts, part)
-	return r, err
-}
-
-// subgroup holds the measurement of one factor in some columns.
-type subgroup struct {
-	*lsbd.Measured
-	columns []int // nil: all
-}
-
-// choose measures a subgroup in the columns of the settings, or in the best space of the codes.
-func (m *DLSBD) choose(ctx context.Context, in *Input, d *lsbd.Design, k int) (*subgroup, error) {
-	columns := m.Codes[d.Factors[k].Name]
-	s, err := d.Measure(ctx, in.Codes.Columns(columns), k)
+	low, high, err := sample.Bootstrap(ctx, in.Codes, chosen, m.Aggregate, m.Bootstrap, in.Stream)
 	if err != nil {
-		return nil, err
+		return Result{}, fmt.Errorf("bootstrap: %w", err)
 	}
-	if columns != nil || len(in.Spaces) < 2 || m.Spaces == spacesNever || s.Near == 0 && m.Spaces != spacesAlways {
-		return &subgroup{s, columns}, nil
-	}
-	best := &subgroup{}
-	for _, space := range in.Spaces {
-		s, err := d.Measure(ctx, in.Codes.Columns(space), k)
-		if err != nil {
-			return nil, err
-		}
-		if best.Measured == nil || factor.Mean.Of(s.Values) < factor.Mean.Of(best.Values)-1e-12 {
-			best = &subgroup{s, space}
-		}
-	}
-	best.Remark = fmt.Sprintf("%s is measured in each space of the codes by itself; the best has the columns %v", d.Factors[k].Name, best.columns)
-	return best, nil
-}
-
-// interval returns the 95 % percentile interval of the value.
-func (m *DLSBD) interval(ctx context.Context, in *Input, s *lsbd.Sample, chosen []*subgroup) (part Part, err error) {
-	if in.Stream == nil {
-		return Part{}, errors.New("there is no stream of random numbers for the bootstrap; Evaluate sets one")
-	}
-	values := make([]float64, m.Bootstrap)
-	weights := make([]float64, in.Codes.Rows)
-	for b := range values {
-		for i := range weights {
-			weights[i] = in.Stream.ExpFloat64()
-		}
-		each := make([]float64, len(chosen))
-		for k, c := range chosen {
-			if each[k], err = s.Weighted(ctx, in.Codes.Columns(c.columns), k, c.Turns, weights); err != nil {
-				return Part{}, fmt.Errorf("bootstrap: %w", err)
-			}
-		}
-		values[b] = m.Aggregate.Of(each)
-	}
-	slices.Sort(values)
-	at := func(part float64) float64 { return values[min(int(part*float64(len(values))), len(values)-1)] }
-	return Part{Name: "interval", Labels: []string{"2.5 %", "97.5 %"}, Values: []float64{at(0.025), at(0.975)}}, nil
+	r.Parts = append(r.Parts, Part{Name: "interval", Labels: []string{"2.5 %", "97.5 %"}, Values: []float64{low, high}})
+	return r, nil
 }
 
 // turningBasis returns the basis of objects, given their numbers of rows. Fewer rows than 2 omega + 1 fit some number
@@ -301,20 +244,14 @@ func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Mea
 // maps, as section 5 reports. The mean square of a subgroup's points is 1, as equation 18 demands. The value is at most
 // the number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
+	allLevels
+	loss
+
 	Omega       int              `yaml:"omega" doc:"largest |omega| (code turns per factor turn); all integers from -omega to omega are tried"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over subgroups: sum as in the paper, or mean"`
 	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects; false: the best omega of each object"`
 	Whiten      bool             `yaml:"whiten" doc:"divide both principal components by their standard deviations, as equation 18 and section 5's invariance require; false: equation 8 literally"`
 }
-
-// Needs returns AllLevels.
-func (*DLSBDWorkshop) Needs() Needs { return AllLevels }
-
-// Better returns LowerIsBetter.
-func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*DLSBDWorkshop) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
@@ -333,7 +270,7 @@ func (m *DLSBDWorkshop) design(in *Input) (*lsbd.Design, error) {
 	if m.Whiten {
 		s.Form = lsbd.StandardisedWhitened
 	}
-	return lsbd.New(in.elements(), s)
+	return lsbd.New(in.table(), s)
 }
 
 // Compute returns the same parts as DLSBD.
@@ -351,11 +288,6 @@ func (m *DLSBDWorkshop) Compute(ctx context.Context, in *Input) (Result, error) 
 }
 
 func validTurns(omega int, a factor.Aggregate) error {
-	switch {
-	case omega < 1 || omega > 1000:
-		return config.Invalid("omega", "%d is out of range; want 1 to 1000", omega)
-	case a != factor.Mean && a != factor.Sum:
-		return config.Invalid("aggregate", "%v; want mean or sum", a)
-	}
-	return nil
+	return cmp.Or(within("omega", omega, 1, 1000), rule(a == factor.Mean || a == factor.Sum, "aggregate",
+		"%v; want mean or sum", a))
 }

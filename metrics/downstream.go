@@ -1,13 +1,19 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/trees"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -28,6 +34,8 @@ import (
 // selected columns predict each factor (Cao et al. 2022, table 8). By default the train rows of each size select, which
 // keeps test rows out of the choice. With Choose all, all rows select once.
 type Downstream struct {
+	share
+
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
 	Sizes     []int     `yaml:"sizes" doc:"training-set sizes; sizes larger than the number of train rows are left out"`
 	Test      int       `yaml:"test" doc:"number of test rows drawn with replacement, independently of the train rows; setting this key implies test_share 0"`
@@ -65,33 +73,22 @@ func (m *Downstream) Needs() Needs {
 	return EachLevel
 }
 
-// Better returns HigherIsBetter.
-func (*Downstream) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Downstream) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *Downstream) Validate() error {
-	switch {
-	case m.Predictor != logisticCV && m.Predictor != plainLogistic && m.Predictor != boostedTrees:
-		return config.Invalid("predictor", "unknown predictor %q; want logistic-cv, logistic or boosted", string(m.Predictor))
-	case len(m.Sizes) == 0:
-		return config.Invalid("sizes", "there are none; want at least one number of train rows")
-	case m.TopK < 0:
-		return config.Invalid("top", "%d is negative; want 0 (all columns) or more", m.TopK)
-	case m.Choose != "" && m.Choose != chooseTrain && m.Choose != chooseAll:
-		return config.Invalid("choose", "unknown rows %q; want train or all", string(m.Choose))
-	}
 	for i, size := range m.Sizes {
 		if size < 2 || size > maxDrawn || slices.Contains(m.Sizes[:i], size) {
 			return config.Invalid("sizes", "%d is repeated or out of range; want distinct numbers from 2 to %d", size, maxDrawn)
 		}
 	}
-	if err := validWeight(m.C); err != nil {
-		return err
-	}
-	return m.split(1).validate()
+	return cmp.Or(
+		oneOf("predictor", "predictor", m.Predictor, logisticCV, plainLogistic, boostedTrees),
+		rule(len(m.Sizes) > 0, "sizes", "there are none; want at least one number of train rows"),
+		notNegative("top", m.TopK, "all columns"),
+		rule(m.Choose == "" || m.Choose == chooseTrain || m.Choose == chooseAll, "choose",
+			"unknown rows %q; want train or all", string(m.Choose)),
+		positive("c", m.C),
+		m.split(1).validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -100,7 +97,7 @@ func (m *Downstream) Suits(in *Input) error {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {
-		return fmt.Errorf("there are %d rows to fit to; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
+		return fmt.Errorf("%d rows can train; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
 	}
 	if m.TopK > 0 {
 		return wantFactors(in, 2)
@@ -108,23 +105,28 @@ func (m *Downstream) Suits(in *Input) error {
 	return nil
 }
 
-// fit fits a classifier of each factor.
-func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int) ([]predict.Classifier, error) {
+// accuracy returns the accuracy of a classifier of each factor on the train and on the test rows.
+func (m *Downstream) accuracy(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
+) (onTrain, onTest []float64, err error) {
 	switch m.Predictor {
 	case boostedTrees:
-		return predict.FitBoosted(ctx, x, labels, d)
-	case logisticCV:
-		weights, err := predict.CrossValidate(ctx, x, labels, d)
+		x, err := trees.Classify(ctx, codes, t, train, test, 0, gbt.Defaults())
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return predict.FitLogistic(ctx, x, labels, d, weights)
+		onTrain, onTest = make([]float64, len(t.Factors)), make([]float64, len(t.Factors))
+		for at, j := range x.Factors {
+			onTrain[j], onTest[j] = x.Train[at], x.Test[at]
+		}
+		for _, j := range x.Single {
+			onTrain[j], onTest[j] = 1, predict.Majority(t.Of(j, train), t.Of(j, test), t.Factors[j].Size)
+		}
+		return onTrain, onTest, nil
+	case logisticCV:
+		return predict.LogisticCV(ctx, codes, t, train, test)
 	}
-	weights := make([]float64, len(labels))
-	for j := range weights {
-		weights[j] = m.C
-	}
-	return predict.FitLogistic(ctx, x, labels, d, weights)
+	return predict.Logistic(ctx, codes, t, train, test, m.C)
 }
 
 // split returns the split into train and test rows for one size.
@@ -161,7 +163,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	var r Result
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("there are %d rows to fit to: no sizes of %s", m.available(in), listInts(others)))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d rows can train: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]")))
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == chooseAll {
@@ -172,9 +174,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Notes = append(r.Notes, top.notes...)
 	}
 	g := Grid{Name: "accuracy"}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
+	g.Columns = factor.Names(in.Factors)
 	tested, trained := Part{Name: "per_size"}, Part{Name: "train_per_size"}
 	for _, size := range fitting {
 		train, test, err := m.rows(in, size)
@@ -190,21 +190,20 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 			}
 		}
 		r.Basis.fitted(train, test)
-		fit, check, err := m.predict(ctx, in, in.Codes.Columns(top.columns), train, test)
+		onTrain, onTest, err := m.accuracy(ctx, in.Codes.Columns(top.columns), in.table(), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
-		onTrain, _ := predict.MeanAccuracy(fit.predicted, fit.levels)
-		onTest, perFactor := predict.MeanAccuracy(check.predicted, check.levels)
-		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, perFactor)
-		tested.Values, trained.Values = append(tested.Values, onTest), append(trained.Values, onTrain)
+		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, onTest)
+		tested.Values = append(tested.Values, factor.Mean.Of(onTest))
+		trained.Values = append(trained.Values, factor.Mean.Of(onTrain))
 	}
 	tested.Labels, trained.Labels = g.Rows, g.Rows
 	last := len(g.Values) - 1
 	r.Value = tested.Values[last]
 	r.Parts = []Part{{Name: "per_factor", Labels: g.Columns, Values: g.Values[last]}, tested, trained}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, top.part(in))
+		r.Parts = append(r.Parts, in.selected("selected", top.columns))
 	}
 	r.Grids = []Grid{g}
 	return r, nil
@@ -226,20 +225,11 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 	columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
 	switch {
 	case len(columns) == 0:
-		return selection{notes: []string{"no code column tells anything about a factor: all are taken"}}, nil
+		return selection{notes: []string{"no code column has information on a factor: all columns are taken"}}, nil
 	case tied:
 		return selection{columns, []string{tiedNote}}, nil
 	}
 	return selection{columns: columns}, nil
-}
-
-// part returns the numbers of the selected columns.
-func (s selection) part(in *Input) Part {
-	p := Part{Name: "selected"}
-	for _, c := range s.columns {
-		p.Labels, p.Values = append(p.Labels, in.columnName(c)), append(p.Values, float64(c))
-	}
-	return p
 }
 
 // rows returns size train rows, and the test rows.
@@ -256,45 +246,4 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 		train = order
 	}
 	return train[:size], test, nil
-}
-
-// predict fits a classifier of each factor to the train rows. It returns, by factor, its predictions and the levels of
-// the train and of the test rows.
-func (m *Downstream) predict(ctx context.Context, in *Input, codes matrix.Matrix, train, test []int) (fit, check predictions, err error) {
-	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
-	x, y := codes.Take(train), codes.Take(test)
-	if m.Predictor == plainLogistic {
-		x, y = predict.Standardise(codes, train, test)
-	}
-	models, err := m.fit(ctx, x, fit.levels, codes.Cols)
-	if err != nil {
-		return fit, check, err
-	}
-	for _, model := range models {
-		fitted, err := model(ctx, x)
-		if err != nil {
-			return fit, check, err
-		}
-		predicted, err := model(ctx, y)
-		if err != nil {
-			return fit, check, err
-		}
-		fit.predicted, check.predicted = append(fit.predicted, fitted), append(check.predicted, predicted)
-	}
-	return fit, check, nil
-}
-
-// predictions holds predicted and true levels, by factor and row.
-type predictions struct{ predicted, levels [][]int }
-
-// listInts joins numbers with commas.
-func listInts(numbers []int) string {
-	var text string
-	for i, v := range numbers {
-		if i > 0 {
-			text += ", "
-		}
-		text += strconv.Itoa(v)
-	}
-	return text
 }

@@ -94,7 +94,7 @@ func TestDownstreamOracles(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := r[0].Grids[0]
-		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "there are 12 rows to fit to: no sizes of 100") {
+		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "12 rows can train: the sizes 100 are left out") {
 			t.Errorf("%s: %+v", p, r[0])
 		}
 		m := downstream(p, 12)
@@ -131,7 +131,7 @@ func TestDownstreamTop(t *testing.T) {
 	}
 	silent := gridInput(ordinals(3, 4), 4, func([]int, []float64) {})
 	r = compute(t, m, silent)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "12 train rows: no code column tells") || len(r.Part("selected")) != 0 {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "12 train rows: no code column has") || len(r.Part("selected")) != 0 {
 		t.Errorf("%+v", r)
 	}
 	m.TopK = 0
@@ -174,7 +174,7 @@ func TestDownstreamChoose(t *testing.T) {
 func TestDownstreamErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	for want, change := range map[string]func(*Downstream){
-		"no stream of random":             func(*Downstream) {},
+		"the input's Stream is nil":       func(*Downstream) {},
 		`unknown predictor "svm"`:         func(m *Downstream) { m.Predictor = "svm" },
 		"sizes: there are none":           func(m *Downstream) { m.Sizes = nil },
 		"sizes: 1 is repeated or out":     func(m *Downstream) { m.Sizes = []int{1} },

@@ -1,10 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
@@ -17,29 +17,21 @@ import (
 //
 // Levels that lack train or test rows are left out, and so are factors with fewer than two levels in the train rows.
 type Explicitness struct {
+	eachLevel
+	share
+
 	C          float64 `yaml:"c" doc:"inverse L2 strength (scikit-learn's C)"`
 	Iterations int     `yaml:"iterations" doc:"largest number of iterations of a fit"`
 	TrainTest  `yaml:",inline"`
 }
 
-// Needs returns EachLevel.
-func (*Explicitness) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*Explicitness) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Explicitness) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *Explicitness) Validate() error {
-	if err := validWeight(m.C); err != nil {
-		return err
-	}
-	if m.Iterations < 1 {
-		return config.Invalid("iterations", "%d is too few; want at least 1", m.Iterations)
-	}
-	return m.TrainTest.validate()
+	return cmp.Or(
+		positive("c", m.C),
+		rule(m.Iterations >= 1, "iterations", "%d is too few; want at least 1", m.Iterations),
+		m.TrainTest.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -48,7 +40,7 @@ func (m *Explicitness) Suits(in *Input) error {
 		return err
 	}
 	if m.TestShare > 0 && m.TrainRows == 0 && m.tested(in) < 2 {
-		return fmt.Errorf("there are %d rows, and %d of them test; want two test rows with different levels, or train_rows", in.Codes.Rows, m.tested(in))
+		return fmt.Errorf("%d of %d rows test; want two test rows with different levels, or train_rows", m.tested(in), in.Codes.Rows)
 	}
 	return m.wantVarying(in)
 }
@@ -69,11 +61,11 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	tested, trained := Part{Name: "per_factor"}, Part{Name: "train"}
 	for j, f := range in.Factors {
 		if !predict.Vary(fit[j]) {
-			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
 			continue
 		}
 		model, err := inputs.Fit(ctx, fit[j], m.C, m.Iterations)

@@ -59,7 +59,7 @@ func TestExplicitnessErrors(t *testing.T) {
 		"c: NaN is not a positive":  func(m *Explicitness) { m.C = math.NaN() },
 		"iterations: 0 is too few":  func(m *Explicitness) { m.Iterations = 0 },
 		"train: 0 is out":           func(m *Explicitness) { m.Train = 0 },
-		"no stream of random":       func(m *Explicitness) {},
+		"the input's Stream is nil": func(m *Explicitness) {},
 		"no factor has two levels ": func(m *Explicitness) { m.TrainTest = TrainTest{TrainRows: 3} },
 	} {
 		m := explicitness()

@@ -27,7 +27,7 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return predict.CrossValidate(context.Background(), in.Codes.Take(train), labelsOf(in, train), in.Codes.Cols)
+	return predict.CrossValidate(context.Background(), in.Codes.Take(train), in.table().ByFactor(train), in.Codes.Cols)
 }
 
 // OfSample computes D_LSBD by the computation for samples, also of a grid.
@@ -42,7 +42,7 @@ func OfSample(m *DLSBD, in *Input) (Result, error) {
 
 // OfRotationMoments is D_k of the first factor of a grid, with the moments of the grid's rotations.
 func OfRotationMoments(in *Input) float64 {
-	t, err := lsbd.NewGrid(in.elements(), true)
+	t, err := lsbd.NewGrid(in.table(), true)
 	if err != nil {
 		panic(err)
 	}

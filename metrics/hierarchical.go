@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -43,32 +43,6 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// paths numbers the paths of the images through the true hierarchy, from 0. Without Paths, images with equal values of
-// all categorical factors have the same path.
-func (in *Input) paths() (ids []int, count int, err error) {
-	if in.Paths != nil {
-		ids, count = renumber(in.Paths)
-		return ids, count, nil
-	}
-	categorical, err := in.categoricalFactors()
-	if err != nil {
-		return nil, 0, err
-	}
-	type step struct {
-		before int
-		value  float64
-	}
-	ids, count = make([]int, in.Codes.Rows), 1
-	for _, j := range categorical {
-		steps := make([]step, len(ids))
-		for i, v := range in.FactorValues(j) {
-			steps[i] = step{ids[i], v}
-		}
-		ids, count = renumber(steps)
-	}
-	return ids, count, nil
-}
-
 // categoricalFactors lists the categorical factors of the true hierarchy; without one, all factors without Exact
 // values.
 func (in *Input) categoricalFactors() (list []int, err error) {
@@ -92,37 +66,13 @@ func (in *Input) categoricalFactors() (list []int, err error) {
 	return list, nil
 }
 
-// renumber numbers distinct ids from 0, in the order of their first occurrence.
-func renumber[T comparable](ids []T) (numbers []int, count int) {
-	known := make(map[T]int)
-	numbers = make([]int, len(ids))
-	for i, id := range ids {
-		number, ok := known[id]
-		if !ok {
-			number = len(known)
-			known[id] = number
-		}
-		numbers[i] = number
-	}
-	return numbers, len(known)
-}
-
 // HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3, in edits, 0 or more. It is the edit
 // distance between the canonical trees of the hierarchy of the codes and of the true hierarchy (see
 // [hierarchy.Distance]). It uses neither codes nor factors.
-type HError struct{}
-
-// Needs returns NoLevels.
-func (*HError) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*HError) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*HError) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Validate checks the settings: there are none.
-func (*HError) Validate() error { return nil }
+type HError struct {
+	noLevels
+	loss
+}
 
 // Suits implements Selective.
 func (*HError) Suits(in *Input) error {
@@ -158,38 +108,20 @@ func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
 // hierarchy (Ross and Doshi-Velez 2021, section 6.2). It is at most 1:
 //
 //	1 - (rows without the majority path of their component)/(rows in components)
-type Purity struct{}
+type Purity struct {
+	allLevels
+	share
+}
 
 // Coverage is the fraction of rows that MIMOSA keeps in a component rather than discards (Ross and Doshi-Velez 2021,
 // section 6.2), 0 to 1.
-type Coverage struct{}
+type Coverage struct {
+	noLevels
+	share
+}
 
 // maxComponentGrid is the largest number of components and of paths with a grid.
 const maxComponentGrid = 256
-
-// Needs returns AllLevels.
-func (*Purity) Needs() Needs { return AllLevels }
-
-// Better returns HigherIsBetter.
-func (*Purity) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Purity) Range() (least, most float64) { return 0, 1 }
-
-// Needs returns NoLevels.
-func (*Coverage) Needs() Needs { return NoLevels }
-
-// Better returns HigherIsBetter.
-func (*Coverage) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Coverage) Range() (least, most float64) { return 0, 1 }
-
-// Validate checks the settings: there are none.
-func (*Purity) Validate() error { return nil }
-
-// Validate checks the settings: there are none.
-func (*Coverage) Validate() error { return nil }
 
 // Suits implements Selective.
 func (*Purity) Suits(in *Input) error {
@@ -197,7 +129,7 @@ func (*Purity) Suits(in *Input) error {
 	case in.Explored != nil && in.Explored.Paths != nil:
 		return nil
 	case in.Explored != nil:
-		return fmt.Errorf("which dimensions the %d explored images truly have is not known", len(in.Explored.Components))
+		return fmt.Errorf("the true paths of the %d explored images are not known", len(in.Explored.Components))
 	case in.Components == nil:
 		return MissingComponents
 	case in.Paths == nil:
@@ -215,14 +147,27 @@ func (*Coverage) Suits(in *Input) error {
 	return nil
 }
 
-// found returns the components and the true paths of the explored images, or of the rows.
+// found returns the components and the true paths of the explored images, or of the rows. Paths are numbered from 0.
+// Without Paths, rows with equal values of all categorical factors have the same path.
 func (in *Input) found() (components, paths []int, count int, err error) {
-	if in.Explored != nil {
-		paths, count = renumber(in.Explored.Paths)
+	switch {
+	case in.Explored != nil:
+		paths, count = levels.Renumber(in.Explored.Paths)
 		return in.Explored.Components, paths, count, nil
+	case in.Paths != nil:
+		paths, count = levels.Renumber(in.Paths)
+		return in.Components, paths, count, nil
 	}
-	paths, count, err = in.paths()
-	return in.Components, paths, count, err
+	categorical, err := in.categoricalFactors()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	var columns [][]float64
+	for _, j := range categorical {
+		columns = append(columns, in.FactorValues(j))
+	}
+	paths, count = levels.Paths(in.Codes.Rows, columns)
+	return in.Components, paths, count, nil
 }
 
 // Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. It is an
@@ -312,27 +257,19 @@ func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
 //
 // Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
 type DescriptionLength struct {
+	noLevels
+	loss
+
 	Bits float64 `yaml:"bits" doc:"bits of a number"`
 }
 
 // The longest number.
 const maxNumberBits = 1024
 
-// Needs returns NoLevels.
-func (*DescriptionLength) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*DescriptionLength) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*DescriptionLength) Range() (least, most float64) { return 0, math.Inf(1) }
-
 // Validate checks the settings.
 func (m *DescriptionLength) Validate() error {
-	if !(m.Bits > 0 && m.Bits <= maxNumberBits) {
-		return config.Invalid("bits", "%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
-	}
-	return nil
+	return rule(m.Bits > 0 && m.Bits <= maxNumberBits, "bits",
+		"%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
 }
 
 // Suits implements Selective.

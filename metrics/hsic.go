@@ -1,31 +1,16 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
-
-// centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2),
-// from the sum of their products and the sums of their rows:
-//
-//	1/n^2 trace(K H L H) = 1/n^2 sum_ij K_ij L_ij - 2/n^3 sum_i k_i l_i + 1/n^4 sum_i k_i sum_i l_i
-func centred(products float64, k, l []float64) float64 {
-	n := float64(len(k))
-	var both, ks, ls float64
-	for i := range k {
-		both += k[i] / n * (l[i] / n)
-		ks += k[i] / n
-		ls += l[i] / n
-	}
-	return max(products/(n*n)-2*both/n+ks/n*(ls/n), 0) // rounding
-}
 
 // HSIC is the Hilbert-Schmidt independence criterion of Gretton et al. 2005 of sub-codes, 0 or more: the loss of the
 // same name over all rows instead of a batch. It is the sum over pairs of
@@ -42,6 +27,8 @@ func centred(products float64, k, l []float64) float64 {
 // count; larger inputs use 362 rows at equal steps. The time grows with the square of the number of rows; an input of
 // more than Samples rows is reduced to Samples rows.
 type HSIC struct {
+	loss
+
 	Codes     factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
 	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
 	Between   Between         `yaml:"between" doc:"codes (pairs of sub-codes) or factors (a sub-code and the other factors)"`
@@ -77,24 +64,15 @@ func (m *HSIC) Needs() Needs {
 	return NoLevels
 }
 
-// Better returns LowerIsBetter.
-func (*HSIC) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*HSIC) Range() (least, most float64) { return 0, math.Inf(1) }
-
 // Validate checks the settings.
 func (m *HSIC) Validate() error {
-	if m.Between != betweenCodes && m.Between != betweenFactors {
-		return config.Invalid("between", "unknown pairs %q; want codes or factors", string(m.Between))
-	}
-	if !(m.Bandwidth >= 0) || math.IsInf(m.Bandwidth, 0) {
-		return config.Invalid("bandwidth", "%v; want 0 (the median) or more", m.Bandwidth)
-	}
-	if err := validSamples(m.Samples); err != nil {
-		return err
-	}
-	return m.Assign.validate()
+	return cmp.Or(
+		rule(m.Between == betweenCodes || m.Between == betweenFactors, "between",
+			"unknown pairs %q; want codes or factors", string(m.Between)),
+		rule(m.Bandwidth >= 0 && !math.IsInf(m.Bandwidth, 0), "bandwidth", "%v; want 0 (the median) or more", m.Bandwidth),
+		notNegative("samples", m.Samples, "all"),
+		m.Assign.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -123,14 +101,11 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	if n := in.Codes.Rows; m.Samples > 0 && n > m.Samples {
-		rows, err := in.sample(m.Samples)
-		if err != nil {
-			return Result{}, err
-		}
-		in = in.part(rows)
-		r.Basis.Rows = m.Samples
+	in, drawn, err := in.reduced(m.Samples)
+	if err != nil {
+		return Result{}, err
 	}
+	r.Basis.Rows = drawn
 	if m.Bandwidth == 0 {
 		in = in.sized(matrix.Matrix.ForSquares)
 	}
@@ -166,7 +141,7 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 	}
 	blocks, err := planBlocks(in, m.Codes, m.Assign)
 	if err == nil && blocks == nil {
-		blocks, err = assigned(ctx, in)
+		blocks, err = in.assigned(ctx)
 	}
 	return blocks, err
 }
@@ -174,17 +149,17 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 // withCodes compares every two sub-codes.
 func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks))}
-	sides := make([]*similarities, len(blocks))
+	sides := make([]*dependence.Kernel, len(blocks))
 	for i, b := range blocks {
 		name := in.columnName(b.Columns[0])
 		if !m.alone(in) {
 			name = in.Factors[b.Factor].Name
 		}
-		sides[i], g.Values[i] = m.ofCodes(in.Codes, b.Columns), make([]float64, len(blocks))
+		sides[i], g.Values[i] = dependence.NewKernel(in.Codes, b.Columns, m.Bandwidth), make([]float64, len(blocks))
 		g.Rows = append(g.Rows, name)
 	}
 	g.Columns = g.Rows
-	values, err := criteria(ctx, in.Codes.Rows, sides, func(i, j int) bool { return i < j })
+	values, err := dependence.HSIC(ctx, in.Codes.Rows, sides, func(i, j int) bool { return i < j })
 	for i := range blocks {
 		for j := i + 1; j < len(blocks) && err == nil; j++ {
 			g.Values[i][j], g.Values[j][i] = values[i][j], values[i][j]
@@ -205,11 +180,12 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 		if known.Codes.Rows == 0 {
 			continue
 		}
-		sides := []*similarities{ofFactor(known)}
+		sides := []*dependence.Kernel{dependence.FactorKernel(known.Factors[0].Kind, known.factorRows(unitsRange))}
 		for _, b := range blocks {
-			sides = append(sides, m.ofCodes(known.Codes, b.Columns))
+			sides = append(sides, dependence.NewKernel(known.Codes, b.Columns, m.Bandwidth))
 		}
-		values, err := criteria(ctx, known.Codes.Rows, sides, func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j })
+		others := func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j }
+		values, err := dependence.HSIC(ctx, known.Codes.Rows, sides, others)
 		if err != nil {
 			return nil, err
 		}
@@ -218,140 +194,4 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 		}
 	}
 	return []Grid{g}, nil
-}
-
-// similarities is a kernel of rows of points.
-type similarities struct {
-	points []float64 // rows x width
-	width  int
-	equal  bool    // 1 for equal points, otherwise 0
-	s      float64 // of Gaussian similarities
-}
-
-// ofCodes returns the kernel of some columns.
-func (m *HSIC) ofCodes(codes matrix.Matrix, columns []int) *similarities {
-	some := codes.Columns(columns)
-	k := &similarities{points: some.Data, width: some.Cols, s: m.Bandwidth}
-	if k.s == 0 {
-		k.s = k.median(some.Rows)
-	}
-	return k
-}
-
-// ofFactor returns the kernel of the only factor of an input.
-func ofFactor(in *Input) *similarities {
-	k := &similarities{points: in.factorRows(unitsRange), width: 1, equal: in.Factors[0].Kind == factor.Categorical}
-	if in.Factors[0].Kind == factor.Circular {
-		var turned []float64
-		for _, v := range k.points {
-			s, c := math.Sincos(2 * math.Pi * v)
-			turned = append(turned, c/(2*math.Pi), s/(2*math.Pi))
-		}
-		k.points, k.width = turned, 2
-	}
-	k.s = k.median(in.Codes.Rows)
-	return k
-}
-
-// medianRows is the number of rows from which the median takes its pairs.
-const medianRows = 362
-
-// median returns the lower median distance of pairs of rows, or 1 if it is 0.
-func (k *similarities) median(n int) float64 {
-	m := min(n, medianRows)
-	var squares []float64
-	for a := range m {
-		for b := range a {
-			squares = append(squares, k.square(a*n/m, b*n/m))
-		}
-	}
-	if len(squares) == 0 {
-		return 1
-	}
-	slices.Sort(squares)
-	if s := math.Sqrt(squares[(len(squares)-1)/2]); s > 0 {
-		return s
-	}
-	return 1
-}
-
-// square returns the squared distance of two rows.
-func (k *similarities) square(a, b int) (sum float64) {
-	for c := range k.width {
-		d := k.points[a*k.width+c] - k.points[b*k.width+c]
-		sum += d * d
-	}
-	return sum
-}
-
-// row sets dst to the similarities of row i with all rows, and returns their sum.
-func (k *similarities) row(i int, dst []float64) (sum float64) {
-	scale := 1 / (2 * k.s * k.s)
-	for j := range dst {
-		switch square := k.square(i, j); {
-		case k.equal && square > 0:
-			dst[j] = 0
-		case k.equal:
-			dst[j] = 1
-		default:
-			dst[j] = math.Exp(-square * scale)
-		}
-		sum += dst[j]
-	}
-	return sum
-}
-
-// inner returns the inner product of a and b.
-func inner(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-// criteria returns the criterion of each wanted pair of kernels of n rows.
-func criteria(ctx context.Context, n int, sides []*similarities, wanted func(i, j int) bool) ([][]float64, error) {
-	k := len(sides)
-	sums := make([][]float64, k) // by side and row
-	for i := range sums {
-		sums[i] = make([]float64, n)
-	}
-	products := make([][]float64, n) // by row: of pairs of sides
-	err := parallel.Each(ctx, n, func(row int) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		alike := make([][]float64, k)
-		for i, side := range sides {
-			alike[i] = make([]float64, n)
-			sums[i][row] = side.row(row, alike[i])
-		}
-		products[row] = make([]float64, k*k)
-		for i := range k {
-			for j := range k {
-				if wanted(i, j) {
-					products[row][i*k+j] = inner(alike[i], alike[j])
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	values := make([][]float64, k)
-	for i := range k {
-		values[i] = make([]float64, k)
-		for j := range k {
-			if !wanted(i, j) {
-				continue
-			}
-			var sum float64
-			for _, row := range products {
-				sum += row[i*k+j]
-			}
-			values[i][j] = centred(sum, sums[i], sums[j])
-		}
-	}
-	return values, nil
 }

@@ -3,7 +3,6 @@ package metrics
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -58,7 +58,7 @@ type Input struct {
 	principal bool // the columns are principal components (see Reduction)
 
 	shared *mutual.Shared // bins of the halves of an [Interval]; nil: not a half
-	spans  []span         // ranges, by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: the ranges of these rows
+	spans  []levels.Span  // in a part of the rows: ranges, by factor, of the Exact values of all rows
 }
 
 // Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.
@@ -66,6 +66,9 @@ type Explored struct {
 	Components []int // as in an Input
 	Paths      []int // as in an Input; nil: not known
 }
+
+// table returns the levels of the factors.
+func (in *Input) table() levels.Table { return levels.Table{Factors: in.Factors, Levels: in.Levels} }
 
 // Validate checks that there are codes and factors, shapes agree, levels are in range and codes are finite. Evaluate
 // calls it; a Metric may rely on it.
@@ -87,42 +90,10 @@ func (in *Input) Validate() error {
 	if err := in.Codes.Finite("codes: row %d, column %d is %v"); err != nil {
 		return err
 	}
-	for j, f := range in.Factors {
-		if f.Size < 1 {
-			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
-		}
-		if err := validGroup(f); err != nil {
-			return err
-		}
-		for i := range n {
-			if level := in.Levels[i*k+j]; level < factor.Unknown || level >= f.Size {
-				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, level, f.Name, f.Size-1)
-			}
-		}
-	}
-	if err := in.validExact(); err != nil {
+	if err := in.table().Validate(in.Exact); err != nil {
 		return err
 	}
 	return in.validHierarchical()
-}
-
-// validGroup checks the angles or rotations of a factor's levels.
-func validGroup(f factor.Factor) error {
-	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
-		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
-	}
-	if f.Rotations == nil {
-		return nil
-	}
-	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
-		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
-	}
-	for l, g := range f.Rotations {
-		if !factor.IsRotation(&g) {
-			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
-		}
-	}
-	return nil
 }
 
 // NewMatrix converts float32 codes, rows x cols, row by row.
@@ -142,7 +113,7 @@ func FromRows(rows [][]float64) (matrix.Matrix, error) {
 	m := matrix.Matrix{Rows: len(rows), Cols: len(rows[0])}
 	for i, row := range rows {
 		if len(row) != m.Cols {
-			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want as many in every row", i, len(row), m.Cols)
+			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want rows of one length", i, len(row), m.Cols)
 		}
 		m.Data = append(m.Data, row...)
 	}
@@ -210,7 +181,7 @@ func isNil(v any) bool {
 // shapes that differ, and the errors of [Input.Validate].
 func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {
-		return nil, fmt.Errorf("there are levels of %d images and codes of %d; want as many", len(levels), codes.Rows)
+		return nil, fmt.Errorf("there are levels of %d images and codes of %d images; want one code for each image", len(levels), codes.Rows)
 	}
 	in := &Input{Codes: codes, Factors: factors}
 	for i, row := range levels {
@@ -241,19 +212,11 @@ func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Name == name }) {
 		return fmt.Errorf("there is a factor %q already; want another name", name)
 	}
-	levels, centres, err := Bin(values, bins)
+	own, centres, err := Bin(values, bins)
 	if err != nil {
 		return fmt.Errorf("factor %q: %w", name, err)
 	}
-	k := len(in.Factors)
-	joined := make([]int, 0, len(in.Levels)+len(levels))
-	for i, level := range levels {
-		joined = append(append(joined, in.Levels[i*k:(i+1)*k]...), level)
-	}
-	exact := make([][]float64, k, k+1)
-	copy(exact, in.Exact)
-	in.Levels, in.Exact = joined, append(exact, values)
-	in.Factors = append(in.Factors[:k:k], factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres})
+	in.add(factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres}, own, values)
 	return nil
 }
 
@@ -305,36 +268,10 @@ const (
 	MissingTrueHierarchy Missing = "the true hierarchy is not known"
 	MissingComponents    Missing = "the components of the codes are not known"
 	MissingCircular      Missing = "there is no circular factor; want at least one"
-	MissingFactors       Missing = "no factor of several levels is known of the images"
+	MissingFactors       Missing = "the images have no known factor of several levels"
 
 	// MissingLevels is the error of metrics that need levels, not only which rows agree.
 	MissingLevels Missing = "it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or factors"
 )
 
 func (m Missing) Error() string { return string(m) }
-
-func (in *Input) validExact() error {
-	if in.Exact == nil {
-		return nil
-	}
-	if len(in.Exact) != len(in.Factors) {
-		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d", len(in.Exact), len(in.Factors))
-	}
-	for j, values := range in.Exact {
-		if values != nil && in.Factors[j].Kind != factor.Ordinal {
-			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor", in.Factors[j].Name, in.Factors[j].Kind)
-		}
-		if values != nil && len(values) != in.Codes.Rows {
-			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes", in.Factors[j].Name, len(values), in.Codes.Rows)
-		}
-		for i, v := range values {
-			if unknown := in.Levels[i*len(in.Factors)+j] < 0; unknown && !math.IsNaN(v) || !unknown && v-v != 0 {
-				if unknown {
-					return fmt.Errorf("factors: row %d has the value %v of factor %q, and an unknown level; want NaN", i, v, in.Factors[j].Name)
-				}
-				return fmt.Errorf("factors: row %d has the value %v of factor %q; want finite numbers", i, v, in.Factors[j].Name)
-			}
-		}
-	}
-	return nil
-}

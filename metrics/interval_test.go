@@ -60,7 +60,7 @@ func TestIntervalWithoutCountingBias(t *testing.T) {
 	if i := r.Interval; r.Value > 0.6 || i.Low > 1 || i.High < 0.999 || i.Estimate < 0.99 {
 		t.Errorf("med of one informative column for every factor is %v with %+v; want a value below .6 and the truth, 1, in the interval", r.Value, i)
 	}
-	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "of 180 pairs of a column and a factor tell no more than chance") {
+	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "of 180 pairs of a column and a factor have no more information than chance") {
 		t.Errorf("notes %v", r.Notes)
 	}
 }
@@ -163,7 +163,7 @@ func TestIntervalOfSentences(t *testing.T) {
 	in := population(200, rng.New(2, "rows"))
 	for text, want := range map[string]string{
 		"forall[mean] i, j: y.size(i) = y.size(j) -> z(i) =[squared] z(j)": "",
-		"forall i, j: z(i) =[squared] z(j)":                                "no interval: its max over rows changes",
+		"forall i, j: z(i) =[squared] z(j)":                                "no interval: its max over rows depends",
 		"forall[mean] i: exists j: z(i) =[squared] z(j)":                   "no interval: its ",
 	} {
 		var read struct {

@@ -113,16 +113,16 @@ func (x *repeating) rows(ctx context.Context, s interval.Settings) (*interval.In
 func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (float64, error) {
 	some, err := inputsFor(x.choice.Value, in)
 	if err != nil {
-		return 0, noInterval(fmt.Sprintf("some of the rows cannot be measured: %v", err))
+		return 0, noInterval(fmt.Sprintf("a part of the rows cannot be measured: %v", err))
 	}
 	r, err := some.compute(ctx, x.choice.Value, x.seed, fmt.Sprintf("interval/%s/%s/%d", x.choice.Name, sub, b))
 	switch {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case err != nil:
-		return 0, noInterval(fmt.Sprintf("some of the rows cannot be measured: %v", err))
+		return 0, noInterval(fmt.Sprintf("a part of the rows cannot be measured: %v", err))
 	case math.IsNaN(r.Value) || math.IsInf(r.Value, 0):
-		return 0, noInterval(fmt.Sprintf("of some of the rows the value is %v", r.Value))
+		return 0, noInterval(fmt.Sprintf("the value of a part of the rows is %v", r.Value))
 	}
 	return r.Value, nil
 }
@@ -160,7 +160,7 @@ func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 	}
 	if n := in.shared.Independent; n > 0 {
 		x.result.Notes = append(x.result.Notes, fmt.Sprintf(
-			"interval: %d of %d pairs of a column and a factor tell no more than chance and count as independent", n, in.shared.Pairs))
+			"interval: %d of %d pairs of a column and a factor have no more information than chance and count as independent", n, in.shared.Pairs))
 	}
 	value, err := x.value(ctx, &in, 0, "rows")
 	return &in, value, err
@@ -204,7 +204,7 @@ type Resampled interface {
 
 // wayOf returns the way to measure a metric again, or [interval.None] and the reason.
 func wayOf(m Metric) (way interval.Way, why string) {
-	const extreme = "it is an extreme: of more images it is larger, and how much these rows do not tell"
+	const extreme = "it is an extreme, which grows with the number of images, and rows do not tell how much"
 	switch m := m.(type) {
 	case *MIG, *MED, *Modularity, *CoOccurrence, *MutualInformation, *TotalCorrelation,
 		*WassersteinCorrelation, *ConditionalTC, *CodeSpread, *LeftInverse, *IRS, *DLSBD, *Purity, *Coverage, *DescriptionLength:
@@ -235,7 +235,7 @@ func wayOf(m Metric) (way interval.Way, why string) {
 	case *Responses:
 		return interval.None, "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"
 	case *Manipulated:
-		return interval.None, "it needs images that differ in one factor alone, which fewer rows have fewer of"
+		return interval.None, "it needs images that differ in one factor alone, and a part of the rows has too few of them"
 	case *HSIC:
 		return interval.None, "it is about 1/n for independent codes, and the median distance depends on the measured rows"
 	case *Separation:
@@ -283,7 +283,7 @@ func (l *Logic) resample() (interval.Way, string) {
 	}
 	for _, found := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
 		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf is over functions
-			return interval.None, fmt.Sprintf("its %s over rows changes with their number", name)
+			return interval.None, fmt.Sprintf("its %s over rows depends on the number of rows", name)
 		}
 	}
 	return interval.Rows, ""

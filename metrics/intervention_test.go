@@ -110,8 +110,8 @@ func TestInterventionErrors(t *testing.T) {
 		{&FactorVAE{Batch: 2, Train: 1, Test: 0}, in, "test: 0 is out"},
 		{&FactorVAE{Batch: 2, Train: 1, Test: 1, Prune: math.NaN()}, in, "prune: NaN is not"},
 		{&FactorVAE{Batch: 2, Train: 1, Test: 1, Prune: -1}, in, "prune: -1 is not"},
-		{named("beta-vae"), in, "no stream of random numbers"},
-		{named("factor-vae"), in, "no stream of random numbers"},
+		{named("beta-vae"), in, "the input's Stream is nil"},
+		{named("factor-vae"), in, "the input's Stream is nil"},
 		{named("beta-vae"), one, "there is 1 factor"},
 		{named("factor-vae"), one, "there is 1 factor"},
 	} {

@@ -1,32 +1,17 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
-// to the largest deviation of the column from its mean; it overwrites z:
-//
-//	quantile of |z - mean z| / largest
-//
-// The score of the column for the factor is 1 minus the mean over levels.
-func deviationAt(z []float64, q, largest float64) float64 {
-	mean := matrix.Mean(z)
-	for i, v := range z {
-		z[i] = math.Abs(v-mean) / largest
-	}
-	return quantile(z, q)
-}
 
 // IRS is the interventional robustness score of Suter et al. 2019, section 4, as
 // disentanglement_lib computes it. For code column d and factor j,
@@ -44,12 +29,11 @@ func deviationAt(z []float64, q, largest float64) float64 {
 // The paper has Quantile 1, the maximum; the library's default is 0.99. The library joins the levels of a factor in 20
 // bins of equal width; Bins 0 keeps all levels apart.
 type IRS struct {
+	knownLevels
+
 	Quantile float64 `yaml:"quantile" doc:"quantile of the deviations at a level; 1: the largest, as in the paper"`
 	Bins     int     `yaml:"bins" doc:"number of bins for a factor's levels; 0: each level alone"`
 }
-
-// Needs returns KnownLevels.
-func (*IRS) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }
@@ -60,13 +44,11 @@ func (*IRS) Range() (least, most float64) { return -1, 1 }
 
 // Validate checks the settings.
 func (m *IRS) Validate() error {
-	if !(m.Quantile >= 0 && m.Quantile <= 1) {
-		return config.Invalid("quantile", "%v is out of range; want 0 to 1", m.Quantile)
-	}
-	if m.Bins < 0 || m.Bins > mutual.MaxBins {
-		return config.Invalid("bins", "%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins)
-	}
-	return nil
+	return cmp.Or(
+		rule(m.Quantile >= 0 && m.Quantile <= 1, "quantile", "%v is out of range; want 0 to 1", m.Quantile),
+		rule(m.Bins >= 0 && m.Bins <= mutual.MaxBins, "bins",
+			"%d is out of range; want 0 (none) to %d", m.Bins, mutual.MaxBins),
+	)
 }
 
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
@@ -76,13 +58,13 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)
-	levels := make([]*groups, k)
-	for j := range levels {
-		levels[j] = m.groups(in, j)
+	groups := make([]*levels.Groups, k)
+	for j := range groups {
+		groups[j] = m.groups(in, j)
 	}
 	rows, largest := make([][]float64, d), make([]float64, d)
 	err := parallel.Each(ctx, d, func(c int) (err error) {
-		rows[c], largest[c], err = m.column(ctx, in.Codes, c, levels)
+		rows[c], largest[c], err = deviation.Robustness(ctx, in.Codes, c, groups, m.Quantile)
 		return err
 	})
 	if err != nil {
@@ -90,9 +72,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"}, Part{Name: "per_factor", Values: make([]float64, k)}
 	g := Grid{Name: "irs"}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
+	g.Columns = factor.Names(in.Factors)
 	factors.Labels = g.Columns
 	for c, row := range rows {
 		if largest[c] == 0 {
@@ -124,68 +104,20 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // groups returns the rows of every level of factor j, or of every bin of levels.
-func (m *IRS) groups(in *Input, j int) *groups {
-	n, k := in.Codes.Rows, len(in.Factors)
+func (m *IRS) groups(in *Input, j int) *levels.Groups {
 	if m.Bins == 0 {
-		return groupRows(in, j, nil)
+		return in.table().Groups(j, nil)
 	}
-	values, rows := make([]float64, 0, n), make([]int, 0, n)
-	for i := range n {
+	known, values, k := make([]int, 0, in.Codes.Rows), make([]float64, 0, in.Codes.Rows), len(in.Factors)
+	for i := range in.Codes.Rows {
 		if l := in.Levels[i*k+j]; l >= 0 {
-			values, rows = append(values, float64(l)), append(rows, i)
+			known, values = append(known, i), append(values, float64(l))
 		}
 	}
-	ids := mutual.Bin(values, m.Bins)
-	binned := &Input{Codes: in.Codes, Levels: slices.Repeat([]int{factor.Unknown}, n), Factors: slices.Clone(in.Factors[j : j+1])}
-	binned.Factors[0].Size = m.Bins
-	for at, b := range ids {
-		binned.Levels[rows[at]] = int(b)
+	binned := levels.Table{Factors: []factor.Factor{{Size: m.Bins}}}
+	binned.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows)
+	for at, b := range mutual.Bin(values, m.Bins) {
+		binned.Levels[known[at]] = int(b)
 	}
-	return groupRows(binned, 0, nil)
-}
-
-// column returns the IRS of column c for every factor, and its largest deviation from its mean, 0 if it is constant.
-func (m *IRS) column(ctx context.Context, codes matrix.Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
-	z := make([]float64, codes.Rows)
-	low, high := codes.Data[c], codes.Data[c]
-	for i := range z {
-		z[i] = codes.Data[i*codes.Cols+c]
-		low, high = min(low, z[i]), max(high, z[i])
-	}
-	if low == high {
-		return nil, 0, nil
-	}
-	centre := matrix.Mean(z)
-	largest = max(high-centre, centre-low)
-	row = make([]float64, len(factors))
-	group := make([]float64, 0, len(z))
-	for j, g := range factors {
-		var sum, count float64
-		for level := range g.count {
-			members := g.members(level)
-			if len(members) == 0 {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, 0, err
-			}
-			group = group[:0]
-			for _, i := range members {
-				group = append(group, z[i])
-			}
-			sum += deviationAt(group, m.Quantile, largest)
-			count++
-		}
-		row[j] = 1 - sum/count
-	}
-	return row, largest, nil
-}
-
-// quantile returns the q-quantile of x, interpolated linearly; it sorts x.
-func quantile(x []float64, q float64) float64 {
-	if q == 1 {
-		return slices.Max(x)
-	}
-	slices.Sort(x)
-	return numeric.Quantile(x, q)
+	return binned.Groups(0, nil)
 }

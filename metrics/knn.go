@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
@@ -21,6 +21,9 @@ import (
 // The time grows with the square of the number of rows; a table with more than Samples rows is reduced to Samples rows,
 // chosen at random.
 type KNN struct {
+	eachLevel
+	share
+
 	K           int      `yaml:"k" doc:"number of neighbours"`
 	Temperature float64  `yaml:"temperature" doc:"cosine: T in the weight exp(s/T) of a neighbour with similarity s; 0: equal weights"`
 	Samples     int      `yaml:"samples" doc:"largest number of rows to split into train and test rows, chosen at random unless train_rows is set; 0: all rows"`
@@ -43,29 +46,16 @@ func newKNN() *KNN {
 	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: cosineDistance, Apart: quarterApart()}
 }
 
-// Needs returns EachLevel.
-func (*KNN) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*KNN) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*KNN) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *KNN) Validate() error {
-	switch {
-	case m.K < 1:
-		return config.Invalid("k", "%d is out of range; want 1 or more", m.K)
-	case !(m.Temperature >= 0) || math.IsInf(m.Temperature, 0):
-		return config.Invalid("temperature", "%v is out of range; want 0 (equal weights) or more", m.Temperature)
-	case m.Distance != cosineDistance && m.Distance != euclideanDistance:
-		return config.Invalid("metric", "unknown metric %q; want %s or %s", string(m.Distance), cosineDistance, euclideanDistance)
-	}
-	if err := validSamples(m.Samples); err != nil {
-		return err
-	}
-	return m.Apart.validate()
+	return cmp.Or(
+		rule(m.K >= 1, "k", "%d is out of range; want 1 or more", m.K),
+		rule(m.Temperature >= 0 && !math.IsInf(m.Temperature, 0), "temperature",
+			"%v is out of range; want 0 (equal weights) or more", m.Temperature),
+		oneOf("metric", "metric", m.Distance, cosineDistance, euclideanDistance),
+		notNegative("samples", m.Samples, "all"),
+		m.Apart.validate(),
+	)
 }
 
 // rows returns the number of rows that are measured of n.
@@ -94,14 +84,11 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	scores := newFactorScores()
-	if n := in.Codes.Rows; m.rows(n) < n {
-		rows, err := in.sample(m.rows(n))
-		if err != nil {
-			return Result{}, err
-		}
-		in = in.part(rows)
-		scores.basis.Rows = len(rows)
+	in, drawn, err := in.reduced(m.rows(in.Codes.Rows))
+	if err != nil {
+		return Result{}, err
 	}
+	scores.basis.Rows = drawn
 	train, test, err := m.Apart.rows(in)
 	if err != nil {
 		return Result{}, err
@@ -115,7 +102,7 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m.Distance == euclideanDistance {
 		temperature = 0
 	}
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	levels := make([]int, m.K)
 	for j, f := range in.Factors {
 		if !scores.varies(f, fit[j], check[j]) {

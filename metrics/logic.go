@@ -1,9 +1,9 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/metrics/internal/sentence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -32,6 +33,8 @@ import (
 //
 // The part score is e^-value. Truth of the result says what a value of 0 means; see [logic.Sentence.Truth].
 type Logic struct {
+	loss
+
 	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Name     string           `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
 	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
@@ -107,35 +110,23 @@ func (l *Logic) Needs() Needs {
 	return KnownLevels
 }
 
-// Better returns LowerIsBetter.
-func (*Logic) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*Logic) Range() (least, most float64) { return 0, math.Inf(1) }
-
 // Validate checks the settings.
 func (l *Logic) Validate() error { return (*plainLogic)(l).Validate() }
 
 // Validate checks the settings.
 func (l *plainLogic) Validate() error {
-	known := Registry.Names()
-	switch {
-	case l.Sentence == nil || l.Sentence.Body == nil:
-		return config.Invalid("sentence", wantLogic)
-	case strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
-		return config.Invalid("name", "%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name)
-	case l.Name != "" && l.Name != "logic" && slices.Contains(known, l.Name):
-		return config.Invalid("name", "%s is another metric; want a new name", l.Name)
-	case l.Tuples < 1 || l.Tuples > mostTuples:
-		return config.Invalid("tuples", "%d is out of range; want 1 to %d", l.Tuples, int(mostTuples))
-	}
-	if err := l.Units.validate(); err != nil {
-		return err
-	}
-	if err := validSamples(l.Samples); err != nil {
-		return err
-	}
-	return l.Assign.validate()
+	sentence := l.Sentence != nil && l.Sentence.Body != nil
+	another := l.Name != "" && l.Name != "logic" && slices.Contains(Registry.Names(), l.Name)
+	return cmp.Or(
+		rule(sentence, "sentence", wantLogic),
+		rule(strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "", "name",
+			"%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name),
+		rule(!another, "name", "%s is another metric; want a new name", l.Name),
+		within("tuples", l.Tuples, 1, mostTuples),
+		l.Units.validate(),
+		notNegative("samples", l.Samples, "all"),
+		l.Assign.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -155,7 +146,9 @@ func (l *Logic) Suits(in *Input) error {
 
 // compile checks the sentence against an input. best finds one column for each factor, if the sentence has sub-codes
 // that nothing assigns; blocks are the columns found.
-func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logic.Quantity, blocks []factor.Block, err error) {
+func (l *Logic) compile(
+	in *Input, best func() ([]factor.Block, error),
+) (q *logic.Quantity, blocks []factor.Block, err error) {
 	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Turns: logic.Turns(in.Factors)}
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err
@@ -188,9 +181,9 @@ func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logi
 func (l *Logic) available(q *logic.Quantity) error {
 	switch {
 	case q.NeedsLogVariances():
-		return errors.New("the sentence is about posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
+		return errors.New("the sentence is about posteriors, but codes hold only their means; want a sentence about codes, or this sentence as a loss")
 	case q.NeedsSamples():
-		return errors.New("the sentence is about samples of the posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
+		return errors.New("the sentence is about samples of posteriors, but codes hold only means; want a sentence about codes, or this sentence as a loss")
 	}
 	return nil
 }
@@ -207,7 +200,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return assigned(ctx, in) })
+	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return in.assigned(ctx) })
 	if err != nil {
 		return Result{}, err
 	}
@@ -217,9 +210,9 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Parts = append(r.Parts, columnsPart(in, blocks))
 		r.Notes = append(r.Notes, describe(in, blocks))
 	}
-	batch := l.batch(in, q)
+	batch := sentence.Rows(q, in.Codes, in.table(), func() []float64 { return in.factorRows(l.Units) })
 	n := len(batch.Codes)
-	if batch, err = l.affordable(ctx, in, q, batch); err != nil {
+	if batch, err = sentence.Affordable(ctx, q, batch, l.Samples, l.Tuples, in.Stream, errNoStream); err != nil {
 		return Result{}, err
 	}
 	if m := len(batch.Codes); m < n {
@@ -233,7 +226,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, unprefixed{err}
 	}
 	if math.IsInf(r.Value, 1) {
-		return Result{}, errors.New("the quantity is infinite (score 0), as where exists has no row, or where not = inverse negates a quantity of 0; want a sentence that is finite for these rows")
+		return Result{}, errors.New("the quantity is infinite (score 0): an exists has no row, or not = inverse negates a quantity of 0; want a sentence that is finite for these rows")
 	}
 	return r.scored()
 }
@@ -264,89 +257,6 @@ func columnsPart(in *Input, blocks []factor.Block) Part {
 	return p
 }
 
-// batch returns all rows, as the sentence needs them.
-func (l *Logic) batch(in *Input, q *logic.Quantity) logic.Batch {
-	n, k := in.Codes.Rows, len(in.Factors)
-	b := logic.Batch{Codes: rowList(in.Codes.Data, n, in.Codes.Cols)}
-	if q.NeedsValues() {
-		b.Values = rowList(in.factorRows(l.Units), n, k)
-	}
-	if q.NeedsValues() || q.NeedsLabels() { // rows with unknown values are outside the domain
-		labels := make([]float64, n*k)
-		for at, level := range in.Levels {
-			labels[at] = float64(level)
-		}
-		b.Labels = rowList(labels, n, k)
-	}
-	if q.NeedsMoves() {
-		levels := make([][]int, n)
-		for i := range levels {
-			levels[i] = in.Levels[i*k : (i+1)*k]
-		}
-		b.Moves, b.Groups = logic.MovesOf(in.Factors, levels)
-	}
-	return b
-}
-
-// rowList divides an array into n rows, which share its memory.
-func rowList(data []float64, n, width int) [][]float64 {
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = data[i*width : (i+1)*width]
-	}
-	return rows
-}
-
-// affordable returns a batch, or random rows of the batch that keep the sentence within the allowed number of tuples.
-func (l *Logic) affordable(ctx context.Context, in *Input, q *logic.Quantity, b logic.Batch) (logic.Batch, error) {
-	n := len(b.Codes)
-	most := n
-	if l.Samples > 0 {
-		most = min(n, l.Samples)
-	}
-	whole, err := q.Tuples(b)
-	if err != nil || most == n && whole <= float64(l.Tuples) {
-		return b, err
-	}
-	if in.Stream == nil {
-		return b, fmt.Errorf("the sentence runs over %.2g tuples of %d rows, and there is no stream of random numbers to choose rows; want one, or at most %d tuples and no samples",
-			whole, n, l.Tuples)
-	}
-	order := in.Stream.Perm(n)
-	fits := func(m int) (bool, error) {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		tuples, err := q.Tuples(chosenRows(b, order[:m]))
-		return tuples <= float64(l.Tuples), err
-	}
-	if ok, err := fits(most); ok || err != nil {
-		return chosenRows(b, order[:most]), err
-	}
-	few := 1
-	for most-few > 1 { // few rows fit, most do not: tuples grow with the rows
-		middle := (few + most) / 2
-		switch ok, err := fits(middle); {
-		case err != nil:
-			return b, err
-		case ok:
-			few = middle
-		default:
-			most = middle
-		}
-	}
-	return chosenRows(b, order[:few]), nil
-}
-
-// chosenRows returns some rows of a batch, in the batch's order.
-func chosenRows(b logic.Batch, rows []int) logic.Batch {
-	rows = slices.Clone(rows)
-	slices.Sort(rows)
-	b.Codes, b.Values, b.Labels = chosen(b.Codes, rows), chosen(b.Values, rows), chosen(b.Labels, rows)
-	b.Moves, b.Groups = chosen(b.Moves, rows), chosen(b.Groups, rows)
-	return b
-}
-
 // Approximation holds the nearest product function of the factors and the nearest left inverse, in mean square (Zhang
 // and Sugiyama 2024, definitions 5 and 8, figure 9).
 type Approximation struct {
@@ -374,62 +284,20 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	}
 	blocks, err := planBlocks(in, codes, assign)
 	if err == nil && blocks == nil {
-		blocks, err = assigned(ctx, in)
+		blocks, err = in.assigned(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: map[string][]int{}, Factors: factor.Names(in.Factors)}
-	for _, b := range blocks {
-		s.SubCodes[s.Factors[b.Factor]] = b.Columns
-	}
-	l := &Logic{Units: unitsAsGiven}
-	fit := func(f syntax.Function, argument, target syntax.Term) ([]logic.Fitted, logic.Batch, error) {
-		all := syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Squared, f.At(argument), target))
-		q, err := logic.Compile(syntax.Sentence{Body: syntax.Exists(syntax.Functions(f), all)}, s)
-		if err != nil {
-			return nil, logic.Batch{}, err
-		}
-		b := l.batch(in, q)
-		b.Interrupt = ctx.Err
-		fitted, err := q.Approximation(b)
-		return fitted, b, err
-	}
-	var functions []logic.Fitted
-	for _, b := range blocks {
-		name := s.Factors[b.Factor]
-		f := syntax.Function{Name: "m", From: syntax.Space{Name: name}, To: syntax.Space{Codes: true, Name: name}}
-		fitted, _, err := fit(f, syntax.Factor(name, "i"), syntax.SubCode(name, "i"))
-		if err != nil {
-			return nil, fmt.Errorf("product approximation, factor %q: %w", name, err)
-		}
-		functions = append(functions, fitted...)
-	}
-	h, b, err := fit(syntax.Function{Name: "h", From: syntax.Space{Codes: true}, Class: syntax.Affine}, syntax.Codes("i"), syntax.Factors("i"))
+	a := &Approximation{Blocks: blocks, Values: matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors), Data: in.factorRows(unitsAsGiven)}}
+	a.Product, a.LeftInverse, err = sentence.Approximate(ctx, in.Codes, in.table(), a.Values.Data, blocks)
 	if err != nil {
-		return nil, fmt.Errorf("left inverse: %w", err)
-	}
-	n, k := in.Codes.Rows, len(in.Factors)
-	a := &Approximation{Blocks: blocks, Product: joined(logic.Product(functions, b.Codes), in.Codes.Cols), Values: joined(b.Values, k)}
-	if a.LeftInverse = joined(nil, k); len(h) > 0 {
-		a.LeftInverse = joined(h[0].Values, k)
+		return nil, err
 	}
 	for at, level := range in.Levels {
 		if level < 0 {
 			a.Values.Data[at] = math.NaN()
 		}
 	}
-	if a.LeftInverse.Rows != n {
-		return nil, fmt.Errorf("left inverse: no row has known levels of all factors; want at least one")
-	}
 	return a, nil
-}
-
-// joined copies rows of a width to a matrix.
-func joined(rows [][]float64, width int) matrix.Matrix {
-	m := matrix.Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
-	for _, row := range rows {
-		m.Data = append(m.Data, row...)
-	}
-	return m
 }

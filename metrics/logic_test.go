@@ -359,9 +359,9 @@ func TestLogicErrors(t *testing.T) {
 		"forall i: z[3](i) =[squared] 0":                            "1:11: columns 3:4 do not exist: the codes have 3 columns",
 		"forall i: y.y5(i) =[squared] 0":                            `1:11: there is no factor "y5"`,
 		"exists i: y.y1(i) = 7 and z(i) =[squared] 0":               "the quantity is infinite",
-		"with not = inverse: forall i, j: not z(i) =[squared] z(j)": "or where not = inverse negates a quantity of 0",
+		"with not = inverse: forall i, j: not z(i) =[squared] z(j)": "or not = inverse negates a quantity of 0",
 		"forall i, j: z(i) =[kl] z(j)":                              "the sentence is about posteriors",
-		"with z ~ q: forall i: z(i) =[squared] 0":                   "the sentence is about samples of the posteriors",
+		"with z ~ q: forall i: z(i) =[squared] 0":                   "the sentence is about samples of posteriors",
 		"forall i, j, g(i, j): z(j) =[squared] act(g, z(i))":        "1:14",
 	} {
 		_, err := Evaluate(context.Background(), in, 1, []Choice{{Name: "logic", Value: sentence(t, text)}})

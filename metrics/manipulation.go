@@ -1,28 +1,16 @@
 package metrics
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
-
-// largestShare returns the largest variance of a code column as a fraction of the sum of variances, or NaN if all are
-// 0.
-func largestShare(variances []float64) float64 {
-	var sum, most float64
-	for _, v := range variances {
-		sum, most = sum+v, max(most, v)
-	}
-	return most / sum
-}
 
 // Manipulated measures how far one code column moves alone while one factor varies and all others are fixed (Cao et al.
 // 2022, section 4.3 and appendix B.4, figures 3 and 12, which show the variances as bars). Let V_ij be the variance of
@@ -34,17 +22,11 @@ func largestShare(variances []float64) float64 {
 // principal components of the codes. A factor is left out, with a note, if no two images differ in it alone, or if it
 // moves no column.
 type Manipulated struct {
+	knownLevels
+	share
+
 	Reduction `yaml:",inline"`
 }
-
-// Needs returns KnownLevels.
-func (*Manipulated) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*Manipulated) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Manipulated) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Manipulated) Validate() error { return m.Reduction.validate() }
@@ -63,7 +45,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if in.Stream == nil {
-		return Result{}, errors.New("there is no stream of random numbers to draw groups; want one")
+		return Result{}, errNoStream
 	}
 	var r Result
 	g, err := Manipulation(ctx, in, in.Stream)
@@ -71,7 +53,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if g.Name != gridOfVariances {
-		r.Notes = append(r.Notes, "the grid is "+g.Name+", as their squares are no numbers")
+		r.Notes = append(r.Notes, "the grid is "+g.Name+", as the squares of the codes overflow or vanish")
 	}
 	part, moved := Part{Name: "per_factor"}, Grid{Name: gridOfVariances, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
 	for j, name := range g.Columns {
@@ -79,7 +61,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		for i := range g.Values {
 			column[i] = g.Values[i][j]
 		}
-		share := largestShare(column)
+		share := deviation.LargestShare(column)
 		if math.IsNaN(share) { // of none, or of infinite variances
 			r.Notes = append(r.Notes, "no column moves while "+name+" alone varies, or no two images differ in it alone")
 			continue
@@ -121,11 +103,11 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	}
 	for j, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
-		groups, freedom := in.varied(j, s)
+		groups, freedom := deviation.Draw(in.table().Alone(j), manipulatedRows, s)
 		err := parallel.Each(ctx, in.Codes.Cols, func(c int) error {
 			g.Values[c][j] = math.NaN()
 			if freedom > 0 {
-				g.Values[c][j] = within(in.Codes, groups, c) / float64(freedom)
+				g.Values[c][j] = deviation.Within(in.Codes, groups, c) / float64(freedom)
 			}
 			return nil
 		})
@@ -134,65 +116,4 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 		}
 	}
 	return g, nil
-}
-
-// varied draws groups of rows that agree in all factors but one, and counts their degrees of freedom.
-func (in *Input) varied(factor int, s *rng.Stream) (groups [][]int32, freedom int) {
-	all := in.agreeing(factor)
-	rows := 0
-	for _, at := range s.Perm(len(all)) {
-		if rows >= manipulatedRows {
-			break
-		}
-		groups = append(groups, all[at])
-		rows += len(all[at])
-		freedom += len(all[at]) - 1
-	}
-	return groups, freedom
-}
-
-// agreeing returns the groups of images that agree in all factors but one and have at least two levels of it.
-func (in *Input) agreeing(factor int) [][]int32 {
-	k := len(in.Factors)
-	compare := func(a, b int32) int {
-		x, y := in.Levels[int(a)*k:int(a+1)*k], in.Levels[int(b)*k:int(b+1)*k]
-		if order := slices.Compare(x[:factor], y[:factor]); order != 0 {
-			return order
-		}
-		return slices.Compare(x[factor+1:], y[factor+1:])
-	}
-	order := make([]int32, in.Codes.Rows)
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(compare(a, b), cmp.Compare(a, b)) })
-	var groups [][]int32
-	for from := 0; from < len(order); {
-		to, moves := from+1, false
-		for ; to < len(order) && compare(order[from], order[to]) == 0; to++ {
-			moves = moves || in.Levels[int(order[to])*k+factor] != in.Levels[int(order[from])*k+factor]
-		}
-		if moves {
-			groups = append(groups, order[from:to])
-		}
-		from = to
-	}
-	return groups
-}
-
-// within returns the sum of squared distances of column c from its means over groups of rows.
-func within(m matrix.Matrix, groups [][]int32, c int) float64 {
-	var sum float64
-	for _, rows := range groups {
-		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, against cancellation
-		var mean, square float64
-		for n, i := range rows {
-			x := m.Data[int(i)*m.Cols+c] - first
-			step := x - mean
-			mean += step / float64(n+1)
-			square += step * (x - mean)
-		}
-		sum += square
-	}
-	return sum
 }

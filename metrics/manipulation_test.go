@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -72,7 +73,7 @@ func TestManipulationOfMany(t *testing.T) {
 		in.Codes.Data = append(in.Codes.Data, float64(i%30)+float64(i/30), s.NormFloat64())
 	}
 	in.Codes.Rows, in.Codes.Cols = 90000, 2
-	groups, freedom := in.varied(0, rng.New(1, "x"))
+	groups, freedom := deviation.Draw(in.table().Alone(0), manipulatedRows, rng.New(1, "x"))
 	if len(groups) != 667 || freedom != 667*29 || len(groups[0]) != 30 {
 		t.Errorf("%d groups, %d degrees of freedom", len(groups), freedom)
 	}

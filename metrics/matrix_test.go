@@ -85,7 +85,7 @@ func TestInputFromGo(t *testing.T) {
 		}
 	}
 	_, err := metrics.FromRows([][]float64{{1, 2}, {3}})
-	check("ragged", err, "row 1 has 1 columns, and row 0 has 2; want as many in every row")
+	check("ragged", err, "row 1 has 1 columns, and row 0 has 2; want rows of one length")
 	_, err = metrics.FromRows(nil)
 	check("nothing", err, "there are no numbers")
 	_, err = metrics.FromRows([][]float64{{1}, {math.Inf(-1)}})

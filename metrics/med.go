@@ -1,12 +1,13 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -32,6 +33,8 @@ import (
 //
 // A factor without information in any column has a column of zeros in R, and a note.
 type MED struct {
+	knownLevels
+
 	mutual.Histogram `yaml:",inline"`
 	mutual.Entropy   `yaml:",inline"`
 	TopK             int  `yaml:"k" doc:"number of best columns that count for every factor; 0: all columns"`
@@ -39,9 +42,6 @@ type MED struct {
 	Samples          int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
 	Renormalise      bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
-
-// Needs returns KnownLevels.
-func (*MED) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*MED) Better() Direction { return HigherIsBetter }
@@ -51,21 +51,14 @@ func (m *MED) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 // Validate checks the settings.
 func (m *MED) Validate() error {
-	switch {
-	case m.TopK < 0:
-		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
-	case m.Whole && m.TopK == 0:
-		return config.Invalid("whole", "there are no ties without k; want k of 1 or more")
-	case m.Renormalise && m.TopK == 0:
-		return config.Invalid("renormalise", "there is nothing to renormalise without k; want k of 1 or more")
-	}
-	if err := m.Entropy.Check(); err != nil {
-		return err
-	}
-	if err := validSamples(m.Samples); err != nil {
-		return err
-	}
-	return m.Histogram.Check()
+	return cmp.Or(
+		notNegative("k", m.TopK, "all columns"),
+		rule(!m.Whole || m.TopK > 0, "whole", "there are no ties without k; want k of 1 or more"),
+		rule(!m.Renormalise || m.TopK > 0, "renormalise", "there is nothing to renormalise without k; want k of 1 or more"),
+		m.Entropy.Check(),
+		notNegative("samples", m.Samples, "all"),
+		m.Histogram.Check(),
+	)
 }
 
 // Suits implements Selective.
@@ -84,49 +77,30 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	if n := in.Codes.Rows; m.Samples > 0 && n > m.Samples {
-		rows, err := in.sample(m.Samples)
-		if err != nil {
-			return Result{}, err
-		}
-		in = in.part(rows)
-		r.Basis.Rows = m.Samples
+	in, drawn, err := in.reduced(m.Samples)
+	if err != nil {
+		return Result{}, err
 	}
+	r.Basis.Rows = drawn
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
 	relative, silent := mutual.Shares(x.Mutual)
 	if len(silent) > 0 {
-		var names []string
-		for _, j := range silent {
-			names = append(names, in.Factors[j].Name)
-		}
-		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(names, ", "))
+		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(factor.Names(in.Factors), silent), ", "))
 	}
-	columns := make([]int, len(relative))
-	for c := range columns {
-		columns[c] = c
-	}
+	columns := numbers(len(relative))
 	if m.TopK > 0 {
 		var tied bool
-		columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole)
-		if tied {
+		if columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole); tied {
 			r.Notes = append(r.Notes, tiedNote)
 		}
 		if len(columns) == 0 {
 			return r, nil
 		}
-		rows := relative
-		if m.Renormalise {
-			rows = x.Mutual
-		}
-		chosen := make([][]float64, len(columns))
-		for i, c := range columns {
-			chosen[i] = rows[c]
-		}
-		if relative = chosen; m.Renormalise {
-			relative, _ = mutual.Shares(chosen)
+		if relative = levels.Chosen(relative, columns); m.Renormalise {
+			relative, _ = mutual.Shares(levels.Chosen(x.Mutual, columns))
 		}
 	}
 	m.parts(&r, in, relative, columns)
@@ -148,28 +122,17 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 		return Grid{}, nil, err
 	}
 	relative, _ := mutual.Shares(x.Mutual)
-	g := Grid{Name: "R", Values: relative}
-	for c := range relative {
-		g.Rows = append(g.Rows, in.columnName(c))
-	}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
 	columns, _ := mutual.Best(relative, m.Entropy, k, m.Whole)
-	return g, columns, nil
+	return in.byFactor("R", relative), columns, nil
 }
 
 // parts sets the value, parts and grid of a result from the rows of R of some columns.
 func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
-	g := Grid{Name: "R", Values: relative}
-	for i, row := range relative {
-		g.Rows = append(g.Rows, in.columnName(columns[i]))
+	g := Grid{Name: "R", Rows: in.columnNames(columns), Columns: factor.Names(in.Factors), Values: relative}
+	for _, row := range relative {
 		scores.Values = append(scores.Values, m.Of(row))
 		weights.Values = append(weights.Values, factor.Sum.Of(row))
-	}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
 	}
 	scores.Labels, weights.Labels = g.Rows, g.Rows
 	r.Value = mutual.WeightedMean(scores.Values, weights.Values)
@@ -180,24 +143,13 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	}
 	r.Parts = append(r.Parts, scores, weights)
 	if len(relative) > 1 {
-		complete := Part{Name: "completeness", Labels: g.Columns}
-		column := make([]float64, len(relative))
-		for j := range in.Factors {
-			for i, row := range relative {
-				column[i] = row[j]
-			}
-			complete.Values = append(complete.Values, mutual.LibraryEntropy().Of(column))
-		}
-		r.Parts = append(r.Parts, complete)
+		_, complete := mutual.LibraryEntropy().OfRows(mutual.Transposed(relative))
+		r.Parts = append(r.Parts, Part{Name: "completeness", Labels: g.Columns, Values: complete})
 	}
 	if m.TopK > 0 {
-		selected := Part{Name: "selected", Labels: g.Rows}
-		for _, c := range columns {
-			selected.Values = append(selected.Values, float64(c))
-		}
-		r.Parts = append(r.Parts, selected)
+		r.Parts = append(r.Parts, in.selected("selected", columns))
 	}
-	per := Part{Name: "per_factor", Labels: g.Columns}
+	per := in.perFactor(nil)
 	for _, shares := range mutual.Transposed(relative) {
 		sum := 0.0
 		for i, v := range shares {
@@ -220,12 +172,7 @@ type Reduction struct {
 	Components int `yaml:"components" doc:"number of principal components to measure for codes with more columns; 0: measure the columns"`
 }
 
-func (m Reduction) validate() error {
-	if m.Components < 0 {
-		return config.Invalid("components", "%d is negative; want 0 (the columns) or more", m.Components)
-	}
-	return nil
-}
+func (m Reduction) validate() error { return notNegative("components", m.Components, "the columns") }
 
 // columns returns the number of columns that are measured.
 func (m Reduction) columns(in *Input) int {
@@ -264,10 +211,7 @@ type PrincipalMED struct {
 
 // Validate checks the settings.
 func (m *PrincipalMED) Validate() error {
-	if err := m.Reduction.validate(); err != nil {
-		return err
-	}
-	return m.MED.Validate()
+	return cmp.Or(m.Reduction.validate(), m.MED.Validate())
 }
 
 // Compute returns the result of MED, with rows pc0, pc1, ... of the grid R.

@@ -86,6 +86,27 @@ type Varied interface {
 	Variants() []Metric // settings for tests
 }
 
+// Metrics embed the levels that they need ([Needy]) and the bounds of their values ([Bounded]).
+type (
+	allLevels   struct{}
+	eachLevel   struct{}
+	knownLevels struct{}
+	noLevels    struct{}
+
+	share struct{} // 0 to 1, higher is better
+	loss  struct{} // 0 or more, lower is better
+)
+
+func (allLevels) Needs() Needs   { return AllLevels }
+func (eachLevel) Needs() Needs   { return EachLevel }
+func (knownLevels) Needs() Needs { return KnownLevels }
+func (noLevels) Needs() Needs    { return NoLevels }
+
+func (share) Better() Direction            { return HigherIsBetter }
+func (share) Range() (least, most float64) { return 0, 1 }
+func (loss) Better() Direction             { return LowerIsBetter }
+func (loss) Range() (least, most float64)  { return 0, math.Inf(1) }
+
 // bounds returns the bounds of a metric's values; infinite if it states none.
 func bounds(m Metric) (least, most float64) {
 	if b, ok := m.(Bounded); ok {
@@ -154,7 +175,9 @@ func Evaluate(ctx context.Context, in *Input, seed uint64, choices []Choice) ([]
 }
 
 // EvaluateWatched is [Evaluate] with a call of watch before every metric.
-func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choice, watch func(i int, name string)) ([]Result, error) {
+func EvaluateWatched(
+	ctx context.Context, in *Input, seed uint64, choices []Choice, watch func(i int, name string),
+) ([]Result, error) {
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}

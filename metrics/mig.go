@@ -1,11 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
@@ -21,6 +22,9 @@ import (
 // Gap factors gives the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
 // largest mutual information with a factor) / entropy of the factor with the largest.
 type MIG struct {
+	knownLevels
+	share
+
 	mutual.Histogram `yaml:",inline"`
 	Gap              Gap `yaml:"gap" doc:"columns (gap between code columns, for every factor) or factors (gap between factors, for every column)"`
 	Reduction        `yaml:",inline"`
@@ -35,24 +39,9 @@ const (
 	gapFactors Gap = "factors"
 )
 
-// Needs returns KnownLevels.
-func (*MIG) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*MIG) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*MIG) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *MIG) Validate() error {
-	if m.Gap != gapColumns && m.Gap != gapFactors {
-		return config.Invalid("gap", "unknown gap %q; want columns or factors", string(m.Gap))
-	}
-	if err := m.Reduction.validate(); err != nil {
-		return err
-	}
-	return m.Histogram.Check()
+	return cmp.Or(oneOf("gap", "gap", m.Gap, gapColumns, gapFactors), m.Reduction.validate(), m.Histogram.Check())
 }
 
 // Suits implements Selective.
@@ -83,24 +72,24 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: []Grid{in.informationGrid(x)}}
+	r := Result{Grids: []Grid{in.byFactor("mutual_information", x.Mutual)}}
 	part := Part{Name: "per_factor"}
 	if m.Gap == gapFactors {
 		part.Name = "per_column"
-		for c, information := range x.Mutual {
-			best, gap := topGap(information)
+		for c, shared := range x.Mutual {
+			best, gap := information.Gap(shared)
 			if x.Entropy[best] > 0 {
 				gap /= x.Entropy[best]
 			}
 			part.Labels, part.Values = append(part.Labels, in.columnName(c)), append(part.Values, gap)
 		}
 	} else {
-		for j, information := range mutual.Transposed(x.Mutual) {
+		for j, shared := range mutual.Transposed(x.Mutual) {
 			if x.Entropy[j] == 0 {
-				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", in.Factors[j].Name))
+				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", in.Factors[j].Name))
 				continue
 			}
-			_, gap := topGap(information)
+			_, gap := information.Gap(shared)
 			part.Labels, part.Values = append(part.Labels, in.Factors[j].Name), append(part.Values, gap/x.Entropy[j])
 		}
 	}
@@ -111,22 +100,6 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// topGap returns the index of the largest value, and its difference from the second largest.
-func topGap(values []float64) (best int, gap float64) {
-	for i, v := range values {
-		if v > values[best] {
-			best = i
-		}
-	}
-	second := 0.0
-	for i, v := range values {
-		if i != best {
-			second = max(second, v)
-		}
-	}
-	return best, values[best] - second
-}
-
 // columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... of principal components.
 func (in *Input) columnName(c int) string {
 	if in.principal {
@@ -135,19 +108,38 @@ func (in *Input) columnName(c int) string {
 	return fmt.Sprint("z", c)
 }
 
+// columnNames returns the names of some code columns; nil: of all.
+func (in *Input) columnNames(columns []int) (names []string) {
+	if columns == nil {
+		columns = numbers(in.Codes.Cols)
+	}
+	for _, c := range columns {
+		names = append(names, in.columnName(c))
+	}
+	return names
+}
+
+// perFactor returns the part of a number for each factor.
+func (in *Input) perFactor(values []float64) Part {
+	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
+}
+
+// selected returns the part of the numbers of some code columns.
+func (in *Input) selected(name string, columns []int) Part {
+	p := Part{Name: name}
+	for _, c := range columns {
+		p.Labels, p.Values = append(p.Labels, in.columnName(c)), append(p.Values, float64(c))
+	}
+	return p
+}
+
+// byFactor returns a grid of code columns and factors.
+func (in *Input) byFactor(name string, values [][]float64) Grid {
+	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}
+}
+
 // information returns the mutual information of code columns with factors. Halves of an [Interval] share bins, and count
 // the same pairs as independent.
 func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.Information, error) {
 	return mutual.New(ctx, in.Codes, in.Factors, in.Levels, h, in.shared)
-}
-
-func (in *Input) informationGrid(x *mutual.Information) Grid {
-	g := Grid{Name: "mutual_information", Values: x.Mutual}
-	for c := range x.Mutual {
-		g.Rows = append(g.Rows, in.columnName(c))
-	}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
-	return g
 }

@@ -1,33 +1,14 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-// modularity is the score of one code column (Ridgeway and Mozer 2018, section 2). It takes the column's mutual
-// information m with K >= 2 factors and also returns the factor t with the largest:
-//
-//	1 - sum over j != t of m_j^2 / ((K - 1) m_t^2)
-func modularity(row []float64) (best int, value float64) {
-	most := slices.Max(row)
-	best = slices.Index(row, most)
-	if most == 0 {
-		return best, 0
-	}
-	var others float64
-	for j, v := range row {
-		if j != best {
-			others += v / most * (v / most) // ratios, as squares could underflow
-		}
-	}
-	return best, 1 - others/float64(len(row)-1)
-}
 
 // Modularity is the modularity score of Ridgeway and Mozer 2018, section 2, as
 // disentanglement_lib computes it: the mean over code columns of
@@ -37,17 +18,11 @@ func modularity(row []float64) (best int, value float64) {
 // where m is the mutual information of the binned column with each of the K factors, and the maximum is over factors.
 // It is 1 if every column is informative of one factor only, and 0 at least. A column without information counts as 0.
 type Modularity struct {
+	knownLevels
+	share
+
 	mutual.Histogram `yaml:",inline"`
 }
-
-// Needs returns KnownLevels.
-func (*Modularity) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*Modularity) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Modularity) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (m *Modularity) Validate() error { return m.Histogram.Check() }
@@ -73,12 +48,11 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	columns, factors := Part{Name: "per_column"}, Part{Name: "per_factor", Values: make([]float64, len(in.Factors))}
+	columns, factors := Part{Name: "per_column", Labels: in.columnNames(nil)}, in.perFactor(make([]float64, len(in.Factors)))
 	counts := make([]float64, len(in.Factors))
 	dead := 0
-	for c, row := range x.Mutual {
-		best, value := modularity(row)
-		columns.Labels = append(columns.Labels, in.columnName(c))
+	for _, row := range x.Mutual {
+		best, value := information.Modularity(row)
 		columns.Values = append(columns.Values, value)
 		if row[best] == 0 {
 			dead++
@@ -87,13 +61,13 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 		factors.Values[best] += value
 		counts[best]++
 	}
-	for j, f := range in.Factors {
-		factors.Labels = append(factors.Labels, f.Name)
-		factors.Values[j] /= max(counts[j], 1)
+	for j, n := range counts {
+		factors.Values[j] /= max(n, 1)
 	}
-	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{in.informationGrid(x)}}
+	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}}
+	r.Grids = []Grid{in.byFactor("mutual_information", x.Mutual)}
 	if dead > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns tell nothing about any factor and count as 0", dead, in.Codes.Cols))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols))
 	}
 	return r, nil
 }
@@ -111,25 +85,20 @@ func responds(information, entropy, t float64) bool { return entropy > 0 && info
 //
 // The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
 type Responses struct {
+	knownLevels
+	share
+
 	mutual.Histogram `yaml:",inline"`
 	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of its entropy, above 0 and at most 1"`
 }
 
-// Needs returns KnownLevels.
-func (*Responses) Needs() Needs { return KnownLevels }
-
-// Better returns HigherIsBetter.
-func (*Responses) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Responses) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *Responses) Validate() error {
-	if !(m.Threshold > 0 && m.Threshold <= 1) {
-		return config.Invalid("threshold", "%v is out of range; want more than 0 and at most 1", m.Threshold)
-	}
-	return m.Histogram.Check()
+	return cmp.Or(
+		rule(m.Threshold > 0 && m.Threshold <= 1, "threshold",
+			"%v is out of range; want more than 0 and at most 1", m.Threshold),
+		m.Histogram.Check(),
+	)
 }
 
 // Suits implements Selective.
@@ -146,13 +115,10 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	g := Grid{Name: "information"}
-	for _, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
-	}
-	each := Part{Name: "per_column"}
+	g := in.byFactor("information", nil)
+	each := Part{Name: "per_column", Labels: g.Rows}
 	count := map[int]float64{} // by number of factors, 2 for several
-	for c, row := range x.Mutual {
+	for _, row := range x.Mutual {
 		share, factors := make([]float64, len(row)), 0
 		for j, v := range row {
 			if x.Entropy[j] > 0 {
@@ -162,11 +128,10 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 				factors++
 			}
 		}
-		g.Rows, g.Values = append(g.Rows, in.columnName(c)), append(g.Values, share)
+		g.Values = append(g.Values, share)
 		each.Values = append(each.Values, float64(factors))
 		count[min(factors, 2)]++
 	}
-	each.Labels = g.Rows
 	r := Result{Grids: []Grid{g}}
 	if some := count[1] + count[2]; some > 0 {
 		r.Value = count[1] / some

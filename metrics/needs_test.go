@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -149,6 +150,7 @@ func withUnknownRows(in *Input) *Input {
 
 // TestUnknownRows checks that rows without a known level change no value of a metric of levels.
 func TestUnknownRows(t *testing.T) {
+	long.NotShort(t)
 	whole, some := gappy()
 	for name, in := range map[string]*Input{"whole": kept(whole, 0, 1, 2), "gaps": some} {
 		more := withUnknownRows(in)

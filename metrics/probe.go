@@ -1,14 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
@@ -21,6 +19,9 @@ import (
 //
 // Factors with one level are left out.
 type Probe struct {
+	eachLevel
+	share
+
 	C          float64 `yaml:"c" doc:"inverse L2 strength (scikit-learn's C, and 1/alpha of its Ridge)"`
 	Iterations int     `yaml:"iterations" doc:"largest number of iterations of a fit"`
 	Apart      `yaml:",inline"`
@@ -29,24 +30,13 @@ type Probe struct {
 // newProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
 func newProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
 
-// Needs returns EachLevel.
-func (*Probe) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*Probe) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*Probe) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *Probe) Validate() error {
-	if err := validWeight(m.C); err != nil {
-		return err
-	}
-	if m.Iterations < 1 {
-		return config.Invalid("iterations", "%d is too few; want at least 1", m.Iterations)
-	}
-	return m.Apart.validate()
+	return cmp.Or(
+		positive("c", m.C),
+		rule(m.Iterations >= 1, "iterations", "%d is too few; want at least 1", m.Iterations),
+		m.Apart.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -64,7 +54,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	x, y := predict.Standardise(in.Codes, train, test)
-	fits, err := m.regressions(ctx, in, x, y, train, test)
+	fits, err := predict.Ridge(ctx, in.table(), in.Exact, x, y, in.Codes.Cols, train, test, m.C)
 	if err != nil {
 		return Result{}, err
 	}
@@ -72,7 +62,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	scores, r2 := newFactorScores(), Part{Name: "r2"}
 	scores.basis.fitted(train, test)
 	for j, f := range in.Factors {
@@ -103,7 +93,9 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // classify predicts the levels of rows y by logistic regression of the levels of train rows.
-func (m *Probe) classify(ctx context.Context, inputs *linear.Inputs, levels []int, y []float64, columns int) (predicted []int, converged bool, err error) {
+func (m *Probe) classify(
+	ctx context.Context, inputs *linear.Inputs, levels []int, y []float64, columns int,
+) (predicted []int, converged bool, err error) {
 	if !predict.Vary(levels) {
 		return slices.Repeat(levels[:1], len(y)/columns), true, nil
 	}
@@ -117,62 +109,3 @@ func (m *Probe) classify(ctx context.Context, inputs *linear.Inputs, levels []in
 
 // continuous reports whether a factor has exact values.
 func (in *Input) continuous(j int) bool { return in.Exact != nil && in.Exact[j] != nil }
-
-// regressions returns the R^2 of every factor on the test rows, or 0 for categorical factors.
-func (m *Probe) regressions(ctx context.Context, in *Input, x, y []float64, train, test []int) ([]float64, error) {
-	fits, first := make([]float64, len(in.Factors)), in.targets()
-	columns, d := first[len(in.Factors)], in.Codes.Cols
-	var predicted, truth []float64
-	if columns > 0 {
-		fit := geometry.Regression{Interrupt: ctx.Err}
-		if err := fit.LeastSquares(x, d, in.regressed(first, train), columns, 1/(m.C*float64(len(train)))); err != nil {
-			return nil, err
-		}
-		truth, predicted = in.regressed(first, test), make([]float64, len(test)*columns)
-		for i := range test {
-			to := predicted[i*columns : (i+1)*columns]
-			copy(to, fit.Intercept)
-			for c, v := range y[i*d : (i+1)*d] {
-				for t, w := range fit.Weights[c*columns : (c+1)*columns] {
-					to[t] += v * w
-				}
-			}
-		}
-	}
-	for j := range fits {
-		if first[j] < first[j+1] {
-			fits[j] = predict.Determination(truth, predicted, columns, first[j], first[j+1])
-		}
-	}
-	return fits, nil
-}
-
-// targets returns the place of the first regression target of each factor, and at the end the number of targets. A
-// categorical factor has none, a circular factor the cosine and sine of its angle, any other factor one.
-func (in *Input) targets() []int {
-	first := make([]int, len(in.Factors)+1)
-	for j, f := range in.Factors {
-		first[j+1] = first[j] + map[factor.Kind]int{factor.Circular: 2, factor.Ordinal: 1}[f.Kind]
-	}
-	return first
-}
-
-// regressed returns the numbers that are regressed, for some rows.
-func (in *Input) regressed(first []int, rows []int) []float64 {
-	list := make([]float64, 0, len(rows)*first[len(first)-1])
-	for _, i := range rows {
-		for j, f := range in.Factors {
-			level := in.Levels[i*len(in.Factors)+j]
-			switch {
-			case f.Kind == factor.Circular:
-				s, c := math.Sincos(f.Angle(level))
-				list = append(list, c, s)
-			case in.continuous(j):
-				list = append(list, in.Exact[j][i])
-			case f.Kind == factor.Ordinal:
-				list = append(list, f.Value(level))
-			}
-		}
-	}
-	return list
-}

@@ -1,23 +1,16 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/parallel"
-	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/internal/trees"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
-
-// bothWays is the R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2). It
-// joins the coefficients of determination of the two predictions:
-//
-//	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
-func bothWays(toCode, toFactor float64) float64 { return math.Sqrt(max(0, toCode) * max(0, toFactor)) }
 
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
 // factors V of the maximum over code columns Z of
@@ -32,8 +25,14 @@ func bothWays(toCode, toFactor float64) float64 { return math.Sqrt(max(0, toCode
 //
 // It is 1 if every factor has a code column that is a bijection of it.
 type R4 struct {
+	eachLevel
+	share
+
 	Predictions `yaml:",inline"`
 }
+
+// newR4 returns the metric with its defaults.
+func newR4() *R4 { return &R4{Predictions: Predictions{Splits: 5, Samples: 10000}} }
 
 // R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
 // S(V, g) of the outermost group g of code columns. It uses the rows where V is active (its absolute value is above
@@ -49,6 +48,9 @@ type R4 struct {
 //
 // Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
 type R4C struct {
+	allLevels
+	share
+
 	Predictions `yaml:",inline"`
 	Weights     OptionWeights `yaml:"weights" doc:"weight of an option: its share of the rows that chose an option of its column (group, authors' code) or of all rows with an active factor (printed, equation 4)"`
 }
@@ -64,10 +66,7 @@ const (
 
 // Validate checks the settings.
 func (m *R4C) Validate() error {
-	if m.Weights != weightsGroup && m.Weights != weightsPrinted {
-		return config.Invalid("weights", "unknown weights %q; want group or printed", string(m.Weights))
-	}
-	return m.Predictions.Validate()
+	return cmp.Or(oneOf("weights", "weights", m.Weights, weightsGroup, weightsPrinted), m.Predictions.Validate())
 }
 
 // Predictions sets the splits and rows of boosted trees.
@@ -79,37 +78,10 @@ type Predictions struct {
 // The largest settings.
 const maxPredictionSplits = 1000
 
-// Needs returns EachLevel.
-func (*R4) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*R4) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*R4) Range() (least, most float64) { return 0, 1 }
-
-// Needs returns AllLevels.
-func (*R4C) Needs() Needs { return AllLevels }
-
-// Better returns HigherIsBetter.
-func (*R4C) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*R4C) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (p *Predictions) Validate() error {
-	switch {
-	case p.Splits < 1 || p.Splits > maxPredictionSplits:
-		return config.Invalid("splits", "%d is out of range; want 1 to %d", p.Splits, maxPredictionSplits)
-	case p.Samples < 0:
-		return config.Invalid("samples", "%d is negative; want 0 (all rows) or more", p.Samples)
-	}
-	return nil
+	return cmp.Or(within("splits", p.Splits, 1, maxPredictionSplits), notNegative("samples", p.Samples, "all rows"))
 }
-
-// Suits implements Selective: R4 measures every input.
-func (*R4) Suits(*Input) error { return nil }
 
 // Suits implements Selective.
 func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
@@ -120,12 +92,7 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	var names []string
-	flat := make(hierarchy.Hierarchy, in.Codes.Cols)
-	for c := range flat {
-		names = append(names, in.columnName(c))
-	}
-	return m.compute(ctx, in, flat, names, nil)
+	return m.compute(ctx, in, make(hierarchy.Hierarchy, in.Codes.Cols), in.columnNames(nil), nil)
 }
 
 // Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows, all of
@@ -142,9 +109,11 @@ func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // compute scores every factor against a hierarchy of the code columns; R4C uses the rows where the factor is active.
-func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C) (Result, error) {
+func (p *Predictions) compute(
+	ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C,
+) (Result, error) {
 	if in.Stream == nil {
-		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
+		return Result{}, errNoStream
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
 	rows := p.sample(in)
@@ -152,27 +121,28 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	if err != nil {
 		return Result{}, err
 	}
-	conditional := c != nil
-	b := &comparisons{codes: codes, categorical: len(h.Categoricals())}
-	groups, of := make([][]*comparison, len(factors)), make([]int, len(factors))
+	active, of := make([][]bool, len(factors)), make([]int, len(factors))
 	for j, v := range factors {
-		active := make([]bool, len(rows))
+		active[j] = make([]bool, len(rows))
 		for i, value := range v.Values {
-			if active[i] = !conditional || math.Abs(value) > inactive; active[i] && conditional && c.Weights == weightsPrinted {
+			active[j][i] = c == nil || math.Abs(value) > inactive
+			if active[j][i] && c != nil && c.Weights == weightsPrinted {
 				of[j]++
 			}
 		}
-		b.factor, b.nextCategorical, b.nextContinuous = v, 0, b.categorical
-		groups[j] = b.group(h, active)
 	}
-	if err := b.run(ctx, p.permutations(in, len(rows))); err != nil {
+	list, groups, err := trees.Compare(ctx, factors, codes, h, active, p.permutations(in, len(rows)))
+	if err != nil {
 		return Result{}, err
 	}
-	r := b.result(in, names, conditional)
-	r.Basis = Basis{Rows: len(rows), Train: len(rows) - len(rows)/4, Test: len(rows) / 4}
-	per := Part{Name: "per_factor"}
-	for j, f := range in.Factors {
-		per.Labels, per.Values = append(per.Labels, f.Name), append(per.Values, best(groups[j], of[j]))
+	n := len(rows)
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: n, Train: n - n/4, Test: n / 4}}
+	if c == nil {
+		r.Grids = r.Grids[:3]
+	}
+	per := in.perFactor(nil)
+	for j, group := range groups {
+		per.Values = append(per.Values, trees.Best(group, of[j]))
 	}
 	r.Value, r.Parts = factor.Mean.Of(per.Values), []Part{per}
 	return r, nil
@@ -182,11 +152,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 func (p *Predictions) sample(in *Input) (rows []int) {
 	n := in.Codes.Rows
 	if p.Samples == 0 || n <= p.Samples {
-		rows = make([]int, n)
-		for i := range rows {
-			rows[i] = i
-		}
-		return rows
+		return numbers(n)
 	}
 	return in.Stream.Perm(n)[:p.Samples]
 }
@@ -200,143 +166,37 @@ func (p *Predictions) permutations(in *Input, n int) [][]int {
 	return orders
 }
 
-// comparison is a factor and a code column on the rows where both are active.
-type comparison struct {
-	factor, code *predict.Column
-	column       int // of the codes
-	rows         []bool
-	count        int // of rows
-
-	toCode, toFactor float64 // R2(V -> Z) and R2(Z -> V)
-
-	options [][]*comparison // of a categorical column: the columns of each option
-	chosen  []int           // rows that chose it
-}
-
-// both returns R2(V <-> Z).
-func (c *comparison) both() float64 { return bothWays(c.toCode, c.toFactor) }
-
-// best returns S(V, g) of a group of columns. Options are weighted by fractions of the given number of rows, or, for 0,
-// of the rows that chose an option.
-func best(group []*comparison, of int) (score float64) {
-	for _, c := range group {
-		score = max(score, c.both())
-		total, weighted := 0, 0.0
-		for o, n := range c.chosen {
-			total += n
-			weighted += float64(n) * best(c.options[o], of)
-		}
-		if of > 0 {
-			total = of
-		}
-		if total > 0 {
-			score = max(score, weighted/float64(total))
-		}
-	}
-	return score
-}
-
-// comparisons lists all comparisons, which lets them run concurrently.
-type comparisons struct {
-	codes                                        []*predict.Column
-	categorical, nextCategorical, nextContinuous int // columns
-	factor                                       *predict.Column
-	list                                         []*comparison // by factor, and within it in pre-order
-}
-
-// group lists the comparisons of the current factor with the columns of a group on some rows.
-func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*comparison) {
-	count := 0
-	for _, in := range rows {
-		if in {
-			count++
-		}
-	}
-	for _, n := range h {
-		c := &comparison{factor: b.factor, rows: rows, count: count}
-		b.list, group = append(b.list, c), append(group, c)
-		if !n.Categorical() {
-			c.column, c.code = b.nextContinuous, b.codes[b.nextContinuous]
-			b.nextContinuous++
-			continue
-		}
-		c.column, c.code = b.nextCategorical, b.codes[b.nextCategorical]
-		b.nextCategorical++
-		for o, option := range n.Options {
-			chose := make([]bool, len(rows))
-			chosen := 0
-			for i, in := range rows {
-				if chose[i] = in && c.code.Values[i] == float64(o+1); chose[i] {
-					chosen++
-				}
-			}
-			c.chosen = append(c.chosen, chosen)
-			c.options = append(c.options, b.group(option, chose))
-		}
-	}
-	return group
-}
-
-// run fits and tests the trees of every comparison, both ways and for each split.
-func (b *comparisons) run(ctx context.Context, orders [][]int) error {
-	splits := len(orders)
-	scores := make([]float64, 2*splits*len(b.list))
-	err := parallel.Each(ctx, len(scores), func(at int) (err error) {
-		c, way, s := b.list[at/(2*splits)], at/splits%2, at%splits
-		from, to := c.factor, c.code
-		if way == 1 {
-			from, to = to, from
-		}
-		scores[at], err = predict.Score(ctx, from, to, c.rows, c.count, orders[s])
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for i, c := range b.list {
-		mine := scores[2*splits*i : 2*splits*(i+1)]
-		c.toCode, c.toFactor = factor.Mean.Of(mine[:splits]), factor.Mean.Of(mine[splits:])
-	}
-	return nil
-}
-
-// result returns the grids of the comparisons, by column and factor.
-func (b *comparisons) result(in *Input, names []string, conditional bool) Result {
-	values := map[string]func(c *comparison) float64{
-		"r2":             (*comparison).both,
-		"r2_from_factor": func(c *comparison) float64 { return c.toCode },
-		"r2_from_code":   func(c *comparison) float64 { return c.toFactor },
-		"rows":           func(c *comparison) float64 { return float64(c.count) },
-	}
-	shown := []string{"r2", "r2_from_factor", "r2_from_code", "rows"}
-	if !conditional {
-		shown = shown[:3]
-	}
-	var r Result
-	for _, name := range shown {
-		g := Grid{Name: name, Rows: names}
-		for _, f := range in.Factors {
-			g.Columns = append(g.Columns, f.Name)
-		}
+// comparisonGrids returns the grids of comparisons, by column and factor.
+func comparisonGrids(in *Input, names []string, list []*trees.Comparison) (grids []Grid) {
+	for _, show := range []struct {
+		name  string
+		value func(c *trees.Comparison) float64
+	}{
+		{"r2", (*trees.Comparison).Both},
+		{"r2_from_factor", func(c *trees.Comparison) float64 { return c.ToCode }},
+		{"r2_from_code", func(c *trees.Comparison) float64 { return c.ToFactor }},
+		{"rows", func(c *trees.Comparison) float64 { return float64(c.Count) }},
+	} {
+		g := Grid{Name: show.name, Rows: names, Columns: factor.Names(in.Factors)}
 		for range names {
 			g.Values = append(g.Values, make([]float64, len(in.Factors)))
 		}
-		for at, c := range b.list {
-			g.Values[c.column][at/len(names)] = values[name](c)
+		for at, c := range list {
+			g.Values[c.Column][at/len(names)] = show.value(c)
 		}
-		r.Grids = append(r.Grids, g)
+		grids = append(grids, g)
 	}
-	return r
+	return grids
 }
 
 // predictors returns the factors and the code columns, restricted to some rows.
-func (in *Input) predictors(rows []int) (factors, codes []*predict.Column, err error) {
+func (in *Input) predictors(rows []int) (factors, codes []*trees.Column, err error) {
 	for j, f := range in.Factors {
 		all, values := in.FactorValues(j), make([]float64, len(rows))
 		for at, i := range rows {
 			values[at] = all[i]
 		}
-		p, err := predict.NewColumn(values)
+		p, err := trees.NewColumn(values)
 		if err != nil {
 			return nil, nil, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
@@ -347,7 +207,7 @@ func (in *Input) predictors(rows []int) (factors, codes []*predict.Column, err e
 		for at, i := range rows {
 			values[at] = in.Codes.Row(i)[c]
 		}
-		p, err := predict.NewColumn(values)
+		p, err := trees.NewColumn(values)
 		if err != nil {
 			return nil, nil, fmt.Errorf("codes: column %d: %w", c, err)
 		}

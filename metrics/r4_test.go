@@ -216,16 +216,16 @@ func hierarchicalRows(t testing.TB, n int) *Input {
 
 func TestR4Samples(t *testing.T) {
 	in := hierarchicalRows(t, 500)
-	r := compute(t, &R4{Predictions{Splits: 2, Samples: 200}}, in)
-	all := compute(t, &R4{Predictions{Splits: 2}}, in)
+	r := compute(t, &R4{Predictions: Predictions{Splits: 2, Samples: 200}}, in)
+	all := compute(t, &R4{Predictions: Predictions{Splits: 2}}, in)
 	if r.Basis.Rows != 200 || r.Basis.Train != 150 || r.Basis.Test != 50 || all.Basis.Rows != 500 {
 		t.Errorf("bases %+v, %+v", r.Basis, all.Basis)
 	}
 	near(t, "sampled", r.Value, all.Value, 0.1)
-	if exact := compute(t, &R4{Predictions{Splits: 2, Samples: 500}}, in); exact.Basis.Rows != 500 {
+	if exact := compute(t, &R4{Predictions: Predictions{Splits: 2, Samples: 500}}, in); exact.Basis.Rows != 500 {
 		t.Errorf("of all rows: %+v", exact.Basis)
 	}
-	r = compute(t, &R4C{Predictions{Splits: 2, Samples: 200}, "group"}, in)
+	r = compute(t, &R4C{Predictions: Predictions{Splits: 2, Samples: 200}, Weights: "group"}, in)
 	if rows := r.Grids[3].Values[3][1]; rows != 200 {
 		t.Errorf("%v rows, want 200", rows)
 	}
@@ -255,9 +255,9 @@ func TestR4Mistakes(t *testing.T) {
 			in.Exact = append([][]float64(nil), in.Exact...)
 			in.Exact[1] = append([]float64{-1e40}, in.Exact[1][1:]...)
 		})},
-		"there is no stream":             {named("r4"), with(func(in *Input) { in.Stream = nil })},
+		"the input's Stream is nil":      {named("r4"), with(func(in *Input) { in.Stream = nil })},
 		"splits: 0 is out of range":      {&R4{}, in},
-		"samples: -1 is negative":        {&R4C{Predictions{Splits: 1, Samples: -1}, "group"}, in},
+		"samples: -1 is negative":        {&R4C{Predictions: Predictions{Splits: 1, Samples: -1}, Weights: "group"}, in},
 		"hierarchy of the codes: $[0]: ": {named("r4"), with(func(in *Input) { in.Hierarchy = hierarchy.Hierarchy{options()} })},
 	} {
 		if test.in.Hierarchy != nil && strings.HasPrefix(want, "hierarchy of") {
@@ -303,7 +303,7 @@ func ExampleR4C() {
 		in.Levels = append(in.Levels, kind, size)
 		in.Codes.Data = append(in.Codes.Data, float64(kind), -float64(size))
 	}
-	r, err := (&R4C{Predictions{Splits: 5}, "group"}).Compute(ctx, in)
+	r, err := (&R4C{Predictions: Predictions{Splits: 5}, Weights: "group"}).Compute(ctx, in)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -334,9 +334,9 @@ func TestR4CPrintedWeights(t *testing.T) {
 		}
 	}
 	for weights, want := range map[OptionWeights]float64{"group": 1, "printed": 1 - half + half*half} {
-		near(t, string(weights), compute(t, &R4C{Predictions{Splits: 2}, weights}, in).Value, want, 0.01)
+		near(t, string(weights), compute(t, &R4C{Predictions: Predictions{Splits: 2}, Weights: weights}, in).Value, want, 0.01)
 	}
-	m := &R4C{Predictions{Splits: 2}, "all"}
+	m := &R4C{Predictions: Predictions{Splits: 2}, Weights: "all"}
 	if err := m.Validate(); err == nil || !strings.Contains(err.Error(), `weights: unknown weights "all"`) {
 		t.Errorf("error %v", err)
 	}

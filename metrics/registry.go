@@ -223,12 +223,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "r4", Doc: "how well a code column and a factor predict each other, by boosted trees: the best column of every factor",
 		Units:  "none: 0 to 1",
-		Source: "Ross and Doshi-Velez 2021, equations 2 and 3", New: func() Metric { return &R4{Predictions{Splits: 5, Samples: 10000}} },
+		Source: "Ross and Doshi-Velez 2021, equations 2 and 3", New: func() Metric { return newR4() },
 	},
 	{
 		Name: "r4c", Doc: "r4 of hierarchical codes: over rows with both column and factor active, and by the options of categorical codes",
 		Units:  "none: 0 to 1",
-		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}, weightsGroup} },
+		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions: newR4().Predictions, Weights: weightsGroup} },
 	},
 	{
 		Name: "h-error", Doc: "the edit distance between the codes' hierarchy and the true hierarchy",

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
@@ -235,7 +234,7 @@ func (x *inputs) basis(r *Result, needs Needs) {
 	}
 	for _, in := range x.list {
 		for j := range in.Factors {
-			b.count(in.levelRows(j))
+			b.count(in.table().Counts(j))
 		}
 	}
 }
@@ -253,15 +252,4 @@ func (b *Basis) count(groups []int) {
 			b.Single++
 		}
 	}
-}
-
-// levelRows counts the rows of each level of factor j.
-func (in *Input) levelRows(j int) []int {
-	counts := make([]int, in.Factors[j].Size)
-	for at := j; at < len(in.Levels); at += len(in.Factors) {
-		if l := in.Levels[at]; l != factor.Unknown {
-			counts[l]++
-		}
-	}
-	return counts
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -37,23 +38,9 @@ func needsOf(m Metric) (needs Needs, says bool) {
 	return AllLevels, false
 }
 
-// unknown counts the rows with an unknown level, by factor; nil if all levels are known.
-func (in *Input) unknown() []int {
-	if !slices.Contains(in.Levels, factor.Unknown) {
-		return nil
-	}
-	counts := make([]int, len(in.Factors))
-	for at, l := range in.Levels {
-		if l == factor.Unknown {
-			counts[at%len(counts)]++
-		}
-	}
-	return counts
-}
-
 // complete returns the input with the factors that some row knows, and with the rows where all these factors are known.
 func (in *Input) complete() *Input {
-	unknown := in.unknown()
+	unknown := in.table().Unknown()
 	if unknown == nil {
 		return in
 	}
@@ -125,11 +112,12 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	if in.Exact != nil {
 		some.Exact = make([][]float64, len(factors))
 		for at, j := range factors {
-			some.Exact[at] = chosen(in.Exact[j], rows)
+			some.Exact[at] = levels.Chosen(in.Exact[j], rows)
 		}
 	}
-	some.spans = chosen(in.spans, factors)
-	some.Components, some.Paths, some.Differ = chosen(in.Components, rows), chosen(in.Paths, rows), among(chosen(in.Differ, factors), rows)
+	some.spans = levels.Chosen(in.spans, factors)
+	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
+	some.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
 	return &some
 }
 
@@ -144,23 +132,38 @@ func (in *Input) part(rows []int) *Input {
 		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
 	}
 	if in.Exact != nil {
-		some.Exact, some.spans = make([][]float64, k), make([]span, k)
+		some.Exact = make([][]float64, k)
 		for j, values := range in.Exact {
-			some.Exact[j], some.spans[j] = chosen(values, rows), spanOf(values)
+			if some.Exact[j] = levels.Chosen(values, rows); in.spans == nil {
+				some.spans = append(some.spans, levels.SpanOf(values))
+			}
 		}
 	}
-	some.Components, some.Paths, some.Differ = chosen(in.Components, rows), chosen(in.Paths, rows), among(in.Differ, rows)
+	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
+	some.Differ = levels.Among(in.Differ, rows)
 	return &some
 }
 
 // sample draws n rows without replacement, and returns them ascending.
 func (in *Input) sample(n int) ([]int, error) {
 	if in.Stream == nil {
-		return nil, fmt.Errorf("there are %d rows, and no stream of random numbers to choose %d of them", in.Codes.Rows, n)
+		return nil, fmt.Errorf("%d of %d rows: %w", n, in.Codes.Rows, errNoStream)
 	}
 	rows := in.Stream.Perm(in.Codes.Rows)[:n]
 	slices.Sort(rows)
 	return rows, nil
+}
+
+// reduced returns the input with at most n random rows (0: all), and their number if rows are left out.
+func (in *Input) reduced(n int) (*Input, int, error) {
+	if n == 0 || in.Codes.Rows <= n {
+		return in, 0, nil
+	}
+	rows, err := in.sample(n)
+	if err != nil {
+		return nil, 0, err
+	}
+	return in.part(rows), n, nil
 }
 
 // shuffled returns random rows in the given number, with the levels of a random permutation of them.
@@ -169,27 +172,15 @@ func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
 	some := in.part(order[:rows])
 	k := len(some.Factors)
 	order = s.Perm(rows)
-	levels := make([]int, 0, rows*k)
+	mixed := make([]int, 0, rows*k)
 	for _, i := range order {
-		levels = append(levels, some.Levels[i*k:(i+1)*k]...)
+		mixed = append(mixed, some.Levels[i*k:(i+1)*k]...)
 	}
-	some.Levels = levels
+	some.Levels = mixed
 	for j, values := range some.Exact {
-		some.Exact[j] = chosen(values, order)
+		some.Exact[j] = levels.Chosen(values, order)
 	}
-	some.Paths, some.Differ = chosen(some.Paths, order), among(some.Differ, order)
-	return some
-}
-
-// chosen returns some rows of a list; nil of nil.
-func chosen[T any](list []T, rows []int) []T {
-	if list == nil {
-		return nil
-	}
-	some := make([]T, len(rows))
-	for at, i := range rows {
-		some[at] = list[i]
-	}
+	some.Paths, some.Differ = levels.Chosen(some.Paths, order), levels.Among(some.Differ, order)
 	return some
 }
 
@@ -229,7 +220,7 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	if says && !in.Classes && in.factorless() {
 		return nil, MissingFactors
 	}
-	unknown := in.unknown()
+	unknown := in.table().Unknown()
 	if _, ofPairs := m.(*Separation); unknown == nil || ofPairs && in.Classes { // rows without a class may differ
 		return whole, suits(m, in)
 	}
@@ -434,4 +425,43 @@ func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
 	s := *in
 	s.Codes, s.shared = codes, nil
 	return &s
+}
+
+// ofAngles reports metrics that measure angles of circular factors, or their values, and not levels alone.
+func ofAngles(m Metric) bool {
+	switch m := m.(type) {
+	case *DLSBD, *DLSBDWorkshop, *Contraction, *DCIRegression, *LeftInverse, *MaxError, *Logic, *HError, *R4, *R4C:
+		return true
+	case *Projected:
+		return m.Of.Value != nil && ofAngles(m.Of.Value)
+	case *BestColumns:
+		return m.Of.Value != nil && ofAngles(m.Of.Value)
+	}
+	return false
+}
+
+// inArcs returns the input for a metric of levels. A circular factor with many angles and few rows for each gets equal
+// arcs as levels. Other factors keep their angles, and a data set keeps evenly spaced levels.
+func (in *Input) inArcs() (*Input, []string) {
+	bins := in.arcs
+	if bins == 0 {
+		bins = defaultBins
+	}
+	other, notes := in, []string(nil)
+	for j, f := range in.Factors {
+		if f.Kind != factor.Circular || f.Angles == nil && in.arcs == 0 {
+			continue
+		}
+		angles, rows, sparse := in.table().Sparse(j, bins)
+		if !sparse {
+			continue
+		}
+		if other == in {
+			whole := *in
+			whole.Levels, whole.Factors, other = slices.Clone(in.Levels), slices.Clone(in.Factors), &whole
+		}
+		other.table().SetArcs(j, bins)
+		notes = append(notes, fmt.Sprintf("factor %s: %d angles in %d rows are levels as %d equal arcs", f.Name, angles, rows, bins))
+	}
+	return other, notes
 }

@@ -1,14 +1,14 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -24,6 +24,9 @@ import (
 // takes the accuracy of the support vector machine. Any other factor takes R^2 of the linear regression of its values:
 // their squared correlation with the column.
 type SAP struct {
+	eachLevel
+	share
+
 	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind), correlation (for ordinal levels), or linear (on all rows: svm for categorical factors, R^2 for the values of other factors)"`
 	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
 	TrainTest `yaml:",inline"`
@@ -40,27 +43,14 @@ const (
 	scoreLinear      SAPScore = "linear"
 )
 
-// Needs returns EachLevel.
-func (*SAP) Needs() Needs { return EachLevel }
-
-// Better returns HigherIsBetter.
-func (*SAP) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
-func (*SAP) Range() (least, most float64) { return 0, 1 }
-
 // Validate checks the settings.
 func (m *SAP) Validate() error {
-	if m.Score != scoreSVM && m.Score != scoreCorrelation && m.Score != scoreLinear {
-		return config.Invalid("score", "unknown score %q; want svm, correlation or linear", string(m.Score))
-	}
-	if !(m.Cost > 0) || math.IsInf(m.Cost, 0) {
-		return config.Invalid("cost", "%v is not a positive number", m.Cost)
-	}
-	if err := m.Reduction.validate(); err != nil {
-		return err
-	}
-	return m.TrainTest.validate()
+	return cmp.Or(
+		oneOf("score", "score", m.Score, scoreSVM, scoreCorrelation, scoreLinear),
+		positive("cost", m.Cost),
+		m.Reduction.validate(),
+		m.TrainTest.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -99,25 +89,25 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	var r Result
 	r.Basis.fitted(train, test)
-	fit, check := labelsOf(in, train), labelsOf(in, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	g := Grid{Name: "score", Values: make([][]float64, in.Codes.Cols)}
 	var factors []int
 	for j, f := range in.Factors {
 		if predict.Vary(fit[j]) {
 			factors, g.Columns = append(factors, j), append(g.Columns, f.Name)
 		} else {
-			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
 		}
 	}
 	if len(factors) == 0 {
 		return Result{}, fmt.Errorf("every factor has only one level; want a factor that varies")
 	}
-	for c := range g.Values {
-		g.Rows = append(g.Rows, in.columnName(c))
-	}
-	values := m.values(in, fit)
+	g.Rows = in.columnNames(nil)
+	values, of := levels.Chosen(m.values(in, fit), factors), levels.Chosen(in.Factors, factors)
+	fit, check = levels.Chosen(fit, factors), levels.Chosen(check, factors)
 	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {
-		g.Values[c], err = m.column(ctx, in, c, train, test, fit, check, values, factors)
+		x, y := in.Codes.Column(c, train), in.Codes.Column(c, test)
+		g.Values[c], err = predict.Single(ctx, x, y, of, fit, check, values, m.Cost)
 		return err
 	})
 	if err != nil {
@@ -125,37 +115,11 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	part := Part{Name: "per_factor", Labels: g.Columns}
 	for _, scores := range mutual.Transposed(g.Values) {
-		_, gap := topGap(scores)
+		_, gap := information.Gap(scores)
 		part.Values = append(part.Values, gap)
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	return r, nil
-}
-
-// column returns the scores of column c for some factors. It takes the labels fit of the train rows and check of the
-// test rows, or values for the factors that have them.
-func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, values [][]float64, factors []int) ([]float64, error) {
-	x, row := in.Codes.Column(c, train), make([]float64, len(factors))
-	var y []float64
-	var column *linear.Column
-	for i, j := range factors {
-		if values[j] != nil {
-			row[i] = predict.SquaredCorrelation(x, values[j])
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if column == nil {
-			y, column = in.Codes.Column(c, test), linear.NewColumn(x)
-		}
-		classify, predicted := column.Classify(fit[j], in.Factors[j].Size, m.Cost), make([]int, len(y))
-		for at, v := range y {
-			predicted[at] = classify(v)
-		}
-		row[i] = predict.Accuracy(predicted, check[j])
-	}
-	return row, nil
 }
 
 // values returns the numbers to correlate columns with, by factor, from the labels of the train rows. It returns nil
@@ -178,16 +142,4 @@ func (m *SAP) values(in *Input, fit [][]int) [][]float64 {
 		}
 	}
 	return list
-}
-
-// labelsOf returns the levels of some rows, by factor.
-func labelsOf(in *Input, rows []int) [][]int {
-	labels := make([][]int, len(in.Factors))
-	for j := range labels {
-		labels[j] = make([]int, len(rows))
-		for at, i := range rows {
-			labels[j][at] = in.Levels[i*len(in.Factors)+j]
-		}
-	}
-	return labels
 }

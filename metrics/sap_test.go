@@ -76,7 +76,7 @@ func TestSAPErrors(t *testing.T) {
 		"test: -1 is out":              func(m *SAP) { m.Test = -1 },
 		"train_rows: -1 is neg":        func(m *SAP) { m.TrainRows = -1 },
 		"want at least the 5 of":       func(m *SAP) { m.TrainRows = 5 },
-		"no stream of random":          func(m *SAP) {},
+		"the input's Stream is nil":    func(m *SAP) {},
 		"every factor has only one le": func(m *SAP) { m.TrainRows = 1 },
 	} {
 		m := sap()

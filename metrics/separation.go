@@ -1,14 +1,13 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/internal/pairs"
 )
 
 // Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
@@ -26,6 +25,9 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
 type Separation struct {
+	knownLevels
+	loss
+
 	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of rows that differ, in units of the codes"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's pairs: mean, max, sum or mean-square"`
 	Codes     factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
@@ -46,27 +48,14 @@ func (m *Separation) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign =
 // FromClasses implements Equational.
 func (*Separation) FromClasses() bool { return true }
 
-// Needs returns KnownLevels.
-func (*Separation) Needs() Needs { return KnownLevels }
-
-// Better returns LowerIsBetter.
-func (*Separation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*Separation) Range() (least, most float64) { return 0, math.Inf(1) }
-
 // Validate checks the settings.
 func (m *Separation) Validate() error {
-	switch {
-	case !(m.Margin > 0 && m.Margin <= 1e6):
-		return config.Invalid("margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin)
-	case m.Pairs < 1 || m.Pairs > maxSeparated:
-		return config.Invalid("pairs", "%d is out of range; want 1 to %d", m.Pairs, maxSeparated)
-	}
-	if err := validAggregate(m.Aggregate); err != nil {
-		return err
-	}
-	return m.Assign.validate()
+	return cmp.Or(
+		rule(m.Margin > 0 && m.Margin <= 1e6, "margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin),
+		within("pairs", m.Pairs, 1, maxSeparated),
+		validAggregate(m.Aggregate),
+		m.Assign.validate(),
+	)
 }
 
 // Suits implements Selective.
@@ -78,7 +67,7 @@ func (m *Separation) Suits(in *Input) error {
 	if in.Classes && !known {
 		return errors.New("no two rows are known to differ; want at least one answer different")
 	}
-	if !in.Classes && len(varyingFactors(in)) == 0 {
+	if !in.Classes && len(in.table().Varying(in.Codes.Rows)) == 0 {
 		return errors.New("no two rows differ in a factor; want a factor that varies")
 	}
 	_, err := planBlocks(in, m.Codes, m.Assign)
@@ -98,92 +87,29 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	differ := in.Differ
 	if !in.Classes {
-		if differ, err = m.differing(ctx, in); err != nil {
+		if n := in.Codes.Rows; in.Stream == nil && n*(n-1)/2 > m.Pairs {
+			return Result{}, errNoStream
+		}
+		if differ, err = in.table().Differing(ctx, m.Pairs, in.Stream); err != nil {
 			return Result{}, err
 		}
 	}
 	per, counts := Part{Name: "per_factor"}, Part{Name: "pairs"}
 	for _, b := range blocks {
-		name, pairs := in.Factors[b.Factor].Name, differ[b.Factor]
-		if len(pairs) == 0 {
+		name, apart := in.Factors[b.Factor].Name, differ[b.Factor]
+		if len(apart) == 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("no two rows are known to differ in %s, which adds 0", name))
 		}
-		hinges := make([]float64, len(pairs))
-		for at, p := range pairs {
+		hinges := make([]float64, len(apart))
+		for at, p := range apart {
 			if err := stops(ctx, at, 1<<16); err != nil {
 				return Result{}, err
 			}
-			hinges[at] = shrink(m.Margin, distance(codes, b.Columns, p))
+			hinges[at] = pairs.Shrink(m.Margin, pairs.Distance(codes, b.Columns, p))
 		}
 		per.Labels, per.Values = append(per.Labels, name), append(per.Values, m.Aggregate.Of(hinges))
-		counts.Labels, counts.Values = append(counts.Labels, name), append(counts.Values, float64(len(pairs)))
+		counts.Labels, counts.Values = append(counts.Labels, name), append(counts.Values, float64(len(apart)))
 	}
 	r.Value, r.Parts = factor.Sum.Of(per.Values), append([]Part{per, counts}, r.Parts...)
 	return r.scored()
-}
-
-// distance returns the Euclidean distance of two rows in some columns.
-func distance(codes matrix.Matrix, columns []int, pair [2]int) (d float64) {
-	a, b := codes.Row(pair[0]), codes.Row(pair[1])
-	for _, c := range columns {
-		d = math.Hypot(d, a[c]-b[c])
-	}
-	return d
-}
-
-// differing returns, by factor, the pairs of rows with different known levels: all pairs, or Pairs random ones.
-func (m *Separation) differing(ctx context.Context, in *Input) ([][][2]int, error) {
-	n, k := in.Codes.Rows, len(in.Factors)
-	differ := make([][][2]int, k)
-	add := func(i, j int) {
-		for f := range k {
-			if a, b := in.Levels[i*k+f], in.Levels[j*k+f]; a != b && a != factor.Unknown && b != factor.Unknown {
-				differ[f] = append(differ[f], [2]int{i, j})
-			}
-		}
-	}
-	if possible := n * (n - 1) / 2; possible <= m.Pairs {
-		for i := range n {
-			for j := range i {
-				add(i, j)
-			}
-		}
-		return differ, ctx.Err()
-	}
-	if in.Stream == nil {
-		return nil, errNoStream
-	}
-	for at := range m.Pairs {
-		if err := stops(ctx, at, 1<<16); err != nil {
-			return nil, err
-		}
-		i, j := in.Stream.IntN(n), in.Stream.IntN(n-1)
-		if j >= i {
-			j++
-		}
-		add(i, j)
-	}
-	return differ, nil
-}
-
-// among returns the pairs within some rows, as indices into these rows.
-func among(differ [][][2]int, rows []int) [][][2]int {
-	if differ == nil {
-		return nil
-	}
-	place := make(map[int]int, len(rows))
-	for at, i := range rows {
-		place[i] = at
-	}
-	some := make([][][2]int, len(differ))
-	for f, pairs := range differ {
-		for _, p := range pairs {
-			a, first := place[p[0]]
-			b, second := place[p[1]]
-			if first && second {
-				some[f] = append(some[f], [2]int{a, b})
-			}
-		}
-	}
-	return some
 }

@@ -85,7 +85,11 @@ func TestSeparationOfLevels(t *testing.T) {
 	near(t, "all pairs", r.Value, (2*0.75+0.5)/3+0.5, 1e-9) // levels of the first factor are 1, 1 and 2 apart, equally often
 	m.Pairs, in.Stream = 20000, rng.New(1, "pairs")
 	near(t, "random pairs", compute(t, m, in).Value, r.Value, 0.02)
-	in.Levels[0] = factor.Unknown
+	in.Stream = nil
+	if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
+		t.Errorf("random pairs without a stream: error %v", err)
+	}
+	in.Stream, in.Levels[0] = rng.New(1, "pairs"), factor.Unknown
 	if p := compute(t, m, in); p.Value == 0 {
 		t.Errorf("an unknown level: %+v", p)
 	}

@@ -5,12 +5,14 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // TestHeldOut checks that metrics that fit a predictor test it on other rows: random codes are near chance.
 func TestHeldOut(t *testing.T) {
+	long.NotShort(t)
 	s := rng.New(7, "held out")
 	in := &Input{Codes: matrix.Matrix{Rows: 300, Cols: 10}, Factors: ordinals(5, 4)}
 	for range in.Codes.Rows {

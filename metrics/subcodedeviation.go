@@ -1,56 +1,16 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
-
-// subCodeDeviation is the summand of one factor in [SubCodeDeviation]. S(v) are the sub-codes, of columns numbers each,
-// of the rows with level v of the factor:
-//
-//	aggregate over levels v of deviation(S(v))
-func subCodeDeviation(ctx context.Context, points []float64, columns int, levels *groups, d deviation, a factor.Aggregate) (float64, error) {
-	values, err := levelDeviations(ctx, points, columns, levels, d)
-	return a.Of(values), err
-}
-
-// levelDeviations returns deviation(S(v)) of the levels v that occur.
-func levelDeviations(ctx context.Context, points []float64, columns int, levels *groups, d deviation) (values []float64, err error) {
-	group := make([]float64, 0, levels.largest()*columns)
-	for level := range levels.count {
-		members := levels.members(level)
-		if len(members) == 0 {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		group = group[:0]
-		if columns == 1 {
-			for _, i := range members {
-				group = append(group, points[i])
-			}
-		} else {
-			for _, i := range members {
-				group = append(group, points[i*columns:(i+1)*columns]...)
-			}
-		}
-		value, err := d(group, levels.count[level])
-		if err != nil {
-			return nil, fmt.Errorf("level %d: %w", level, err)
-		}
-		values = append(values, value)
-	}
-	return values, nil
-}
 
 // SubCodeDeviation is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance, mad, radius) and 3.2
 // (diameter, mpd), as in table 2. For factor i and its level v, let S(i, v) be the sub-codes z_i of all rows with that
@@ -80,6 +40,9 @@ func levelDeviations(ctx context.Context, points []float64, columns int, levels 
 // A sub-code of one column takes time n log n. For sub-codes of several columns, diameter and mpd take time n^2, and
 // Samples bounds n; fewer rows make diameter and radius smaller.
 type SubCodeDeviation struct {
+	knownLevels
+	loss
+
 	Deviation   factor.Deviation `yaml:"-"`
 	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
 	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
@@ -108,27 +71,14 @@ func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
 	}
 }
 
-// Needs returns KnownLevels.
-func (*SubCodeDeviation) Needs() Needs { return KnownLevels }
-
-// Better returns LowerIsBetter.
-func (*SubCodeDeviation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*SubCodeDeviation) Range() (least, most float64) { return 0, math.Inf(1) }
-
 // Validate checks the settings.
 func (s *SubCodeDeviation) Validate() error {
-	if err := validAggregate(s.Aggregate); err != nil {
-		return err
-	}
-	if s.Samples < 0 {
-		return config.Invalid("samples", "%d is negative; want 0 (all) or more", s.Samples)
-	}
-	if err := s.Assign.validate(); err != nil {
-		return err
-	}
-	return s.Project.validate(s.Codes, s.Assign)
+	return cmp.Or(
+		validAggregate(s.Aggregate),
+		notNegative("samples", s.Samples, "all"),
+		s.Assign.validate(),
+		s.Project.validate(s.Codes, s.Assign),
+	)
 }
 
 // Suits implements Selective.
@@ -202,19 +152,22 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 	return parts, parallel.Each(ctx, len(blocks), func(i int) (err error) {
 		b, k := blocks[i], len(blocks[i].Columns)
 		parts[i].Name = in.Factors[b.Factor].Name
-		parts[i].Values, err = levelDeviations(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, nil), newDeviation(ctx, s.Deviation, k))
+		points, groups := deviation.Points(codes, b.Columns, s.Standardise), in.table().Groups(b.Factor, nil)
+		parts[i].Values, err = deviation.ByLevel(ctx, points, k, groups, deviation.New(ctx, s.Deviation, k))
 		return err
 	})
 }
 
 // fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance.
 // No scale of the codes changes it; constant sub-codes have 0.
-func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64) (Part, error) {
+func (s *SubCodeDeviation) fractions(
+	ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64,
+) (Part, error) {
 	part := Part{Name: "fraction"}
 	k := len(in.Factors)
 	for i, b := range blocks {
 		columns := len(b.Columns)
-		points := s.subCode(codes, b.Columns)
+		points := deviation.Points(codes, b.Columns, s.Standardise)
 		known := points[:0]
 		for row := range codes.Rows {
 			if in.Levels[row*k+b.Factor] != factor.Unknown {
@@ -226,7 +179,7 @@ func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matri
 			if err := ctx.Err(); err != nil {
 				return part, fmt.Errorf("factor %q: %w", in.Factors[b.Factor].Name, err)
 			}
-			if all := s.Aggregate.Of([]float64{variance(known, columns)}); all > 0 {
+			if all := s.Aggregate.Of([]float64{deviation.Variance(known, columns)}); all > 0 {
 				share = left[i] / all
 			}
 		}
@@ -236,20 +189,17 @@ func (s *SubCodeDeviation) fractions(ctx context.Context, in *Input, codes matri
 }
 
 // subCodes returns the codes to measure, the columns of each factor, and a result that records the choice.
-func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matrix.Matrix, blocks []factor.Block, r Result, err error) {
+func (s *SubCodeDeviation) subCodes(
+	ctx context.Context, in *Input,
+) (codes matrix.Matrix, blocks []factor.Block, r Result, err error) {
 	if s.Project == projectNone {
 		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
 			return in.Codes, blocks, r, err
 		}
-		if blocks, err = assigned(ctx, in); err != nil {
+		if blocks, err = in.assigned(ctx); err != nil {
 			return in.Codes, nil, r, err
 		}
-		columns := Part{Name: "columns"}
-		for _, b := range blocks {
-			columns.Labels = append(columns.Labels, in.Factors[b.Factor].Name)
-			columns.Values = append(columns.Values, float64(b.Columns[0]))
-		}
-		return in.Codes, blocks, Result{Parts: []Part{columns}, Notes: []string{describe(in, blocks)}}, nil
+		return in.Codes, blocks, Result{Parts: []Part{columnsPart(in, blocks)}, Notes: []string{describe(in, blocks)}}, nil
 	}
 	if codes, blocks, r.Parts, err = s.Project.project(ctx, in); err != nil {
 		return codes, nil, r, err
@@ -263,209 +213,14 @@ func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes matri
 
 // factor measures the sub-code of one factor: on the given rows (nil: all) if it has several columns, otherwise on all
 // rows.
-func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int) (float64, error) {
+func (s *SubCodeDeviation) factor(
+	ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int,
+) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
 	}
 	k := len(b.Columns)
-	return subCodeDeviation(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, rows), newDeviation(ctx, s.Deviation, k), s.Aggregate)
-}
-
-// subCode copies columns of codes, and standardises them if the settings say so.
-func (s *SubCodeDeviation) subCode(codes matrix.Matrix, columns []int) []float64 {
-	k := len(columns)
-	points := make([]float64, codes.Rows*k)
-	if !s.Standardise {
-		for i := range codes.Rows {
-			row := codes.Row(i)
-			for at, c := range columns {
-				points[i*k+at] = row[c]
-			}
-		}
-		return points
-	}
-	column := make([]float64, codes.Rows)
-	for at, c := range columns {
-		codes.UnitColumn(c, column)
-		for i, v := range column {
-			points[i*k+at] = v
-		}
-	}
-	return points
-}
-
-// groups holds rows by level.
-type groups struct {
-	order []int // rows, level by level
-	first []int // by level, and the end
-	count []int // by level: rows of the input, chosen or not
-}
-
-func (g *groups) members(level int) []int { return g.order[g.first[level]:g.first[level+1]] }
-
-// largest returns the number of rows of the largest group.
-func (g *groups) largest() (most int) {
-	for l := range g.count {
-		most = max(most, g.first[l+1]-g.first[l])
-	}
-	return most
-}
-
-// groupRows groups the given rows (nil: all) by the level of a factor and skips rows where it is unknown.
-func groupRows(in *Input, factor int, rows []int) *groups {
-	k, size := len(in.Factors), in.Factors[factor].Size
-	level := func(i int) int { return in.Levels[i*k+factor] }
-	g := &groups{first: make([]int, size+1), count: make([]int, size)}
-	for i := range in.Codes.Rows {
-		if l := level(i); l >= 0 {
-			g.count[l]++
-		}
-	}
-	chosen := g.count
-	if rows != nil {
-		chosen = make([]int, size)
-		for _, i := range rows {
-			if l := level(i); l >= 0 {
-				chosen[l]++
-			}
-		}
-	}
-	for l, n := range chosen {
-		g.first[l+1] = g.first[l] + n
-	}
-	next := slices.Clone(g.first)
-	g.order = make([]int, g.first[size])
-	place := func(i int) {
-		if l := level(i); l >= 0 {
-			g.order[next[l]] = i
-			next[l]++
-		}
-	}
-	if rows == nil {
-		for i := range in.Codes.Rows {
-			place(i)
-		}
-	}
-	for _, i := range rows {
-		place(i)
-	}
-	return g
-}
-
-// The deviations of n points p_i (Zhang and Sugiyama 2024, sections 3.1 and 3.2): the variance of points of any width,
-// and the others of numbers x_i. They may reorder their argument. [newDeviation] adds the others for points.
-
-// variance is the sum over columns of the variance (example 4):
-//
-//	1/n sum_i |p_i - mean|^2
-func variance(points []float64, columns int) (sum float64) {
-	n := float64(len(points) / columns)
-	for c := range columns {
-		var mean, square, rest float64
-		for i := c; i < len(points); i += columns {
-			mean += (points[i] - points[c]) / n // from the first point: less rounding
-		}
-		for i := c; i < len(points); i += columns {
-			d := points[i] - points[c] - mean
-			square += d * d
-			rest += d
-		}
-		sum += (square - rest*rest/n) / n
-	}
-	return sum
-}
-
-// madOfLine is the mean absolute deviation from the median (example 3):
-//
-//	min_c 1/n sum_i |x_i - c|
-func madOfLine(x []float64) float64 {
-	slices.Sort(x)
-	median, n := x[len(x)/2], float64(len(x))
-	var sum float64
-	for _, v := range x {
-		sum += math.Abs(v-median) / n
-	}
-	return sum
-}
-
-// radiusOfLine is half the range (example 2):
-//
-//	min_c max_i |x_i - c| = (max x - min x)/2
-func radiusOfLine(x []float64) float64 { return slices.Max(x)/2 - slices.Min(x)/2 }
-
-// diameterOfLine is the range (example 7):
-//
-//	max_ij |x_i - x_j| = max x - min x
-func diameterOfLine(x []float64) float64 { return slices.Max(x) - slices.Min(x) }
-
-// mpdOfLine is half the mean pairwise distance (section 3.2), in time n log n:
-//
-//	1/(2 n^2) sum_ij |x_i - x_j| = 1/n^2 sum_i (2i - n + 1) x_i,  x sorted, i from 0
-func mpdOfLine(x []float64) float64 {
-	slices.Sort(x)
-	n := float64(len(x))
-	var sum float64
-	for i, v := range x {
-		sum += (float64(2*i+1) - n) / n * (v - x[0]) / n
-	}
-	return sum
-}
-
-// deviation measures points, row by row, and may reorder them. They may be a random sample of a group of count points.
-type deviation func(points []float64, count int) (float64, error)
-
-// newDeviation returns the measure d of points with columns numbers each.
-func newDeviation(ctx context.Context, d factor.Deviation, columns int) deviation {
-	if columns == 1 {
-		switch d {
-		case factor.MAD:
-			return ofLine(madOfLine)
-		case factor.Radius:
-			return ofLine(radiusOfLine)
-		case factor.Diameter:
-			return ofLine(diameterOfLine)
-		case factor.MPD:
-			return ofLine(mpdOfLine)
-		}
-	}
-	switch d {
-	case factor.MAD:
-		median := &geometry.Median{Interrupt: ctx.Err}
-		return func(points []float64, _ int) (float64, error) {
-			err := median.Fit(points, columns)
-			return median.MeanDistance, err
-		}
-	case factor.Radius:
-		ball := &geometry.Ball{Interrupt: ctx.Err}
-		return func(points []float64, _ int) (float64, error) {
-			err := ball.Enclose(points, columns)
-			return ball.Radius, err
-		}
-	case factor.Diameter:
-		pairs := &geometry.Pairs{Interrupt: ctx.Err}
-		return func(points []float64, _ int) (float64, error) {
-			if err := pairs.Set(points, columns); err != nil {
-				return 0, err
-			}
-			distance, _, _, err := pairs.Diameter()
-			return distance, err
-		}
-	case factor.MPD:
-		pairs := &geometry.Pairs{Interrupt: ctx.Err}
-		return func(points []float64, count int) (float64, error) {
-			if err := pairs.Set(points, columns); err != nil {
-				return 0, err
-			}
-			// pairs of a point with itself, at distance 0, are 1/count of all pairs of the group, and a larger part of
-			// a sample's pairs
-			mean, err := pairs.Mean()
-			return mean / 2 * float64(count-1) / float64(count), err
-		}
-	}
-	return func(points []float64, _ int) (float64, error) { return variance(points, columns), nil }
-}
-
-// ofLine makes a deviation of a measure of numbers.
-func ofLine(measure func(x []float64) float64) deviation {
-	return func(points []float64, _ int) (float64, error) { return measure(points), nil }
+	points, groups := deviation.Points(codes, b.Columns, s.Standardise), in.table().Groups(b.Factor, rows)
+	values, err := deviation.ByLevel(ctx, points, k, groups, deviation.New(ctx, s.Deviation, k))
+	return s.Aggregate.Of(values), err
 }

@@ -181,7 +181,7 @@ func TestSpreadSamples(t *testing.T) {
 				t.Errorf("%v: %v of samples, %v of all", m, mean, want)
 			}
 		}
-		if _, err := s.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "no stream") {
+		if _, err := s.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
 			t.Errorf("without a stream: %v", err)
 		}
 		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // all rows where there is one column

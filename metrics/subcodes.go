@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 )
 
 // Assign is the rule that assigns code columns to factors if a config does not name them.
@@ -22,22 +21,17 @@ const (
 )
 
 func (a Assign) validate() error {
-	if a != AssignAuto && a != AssignOrder && a != AssignBest {
-		return config.Invalid("assign", "unknown assignment %q; want order or best, or nothing", string(a))
-	}
-	return nil
+	return rule(a == AssignAuto || a == AssignOrder || a == AssignBest, "assign",
+		"unknown assignment %q; want order or best, or nothing", string(a))
 }
 
 func validAggregate(a factor.Aggregate) error {
-	if !a.Known() {
-		return config.Invalid("aggregate", "unknown aggregate %v; want mean, max, sum or mean-square", a)
-	}
-	return nil
+	return rule(a.Known(), "aggregate", "unknown aggregate %v; want mean, max, sum or mean-square", a)
 }
 
 var errNoSubCodes = errors.New("there are no factors; want at least one, to have a sub-code")
 
-// planBlocks returns the sub-codes of factors; nil if [assigned] finds them.
+// planBlocks returns the sub-codes of factors; nil if [Input.assigned] finds them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	switch {
@@ -58,61 +52,9 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 	return blocks, nil
 }
 
-// assigned returns one column for each factor. The assignment minimises the sum over factors of the share of the
-// column's variance that remains while the factor is fixed, over the rows where the factor is known. A column that is
-// constant there costs 1, the most, and so does any column of a factor without a known level.
-func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
-	cost := make([][]float64, len(in.Factors))
-	for i := range cost {
-		cost[i] = make([]float64, in.Codes.Cols)
-	}
-	column := make([]float64, in.Codes.Rows)
-	for c := range in.Codes.Cols {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		scale := in.Codes.UnitColumn(c, column)
-		for i, f := range in.Factors {
-			if cost[i][c] = 1; scale > 0 {
-				cost[i][c] = fractionLeft(column, in.Levels[i:], len(in.Factors), f.Size)
-			}
-		}
-	}
-	blocks := make([]factor.Block, len(cost))
-	for i, c := range geometry.Assign(cost) {
-		blocks[i] = factor.Block{Factor: i, Columns: []int{c}}
-	}
-	return blocks, nil
-}
-
-// fractionLeft takes the rows with known level. It returns the sum of squared distances from the mean of the level,
-// over the sum of squared distances from the mean. It returns 1 if the latter is 0. levels has stride k.
-func fractionLeft(x []float64, levels []int, k, size int) float64 {
-	sums, counts := make([]float64, size), make([]float64, size)
-	first, known := 0.0, false // differences of a constant are exactly 0
-	for i, v := range x {
-		if l := levels[i*k]; l >= 0 {
-			if !known {
-				first, known = v, true
-			}
-			sums[l] += v - first
-			counts[l]++
-		}
-	}
-	mean := factor.Sum.Of(sums) / factor.Sum.Of(counts)
-	var left, all float64
-	for i, v := range x {
-		if l := levels[i*k]; l >= 0 {
-			v -= first
-			all += (v - mean) * (v - mean)
-			v -= sums[l] / counts[l]
-			left += v * v
-		}
-	}
-	if all == 0 {
-		return 1
-	}
-	return left / all
+// assigned returns the best column of each factor ([AssignBest]).
+func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
+	return deviation.Assign(ctx, in.Codes, in.table())
 }
 
 // describe formats sub-codes as a note: "columns of factors: x 0, y 1".

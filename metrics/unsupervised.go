@@ -2,49 +2,21 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
-
-var errSingular = errors.New("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite" +
-	"; want columns without linear dependence")
-
-// totalCorrelation is the total correlation of a normal distribution with correlation matrix R, from the eigenvalues
-// lambda of R (Watanabe 1960), in nats:
-//
-//	-1/2 ln det R = -1/2 sum ln lambda
-func totalCorrelation(eigenvalues []float64) (sum float64) {
-	for _, v := range eigenvalues {
-		sum -= math.Log(v) / 2
-	}
-	return max(sum, 0) // rounding
-}
-
-// wassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions with covariances S and D,
-// the diagonal of S. It takes the trace of S and the eigenvalues lambda of D S:
-//
-//	2 tr S - 2 sum sqrt lambda
-func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
-	var root float64
-	for _, v := range eigenvalues {
-		root += math.Sqrt(max(v, 0)) // rounding may make it negative
-	}
-	return max(2*trace-2*root, 0)
-}
 
 // MutualInformation is the mutual information score of disentanglement_lib (Locatello et al. 2019, section 5.2). It is
 // the mean over pairs of different code columns of the mutual information, in nats, of their bins. It uses no factors.
 // Time grows with the square of the number of columns.
 type MutualInformation struct {
+	noLevels
+	loss
+
 	mutual.Histogram `yaml:",inline"`
 }
 
@@ -55,7 +27,10 @@ type MutualInformation struct {
 //
 // It is 0 for uncorrelated columns. Constant columns are left out. A column that is a linear function of the others
 // makes it infinite, which is an error.
-type TotalCorrelation struct{}
+type TotalCorrelation struct {
+	noLevels
+	loss
+}
 
 // WassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions, as disentanglement_lib
 // computes it, in squared units of the codes. Their covariances are the codes' covariance S and its diagonal D:
@@ -63,34 +38,10 @@ type TotalCorrelation struct{}
 //	2 tr S - 2 tr (D S)^(1/2)
 //
 // The part normalised is the value divided by tr S.
-type WassersteinCorrelation struct{}
-
-// Needs returns NoLevels.
-func (*MutualInformation) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*MutualInformation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*MutualInformation) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Needs returns NoLevels.
-func (*TotalCorrelation) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*TotalCorrelation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*TotalCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
-
-// Needs returns NoLevels.
-func (*WassersteinCorrelation) Needs() Needs { return NoLevels }
-
-// Better returns LowerIsBetter.
-func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
-func (*WassersteinCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
+type WassersteinCorrelation struct {
+	noLevels
+	loss
+}
 
 // Validate checks the settings.
 func (m *MutualInformation) Validate() error { return m.Histogram.Check() }
@@ -102,12 +53,6 @@ func (*MutualInformation) Suits(in *Input) error {
 	}
 	return nil
 }
-
-// Validate checks the settings: there are none.
-func (*TotalCorrelation) Validate() error { return nil }
-
-// Validate checks the settings: there are none.
-func (*WassersteinCorrelation) Validate() error { return nil }
 
 // Suits implements Selective.
 func (*TotalCorrelation) Suits(in *Input) error {
@@ -135,13 +80,9 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	d := in.Codes.Cols
-	g := Grid{Name: "mutual_information", Values: information}
-	for c := range d {
-		g.Rows = append(g.Rows, in.columnName(c))
-	}
-	g.Columns = g.Rows
-	part := Part{Name: "per_column", Labels: g.Rows}
+	names := in.columnNames(nil)
+	g := Grid{Name: "mutual_information", Rows: names, Columns: names, Values: information}
+	part := Part{Name: "per_column", Labels: names}
 	for c, row := range g.Values {
 		var sum float64
 		for b, v := range row {
@@ -149,7 +90,7 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 				sum += v
 			}
 		}
-		part.Values = append(part.Values, sum/float64(d-1))
+		part.Values = append(part.Values, sum/float64(len(row)-1))
 	}
 	return Result{Value: factor.Mean.Of(part.Values), Parts: []Part{part}, Grids: []Grid{g}}, nil
 }
@@ -159,37 +100,18 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	if err := ready(ctx, t, in); err != nil {
 		return Result{}, err
 	}
-	n, d := in.Codes.Rows, in.Codes.Cols
-	g := Grid{Name: "correlation"}
-	var unit []float64 // column by column
-	column := make([]float64, n)
-	for c := range d {
-		if in.Codes.UnitColumn(c, column) > 0 {
-			unit = append(unit, column...)
-			g.Rows = append(g.Rows, in.columnName(c))
-		}
+	value, columns, correlations, err := dependence.TotalCorrelation(in.Codes)
+	if err != nil {
+		return Result{}, err
 	}
-	var r Result
-	if len(g.Rows) < d {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are constant and left out", d-len(g.Rows), d))
+	r := Result{Value: value}
+	if d := in.Codes.Cols; len(columns) < d {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are constant and left out", d-len(columns), d))
 	}
-	if len(g.Rows) == 0 {
-		return r, nil
+	if len(columns) > 0 {
+		names := in.columnNames(columns)
+		r.Grids = []Grid{{Name: "correlation", Rows: names, Columns: names, Values: correlations}}
 	}
-	x := mat.NewDense(len(g.Rows), n, unit)
-	var s mat.SymDense
-	s.SymOuterK(1/float64(n), x)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(&s, false) {
-		return Result{}, fmt.Errorf("the eigenvalues of the codes' correlation do not converge")
-	}
-	values := eigen.Values(nil)
-	if slices.Min(values) < 1e-13*float64(len(g.Rows)) {
-		return Result{}, errSingular
-	}
-	r.Value = totalCorrelation(values)
-	g.Columns, g.Values = g.Rows, symmetricRows(&s)
-	r.Grids = []Grid{g}
 	return r, nil
 }
 
@@ -202,29 +124,12 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 		return Result{}, err
 	}
 	codes, exponent := in.Codes.ForSquares() // D S has fourth powers of them
-	d := codes.Cols
-	var s mat.SymDense
-	stat.CovarianceMatrix(&s, mat.NewDense(codes.Rows, d, codes.Data), nil)
-	// D S has the eigenvalues of the symmetric D^(1/2) S D^(1/2).
-	similar := mat.NewSymDense(d, nil)
-	g := Grid{Name: "covariance", Values: symmetricRows(&s)}
-	var trace float64
-	for a := range d {
-		g.Rows = append(g.Rows, in.columnName(a))
-		trace += s.At(a, a)
-		for b := a; b < d; b++ {
-			similar.SetSym(a, b, math.Sqrt(s.At(a, a))*s.At(a, b)*math.Sqrt(s.At(b, b)))
-		}
+	value, trace, covariance, err := dependence.WassersteinCorrelation(codes)
+	if err != nil {
+		return Result{}, err
 	}
-	g.Columns = g.Rows
-	if norm := mat.Norm(similar, 1); math.IsNaN(norm) || math.IsInf(norm, 0) {
-		return Result{}, fmt.Errorf("the codes' covariance is not finite: the codes are too large")
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(similar, false) {
-		return Result{}, fmt.Errorf("the eigenvalues of the codes' covariance do not converge")
-	}
-	value := wassersteinCorrelation(trace, eigen.Values(nil))
+	names := in.columnNames(nil)
+	g := Grid{Name: "covariance", Rows: names, Columns: names, Values: covariance}
 	normalised := Part{Name: "normalised", Values: []float64{0}}
 	r := Result{Value: math.Ldexp(value, 2*exponent), Grids: []Grid{g}}
 	for _, row := range g.Values {
@@ -241,25 +146,13 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	return r, nil
 }
 
-func symmetricRows(s *mat.SymDense) [][]float64 {
-	d := s.SymmetricDim()
-	rows := make([][]float64, d)
-	for a := range rows {
-		for b := range d {
-			rows[a] = append(rows[a], s.At(a, b))
-		}
-	}
-	return rows
-}
-
 // CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1. Let u = z/|z| be the normalised codes of d
 // columns. The value is sqrt(d) times the mean over columns of the standard deviation of u_c over rows. It is 0 if all
 // codes have one direction (collapse) and about 1 if directions are uniform. It uses no factors. Models of two views
 // log the same number of their batches as spread.
-type CodeSpread struct{}
-
-// Needs returns NoLevels.
-func (*CodeSpread) Needs() Needs { return NoLevels }
+type CodeSpread struct {
+	noLevels
+}
 
 // Better returns HigherIsBetter.
 func (*CodeSpread) Better() Direction { return HigherIsBetter }
@@ -272,43 +165,6 @@ func (m *CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	n, d := in.Codes.Rows, in.Codes.Cols
-	mean, square := make([]float64, d), make([]float64, d)
-	for i := range n { // Welford: equal rows have a deviation of 0
-		if err := stops(ctx, i, 1<<14); err != nil {
-			return Result{}, err
-		}
-		one, _ := matrix.Matrix{Rows: 1, Cols: d, Data: in.Codes.Row(i)}.ForSquares()
-		row, scale, part := one.Data, 0.0, 1/float64(i+1)
-		if norm := norm2(row); norm > 0 {
-			scale = 1 / norm
-		}
-		for c, v := range row {
-			unit := v * scale
-			change := unit - mean[c]
-			mean[c] += change * part
-			square[c] += change * (unit - mean[c])
-		}
-	}
-	sum := 0.0
-	for _, s := range square {
-		sum += math.Sqrt(math.Max(s, 0) / float64(n))
-	}
-	return Result{Value: sum / math.Sqrt(float64(d))}, nil
-}
-
-// norm2 returns the Euclidean norm of finite numbers, without overflow.
-func norm2(x []float64) float64 {
-	largest := 0.0
-	for _, v := range x {
-		largest = math.Max(largest, math.Abs(v))
-	}
-	if largest == 0 {
-		return 0
-	}
-	sum := 0.0
-	for _, v := range x {
-		sum += v / largest * (v / largest)
-	}
-	return largest * math.Sqrt(sum)
+	value, err := dependence.Spread(ctx, in.Codes)
+	return Result{Value: value}, err
 }

@@ -17,6 +17,8 @@ import (
 //
 // The values of SAP, DCI and MIG in table 5 of Tonnaer et al. 2022 are near the values for 100 rows.
 type Sampled struct {
+	allLevels
+
 	Rows  int    `yaml:"rows" doc:"number of rows of a sample"`
 	Draws int    `yaml:"draws" doc:"number of samples; the value is their mean"`
 	Of    Choice `yaml:"of" doc:"metric to compute on the sample"`
@@ -35,9 +37,6 @@ func (*Sampled) Variants() []Metric {
 
 // Title implements Titled.
 func (m *Sampled) Title() string { return m.Of.title("sampled-") }
-
-// Needs returns AllLevels.
-func (*Sampled) Needs() Needs { return AllLevels }
 
 // Better implements Metric: the direction of the other metric.
 func (m *Sampled) Better() Direction { return m.Of.better() }
@@ -114,6 +113,8 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 // med itself has the option k, which normalises over all columns, as the authors' code does. With its option
 // renormalise, med equals best-columns of med.
 type BestColumns struct {
+	allLevels
+
 	K     int    `yaml:"k" doc:"number of best columns of every factor"`
 	Whole bool   `yaml:"whole" doc:"take all columns tied with the k-th best; false: only the first"`
 	Of    Choice `yaml:"of" doc:"metric to compute on the best columns"`
@@ -132,9 +133,6 @@ func (*BestColumns) Variants() []Metric {
 
 // Title implements Titled.
 func (m *BestColumns) Title() string { return m.Of.title("best-columns-") }
-
-// Needs returns AllLevels.
-func (*BestColumns) Needs() Needs { return AllLevels }
 
 // Better implements Metric: the direction of the other metric.
 func (m *BestColumns) Better() Direction { return m.Of.better() }
@@ -188,11 +186,7 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of the columns %v: %w", m.Of.Name, columns, err)
 	}
-	best := Part{Name: "best"}
-	for _, c := range columns {
-		best.Labels, best.Values = append(best.Labels, in.columnName(c)), append(best.Values, float64(c))
-	}
-	r.Parts = append(r.Parts, best)
+	r.Parts = append(r.Parts, in.selected("best", columns))
 	return r, nil
 }
 
@@ -207,6 +201,8 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 //
 // The projection is fitted to the measured rows. A row with an unknown level is left out.
 type Projected struct {
+	allLevels
+
 	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, in [0, 1]) or best (the column with most mutual information)"`
 	Of      Choice     `yaml:"of" doc:"metric to compute on the projected codes"`
 }
@@ -224,9 +220,6 @@ func (*Projected) Variants() []Metric {
 
 // Title implements Titled.
 func (m *Projected) Title() string { return m.Of.title("projected-") }
-
-// Needs returns AllLevels.
-func (*Projected) Needs() Needs { return AllLevels }
 
 // Better implements Metric: the direction of the other metric.
 func (m *Projected) Better() Direction { return m.Of.better() }

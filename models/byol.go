@@ -107,13 +107,7 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	target := m.following(g)
-	p.After = func(s Step) error {
-		if !s.Accumulating {
-			target.Step(m.settings.Momentum.At(s.Progress))
-		}
-		return nil
-	}
+	p.Targets = m.following(g, m.settings.Momentum)
 	return p, nil
 }
 

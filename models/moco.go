@@ -117,15 +117,7 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Kept = []*gorgonia.Node{keys}
-	target := m.following(g)
-	p.After = func(s Step) error {
-		if !s.Accumulating {
-			target.Step(m.settings.Momentum.At(s.Progress))
-		}
-		enqueue(nn.Data(queue), nn.Data(next), s.Value(keys), m.settings.Width)
-		return nil
-	}
+	p.Targets, p.Queue = m.following(g, m.settings.Momentum), &Queue{Keys: keys, Columns: queue, Next: next}
 	return p, nil
 }
 
@@ -142,18 +134,4 @@ func unitColumns(r *rng.Stream, shape tensor.Shape, values []float32) {
 			values[at] = float32(float64(values[at]) / math.Max(math.Sqrt(square), 1e-12))
 		}
 	}
-}
-
-// enqueue overwrites the oldest columns of a queue [width, K] with keys [n, width]. next holds the index of the
-// oldest column, and enqueue moves it on.
-func enqueue(queue, next, keys []float32, width int) {
-	capacity := len(queue) / width
-	at := int(next[0])
-	for row := 0; row < len(keys); row += width {
-		for i, v := range keys[row : row+width] {
-			queue[i*capacity+at] = v
-		}
-		at = (at + 1) % capacity
-	}
-	next[0] = float32(at)
 }

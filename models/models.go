@@ -158,9 +158,39 @@ type Program struct {
 	Schedules []losses.Schedule // inputs that change with the updates of training, such as a temperature
 	Prelude   *Prelude          // runs at the beginning of a step; nil: nothing
 
-	Logged []Logged           // scalars to log in addition to the losses
-	Kept   []*gorgonia.Node   // nodes that After reads
-	After  func(s Step) error // updates states (EMA target, queue) after the gradient step; nil: no such states
+	Logged  []Logged           // scalars to log in addition to the losses
+	Targets *Targets           // EMA targets; nil: none
+	Queue   *Queue             // queue of keys; nil: none
+	Kept    []*gorgonia.Node   // nodes that After reads
+	After   func(s Step) error // updates other states after the gradient step; nil: no such states
+}
+
+// Targets are EMA targets. After every update of the parameters they take a step of the average with the momentum at
+// the progress of training before the step, from 0 to 1.
+type Targets struct {
+	*nn.Average
+	Momentum func(progress float64) float64
+}
+
+// Queue is a queue of keys. After every batch its keys overwrite the oldest columns.
+type Queue struct {
+	Keys    *gorgonia.Node // [n, width], n at most the capacity
+	Columns *gorgonia.Node // state, [width, capacity]
+	Next    *gorgonia.Node // state, [1]: index of the oldest column
+}
+
+// Push overwrites the oldest columns with keys, and moves the index on.
+func (q *Queue) Push(keys []float32) {
+	columns, next := nn.Data(q.Columns), nn.Data(q.Next)
+	width, capacity := q.Columns.Shape()[0], q.Columns.Shape()[1]
+	at := int(next[0])
+	for row := 0; row < len(keys); row += width {
+		for i, v := range keys[row : row+width] {
+			columns[i*capacity+at] = v
+		}
+		at = (at + 1) % capacity
+	}
+	next[0] = float32(at)
 }
 
 // Logged is a scalar to log, without effect on training.

@@ -19,7 +19,7 @@ type Prelude struct {
 
 	// Decide is called before every step. The images, views, noise and schedules of the step's graph are filled by
 	// then, and Decide may read them ([nn.Data]). Its decision must depend only on these, the parameters and e. A
-	// resumed run then decides alike.
+	// resumed run then decides alike. Only the passes see the parameters: on a GPU the parameters in host memory are old.
 	Decide func(e *Early) error
 }
 

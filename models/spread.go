@@ -7,6 +7,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -25,6 +27,12 @@ func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newSpread[float32](in[0]) },
 			func(in []tensor.Shape) graph.Body[float64] { return newSpread[float64](in[0]) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Spread(t, in[0], out, rows, columns)
+			}}, nil
+		},
 		Diff: []bool{false},
 	}, codes)
 }

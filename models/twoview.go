@@ -129,13 +129,16 @@ func (m *twoViews) start(model Model) error {
 	return nil
 }
 
-// following returns the average for a step of a graph. Targets of frozen parameters stay out of it. It is nil until
-// the model's graphs exist.
-func (m *twoViews) following(g *nn.Graph) *nn.Average {
-	if m.target == nil || g.Frozen == nil {
-		return m.target
+// following returns the targets that follow the parameters of a graph. Targets of frozen parameters stay out of it. It
+// is nil until the model's graphs exist.
+func (m *twoViews) following(g *nn.Graph, momentum Momentum) *Targets {
+	switch {
+	case m.target == nil:
+		return nil
+	case g.Frozen == nil:
+		return &Targets{m.target, momentum.At}
 	}
-	return m.target.Without(g.Frozen)
+	return &Targets{m.target.Without(g.Frozen), momentum.At}
 }
 
 // Started implements Starter. The target of a taken parameter starts as a copy of it.

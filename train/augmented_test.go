@@ -80,7 +80,7 @@ func TestViewsNormalise(t *testing.T) {
 	image := make([]float32, 16*16)
 	e.Data.Image(4, image)
 	for i, v := range image {
-		if got := e.Coder.encoder.in[4*256+i]; got != (v-0.25)/0.5 {
+		if got := e.Coder.encoder.In[4*256+i]; got != (v-0.25)/0.5 {
 			t.Fatalf("pixel %d of the encoder is %v, of the image %v", i, got, v)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/train/internal/hints"
 )
 
 // writeConfigs writes files into a new folder and returns the folder.
@@ -111,9 +112,9 @@ func TestBaseErrors(t *testing.T) {
 		{"base: wrnog.yaml\n", `DIR/child.yaml:1:7: base: there is no file wrnog.yaml; did you mean "wrong.yaml"?`},
 		{"base: [quickstart]\n", "DIR/child.yaml:1:7: base: want a text, got a list"},
 		{"base: \"\"\n", "DIR/child.yaml:1:7: base: there is no name; want a .yaml file, or a name of unravel list configs"},
-		{"train: {base: quickstart}\n", "DIR/child.yaml:1:9: train.base: unknown key \"base\"; " + isBase},
+		{"train: {base: quickstart}\n", "DIR/child.yaml:1:9: train.base: unknown key \"base\"; " + hints.Key("base")},
 		{"base: quickstart\ntrain.epochs: 3\n", `DIR/child.yaml:2:1: "train.epochs": unknown key "train.epochs"; a path of keys stands under set, in a config with a base: set: {train.epochs: ...}`},
-		{"base: quickstart\nseeds: [1, 2]\n", "DIR/child.yaml:2:1: seeds: unknown key \"seeds\"; " + isSweep},
+		{"base: quickstart\nseeds: [1, 2]\n", "DIR/child.yaml:2:1: seeds: unknown key \"seeds\"; " + hints.Key("seeds")},
 	} {
 		dir := writeConfigs(t, files)
 		if err := os.WriteFile(filepath.Join(dir, "child.yaml"), []byte(c.child), 0o666); err != nil {

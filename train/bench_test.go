@@ -24,13 +24,13 @@ func BenchmarkMeasure(b *testing.B) {
 			var training, measuring time.Duration
 			round := func() {
 				begin := time.Now()
-				for range w.every {
+				for range w.Every {
 					if err := t.RunEpoch(ctx); err != nil {
 						b.Fatal(err)
 					}
 				}
 				middle := time.Now()
-				if _, err := w.measure(ctx); err != nil {
+				if _, err := w.Measure(ctx); err != nil {
 					b.Fatal(err)
 				}
 				training, measuring = training+middle.Sub(begin), measuring+time.Since(middle)
@@ -39,11 +39,11 @@ func BenchmarkMeasure(b *testing.B) {
 				round()
 			}
 			scaling.Report(b, func() {
-				if _, err := w.measure(ctx); err != nil {
+				if _, err := w.Measure(ctx); err != nil {
 					b.Fatal(err)
 				}
 			})
-			b.ReportMetric(float64(w.every), "epochs")
+			b.ReportMetric(float64(w.Every), "epochs")
 			b.ReportMetric(float64(measuring.Microseconds())/float64(b.N)/1e3, "ms/measure")
 			b.ReportMetric(100*measuring.Seconds()/training.Seconds(), "%")
 		})

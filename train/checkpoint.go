@@ -1,43 +1,25 @@
 package train
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
+	"math"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
-
-// state is the part of a checkpoint without tensors. The tensors' file includes it, because one rename must replace
-// both at once. state.json is a copy for people.
-type state struct {
-	engine.State
-	Watch   watchState `json:"watch"`
-	Best    *Best      `json:"best,omitempty"`
-	Done    bool       `json:"done"`              // whether training has ended
-	Stopped string     `json:"stopped,omitempty"` // why a hook ended training
-	Config  string     `json:"config"`
-	Kernels string     `json:"kernels,omitempty"` // instruction sets of the sessions so far, in their order
-
-	Start   *rundir.Start  `json:"start,omitempty"` // source of the initial parameters
-	History rundir.History `json:"history,omitempty"`
-}
-
-// stateKey is the metadata key of the state in a checkpoint.
-const stateKey = "unravel.state"
 
 // saver writes the checkpoints of a session.
 type saver struct {
@@ -94,131 +76,230 @@ func (s *saver) save(done bool) error {
 
 // checkpoint collects everything that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
-	all := state{Watch: s.watch, Best: s.best, Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
-	if s.stop.enough() == "" { // otherwise the next session finds out by itself
+	all := checkpoint.State{Watch: s.watch, Best: (*checkpoint.Best)(s.best), Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
+	if s.stop.Enough() == "" { // otherwise the next session finds out by itself
 		all.Stopped = s.loop.Stopped()
 	}
-	return encodeCheckpoint(s.loop, all)
+	return checkpoint.Encode(s.loop, all)
 }
 
-// encodeCheckpoint returns the state of a loop and the rest of the run's state as a file, and the text of the state.
-func encodeCheckpoint(l *engine.Loop, s state) (*safetensors.File, []byte, error) {
-	position, tensors, err := l.State()
+// Best is the best evaluation of a metric during training.
+type Best struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
+	Epoch  int     `json:"epoch"` // epochs finished
+	Step   int     `json:"step"`
+}
+
+// keeper keeps the checkpoint of the best evaluation.
+type keeper struct {
+	session *session
+	monitor *monitor.Monitor
+}
+
+// hook compares an epoch's evaluation, if any, with the best. A run that continues from an earlier step finds and
+// writes the same again.
+func (k *keeper) hook() engine.Hook {
+	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+		if k.monitor.MeasuredAt != r.Epoch {
+			return nil
+		}
+		for _, m := range k.monitor.Results {
+			best := k.session.best
+			if m.Name != k.session.experiment.Config.Train.Keep.Best || math.IsNaN(m.Value) || best != nil && !monitor.Improves(m, best.Value) {
+				continue
+			}
+			k.session.best = &Best{Metric: m.Name, Value: m.Value, Epoch: r.Epoch, Step: r.Step}
+			if err := k.write(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// write replaces the best checkpoint by the state of the session.
+func (k *keeper) write() error {
+	f, _, err := k.session.checkpoint(false)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	s.State = *position
-	f := &safetensors.File{}
-	for _, t := range tensors {
-		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
-	}
-	text, err := json.Marshal(s)
-	f.Metadata = map[string]string{stateKey: string(text)}
-	return f, text, err
+	return k.session.store.Write(rundir.BestFile, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
 // HashParameters hashes the parameters in the newest checkpoint of a run's folder: SHA-256 of names, shapes and bits
 // of the values, in the order of the file.
 func HashParameters(dir string) (string, error) {
-	c, err := readCheckpoint(dir)
+	c, err := checkpoint.Read(dir)
 	if err != nil {
 		return "", err
 	}
-	h := sha256.New()
-	for _, t := range c.file.Tensors {
-		values, ok := t.Data.([]float32)
-		if !ok || !strings.HasPrefix(t.Name, modelTensors) {
-			continue
-		}
-		fmt.Fprintf(h, "%s %v\n", t.Name, t.Shape)
-		if err := binary.Write(h, binary.LittleEndian, values); err != nil {
-			return "", err
-		}
+	return c.HashParameters()
+}
+
+// began returns the training config of a checkpoint. A checkpoint without a config was trained with its folder's
+// config.
+func began(s *checkpoint.State, dir string) (Config, error) {
+	if s.Config == "" {
+		return ReadConfig(dir)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// modelTensors is the prefix of a model's parameters in a checkpoint.
-const modelTensors = "model/"
-
-// errOtherModel is the error for a checkpoint with another model or config than its folder.
-var errOtherModel = errors.New("the checkpoint does not fit the config")
-
-// errNoCheckpoint is the error for a folder without a checkpoint.
-var errNoCheckpoint = errors.New("there is no checkpoint")
-
-// checkpoint is the content of a run's checkpoint file.
-type checkpoint struct {
-	file    *safetensors.File
-	state   *state
-	newer   int    // number of newer, damaged checkpoints
-	warning string // about these
-}
-
-// readCheckpoint reads the checkpoint of a run's folder. If the newest one is damaged, it warns and reads the newest
-// undamaged one.
-func readCheckpoint(dir string) (c checkpoint, err error) {
-	var damaged, missing error
-	for c.newer = 0; ; c.newer++ {
-		c.file, c.state, err = readOne(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, c.newer)))
-		switch {
-		case err == nil && c.newer == 0:
-			return c, nil
-		case err == nil:
-			c.warning = fmt.Sprintf("warning: %v; using the checkpoint before it, of step %d", cmp.Or(damaged, missing), c.state.Step)
-			return c, nil
-		case !errors.Is(err, fs.ErrNotExist) && damaged == nil:
-			damaged = err
-		case !errors.Is(err, fs.ErrNotExist):
-			damaged = fmt.Errorf("%w; and the checkpoint before it: %w", damaged, err)
-		case c.newer > 1 && damaged != nil:
-			return c, damaged
-		case c.newer > 1: // one may be missing while a newer one is written
-			return c, fmt.Errorf("%w in %s", errNoCheckpoint, dir)
-		case missing == nil:
-			missing = err
-		}
+	c, err := LoadWhole(filepath.Join(dir, rundir.CheckpointFile), []byte(s.Config))
+	if err != nil {
+		return c, fmt.Errorf("the config in the checkpoint: %w", err)
 	}
+	return c, nil
 }
 
-// readState reads the state in the newest checkpoint of a run's folder with a readable header, without reading
-// tensors. It is nil without such a checkpoint.
-func readState(dir string) *state {
-	for newer := 0; newer <= 2; newer++ { // one may be missing while a newer one is written
-		metadata, err := safetensors.ReadMetadata(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, newer)))
-		if err != nil {
-			continue
-		}
-		if s, err := stateIn(metadata); err == nil {
-			return s
-		}
+// Unlike returns the history of an unfinished run, from the state in its checkpoint. It also says why the run differs
+// from a run of its config c; empty if it agrees so far. text is the text of c. A run without a readable checkpoint
+// has taken no step.
+func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
+	s := checkpoint.ReadState(dir)
+	if s == nil {
+		return nil, ""
+	}
+	if why = s.History.Other(); why != "" || s.Config == string(text) {
+		return s.History, why
+	}
+	began, err := began(s, dir)
+	if err == nil {
+		err = began.sameTraining(c)
+	}
+	if err == nil && s.Step > 0 && otherWatches(began, c) {
+		why = otherWatched
+	}
+	if err == nil && s.Epoch > c.Train.Epochs {
+		err = config.Invalid("train.epochs", "%w", passed(c.Train.Epochs, s.Epoch))
+	}
+	if err != nil {
+		why = err.Error()
+	}
+	return s.History, why
+}
+
+// passed is the error for fewer epochs than a run has trained.
+func passed(epochs, trained int) error {
+	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, wording.Count(trained, "epoch"), trained)
+}
+
+// goOn adds a state's history to a continued run. began is the config at that state. It refuses a length that the run
+// has passed.
+func (s *session) goOn(state *checkpoint.State, began Config) error {
+	l := s.loop
+	epochs := s.experiment.Config.Train.Epochs
+	if steps := l.EpochSteps(); l.Step() > epochs*steps {
+		trained := int(math.Ceil(float64(l.Step()) / float64(steps)))
+		return s.experiment.Config.mistake("train.epochs", passed(epochs, trained))
+	}
+	s.from, s.history = l.Step(), state.History
+	if s.history == nil {
+		s.history = s.unwritten(state, began)
+	}
+	if err := s.history.Check(l.Step()); err != nil {
+		return fmt.Errorf("%s: the checkpoint's %w", s.store.Dir(), err)
+	}
+	other := s.otherTraining(began)
+	if n := len(s.history); other != "" && s.history[n-1].Other == "" {
+		s.history[n-1].Other = other
+		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run is not the run of its config any more, "+
+			"and sweeps and tables do not count it; train the config in another folder", l.Step(), other), "step", l.Step())
 	}
 	return nil
 }
 
-// stateIn returns the state in a checkpoint's metadata.
-func stateIn(metadata map[string]string) (*state, error) {
-	var s state
-	if err := json.Unmarshal([]byte(metadata[stateKey]), &s); err != nil {
-		return nil, fmt.Errorf("its state cannot be read: %w", err)
+// unwritten returns the history of a checkpoint from code that wrote none: one segment. If the run had ended, its
+// record names the code.
+func (s *session) unwritten(state *checkpoint.State, began Config) rundir.History {
+	one := rundir.Segment{To: state.Step, Kernels: state.Kernels}
+	one.Config, _ = began.Hash() // a config that was loaded can be encoded
+	if r, err := rundir.ReadRecord(s.store.Dir()); err == nil && r != nil && r.Steps == state.Step {
+		one.Version, one.Generation = r.Version, r.Generation
 	}
-	if s.Version != engine.StateVersion {
-		return nil, fmt.Errorf("it has version %d, want %d", s.Version, engine.StateVersion)
-	}
-	return &s, nil
+	return rundir.History{one}
 }
 
-func readOne(path string) (*safetensors.File, *state, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, nil, err
+// otherTraining says why this session's config would have trained differently until now than an earlier config; empty
+// if it would not.
+func (s *session) otherTraining(began Config) string {
+	now := &s.experiment.Config
+	if s.loop.Step() == 0 {
+		return ""
 	}
-	f, err := safetensors.ReadFile(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("checkpoint: %w", err)
+	if other := s.loop.ByLength(began.Train.Epochs); other != "" {
+		return other
 	}
-	s, err := stateIn(f.Metadata)
-	if err != nil {
-		return nil, nil, fmt.Errorf("checkpoint %s: %w", path, err)
+	if otherWatches(began, *now) {
+		return otherWatched
 	}
-	return f, s, nil
+	if was, is := began.Train.Device.String(), now.Train.Device.String(); was != is {
+		return fmt.Sprintf("train.device was %s, and is %s now", was, is)
+	}
+	return ""
+}
+
+// otherWatched is the reason for a run that watched something different.
+const otherWatched = "train.stop, train.keep.best or the metrics that they watch were others"
+
+// otherWatches reports whether training now watches something that an earlier config did not.
+func otherWatches(began, now Config) bool {
+	was, err := began.watches()
+	is, also := now.watches()
+	return err == nil && also == nil && is != "" && was != is
+}
+
+// watches returns the settings that decide when training stops and which checkpoint it keeps; empty if nothing is
+// watched.
+func (c *Config) watches() (string, error) {
+	t, m := &c.Train, c.Metrics
+	if t.Stop == nil && t.Keep.Best == "" {
+		return "", nil
+	}
+	watched := struct {
+		Stop  *EarlyStop `yaml:"stop"`
+		Best  string     `yaml:"best"`
+		Looks int        `yaml:"looks"`
+		On    *Measures  `yaml:"on"`
+	}{Stop: t.Stop, Best: t.Keep.Best}
+	if t.Keep.Best != "" || t.Stop.Metric != "" {
+		if !m.During.empty() {
+			m.Final = nil
+		}
+		watched.On = &m
+		if m.Every == 0 && t.Stop.bySentence(m.listed(t.Stop)) {
+			watched.Looks = max(1, t.Epochs/fewestLooks)
+		}
+	}
+	text, err := config.Encode(watched)
+	return string(text), err
+}
+
+// attribute puts the configs and code of the training into a record.
+func (s *session) attribute(r *rundir.Record) {
+	all := append(slices.Clone(s.history), s.segment()) // the last one has measured, even if it took no step
+	r.History, r.Version, r.Machine.Kernels = s.trainedBy(), all.Versions(), s.kernels
+	r.Generation = r.History.Generation()
+}
+
+// recordFailure records that the run failed.
+func (s *session) recordFailure(failure error, begun time.Time) error {
+	r := rundir.NewRecord(begun)
+	s.attribute(r)
+	r.Error = failure.Error()
+	return r.Write(s.store)
+}
+
+// trainedBy returns the history of the run until now.
+func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment()) }
+
+// segment returns this session's part of the training.
+func (s *session) segment() rundir.Segment {
+	one := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
+	one.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
+	one.Kernels, _ = s.instructions()          // as openSession has asked
+	if s.files != nil {
+		if text, err := json.Marshal(s.files); err == nil {
+			one.Data = rundir.FileHash(text)
+		}
+	}
+	return one
 }

@@ -4,27 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
-
-	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
-	"github.com/unravel-ml/unravel/graph/machine"
-	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/memory"
-	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
-)
-
-// encodeBatch is the number of images to encode or decode at a time. A batch has fewer images if they would take more
-// than encodeBytes or a sixteenth of the memory.
-const (
-	encodeBatch = 128
-	encodeBytes = 1 << 30
+	"github.com/unravel-ml/unravel/train/internal/program"
 )
 
 // Coder runs a trained model's encoder and decoder. Goroutines may share it unless one trains the model. They take
@@ -33,17 +19,7 @@ type Coder struct {
 	data             models.Data
 	views            *augment.Views // views with the normalisation of images; nil: none
 	width            int
-	encoder, decoder *half // decoder is nil if the model has none
-}
-
-// half is the graph of an encoder or a decoder.
-type half struct {
-	images  int
-	busy    sync.Mutex // the machine and the input serve one batch at a time
-	machine *machine.Machine
-	in      []float32
-	out     *gorgonia.Node
-	params  *nn.Params
+	encoder, decoder *program.Program // decoder is nil if the model has none
 }
 
 // NewCoder compiles a model's encoder and decoder.
@@ -56,11 +32,11 @@ func NewCoder(m models.Model, data models.Data) (*Coder, error) {
 		c.width += s.Width
 	}
 	var err error
-	if c.encoder, err = newEncoder(m, data, encodeBatch); err != nil {
+	if c.encoder, err = program.Encoder(m, data, program.Batch); err != nil {
 		return nil, err
 	}
 	if _, ok := m.(models.Decoder); ok {
-		c.decoder, err = newDecoder(m, c.width, encodeBatch)
+		c.decoder, err = program.Decoder(m, c.width, program.Batch)
 	}
 	return c, err
 }
@@ -72,78 +48,14 @@ func (c *Coder) UseDevice(name engine.Device) error {
 	if err != nil || d == nil {
 		return err
 	}
-	for _, h := range []*half{c.encoder, c.decoder} {
-		if h == nil {
-			continue
-		}
-		for _, p := range h.params.Names() {
-			if x := h.params.Get(p).Float32s(); len(x) > 0 {
-				if _, err := d.Hold(x); err != nil {
-					return err
-				}
-			}
-		}
-		if err := h.machine.SetDevice(d); err != nil {
-			return err
-		}
+	if err := c.encoder.Use(d); err != nil {
+		return err
 	}
-	return nil
+	return c.decoder.Use(d)
 }
 
 // bytes returns the memory of the coder's networks.
-func (c *Coder) bytes() float64 {
-	bytes := c.encoder.machine.Bytes()
-	if c.decoder != nil {
-		bytes += c.decoder.machine.Bytes()
-	}
-	return bytes
-}
-
-// newEncoder compiles a model's encoder for n images, or for as many as fit.
-func newEncoder(m models.Model, data models.Data, n int) (*half, error) {
-	return newHalf(m, "encoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
-		if in, err = g.Input("images", n, data.Height, data.Width, data.Channels); err == nil {
-			out, err = m.Encode(g, in)
-		}
-		return in, out, err
-	})
-}
-
-// newDecoder compiles a model's decoder, if any, for n codes, or for as many as fit.
-func newDecoder(m models.Model, width, n int) (*half, error) {
-	return newHalf(m, "decoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
-		if in, err = g.Input("codes", n, width); err == nil {
-			out, err = m.(models.Decoder).Decode(g, in)
-		}
-		return in, out, err
-	})
-}
-
-func newHalf(m models.Model, name string, n int, build func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error)) (*half, error) {
-	in, out, err := build(nn.NewGraph(m.Params()), n)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	machine, err := machine.New(out.Graph(), out)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if fewer := int(min(encodeBytes, memory.Machine()/16) / machine.Bytes() * float64(n)); fewer < n && n > 1 {
-		return newHalf(m, name, max(1, fewer), build)
-	}
-	return &half{images: n, machine: machine, in: nn.Data(in), out: out, params: m.Params()}, nil
-}
-
-// run computes one batch: fill writes the input, and run appends the first n numbers of the result.
-func (h *half) run(to []float32, n int, fill func(in []float32)) ([]float32, error) {
-	h.busy.Lock()
-	defer h.busy.Unlock()
-	fill(h.in)
-	if err := h.machine.RunAll(); err != nil {
-		return nil, err
-	}
-	return append(to, h.machine.Value(h.out).Data().([]float32)[:n]...), nil
-}
+func (c *Coder) bytes() float64 { return c.encoder.Bytes() + c.decoder.Bytes() }
 
 // Width returns the number of columns of a code.
 func (c *Coder) Width() int { return c.width }
@@ -155,7 +67,7 @@ func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) (
 
 // encode is Encode; before every batch it calls watch with the number of encoded images.
 func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, watch func(done int)) ([]float32, error) {
-	codes, batch := make([]float32, 0, len(indices)*c.width), c.encoder.images
+	codes, batch := make([]float32, 0, len(indices)*c.width), c.encoder.Images
 	for from := 0; from < len(indices); from += batch {
 		if ctx.Err() != nil {
 			return nil, ErrStopped
@@ -163,7 +75,7 @@ func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, w
 		watch(from)
 		part := indices[from:min(from+batch, len(indices))]
 		var err error
-		codes, err = c.encoder.run(codes, len(part)*c.width, func(in []float32) {
+		codes, err = c.encoder.Run(codes, len(part)*c.width, func(in []float32) {
 			datasets.Fill(d, part, in)
 			if c.views != nil {
 				size := c.data.Height * c.data.Width * c.data.Channels
@@ -186,10 +98,10 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	size := c.data.Height * c.data.Width * c.data.Channels
 	n := len(codes) / c.width
 	images := make([]float32, 0, n*size)
-	for from := 0; from < n; from += c.decoder.images {
-		count := min(c.decoder.images, n-from)
+	for from := 0; from < n; from += c.decoder.Images {
+		count := min(c.decoder.Images, n-from)
 		var err error
-		images, err = c.decoder.run(images, count*size, func(in []float32) { copy(in, codes[from*c.width:]) })
+		images, err = c.decoder.Run(images, count*size, func(in []float32) { copy(in, codes[from*c.width:]) })
 		if err != nil {
 			return nil, fmt.Errorf("decode: %w", err)
 		}
@@ -207,27 +119,4 @@ func all(d datasets.Dataset) []int {
 		list[i] = i
 	}
 	return list
-}
-
-// loadParams sets a model's parameters from a checkpoint with the same parameters.
-func loadParams(m models.Model, f *safetensors.File) error {
-	params := m.Params()
-	count := 0
-	for _, x := range f.Tensors {
-		if strings.HasPrefix(x.Name, modelTensors) {
-			count++
-		}
-	}
-	if want := len(params.Names()); count != want {
-		return fmt.Errorf("it has %d parameters, want %d", count, want)
-	}
-	for _, name := range params.Names() {
-		p := params.Get(name)
-		v, err := f.Float32s(modelTensors+name, p.Shape()...)
-		if err != nil {
-			return err
-		}
-		copy(p.Float32s(), v)
-	}
-	return nil
 }

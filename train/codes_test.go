@@ -28,13 +28,13 @@ func TestKept(t *testing.T) {
 		rows      int // 0: no files
 		says      string
 	}{
-		{nil, mostKept, "codes are kept of 10000 of the 10050 images: no metric needs more, and metrics.encode says how many"},
+		{nil, mostKept, "the run keeps codes of 10000 of the 10050 images: no metric needs more, and metrics.encode sets the number"},
 		{[]string{"dataset.chopsticks.samples=300"}, 300, ""},
 		{[]string{"metrics.encode=true"}, 10050, ""},
 		{[]string{"metrics.encode=false"}, 0, ""},
-		{[]string{"metrics.encode=30"}, 30, "codes are kept of 30 of"},
-		{[]string{"metrics.sample=40"}, 40, "codes are kept of 40 of"},
-		{[]string{"metrics.sample=40", "metrics.encode=true"}, 40, "codes are kept of 40 of"},
+		{[]string{"metrics.encode=30"}, 30, "the run keeps codes of 30 of"},
+		{[]string{"metrics.sample=40"}, 40, "the run keeps codes of 40 of"},
+		{[]string{"metrics.sample=40", "metrics.encode=true"}, 40, "the run keeps codes of 40 of"},
 		{[]string{"metrics=[med]"}, 10050, ""},
 		{[]string{"metrics=[med]", "metrics.sample=50"}, 50, ""},
 		{[]string{"metrics=[med]", "metrics.sample=50", "metrics.encode=false"}, 0, ""},

@@ -15,8 +15,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/differ"
+	"github.com/unravel-ml/unravel/train/internal/hints"
+	"github.com/unravel-ml/unravel/train/internal/overrides"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -70,6 +75,46 @@ type EarlyStop struct {
 	From     int      `yaml:"from" doc:"number of first epochs that do not count"`
 }
 
+// Keep says which checkpoints a run keeps.
+type Keep struct {
+	Best string `yaml:"best" doc:"metric measured during training; its best evaluation is kept in best.safetensors; empty: none"`
+	Last int    `yaml:"last" doc:"number of newest checkpoints to keep: checkpoint.safetensors, the previous one (.prev), the one before (.prev2) and so on"`
+}
+
+// maxKept is the largest number of kept checkpoints.
+const maxKept = 1000
+
+// Validate checks the settings' ranges.
+func (k *Keep) Validate() error {
+	if k.Last < 1 || k.Last > maxKept {
+		return config.Invalid("last", "%d is out of range; want 1 to %d", k.Last, maxKept)
+	}
+	return nil
+}
+
+// Validation says on which images losses are measured that do not train the model.
+type Validation struct {
+	Fraction float64         `yaml:"fraction" doc:"fraction of images held out of training at random, in addition to hold_out"`
+	Dataset  *catalog.Choice `yaml:"dataset" doc:"instead of fraction: another data set with images of the same shape"`
+	Every    int             `yaml:"every" doc:"epochs between measurements"`
+}
+
+// SetDefaults implements config.Defaulter.
+func (v *Validation) SetDefaults() { v.Every = 1 }
+
+// Validate checks the settings.
+func (v *Validation) Validate() error {
+	switch {
+	case v.Dataset == nil && !(v.Fraction > 0 && v.Fraction < 1):
+		return config.Invalid("fraction", "%v is out of range; want more than 0 and less than 1, or dataset", v.Fraction)
+	case v.Dataset != nil && v.Fraction != 0:
+		return config.Invalid("dataset", "both fraction and dataset are given; want only one of them")
+	case v.Every < 1:
+		return config.Invalid("every", "%d is out of range; want 1 or more", v.Every)
+	}
+	return nil
+}
+
 // Defaults returns the settings of an empty config.
 func Defaults() Config {
 	var c Config
@@ -98,13 +143,13 @@ func LoadWhole(file string, source []byte, overrides ...string) (Config, error) 
 	return loadFrom(func() (*config.Node, error) { return config.Parse(file, source) }, overrides)
 }
 
-func loadFrom(parse func() (*config.Node, error), overrides []string) (Config, error) {
+func loadFrom(parse func() (*config.Node, error), list []string) (Config, error) {
 	c := Defaults()
 	n, err := parse()
 	if err != nil {
 		return c, err
 	}
-	if err := n.Override(longMetrics(n, standIns(parse, overrides))...); err != nil {
+	if err := n.Override(overrides.Complete(n, parse, measureKeys, list)...); err != nil {
 		return c, err
 	}
 	c.source = n
@@ -115,91 +160,6 @@ func loadFrom(parse func() (*config.Node, error), overrides []string) (Config, e
 		return c, err
 	}
 	return c, c.inheritAll(n)
-}
-
-// standIns adds overrides where an override replaces a twin by its public data set: the public data set takes over
-// the twin's settings.
-func standIns(parse func() (*config.Node, error), overrides []string) []string {
-	const data = "dataset="
-	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) }) {
-		return overrides
-	}
-	n, err := parse()
-	if err != nil {
-		return overrides
-	}
-	var all []string
-	for _, o := range overrides {
-		added := []string{o}
-		if name, ok := strings.CutPrefix(o, data); ok {
-			added = append(added, realSettings(n.Get("dataset"), strings.TrimSpace(name))...)
-		}
-		if n.Override(added...) != nil {
-			return overrides // Load reports it
-		}
-		all = append(all, added...)
-	}
-	return all
-}
-
-// realSettings lists, as overrides, the settings that a public data set takes from its twin in a config; nil for no
-// such settings.
-func realSettings(n *config.Node, name string) (list []string) {
-	var c catalog.Choice
-	if n == nil || n.Decode(&c) != nil {
-		return nil
-	}
-	stands, ok := catalog.RealOf(c.Value)
-	plain, err := catalog.Named(name)
-	if !ok || stands.Name != name || err != nil {
-		return nil
-	}
-	real, defaults := settingsOf(stands), settingsOf(plain)
-	if real == nil || defaults == nil {
-		return nil
-	}
-	for _, key := range real.Keys() {
-		if value := real.Get(key).Inline(); value != defaults.Get(key).Inline() {
-			list = append(list, fmt.Sprintf("dataset.%s.%s=%s", name, key, value))
-		}
-	}
-	return list
-}
-
-// settingsOf returns the config's settings of a data set; nil without settings.
-func settingsOf(c catalog.Choice) *config.Node {
-	text, err := config.Encode(c.Value)
-	if err != nil {
-		return nil
-	}
-	n, err := config.Parse(c.Name, text)
-	if err != nil {
-		return nil
-	}
-	return n
-}
-
-// longMetrics writes a short list of metrics with its key final if overrides set other keys of metrics. It changes
-// the source and the overrides.
-func longMetrics(n *config.Node, overrides []string) []string {
-	if !slices.ContainsFunc(overrides, func(o string) bool {
-		path, _, _ := strings.Cut(o, "=")
-		return slices.ContainsFunc(measureKeys, func(key string) bool {
-			return path == "metrics."+key || strings.HasPrefix(path, "metrics."+key+".")
-		})
-	}) {
-		return overrides
-	}
-	if m := n.Get("metrics"); m != nil {
-		m.Nest("final")
-	}
-	long := slices.Clone(overrides)
-	for i, o := range long {
-		if value, ok := strings.CutPrefix(o, "metrics="); ok && strings.HasPrefix(strings.TrimSpace(value), "[") {
-			long[i] = "metrics.final=" + value
-		}
-	}
-	return long
 }
 
 // Encode returns the config as YAML with all defaults. Load accepts this YAML.
@@ -306,6 +266,71 @@ func (s *EarlyStop) Validate() error {
 	return nil
 }
 
+// resultLetters are the characters in names of results.
+const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+// sentence returns the sentence to watch; nil if a metric's name is watched instead.
+func (s *EarlyStop) sentence() (*syntax.Sentence, error) {
+	if s == nil || strings.Trim(s.Metric, resultLetters) == "" {
+		return nil, nil
+	}
+	parsed, err := syntax.Parse(s.Metric)
+	return &parsed, err
+}
+
+// withSentence adds the metric of the watched sentence, unless the list has that metric with any settings. It returns
+// the list and the metric's index; -1 if no sentence is watched.
+func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) {
+	sentence, err := s.sentence()
+	if sentence == nil || err != nil { // Validate has found it
+		return list, -1
+	}
+	at := slices.IndexFunc(list, func(c metrics.Choice) bool {
+		l, ok := c.Value.(*metrics.Logic)
+		return ok && l.Sentence != nil && l.Sentence.String() == sentence.String()
+	})
+	if at >= 0 {
+		return list, at
+	}
+	l := metrics.NewLogic()
+	l.Sentence = sentence
+	return append(slices.Clone(list), metrics.Choice{Name: "logic", Value: l}), len(list)
+}
+
+// bySentence reports whether a sentence is watched: as text, or by the name of its metric in a list.
+func (s *EarlyStop) bySentence(list []metrics.Choice) bool {
+	if s == nil || s.Loss != "" {
+		return false
+	}
+	at := slices.Index(metrics.ResultNames(list), s.result(list))
+	if at < 0 {
+		return false
+	}
+	_, ok := list[at].Value.(*metrics.Logic)
+	return ok
+}
+
+// stopByText returns an error for a metric with settings. A name or a sentence is wanted.
+func stopByText(n *config.Node) error {
+	for _, key := range []string{"train", "stop", "metric"} {
+		if n = n.Get(key); n == nil {
+			return nil
+		}
+	}
+	if !n.IsMap() {
+		return nil
+	}
+	return n.Errorf("want the name of a metric, or a sentence in quotes, got a mapping; a sentence with settings stands in metrics.during, such as {logic: {name: modular, sentence: ...}}, and train.stop names it: metric: modular")
+}
+
+// result returns the name of the watched result among the results of the metrics during training.
+func (s *EarlyStop) result(choices []metrics.Choice) string {
+	if list, at := s.withSentence(choices); at >= 0 {
+		return metrics.ResultNames(list)[at]
+	}
+	return s.Metric
+}
+
 // engine returns the settings for the engine.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
@@ -328,10 +353,10 @@ func (c Config) sameTraining(other Config) error {
 	if err != nil || bytes.Equal(a, b) {
 		return err
 	}
-	list, err := differing(a, b)
+	list, err := differ.Configs(a, b)
 	if p, q := c.Train.Precision, other.Train.Precision; p != q { // a config does not write the default
-		list = slices.DeleteFunc(list, func(d difference) bool { return d.key == "train.precision" })
-		list = append(list, difference{"train.precision", p.String(), q.String()})
+		list = slices.DeleteFunc(list, func(d differ.Difference) bool { return d.Key == "train.precision" })
+		list = append(list, differ.Difference{Key: "train.precision", Began: p.String(), Goes: q.String()})
 	}
 	if err != nil || len(list) == 0 {
 		return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")
@@ -373,3 +398,34 @@ func (c Config) WithoutSource() Config {
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// Hint explains some keys of other programs that a config lacks; empty for an unknown key.
+func (c *Config) Hint(key string) string {
+	if strings.Contains(key, ".") {
+		return fmt.Sprintf("a path of keys stands under set, in a config with a base: set: {%s: ...}", key)
+	}
+	key = strings.ToLower(key)
+	if key == "lr" || key == "learning_rate" {
+		return c.Train.Hint(key)
+	}
+	if key == "beta" {
+		for i, l := range c.Losses {
+			if l.Name == "kl" {
+				return fmt.Sprintf("the beta of a beta-VAE is the weight of the loss kl: losses.%d.kl.weight=4", i)
+			}
+		}
+		return "the beta of a beta-VAE is the weight of the loss kl: losses=[reconstruction, {kl: {weight: 4}}]"
+	}
+	return hints.Key(key)
+}
+
+// Hint is the config's Hint, with keys of the optimiser.
+func (s *Settings) Hint(key string) string {
+	if key = strings.ToLower(key); key == "lr" || key == "learning_rate" {
+		return fmt.Sprintf("the learning rate is the optimiser's: train.optimizer.%s.lr", s.Optimizer.Name)
+	}
+	return hints.Key(key)
+}
+
+// HintValue explains a list where the config wants one value: lists make a sweep.
+func (c *Config) HintValue(n *config.Node, want string) string { return hints.Value(n, want) }

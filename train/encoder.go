@@ -4,39 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/internal/program"
 )
 
 // Encoder computes codes of images, and images of codes, with the model of a run. Goroutines may share it.
 type Encoder struct {
-	model models.Model
 	data  models.Data
 	views *augment.Views // views with the normalisation of images; nil: none
 	width int
 
-	lock     sync.Mutex // held while a program is compiled
-	closed   bool
-	encoders []*pool // by batch size, largest first
-	decoders []*pool // nil: the model has no decoder
-}
-
-// serveBatches are the batch sizes of an Encoder's programs, largest first. least is the number of rows from which a
-// size beats smaller sizes. In BenchmarkEncoder a single image takes a third of the time of eight.
-var serveBatches = []struct{ images, least int }{{128, 128}, {8, 4}, {1, 1}}
-
-// pool holds the compiled programs of one batch size. A program serves one batch at a time. A pool compiles programs
-// when they are needed, at most one for each thread.
-type pool struct {
-	images  int
-	least   int // rows
-	compile func(n int) (*half, error)
-	free    chan *half
-	left    int // number of programs that may still be compiled
+	encoders *program.Pools
+	decoders *program.Pools // nil: the model has no decoder
 }
 
 // OpenEncoder opens the encoder of the run in a folder. If the newest checkpoint is damaged, it reads the previous
@@ -46,30 +28,13 @@ func OpenEncoder(dir string) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Encoder{model: x.Model, data: x.modelData(), views: x.Config.Views, width: x.Coder.Width()}
-	encode := func(n int) (*half, error) { return newEncoder(e.model, e.data, n) }
-	decode := func(n int) (*half, error) { return newDecoder(e.model, e.width, n) }
-	if e.encoders, err = newPools(encode); err == nil && x.Coder.Decodes() {
-		e.decoders, err = newPools(decode)
+	e := &Encoder{data: x.modelData(), views: x.Config.Views, width: x.Coder.Width()}
+	m := x.Model
+	e.encoders, err = program.NewPools(func(n int) (*program.Program, error) { return program.Encoder(m, e.data, n) })
+	if err == nil && x.Coder.Decodes() {
+		e.decoders, err = program.NewPools(func(n int) (*program.Program, error) { return program.Decoder(m, e.width, n) })
 	}
 	return e, err
-}
-
-// newPools compiles the first program of each batch size.
-func newPools(compile func(n int) (*half, error)) ([]*pool, error) {
-	var list []*pool
-	for _, b := range serveBatches {
-		most := runtime.GOMAXPROCS(0)
-		p := &pool{images: b.images, least: b.least, compile: compile, free: make(chan *half, most), left: most - 1}
-		first, err := compile(b.images)
-		if err != nil {
-			return nil, err
-		}
-		p.images = first.images
-		p.free <- first
-		list = append(list, p)
-	}
-	return list, nil
 }
 
 // Width returns the number of columns of a code.
@@ -85,9 +50,10 @@ func (e *Encoder) Decodes() bool { return e.decoders != nil }
 
 // Close makes later calls return errors. Running calls end as usual.
 func (e *Encoder) Close() error {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	e.closed = true
+	e.encoders.Close()
+	if e.decoders != nil {
+		e.decoders.Close()
+	}
 	return nil
 }
 
@@ -99,7 +65,7 @@ func (e *Encoder) Encode(pixels []float32, n int) ([]float32, error) {
 	if err := checkBatch("pixels", pixels, n, h*w*c, fmt.Sprintf("%d x %d x %d", h, w, c)); err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	codes, err := e.run(e.encoders, pixels, n, h*w*c, e.width, func(in []float32) {
+	codes, err := e.encoders.Run(pixels, n, e.width, func(in []float32) {
 		if e.views != nil {
 			e.views.Plain(in, h, w, c)
 		}
@@ -120,7 +86,7 @@ func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
 	h, w, c := e.ImageShape()
-	images, err := e.run(e.decoders, codes, n, e.width, h*w*c, func([]float32) {})
+	images, err := e.decoders.Run(codes, n, h*w*c, func([]float32) {})
 	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
@@ -144,62 +110,4 @@ func checkBatch(what string, values []float32, n, size int, shape string) error 
 		}
 	}
 	return nil
-}
-
-// run splits n rows over the programs.
-func (e *Encoder) run(pools []*pool, values []float32, n, from, to int, prepare func(in []float32)) ([]float32, error) {
-	out := make([]float32, 0, n*to)
-	for at := 0; at < n; {
-		p := poolFor(pools, n-at)
-		count := min(p.images, n-at)
-		h, err := e.take(p)
-		if err != nil {
-			return nil, err
-		}
-		out, err = h.run(out, count*to, func(in []float32) {
-			copy(in, values[at*from:(at+count)*from])
-			prepare(in[:count*from])
-		})
-		p.free <- h
-		if err != nil {
-			return nil, err
-		}
-		at += count
-	}
-	return out, nil
-}
-
-// poolFor chooses the batch size for the next rows.
-func poolFor(pools []*pool, rows int) *pool {
-	for _, p := range pools {
-		if rows >= p.least {
-			return p
-		}
-	}
-	return pools[len(pools)-1]
-}
-
-// take waits for a program, or compiles another one.
-func (e *Encoder) take(p *pool) (*half, error) {
-	e.lock.Lock()
-	if e.closed {
-		e.lock.Unlock()
-		return nil, errors.New("the encoder is closed")
-	}
-	select {
-	case h := <-p.free:
-		e.lock.Unlock()
-		return h, nil
-	default:
-	}
-	if p.left == 0 {
-		e.lock.Unlock()
-		return <-p.free, nil
-	}
-	defer e.lock.Unlock()
-	h, err := p.compile(p.images)
-	if err == nil {
-		p.left--
-	}
-	return h, err
 }

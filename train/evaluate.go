@@ -7,10 +7,15 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/train/internal/choices"
+	"github.com/unravel-ml/unravel/train/internal/fit"
 )
 
 // Final lists the metrics at the end: the config's, and for a learned hierarchy purity, coverage and H-error if they
@@ -24,7 +29,7 @@ func (e *Experiment) Final() []metrics.Choice {
 	for _, name := range []string{"purity", "coverage", "h-error"} {
 		e, _ := metrics.Registry.Lookup(name)
 		c := metrics.Choice{Name: name, Value: e.New()}
-		if !has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
+		if !choices.Has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
 			list = append(list, c)
 		}
 	}
@@ -135,4 +140,221 @@ func spacesOf(m models.Model) (spaces [][]int) {
 		spaces = append(spaces, columns)
 	}
 	return spaces
+}
+
+// mostKept is the number of images encoded at the end if no metric asks for more.
+const mostKept = 10000
+
+// mostNumbers is the largest number of elements, 1 GiB, in the codes measured at the end. metrics.sample or
+// metrics.encode can ask for more. If all images have more elements, a random sample of this size is measured.
+const mostNumbers = 1 << 27
+
+// Sample returns the experiment on the images that metrics measure at the end. metrics.sample sets their number.
+// Without it these are all images, or as many as have codes of mostNumbers elements.
+func (e *Experiment) Sample() *Experiment {
+	return e.sampleOf(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
+}
+
+// most returns the largest number of images measured at the end, for codes of a width; 0 means all.
+func (m *Measures) most(width int) int {
+	if m.Sample == 0 && m.Encode != EncodeAll {
+		return max(1, mostNumbers/width)
+	}
+	return m.Sample
+}
+
+// encoded returns the experiment on the images encoded at the end; nil for none. If metrics or the config ask for the
+// sample, these are its images. Otherwise all seeds take the same images, because users compare the runs.
+func (e *Experiment) encoded() *Experiment {
+	m := &e.Config.Metrics
+	switch {
+	case len(m.Final) > 0 || m.Encode == EncodeAll || m.Encode == 0 && m.Sample > 0:
+		return e.Sample()
+	case m.Encode == EncodeNone:
+		return nil
+	case m.Encode > 0:
+		return e.sampleOf(int(m.Encode), 0)
+	}
+	return e.sampleOf(mostKept, 0)
+}
+
+// Some returns the experiment on at most count of its images, drawn by the seed of the config; a count of 0 takes all.
+func (e *Experiment) Some(count int) *Experiment { return e.sampleOf(count, e.Config.Seed) }
+
+// SampledImages draws count of n images, in ascending order.
+func SampledImages(n, count int, seed uint64) []int {
+	images := rng.New(seed, "dataset/sample").Perm(n)[:count]
+	slices.Sort(images)
+	return images
+}
+
+// sampleOf returns the experiment on count of its images, drawn by a seed; a count of 0 takes all.
+func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
+	n := e.Data.Len()
+	if count == 0 || count >= n {
+		return e
+	}
+	images := SampledImages(n, count, seed)
+	some := *e
+	some.Data, some.HeldOut, some.images = datasets.Sample(e.Data, images), nil, images
+	if e.images != nil { // a sample of a sample
+		some.images = make([]int, count)
+		for row, i := range images {
+			some.images[row] = e.images[i]
+		}
+	}
+	some.Split = &supervision.Split{}
+	*some.Split = *e.Split
+	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil
+	some.Split.Unlabelled, some.Split.Known = nil, nil
+	for row, i := range images {
+		if _, held := slices.BinarySearch(e.HeldOut, i); held {
+			some.HeldOut = append(some.HeldOut, row)
+		} else {
+			some.Split.Unlabelled = append(some.Split.Unlabelled, row)
+		}
+	}
+	return &some
+}
+
+// Codes encodes the whole data set: the model's representation, row by row.
+func (e *Experiment) Codes(ctx context.Context) (matrix.Matrix, error) {
+	codes, err := e.Encode(ctx, all(e.Data))
+	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
+}
+
+// Encode returns the codes of images, row by row, and shows its progress.
+func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error) {
+	e.Progress.Begin("encoding", len(images))
+	defer e.Progress.End()
+	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
+}
+
+// Fit says how well a model with a decoder fits its images. It uses the codes that metrics see: posterior means and
+// chosen options.
+type Fit struct {
+	Images         int      `json:"images"`               // number of training images used
+	Reconstruction float64  `json:"reconstruction"`       // mean squared error of a pixel
+	Variance       float64  `json:"variance"`             // variance of a pixel: the error of the mean image
+	HeldOut        *float64 `json:"held_out,omitempty"`   // mean squared error of held-out images
+	Assignment     *float64 `json:"assignment,omitempty"` // assignment loss of the chosen options
+	Square         float64  `json:"square,omitempty"`     // mean square of a pixel; 0: unknown, or the pixels are real-valued
+	Decoded        float64  `json:"decoded,omitempty"`    // mean square of a pixel of the reconstructions, if Square is known
+	Converged      bool     `json:"converged"`            // whether the fields above are good enough
+	Why            string   `json:"why,omitempty"`        // why training has not converged
+}
+
+// fitImages is the largest number of images for Fit.
+const fitImages = 5000
+
+// A model has not converged if it leaves a larger fraction of the variance, or assigns a larger fraction wrongly. A
+// decoder with less than leastDecoded of the images' mean square is black: its error is at least 81 % of that square,
+// (1 - sqrt(leastDecoded))^2.
+const (
+	mostUnexplained = 0.5
+	mostMisassigned = 0.1
+	leastDecoded    = 0.01
+)
+
+// Black reports whether the decoder is black: for all codes together, the mean square of its pixels is less than 1 %
+// of the images' mean square.
+func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
+
+// WithoutSquares returns the fit as runs recorded it before the fields Square and Decoded existed.
+func (f *Fit) WithoutSquares() *Fit {
+	g := *f
+	g.Square, g.Decoded, g.Why = 0, 0, ""
+	g.decide()
+	return &g
+}
+
+// fit measures how well the model fits; nil without a decoder.
+func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error) {
+	if !e.Coder.Decodes() {
+		return nil, nil
+	}
+	trained := e.trained()
+	if len(trained) == 0 { // a small sample may have only held-out images
+		return nil, nil
+	}
+	f := &Fit{Images: len(trained)}
+	measured := fit.Decoded{Data: e.Data, Codes: codes, Decode: e.Coder.Decode, Watch: func(done int) { e.Progress.Step(done, "images") }}
+	e.Progress.Begin("decoding", len(trained))
+	defer e.Progress.End()
+	p, err := measured.Pixels(ctx, trained)
+	if err != nil {
+		return nil, err
+	}
+	f.Reconstruction, f.Variance = p.Error, p.Variance
+	if !datasets.RealValued(e.Data) {
+		f.Square, f.Decoded = p.Square, p.Decoded
+	}
+	if e.HeldOut != nil {
+		images := sampled(e.HeldOut, e.Config.Seed)
+		e.Progress.Begin("decoding", len(images))
+		held, err := measured.Pixels(ctx, images)
+		if err != nil {
+			return nil, err
+		}
+		f.HeldOut = &held.Error
+	}
+	f.Assignment = e.misassigned(codes, trained)
+	f.decide()
+	return f, nil
+}
+
+// decide sets whether training has converged.
+func (f *Fit) decide() {
+	f.Converged = false
+	switch {
+	case f.Black():
+		f.Why = fmt.Sprintf("the decoder is black: the mean square of its pixels is %.1g of the images'", f.Decoded/f.Square)
+	case f.Variance == 0 && f.Reconstruction > 0:
+		f.Why = "all measured images are the same, so their error shows nothing"
+	case f.Reconstruction > mostUnexplained*f.Variance:
+		f.Why = fmt.Sprintf("reconstructions leave %.0f %% of the variance of the images", 100*f.Reconstruction/f.Variance)
+	case f.Assignment != nil && *f.Assignment > mostMisassigned:
+		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g", *f.Assignment)
+	default:
+		f.Converged = true
+	}
+}
+
+// trained lists some of the training images.
+func (e *Experiment) trained() []int {
+	var list []int
+	for _, g := range e.Split.Groups {
+		list = append(list, g...)
+	}
+	return sampled(append(list, e.Split.Unlabelled...), e.Config.Seed)
+}
+
+// sampled chooses some of a list.
+func sampled(list []int, seed uint64) []int {
+	if len(list) <= fitImages {
+		return list
+	}
+	chosen := rng.New(seed, "fit").Perm(len(list))[:fitImages]
+	for i, at := range chosen {
+		chosen[i] = list[at]
+	}
+	return chosen
+}
+
+// misassigned returns the assignment loss of chosen options; nil without such a loss.
+func (e *Experiment) misassigned(codes matrix.Matrix, images []int) *float64 {
+	h := models.HierarchyOf(e.Model)
+	known := e.Split.Known
+	if h == nil || known == nil || !known.KnowsLevels() {
+		return nil
+	}
+	assigned := false
+	for _, l := range e.Config.Losses {
+		_, is := l.Value.(*losses.AssignmentLoss)
+		assigned = assigned || is
+	}
+	if !assigned {
+		return nil
+	}
+	return fit.Misassigned(known, len(h.Categoricals()), codes, images)
 }

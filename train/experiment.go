@@ -1,14 +1,21 @@
 package train
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/choices"
+	"github.com/unravel-ml/unravel/train/internal/learned"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -63,14 +70,14 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l, Data: d}
 	var err error
-	if err := fitsData(l, e.Data.Len()); err != nil {
+	if err := learned.Fits(l, e.Data.Len()); err != nil {
 		return nil, err
 	}
 	if e.Split, err = c.Supervision.Split(e.Data, c.Seed); err != nil {
 		return nil, c.mistake("supervision", err)
 	}
 	if l != nil {
-		if e.Split.Known, err = joinAssigned(l, e.Split.Known); err != nil {
+		if e.Split.Known, err = learned.Join(l, e.Split.Known); err != nil {
 			return nil, c.mistake("supervision", fmt.Errorf("what %s assigned and the labels: %w", c.stage().Name, err))
 		}
 	}
@@ -81,7 +88,7 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 		}
 		return nil, c.mistake(key, err)
 	}
-	e.explored = exploredBy(l, e.Data, e.TrainingImages())
+	e.explored = learned.Explored(l, e.Data, e.TrainingImages())
 	data := e.modelData()
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
 		return nil, c.misfit(err)
@@ -99,10 +106,162 @@ func (e *Experiment) Loop() (*engine.Loop, error) {
 	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, c.Train.engine())
 }
 
+// compile prepares the training and measuring of an experiment. Parts that do not fit together give a *config.Error.
+func (e *Experiment) compile() (*engine.Loop, *monitor.Monitor, error) {
+	if err := e.measurable(); err != nil {
+		return nil, nil, err
+	}
+	unsuited := e.Sample().suits(e.Final(), e.Data.Len())
+	if unsuited != nil && !choices.Inherits(e.Config.Metrics.Final, e.Config.Losses) {
+		return nil, nil, unsuited
+	}
+	l, err := e.Loop()
+	if err != nil { // report a mistake in a loss before the metric that takes its settings
+		return nil, nil, e.Config.untrainable(err)
+	}
+	if unsuited != nil {
+		l.Close()
+		return nil, nil, unsuited
+	}
+	m, err := e.watch(l)
+	if err != nil {
+		l.Close()
+		return nil, nil, err
+	}
+	return l, m, nil
+}
+
+// watch prepares the measurements during training: validation losses and metrics.
+func (e *Experiment) watch(l *engine.Loop) (*monitor.Monitor, error) {
+	if err := e.openOthers(); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.validation, err = e.newValidation(l); err != nil {
+		return nil, err
+	}
+	if e.validation != nil {
+		l.AddHook(validationHook(e.validation, e.Config.Train.Validation.Every))
+	}
+	if s := e.Config.Train.Stop; s != nil && s.Loss != "" {
+		if _, err := monitor.FindLoss(e.losses(l), s.Loss); err != nil {
+			return nil, e.Config.mistake("train.stop.loss", err)
+		}
+	}
+	return newMonitor(e, l.EpochImages())
+}
+
+// measurable returns an error for more images than memory can measure.
+func (e *Experiment) measurable() error {
+	n := e.Data.Len()
+	if count := e.Config.Metrics.Sample; count > 0 {
+		n = min(n, count)
+	}
+	const number = 8 // bytes
+	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, e.codeNumbers(), number)); err != nil {
+		return e.Config.mistake("metrics.sample", fmt.Errorf("%w; want a sample of fewer images", err))
+	}
+	return nil
+}
+
+// codeNumbers returns how many numbers an encoded and measured image takes: its factors, its code, and its places in
+// a split, an order and a sample.
+func (e *Experiment) codeNumbers() int {
+	const lists = 4
+	return lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
+}
+
+// openOthers builds the data sets of metrics.on, and checks that their metrics suit them.
+func (e *Experiment) openOthers() error {
+	e.others = nil
+	seen := map[string]bool{}
+	for i, m := range e.Config.Metrics.On {
+		key := fmt.Sprintf("metrics.on.%d", i)
+		if seen[m.Dataset.Name] {
+			return e.Config.mistake(key+".dataset", fmt.Errorf("%s is in the list twice; want one entry with all its metrics", m.Dataset.Name))
+		}
+		seen[m.Dataset.Name] = true
+		d, err := m.Dataset.Build(e.Config.Seed)
+		if err != nil {
+			return e.Config.mistake(key+".dataset."+m.Dataset.Name, err)
+		}
+		other, err := e.On(m.Dataset, d)
+		if err != nil {
+			return e.Config.mistake(key+".dataset", err)
+		}
+		other = other.Some(m.Sample)
+		in := other.Input(matrix.Matrix{Rows: other.Data.Len(), Cols: e.Coder.Width()})
+		for j, choice := range m.Metrics {
+			if err := metrics.Suits(in, m.Metrics[j:j+1]); err != nil {
+				return e.Config.mistake(fmt.Sprintf("%s.metrics.%d.%s", key, j, choice.Name), withoutFactors(err))
+			}
+		}
+		e.others = append(e.others, other)
+	}
+	return nil
+}
+
 // modelData describes the model's training data.
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
 	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions
 	data.Losses, data.Learned = e.Config.Losses, e.Learned
 	return data
+}
+
+// newValidation prepares the validation of the config; nil without one.
+func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
+	v := e.Config.Train.Validation
+	if v == nil {
+		return nil, nil
+	}
+	d, images := e.Data, e.validated
+	if v.Dataset != nil {
+		var err error
+		if d, err = v.Dataset.Build(e.Config.Seed); err != nil {
+			return nil, e.Config.mistake("train.validation.dataset."+v.Dataset.Name, err)
+		}
+		if err := e.suitsModel(d); err != nil {
+			return nil, e.Config.mistake("train.validation.dataset", err)
+		}
+		images = all(d)
+	}
+	split, err := e.Config.Supervision.Split(d, e.Config.Seed) // anew: training has forgotten the labels of held-out images
+	if err != nil {
+		return nil, e.Config.mistake("train.validation", fmt.Errorf("supervision of its images: %w", err))
+	}
+	known := split.Known
+	if e.Learned != nil && v.Dataset == nil {
+		if known, err = learned.Join(e.Learned, known); err != nil {
+			return nil, e.Config.mistake("train.validation", err)
+		}
+	}
+	if e.Learned != nil && v.Dataset != nil {
+		return nil, e.Config.mistake("train.validation.dataset", errors.New("the stage before assigns labels to the images of the run alone; want fraction"))
+	}
+	made, err := l.NewValidation(d, &supervision.Split{Unlabelled: images, Known: known}, e.Config.Seed)
+	if err != nil {
+		return nil, e.Config.mistake("train.validation", err)
+	}
+	return made, nil
+}
+
+// losses lists the losses of every objective in the order of the config, and then the validation losses.
+func (e *Experiment) losses(l *engine.Loop) []engine.ObjectiveLoss {
+	list := l.Losses()
+	if e.validation != nil {
+		list = append(list, engine.ObjectiveLoss{Objective: engine.ValidationName, Names: e.validation.Names()})
+	}
+	return list
+}
+
+// validationHook adds the validation losses to the losses of an epoch, before the log and early stopping see them.
+func validationHook(v *engine.Validation, every int) engine.Hook {
+	return engine.Hook{Name: "validation", Priority: validationPriority, OnEpoch: engine.EveryEpochs(every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+		found, err := v.Measure(ctx)
+		if err == nil {
+			r.Losses = append(r.Losses, found)
+		}
+		return err
+	})}
 }

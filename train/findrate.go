@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/ratetest"
 )
 
 // RateTest is a learning-rate range test (Smith 2017, section 3.3). The rate rises by the same factor at each update,
@@ -58,26 +59,6 @@ type Rates struct {
 	Points     []RatePoint `json:"points"`
 }
 
-const (
-	rateSmoothing = 0.9 // weight of the previous smoothed loss
-	rateSettling  = 10  // updates of an objective before its smoothed loss is usable
-	rateDiverged  = 3   // a rise above the lowest smoothed loss by more than this multiple of its size is divergence
-)
-
-// rising is the schedule of a range test.
-type rising struct {
-	low, factor float64
-	steps       int
-}
-
-// Rate implements engine.Schedule. The engine uses RateAt instead.
-func (r *rising) Rate(_, _ float64) float64 { return r.low }
-
-// RateAt implements engine.Timed.
-func (r *rising) RateAt(t engine.Time) float64 {
-	return r.low * math.Pow(r.factor, float64(min(t.Update, r.steps-1)))
-}
-
 // FindRate tests learning rates on the first updates of a config's training. It uses the config's data, losses,
 // optimiser, gradient clipping and accumulation, without its schedule and warm-up. Rates of parts keep their ratio to
 // the optimiser's rate. FindRate leaves no files.
@@ -99,13 +80,10 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	defer unlimit()
 	c.Train.Epochs = max(c.Train.Epochs, t.Steps) // an epoch has at least one update
 	c.Train.Warmup, c.Train.Average = engine.Span{}, nil
-	factor := math.Pow(t.High/t.Low, 1/float64(t.Steps-1))
-	c.Train.Schedule = engine.ScheduleChoice{Name: "rising", Value: &rising{t.Low / base, factor, t.Steps}}
-	e, err := newExperiment(c, nil)
+	rising := &ratetest.Rising{Low: t.Low / base, Factor: math.Pow(t.High/t.Low, 1/float64(t.Steps-1)), Steps: t.Steps}
+	c.Train.Schedule = engine.ScheduleChoice{Name: "rising", Value: rising}
+	e, err := NewExperiment(c)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.loadStart(); err != nil {
 		return nil, err
 	}
 	l, err := e.Loop()
@@ -114,91 +92,21 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	}
 	defer l.Close()
 	r := &Rates{Optimizer: c.Train.Optimizer.Name, Configured: base}
-	x := rateTest{Rates: r, base: base, steps: t.Steps, curves: map[string]*rateCurve{}}
-	l.AddHook(engine.Hook{Name: "range test", NoParams: true, OnStep: x.step})
+	x := ratetest.Test{Base: base, Steps: t.Steps}
+	l.AddHook(engine.Hook{Name: "range test", NoParams: true, OnStep: x.Step})
 	err = l.Run(ctx)
 	switch {
-	case errors.Is(err, engine.ErrStopped) || err != nil && len(r.Points) == 0:
+	case errors.Is(err, engine.ErrStopped) || err != nil && len(x.Points) == 0:
 		return nil, err
 	case err != nil: // a rate too high for a step is a result
-		r.Diverged = err.Error()
+		x.Diverged = err.Error()
 	}
-	x.suggest()
-	return r, nil
-}
-
-// rateTest is a running range test.
-type rateTest struct {
-	*Rates
-	base   float64
-	steps  int
-	curves map[string]*rateCurve
-	sum    float64 // sum of the losses of batches that wait for an update
-	count  int
-}
-
-// rateCurve is the loss of an objective so far.
-type rateCurve struct {
-	mean   float64 // without correction
-	count  int
-	lowest RatePoint
-}
-
-// step records an update, and ends the test when the loss diverges or after the last rate.
-func (x *rateTest) step(_ context.Context, l *engine.Loop, s *engine.StepReport) error {
-	x.sum += s.Values[0]
-	x.count++
-	if s.Accumulating {
-		return nil
-	}
-	c := x.curves[s.Objective]
-	if c == nil {
-		c = &rateCurve{}
-		x.curves[s.Objective] = c
-	}
-	loss := x.sum / float64(x.count)
-	x.sum, x.count = 0, 0
-	c.count++
-	c.mean = rateSmoothing*c.mean + (1-rateSmoothing)*loss
-	p := RatePoint{Step: len(x.Points) + 1, Rate: x.base * s.Rate, Objective: s.Objective, Loss: loss,
-		Smoothed: c.mean / (1 - math.Pow(rateSmoothing, float64(c.count)))}
-	x.Points = append(x.Points, p)
-	if c.count == 1 || p.Smoothed < c.lowest.Smoothed {
-		c.lowest = p
-	}
-	low := c.lowest.Smoothed
-	switch {
-	case c.count > rateSettling && p.Smoothed > low+rateDiverged*math.Abs(low):
-		x.Diverged = fmt.Sprintf("the smoothed loss of %s is %.4g, and was %.4g at a rate of %.3g", s.Objective, p.Smoothed, low, c.lowest.Rate)
-		l.Stop(x.Diverged)
-	case len(x.Points) == x.steps:
-		l.Stop("all rates were tried")
-	}
-	return nil
-}
-
-// suggest chooses the rate from the curve with the most points.
-func (x *rateTest) suggest() {
-	most := 0
-	for _, p := range x.Points { // in order, for ties
-		if n := x.curves[p.Objective].count; n > most {
-			most, x.Objective = n, p.Objective
-		}
-	}
-	x.Lowest = x.curves[x.Objective].lowest
-	var curve []RatePoint
 	for _, p := range x.Points {
-		if p.Objective == x.Objective && p.Step <= x.Lowest.Step {
-			curve = append(curve, p)
-		}
+		r.Points = append(r.Points, RatePoint(p))
 	}
-	steepest := 0.0
-	for i := rateSettling; i < len(curve); i++ {
-		fall := (curve[i-1].Smoothed - curve[i].Smoothed) / math.Log(curve[i].Rate/curve[i-1].Rate)
-		if fall > steepest {
-			steepest, x.Suggested = fall, curve[i].Rate
-		}
-	}
+	objective, lowest, rate := x.Suggest()
+	r.Objective, r.Lowest, r.Suggested, r.Diverged = objective, RatePoint(lowest), rate, x.Diverged
+	return r, nil
 }
 
 // WriteCSV writes the points as a table.

@@ -6,7 +6,8 @@ import (
 	"runtime"
 
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/train/internal/page"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -18,9 +19,9 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	defer s.experiment.Progress.End()
 	l.Close()
 	runtime.GC() // the programs would otherwise stay until the next collection
-	if v, ok := spreadOf(s.logs.Last); ok && v < leastSpread {
+	if v := page.Spread(s.logs.Last); v != nil && *v < leastSpread {
 		s.console.Note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, "+
-			"where random codes have about 1", v), "spread", v)
+			"where random codes have about 1", *v), "spread", *v)
 	}
 	if b := s.best; b != nil {
 		s.console.Info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile),
@@ -76,6 +77,78 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	return s.writeReport(ctx, codes, r, drawn)
 }
 
+// encode computes and stores the codes of the kept images, and measures their fit. From then on the session uses
+// these images. If no images are kept, the codes are empty, and files of an earlier end are removed.
+func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, err error) {
+	all, e := s.experiment.Data.Len(), s.experiment.encoded()
+	if e == nil {
+		return codes, s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
+	}
+	s.experiment = e
+	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
+		s.console.Info("codes", fmt.Sprintf("the run keeps codes of %d of the %d images: no metric needs more, "+
+			"and metrics.encode sets the number", n, all), "images", n)
+	}
+	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
+		s.console.Info("codes", fmt.Sprintf("%d of the %d images are measured, with %d code columns; "+
+			"metrics.sample sets the number, and metrics.encode=true takes all", n, all, e.Coder.Width()), "images", n)
+	}
+	if codes, err = e.Codes(ctx); err != nil {
+		return codes, err
+	}
+	if e.Config.Metrics.Encode == EncodeNone {
+		err = s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile)
+	} else {
+		err = s.writeCodes(codes)
+	}
+	if err != nil {
+		return codes, err
+	}
+	if r.Fit, err = e.fit(ctx, codes); err != nil || r.Fit == nil {
+		return codes, err
+	}
+	if !r.Fit.Converged {
+		s.console.Note("fit", "training has not converged: "+r.Fit.Why)
+	}
+	return codes, s.store.Write(rundir.FitFile, rundir.JSON(r.Fit))
+}
+
+// writeCodes stores codes and the factors of their images.
+func (s *session) writeCodes(codes matrix.Matrix) error {
+	if err := s.store.Write(rundir.CodesFile, rundir.WriteCodes(codes)); err != nil {
+		return err
+	}
+	for name, write := range rundir.FactorFiles(s.experiment.Data) {
+		if err := s.store.Write(name, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) forget(files ...string) error {
+	for _, name := range files {
+		if err := s.store.Remove(name); err != nil {
+			return fmt.Errorf("an earlier %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// codesOf returns the codes of the data set, with its factors, as plain rows.
+func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
+	list := &Codes{Factors: e.Data.Factors()}
+	for i := range codes.Rows {
+		row, levels := make([]float32, codes.Cols), make([]int, len(list.Factors))
+		for j, v := range codes.Row(i) {
+			row[j] = float32(v)
+		}
+		e.Data.FactorsAt(i, levels)
+		list.Codes, list.Levels = append(list.Codes, row), append(list.Levels, levels)
+	}
+	return list
+}
+
 // AverageSuffix is the suffix in names of results of averaged weights.
 const AverageSuffix = "-average"
 
@@ -86,26 +159,35 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 		return nil, nil
 	}
 	defer s.loop.SwapAverage()
+	return e.measured(ctx, e.Final(), AverageSuffix)
+}
+
+// measureOthers measures the model on the data sets of metrics.on.
+func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err error) {
+	for i, e := range s.experiment.others {
+		m := s.experiment.Config.Metrics.On[i]
+		e.Progress = s.experiment.Progress
+		results, err := e.measured(ctx, m.Metrics, "-on-"+m.Dataset.Name)
+		if err != nil {
+			return nil, fmt.Errorf("on %s: %w", m.Dataset.Name, err)
+		}
+		all = append(all, results...)
+	}
+	return all, nil
+}
+
+// measured encodes and measures the data set of the experiment. The names of the results end in the suffix.
+func (e *Experiment) measured(ctx context.Context, choices []metrics.Choice, suffix string) ([]metrics.Result, error) {
 	codes, err := e.Codes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	results, err := e.Evaluate(ctx, codes, e.Final())
+	results, err := e.Evaluate(ctx, codes, choices)
 	for i := range results {
-		results[i].Name += AverageSuffix
+		results[i].Name += suffix
 	}
 	return results, err
 }
 
 // leastSpread is the smallest spread of codes that have not collapsed. Random codes have a spread near 1.
 const leastSpread = 0.05
-
-// spreadOf returns the mean spread of the codes in the last epoch, for models that record it.
-func spreadOf(l rundir.Losses) (float64, bool) {
-	for _, parts := range l {
-		if v, ok := parts[models.SpreadName]; ok {
-			return v, true
-		}
-	}
-	return 0, false
-}

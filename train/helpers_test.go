@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -165,4 +166,10 @@ func endAfter(n int) context.Context {
 		}
 		return nil
 	}}
+}
+
+// readOne reads a checkpoint.
+func readOne(path string) (*safetensors.File, *checkpoint.State, error) {
+	c, err := checkpoint.ReadFile(path)
+	return c.File, c.State, err
 }

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -34,7 +36,7 @@ func loadHistorical(t testing.TB, overrides ...string) Config {
 }
 
 // rewriteState changes the state in a checkpoint, like an edit.
-func rewriteState(t testing.TB, dir string, change func(s *state)) {
+func rewriteState(t testing.TB, dir string, change func(s *checkpoint.State)) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.CheckpointFile)
 	f, s, err := readOne(path)
@@ -46,7 +48,7 @@ func rewriteState(t testing.TB, dir string, change func(s *state)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Metadata[stateKey] = string(text)
+	f.Metadata[checkpoint.StateKey] = string(text)
 	out, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -152,10 +154,10 @@ func TestResumeOtherCheckpoint(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "seed: the run began with 5, now 0"},
-		"fewer steps": {func(dir string) { rewriteState(t, dir, func(s *state) { s.Step -= 2 }) }, "history: its segments end at step 8; want 6"},
-		"a gap":       {func(dir string) { rewriteState(t, dir, func(s *state) { s.History[0].From = 1 }) }, "history: segment 1 has the steps 1 to 8; want it to begin at 0"},
+		"fewer steps": {func(dir string) { rewriteState(t, dir, func(s *checkpoint.State) { s.Step -= 2 }) }, "history: its segments end at step 8; want 6"},
+		"a gap":       {func(dir string) { rewriteState(t, dir, func(s *checkpoint.State) { s.History[0].From = 1 }) }, "history: segment 1 has the steps 1 to 8; want it to begin at 0"},
 		"its config": {func(dir string) {
-			rewriteState(t, dir, func(s *state) { s.Config = strings.Replace(s.Config, "batch: 32", "batch: 64", 1) })
+			rewriteState(t, dir, func(s *checkpoint.State) { s.Config = strings.Replace(s.Config, "batch: 32", "batch: 64", 1) })
 		}, "train.batch: the run began with 64, now 32"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -169,6 +171,7 @@ func TestResumeOtherCheckpoint(t *testing.T) {
 
 // A lengthened run has the identity of a direct run if and only if it has the parameters of a direct run.
 func TestLongerHistory(t *testing.T) {
+	long.NotShort(t)
 	milestones := "train.schedule.milestones={at: [0.5], factor: 0.1}"
 	for name, x := range map[string]struct {
 		options, after []string
@@ -239,6 +242,7 @@ func TestLongerHistory(t *testing.T) {
 
 // Momentum may change over the whole length of training. Lengthening such a run gives other parameters than a direct run.
 func TestLongerMomentum(t *testing.T) {
+	long.NotShort(t)
 	for name, other := range map[string]string{"byol": "the model changed with the fraction of 1 epoch", "moco-v2": ""} {
 		dir, direct := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "direct")
 		trainIn(t, dir, seenConfig(t, name, "train.epochs=1", "metrics=[]"), false)
@@ -277,7 +281,7 @@ func TestHistoryStays(t *testing.T) {
 func TestHistoryOfVersions(t *testing.T) {
 	dir, c := filepath.Join(t.TempDir(), "run"), loadHistorical(t)
 	stopAt(t, dir, c, 3)
-	rewriteState(t, dir, func(s *state) {
+	rewriteState(t, dir, func(s *checkpoint.State) {
 		s.History[0].Version, s.History[0].Generation, s.History[0].Kernels = "v0.1.0", 1, "neon"
 	})
 	trainIn(t, dir, c, true)
@@ -294,7 +298,7 @@ func TestHistoryOfVersions(t *testing.T) {
 	}
 	failed := filepath.Join(t.TempDir(), "failed")
 	stopAt(t, failed, c, 3)
-	rewriteState(t, failed, func(s *state) { s.History[0].Version = "v0.1.0" })
+	rewriteState(t, failed, func(s *checkpoint.State) { s.History[0].Version = "v0.1.0" })
 	hook := engine.Hook{Name: "broken", OnStep: func(context.Context, *engine.Loop, *engine.StepReport) error { return errors.New("why") }}
 	if _, err := Run(context.Background(), c, Options{Dir: failed, Resume: true, Hooks: []engine.Hook{hook}}); err == nil {
 		t.Error("it does not fail")
@@ -304,7 +308,7 @@ func TestHistoryOfVersions(t *testing.T) {
 	}
 	old := filepath.Join(t.TempDir(), "old")
 	stopAt(t, old, c, 3)
-	rewriteState(t, old, func(s *state) { s.History = nil })
+	rewriteState(t, old, func(s *checkpoint.State) { s.History = nil })
 	trainIn(t, old, c, true)
 	if r, err = rundir.ReadRecord(old); err != nil || r.History.Other() != "" || r.Generation != 0 || len(r.History) != 2 || r.History[0].To != 3 || r.History[0].Version != "" {
 		t.Errorf("a run without a history: %+v, %v", r, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -170,10 +171,10 @@ func TestKernelsChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	had := `"kernels":"` + set + `"`
-	if !strings.Contains(f.Metadata[stateKey], had) {
-		t.Fatalf("the checkpoint does not have %s: %s", had, f.Metadata[stateKey])
+	if !strings.Contains(f.Metadata[checkpoint.StateKey], had) {
+		t.Fatalf("the checkpoint does not have %s: %s", had, f.Metadata[checkpoint.StateKey])
 	}
-	f.Metadata[stateKey] = strings.Replace(f.Metadata[stateKey], had, `"kernels":"other"`, 1)
+	f.Metadata[checkpoint.StateKey] = strings.Replace(f.Metadata[checkpoint.StateKey], had, `"kernels":"other"`, 1)
 	var text bytes.Buffer
 	if err := errors.Join(safetensors.Write(&text, f), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)

@@ -3,10 +3,11 @@ package train
 import (
 	"bytes"
 	"context"
-	"github.com/unravel-ml/unravel/internal/plain"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/plain"
 )
 
 // regularised is a small experiment with an encoder alone.

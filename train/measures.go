@@ -1,18 +1,19 @@
 package train
 
 import (
-	"context"
 	"fmt"
-	"reflect"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/train/engine"
-	"github.com/unravel-ml/unravel/train/internal/watch"
+	"github.com/unravel-ml/unravel/train/internal/choices"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 )
 
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
@@ -84,15 +85,23 @@ func (m *Measures) decodeList(items []*config.Node) error {
 			m.On = append(m.On, on)
 			continue
 		}
-		var c metrics.Choice
-		if err := item.Decode(&c); err != nil {
+		if err := add(&m.Final, item); err != nil {
 			return err
 		}
-		if has(m.Final, c) {
-			return twice(item, c)
-		}
-		m.Final = append(m.Final, c)
 	}
+	return nil
+}
+
+// add decodes a metric, and adds it to a list without it.
+func add(to *[]metrics.Choice, item *config.Node) error {
+	var c metrics.Choice
+	if err := item.Decode(&c); err != nil {
+		return err
+	}
+	if choices.Has(*to, c) {
+		return twice(item, c)
+	}
+	*to = append(*to, c)
 	return nil
 }
 
@@ -111,7 +120,7 @@ func (m *Measures) onFinal(n *config.Node) error {
 // once checks that a list does not repeat a metric with the same options.
 func once(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
-		if has(list[:i], c) {
+		if choices.Has(list[:i], c) {
 			return twice(n.Items()[i], c)
 		}
 	}
@@ -120,11 +129,6 @@ func once(n *config.Node, list []metrics.Choice) error {
 
 func twice(item *config.Node, c metrics.Choice) error {
 	return item.Errorf("%s is in the list twice; want it once, or with other options", c.Name)
-}
-
-// has reports whether a list has a metric with the same options.
-func has(list []metrics.Choice, c metrics.Choice) bool {
-	return slices.ContainsFunc(list, func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) })
 }
 
 // EncodeConfig writes all keys.
@@ -140,6 +144,25 @@ type listedMeasure struct{ metrics.Choice }
 
 // ConfigForms implements config.Former.
 func (i listedMeasure) ConfigForms() []any { return append(i.Choice.ConfigForms(), MeasuredOn{}) }
+
+// MeasuredOn are metrics of the end on another data set, such as a labelled one for a model that trained without
+// labels. The names of their results end in -on- and the name of the data set.
+type MeasuredOn struct {
+	Dataset catalog.Choice   `yaml:"dataset" doc:"data set with images of the shape of the run's images"`
+	Metrics []metrics.Choice `yaml:"metrics" doc:"metrics of its codes; if absent, the final metrics"`
+	Sample  int              `yaml:"sample" doc:"number of its images, chosen at random; 0: all"`
+}
+
+// Validate checks the settings.
+func (m *MeasuredOn) Validate() error {
+	switch {
+	case m.Dataset.Value == nil:
+		return config.Invalid("dataset", "is missing; want the name of a data set")
+	case m.Sample < 0:
+		return config.Invalid("sample", "%d is out of range; want 0 (all) or more", m.Sample)
+	}
+	return nil
+}
 
 // ConfigType describes the accepted values.
 func (m Measures) ConfigType() string {
@@ -182,14 +205,9 @@ func (d *During) DecodeConfig(n *config.Node) error {
 			d.Fast = true
 			continue
 		}
-		var c metrics.Choice
-		if err := item.Decode(&c); err != nil {
+		if err := add(&d.List, item); err != nil {
 			return err
 		}
-		if has(d.List, c) {
-			return twice(item, c)
-		}
-		d.List = append(d.List, c)
 	}
 	return nil
 }
@@ -227,6 +245,67 @@ func (i duringItem) ConfigForms() []any {
 }
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
+
+// Encode is the number of images whose codes a run stores. The zero value stores the codes of the measured images, or
+// without metrics of at most mostKept images.
+type Encode int
+
+// Encode can also be a number of images from 1 on.
+const (
+	EncodeAll  Encode = math.MaxInt // all images, or the sample
+	EncodeNone Encode = -1
+)
+
+// DecodeConfig reads true, false or a number.
+func (e *Encode) DecodeConfig(n *config.Node) error {
+	var all bool
+	var count int
+	switch {
+	case n.IsNull():
+		*e = 0
+	case n.IsScalar() && n.Decode(&all) == nil:
+		if *e = EncodeNone; all {
+			*e = EncodeAll
+		}
+	case n.IsScalar() && n.Decode(&count) == nil && count > 0:
+		*e = Encode(count)
+	default:
+		return n.Errorf("want true (all images), false (none) or a number of images from 1 on")
+	}
+	return nil
+}
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (e Encode) EncodeConfig() (any, error) {
+	switch e {
+	case 0:
+		return nil, nil
+	case EncodeAll, EncodeNone:
+		return e == EncodeAll, nil
+	}
+	return int(e), nil
+}
+
+// ConfigForms implements config.Former.
+func (Encode) ConfigForms() []any { return []any{true, 0, nil} }
+
+// ConfigType describes the accepted values.
+func (e Encode) ConfigType() string { return "true, false or a number" }
+
+// validEncode checks the number of kept codes against the measured ones.
+func (m *Measures) validEncode() error {
+	switch {
+	case m.Encode < EncodeNone:
+		return config.Invalid("metrics.encode", "%d is out of range; want 1 or more, or true or false", m.Encode)
+	case m.Encode <= 0 || m.Encode == EncodeAll:
+		return nil
+	case len(m.Final) > 0:
+		return config.Invalid("metrics.encode", "metrics are measured at the end, and their images are encoded; want true or false, or metrics.sample=%d", m.Encode)
+	case m.Sample > 0:
+		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too; want only one")
+	}
+	return nil
+}
 
 // validate checks the keys against each other and against the settings of early stopping.
 func (m *Measures) validate(s *Settings) error {
@@ -280,108 +359,108 @@ func (m *Measures) watched(stop *EarlyStop) []string {
 	return append(names, metrics.ResultNames(m.listed(stop))...)
 }
 
-// monitor measures the model during training.
-type monitor struct {
-	experiment *Experiment
-	choices    []metrics.Choice
-	images     []int
-	every      int // epochs
-	results    []metrics.Result
-	codes      matrix.Matrix // of images
-	measuredAt int           // the epoch of results and codes
+// Inherit returns metrics with the settings of the run's losses for the same property, such as the code columns of
+// each factor. A metric then measures what its loss trained. A metric keeps its own explicit settings: explicit
+// reports whether key was set for metric i. If several losses match a metric, it becomes one metric for each loss,
+// unless its columns were set. Losses with labels from a file give no settings, because they name the factors of the
+// file and not of the data set.
+func (c *Config) Inherit(list []metrics.Choice, explicit func(i int, key string) bool) ([]metrics.Choice, error) {
+	if c.ownLabels() {
+		return list, nil
+	}
+	return choices.Inherit(list, c.Losses, explicit)
+}
+
+// ownLabels reports whether the losses use labels from a file.
+func (c *Config) ownLabels() bool {
+	return slices.ContainsFunc(c.Supervision, func(s supervision.Choice) bool {
+		labels, ok := s.Value.(*supervision.FactorLabels)
+		return ok && labels.File != ""
+	})
+}
+
+// inheritAll gives the config's metrics the settings of its losses.
+func (c *Config) inheritAll(n *config.Node) (err error) {
+	final, during := n.Get("metrics"), (*config.Node)(nil)
+	if final != nil && final.IsMap() {
+		final, during = final.Get("final"), final.Get("during")
+	}
+	if c.Metrics.Final, err = c.Inherit(c.Metrics.Final, explicitIn(final)); err != nil {
+		return err
+	}
+	if during != nil && during.IsList() {
+		c.Metrics.During.List, err = c.Inherit(c.Metrics.During.List, explicitIn(during))
+	}
+	return err
+}
+
+// explicitIn reports which keys the metrics of a config's list set. The word fast is no metric.
+func explicitIn(list *config.Node) func(i int, key string) bool {
+	var items []*config.Node
+	if list != nil && list.IsList() {
+		for _, item := range list.Items() {
+			if !item.IsScalar() || item.Text() != fastWord {
+				items = append(items, item)
+			}
+		}
+	}
+	return func(i int, key string) bool {
+		if i >= len(items) || !items[i].IsMap() || len(items[i].Keys()) != 1 {
+			return false
+		}
+		options := items[i].Get(items[i].Keys()[0])
+		return options.IsMap() && options.Get(key) != nil
+	}
 }
 
 // newMonitor returns the evaluator for training; nil if the config measures nothing then. epoch is the number of
 // images per epoch. Metrics that do not suit the data give a *config.Error.
-func newMonitor(e *Experiment, epoch int) (*monitor, error) {
+func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 	m, stop := &e.Config.Metrics, e.Config.Train.Stop
-	w := &monitor{experiment: e, every: m.Every, choices: m.listed(stop)}
-	if len(w.choices) == 0 && !m.During.Fast {
+	w := &monitor.Monitor{Choices: m.listed(stop), Data: e.Data, Every: m.Every, Seed: e.Config.Seed, Coder: e.Coder, InputOf: e.InputOf}
+	if len(w.Choices) == 0 && !m.During.Fast {
 		return nil, nil
 	}
-	if w.images = e.HeldOut; w.images == nil {
-		w.images = all(e.Data)
+	if w.Images = e.HeldOut; w.Images == nil {
+		w.Images = all(e.Data)
 	}
-	if total := len(w.images); total > m.Images {
+	if total := len(w.Images); total > m.Images {
 		chosen := rng.New(e.Config.Seed, "metric/images").Perm(total)[:m.Images]
 		for i, at := range chosen {
-			chosen[i] = w.images[at]
+			chosen[i] = w.Images[at]
 		}
 		slices.Sort(chosen)
-		w.images = chosen
+		w.Images = chosen
 	}
-	n := len(w.images)
-	if w.every == 0 {
-		w.every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
-		if stop.bySentence(w.choices) {
-			w.every = min(w.every, max(1, e.Config.Train.Epochs/fewestLooks))
+	n := len(w.Images)
+	if w.Every == 0 {
+		w.Every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
+		if stop.bySentence(w.Choices) {
+			w.Every = min(w.Every, max(1, e.Config.Train.Epochs/fewestLooks))
 		}
 	}
-	in := e.InputOf(matrix.Matrix{Rows: n, Cols: e.Coder.Width()}, w.images)
+	in := e.InputOf(matrix.Matrix{Rows: n, Cols: e.Coder.Width()}, w.Images)
 	if m.During.Fast {
 		fast, err := e.Config.Inherit(metrics.Fast(in), func(int, string) bool { return false })
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range fast {
-			if !slices.ContainsFunc(w.choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
-				w.choices = append(w.choices, c)
+			if !slices.ContainsFunc(w.Choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
+				w.Choices = append(w.Choices, c)
 			}
 		}
 	}
-	if list, at := stop.withSentence(nil); at >= 0 && has(w.choices, list[at]) {
+	if list, at := stop.withSentence(nil); at >= 0 && choices.Has(w.Choices, list[at]) {
 		if err := metrics.Suits(in, list); err != nil {
 			return nil, e.Config.mistake("train.stop.metric", withoutFactors(err))
 		}
 	}
-	if err := metrics.Suits(in, w.choices); err != nil {
+	if err := metrics.Suits(in, w.Choices); err != nil {
 		if n < e.Data.Len() {
 			err = fmt.Errorf("%w (on %d of %d images; metrics.images says how many)", err, n, e.Data.Len())
 		}
 		return nil, e.Config.mistake("metrics.during", withoutFactors(err))
 	}
 	return w, nil
-}
-
-// direction returns whether a higher or a lower result is better.
-func (w *monitor) direction(result string) metrics.Direction {
-	i := slices.Index(metrics.ResultNames(w.choices), result)
-	if i < 0 { // it does not suit the data
-		return metrics.HigherIsBetter
-	}
-	return w.choices[i].Value.Better()
-}
-
-// measure computes the metrics.
-func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
-	e := w.experiment
-	codes, err := e.Coder.Encode(ctx, e.Data, w.images)
-	if err != nil {
-		return nil, err
-	}
-	w.codes = metrics.NewMatrix(len(w.images), e.Coder.Width(), codes)
-	in := e.InputOf(w.codes, w.images)
-	results, err := metrics.Evaluate(ctx, in, e.Config.Seed, w.choices)
-	return results, stopped(ctx, err)
-}
-
-// hook evaluates the model every w.every epochs.
-func (w *monitor) hook(g *watch.Logs, c *watch.Console) engine.Hook {
-	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
-		results, err := w.measure(ctx)
-		if err != nil {
-			return err
-		}
-		w.results, w.measuredAt = results, r.Epoch
-		if err := g.Metrics(r.Epoch, r.Step, results); err != nil {
-			return err
-		}
-		line, values := fmt.Sprintf("epoch %d", r.Epoch), []any{"epoch", r.Epoch, "step", r.Step}
-		for _, m := range results {
-			line += fmt.Sprintf("  %s %.4g", m.Name, m.Value)
-			values = append(values, m.Name, m.Value)
-		}
-		c.Info("measured", line, values...)
-		return nil
-	})}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -125,7 +126,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 }
 
 func TestMonitor(t *testing.T) {
-	open := func(overrides ...string) (*monitor, error) {
+	open := func(overrides ...string) (*monitor.Monitor, error) {
 		c := load(t, overrides...)
 		e, err := NewExperiment(c)
 		if err != nil {
@@ -137,21 +138,21 @@ func TestMonitor(t *testing.T) {
 		t.Errorf("nothing is to be measured, got %v, %v", w, err)
 	}
 	w, err := open("metrics.during=fast")
-	if err != nil || len(w.images) != 256 || w.every != 20 || len(w.choices) != len(metrics.FastNames()) {
+	if err != nil || len(w.Images) != 256 || w.Every != 20 || len(w.Choices) != len(metrics.FastNames()) {
 		t.Fatalf("%+v, %v; want all of the 256 images every 20 epochs of 256", w, err)
 	}
-	if w, err = open("metrics.during=[mig]", "metrics.images=100"); err != nil || w.every != 8 || len(w.images) != 100 || !slices.IsSorted(w.images) {
+	if w, err = open("metrics.during=[mig]", "metrics.images=100"); err != nil || w.Every != 8 || len(w.Images) != 100 || !slices.IsSorted(w.Images) {
 		t.Fatalf("%+v, %v; want 100 images, 2000 trained in 8 epochs", w, err)
 	}
 	again, err := open("metrics.during=fast", "metrics.images=100")
-	if err != nil || !slices.Equal(again.images, w.images) || len(slices.Compact(slices.Clone(w.images))) != 100 {
-		t.Errorf("the images are not the same 100 of every run: %v, %v", again.images, err)
+	if err != nil || !slices.Equal(again.Images, w.Images) || len(slices.Compact(slices.Clone(w.Images))) != 100 {
+		t.Errorf("the images are not the same 100 of every run: %v, %v", again.Images, err)
 	}
-	if names := again.choices; !slices.ContainsFunc(names, func(c metrics.Choice) bool { return c.Name == "dlsbd" }) {
+	if names := again.Choices; !slices.ContainsFunc(names, func(c metrics.Choice) bool { return c.Name == "dlsbd" }) {
 		t.Error("fast lacks dlsbd, which any sample suits")
 	}
-	in := again.experiment.InputOf(matrix.Matrix{Rows: 100, Cols: 4}, again.images)
-	for row, i := range again.images {
+	in := again.InputOf(matrix.Matrix{Rows: 100, Cols: 4}, again.Images)
+	for row, i := range again.Images {
 		if in.Levels[2*row] != i/16 || in.Levels[2*row+1] != i%16 {
 			t.Fatalf("row %d has levels %v; want those of image %d", row, in.Levels[2*row:2*row+2], i)
 		}

@@ -10,9 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -42,12 +40,12 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	if err != nil {
 		return nil, "", err
 	}
-	e.Start = f.state.Start
-	if err := loadParams(e.Model, f.file); err != nil {
-		return nil, "", fmt.Errorf("%s: %w: %w", dir, errOtherModel, err)
+	e.Start = f.State.Start
+	if err := f.Load(e.Model.Params()); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", dir, err)
 	}
 	if which.Average {
-		if err := loadAverage(e.Model, f.file); err != nil {
+		if err := f.LoadAverage(e.Model.Params()); err != nil {
 			return nil, "", fmt.Errorf("%s: %w", dir, err)
 		}
 	}
@@ -62,25 +60,20 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	if edited != "" {
 		edited = fmt.Sprintf("warning: %s: files changed after the run: %s", dir, edited)
 	}
-	var warnings []string
-	for _, w := range []string{f.warning, f.state.misfit(dir, c), changed, edited} {
-		if w != "" {
-			warnings = append(warnings, w)
-		}
-	}
+	warnings := slices.DeleteFunc([]string{f.Warning, misfit(f.State, dir, c), changed, edited}, func(w string) bool { return w == "" })
 	return e, strings.Join(warnings, "\n"), nil
 }
 
 // misfit warns if a checkpoint was trained with another config than its folder's; otherwise it is empty.
-func (s *state) misfit(dir string, c Config) string {
-	began, err := s.began(dir)
+func misfit(s *checkpoint.State, dir string, c Config) string {
+	began, err := began(s, dir)
 	if err == nil {
 		err = began.sameTraining(c)
 	}
 	if err == nil {
 		return ""
 	}
-	return fmt.Sprintf("warning: %s: %v: %v", dir, errOtherModel, err)
+	return fmt.Sprintf("warning: %s: %v: %v", dir, checkpoint.ErrOtherModel, err)
 }
 
 // ReadConfig reads the config of the run in a folder, with overrides key.path=value. If this program has not
@@ -141,38 +134,13 @@ type Weights struct {
 }
 
 // read reads the checkpoint with the weights.
-func (w Weights) read(dir string) (c checkpoint, err error) {
+func (w Weights) read(dir string) (c checkpoint.Checkpoint, err error) {
 	if !w.Best {
-		return readCheckpoint(dir)
+		return checkpoint.Read(dir)
 	}
-	c.file, c.state, err = readOne(filepath.Join(dir, rundir.BestFile))
+	c, err = checkpoint.ReadFile(filepath.Join(dir, rundir.BestFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: there is no %s; want a run with train.keep.best and an evaluation during training", dir, rundir.BestFile)
 	}
 	return c, err
-}
-
-// loadAverage sets the parameters with averages in a checkpoint to these averages.
-func loadAverage(m models.Model, f *safetensors.File) error {
-	found := false
-	for _, x := range f.Tensors {
-		name, ok := strings.CutPrefix(x.Name, engine.AveragePrefix)
-		if !ok {
-			continue
-		}
-		found = true
-		p := m.Params().Get(name)
-		if p == nil {
-			return fmt.Errorf("%w: it has an average of %q, which the model does not have", errOtherModel, name)
-		}
-		v, err := f.Float32s(x.Name, p.Shape()...)
-		if err != nil {
-			return err
-		}
-		copy(p.Float32s(), v)
-	}
-	if !found {
-		return errors.New("its checkpoint has no average of the weights; want a run with train.average")
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/train/internal/page"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -113,7 +113,8 @@ func TestWholePagesInBrowser(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := e.page(t.Context(), pageContent{dir: "run", config: "a: b\n", log: log}, codes)
+			content := e.pageContent(&page.Content{Dir: "run", Config: "a: b\n", Log: log})
+			page, err := content.Page(t.Context(), e.drawing(codes, nil, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,30 +166,5 @@ func TestPartialPage(t *testing.T) {
 	}
 	if _, _, err := readPage(t.Context(), t.TempDir(), nil); !errors.Is(err, rundir.ErrNoRun) {
 		t.Errorf("an empty folder: %v", err)
-	}
-}
-
-// A shell reads the command that repeats a run as the intended words.
-func TestAgain(t *testing.T) {
-	for dir, want := range map[string]string{
-		"runs/quickstart":   "unravel train runs/quickstart/config.yaml --run runs/quickstart-again",
-		"runs/quickstart//": "unravel train runs/quickstart/config.yaml --run runs/quickstart-again",
-		"-x":                "unravel train ./-x/config.yaml --run ./-x-again",
-		"it's here":         `unravel train 'it'\''s here/config.yaml' --run 'it'\''s here-again'`,
-		"a=b":               "cp a=b/config.yaml again.yaml && unravel train again.yaml --run a=b-again",
-	} {
-		if got := again(dir); got != want {
-			t.Errorf("%q: %s, want %s", dir, got, want)
-		}
-	}
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("no shell here")
-	}
-	for _, dir := range []string{"a b", "$(date)", "`date`", "'", `"\`, "a\nb", "~", "*", "#", "🦩;&|<>", "!x"} {
-		out, err := exec.Command(sh, "-c", "unravel() { printf '%s\\0' \"$@\"; }\n"+again(dir)).Output()
-		if want := "train\x00" + dir + "/config.yaml\x00--run\x00" + dir + "-again\x00"; err != nil || string(out) != want {
-			t.Errorf("%q: %q, want %q, %v", dir, out, want, err)
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -87,6 +88,63 @@ type PlanMeasures struct {
 	During      []string `json:"during"`
 	Every       int      `json:"every"` // epochs
 	Images      int      `json:"images"`
+}
+
+// Check reports whether a config can be trained and measured, as far as this is known before training. Its data set,
+// model and losses must fit together, and its metrics must suit their input. For a model that learns in stages, Check
+// looks at the first stage. It writes nothing.
+func Check(c Config) error {
+	if err := c.Validate(); err != nil {
+		return config.AsError(err)
+	}
+	if c.stage() != nil {
+		initial, err := c.InitialConfig()
+		if err != nil {
+			return err
+		}
+		return Check(initial)
+	}
+	return CheckSearch(c, "", nil)
+}
+
+// CheckSearch reports whether a search can train runs of a config and compare them by a loss of training, if one is
+// given, as [EarlyStop] names it. With epochs, it also reports whether training for these numbers of epochs is the
+// beginning of the config's training, as a run needs that goes on later.
+func CheckSearch(c Config, loss string, epochs []int) error {
+	if c.stage() != nil {
+		return Check(c)
+	}
+	e, err := NewExperiment(c)
+	if err != nil {
+		return err
+	}
+	l, _, err := e.compile()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if loss != "" {
+		if _, err := monitor.FindLoss(e.losses(l), loss); err != nil {
+			return config.AsError(config.Invalid("loss", "%w", err))
+		}
+	}
+	if len(epochs) == 0 {
+		return nil
+	}
+	if why := l.Prefixes(epochs); why != "" {
+		return config.AsError(config.Invalid("max", "the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", why))
+	}
+	return nil
+}
+
+// Here returns a config that this machine can check, rehearse and estimate the memory of: in float32 if the processor
+// lacks mixed precision. Use it for runs on other machines. They check the config itself.
+func Here(c Config) Config {
+	if c.Train.Precision.Check() != nil {
+		c.Train.Precision = engine.Float32
+	}
+	c.Train.Device = c.Train.Device.Here()
+	return c
 }
 
 // programBytes is the memory of the process without a data set and a model: its code and Go's runtime.
@@ -175,11 +233,11 @@ func BatchNote(asked int, s PlanSchedule) string {
 	if asked <= s.EpochImages {
 		return ""
 	}
-	return fmt.Sprintf("train.batch is %d, and the largest batch has %d images, as there are no more", asked, s.Batch)
+	return fmt.Sprintf("train.batch is %d, but the largest batch has %d images: an epoch has no more", asked, s.Batch)
 }
 
 // describe fills in everything except the time.
-func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
+func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor.Monitor) {
 	c := &e.Config
 	h, w, channels := e.Data.ImageShape()
 	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: e.Split.GroupCount(), HeldOut: len(e.HeldOut),
@@ -195,7 +253,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 		p.Measures.FinalImages = kept.Data.Len()
 	}
 	if m != nil {
-		p.Measures.During, p.Measures.Every, p.Measures.Images = metrics.ResultNames(m.choices), m.every, len(m.images)
+		p.Measures.During, p.Measures.Every, p.Measures.Images = metrics.ResultNames(m.Choices), m.Every, len(m.Images)
 	}
 	p.Writes = e.writes(p.Measures.FinalImages > 0)
 	p.Memory = PlanMemory{Footprint: l.Footprint(), Machine: memory.Machine()}
@@ -241,7 +299,7 @@ func (e *Experiment) writes(codes bool) []string {
 }
 
 // time rehearses the run.
-func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor, begin time.Time) error {
+func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, begin time.Time) error {
 	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate
 	var err error

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -88,43 +89,34 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Work after training shows its progress, even while one part takes long.
-func TestActivity(t *testing.T) {
-	lines := make(chan string)
-	a := &Activity{log: plain.Logger(writerFunc(func(p []byte) { lines <- string(p) })), every: time.Millisecond}
-	a.Begin("measuring", 3)
-	a.Step(1, "mig")
-	for range 2 { // a part that does not end
-		if got := <-lines; !regexp.MustCompile(`^measuring mig: 1 of 3 done, \d+s left\n$`).MatchString(got) {
-			t.Errorf("line %q", got)
+// A line comes with the first epoch, the last one, and every ten seconds. The time left follows from this session's steps.
+func TestLineTimes(t *testing.T) {
+	loop := loopOf(t, load(t, "train.epochs=9"))
+	if err := loop.RunEpoch(t.Context()); err != nil { // an earlier session
+		t.Fatal(err)
+	}
+	steps := loop.EpochSteps()
+	synctest.Test(t, func(t *testing.T) {
+		var w bytes.Buffer
+		d := watch.LineDisplay(loop, &watch.Console{Log: plain.Logger(&w)})
+		for _, c := range []struct {
+			pause time.Duration
+			epoch int
+			want  string
+		}{
+			{7 * time.Second, 1, "epoch 1/9  loss 3  5 images/s  56s left\n"},
+			{3 * time.Second, 2, ""},
+			{7*time.Second - 1, 3, ""},
+			{1, 4, "epoch 4/9  loss 3  5 images/s  21s left\n"}, // 4 epochs took 17 s
+			{9 * time.Second, 9, "epoch 9/9  loss 3  5 images/s  0s left\n"},
+		} {
+			time.Sleep(c.pause)
+			w.Reset()
+			d.Epoch(&engine.EpochReport{Epoch: c.epoch, Of: 9, Step: steps * (1 + c.epoch), Images: 10, Seconds: 2,
+				Losses: []engine.ObjectiveLoss{{Objective: "all", Names: []string{"loss"}, Values: []float64{3}}}})
+			if w.String() != c.want {
+				t.Errorf("epoch %d: %q, want %q", c.epoch, w.String(), c.want)
+			}
 		}
-	}
-	go func() {
-		for range lines { // until it has ended
-		}
-	}()
-	a.End()
-	a.End()
-	close(lines) // nothing writes any more
-
-	var w bytes.Buffer
-	a = &Activity{bars: &w, every: time.Hour}
-	a.Begin("drawing", 8)
-	a.Step(3, "torus")
-	a.show()
-	if text := w.String(); !strings.Contains(text, "drawing torus") || !strings.Contains(text, "3/8") {
-		t.Errorf("bar: %q", text)
-	}
-	a.End()
-	if text := w.String(); strings.TrimRight(text[strings.LastIndex(text, "\r")+1:], " ") != "" {
-		t.Errorf("the line is not empty: %q", text)
-	}
-	var none *Activity
-	none.Begin("", 0)
-	none.Step(1, "")
-	none.End()
+	})
 }
-
-type writerFunc func(p []byte)
-
-func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }

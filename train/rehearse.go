@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
+	"github.com/unravel-ml/unravel/train/internal/rehearsal"
 )
 
 // Estimate is the estimated time of a run by its parts, in seconds, from a rehearsal. The rehearsal takes a few first
@@ -48,17 +49,6 @@ func (e *Estimate) add(o *Estimate) {
 	e.Encode, e.Measure, e.Draw = e.Encode+o.Encode, e.Measure+o.Measure, e.Draw+o.Draw
 }
 
-// Bounds of a rehearsal. Steps are timed for at least stepsTime and fewestSteps, but at most for mostStepsTime if one
-// step was timed. The work after training is tried on rehearsed images, then on twice as many, until it takes
-// growTime.
-const (
-	stepsTime     = 300 * time.Millisecond
-	mostStepsTime = 4 * time.Second
-	fewestSteps   = 10
-	rehearsed     = 1024
-	growTime      = 250 * time.Millisecond
-)
-
 // Rehearse estimates how long the run of a config takes, and removes its temporary folder afterwards. It assumes that
 // early stopping (train.stop) never ends training. With alone, it estimates the parts Begin and Training only. If the
 // context ends, it returns ErrStopped.
@@ -77,9 +67,6 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	}
 	e, err := NewExperiment(c)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.loadStart(); err != nil {
 		return nil, err
 	}
 	l, m, err := e.compile()
@@ -133,7 +120,7 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 		return 0, err
 	}
 	images := e.TrainingImages()
-	return grow(ctx, len(images), func(k int) (time.Time, error) {
+	return rehearsal.Grow(ctx, len(images), func(k int) (time.Time, error) {
 		begin := time.Now()
 		codes, err := e.Encode(ctx, e.sampleOf(k, e.Config.Seed).chosen())
 		if err == nil {
@@ -152,7 +139,7 @@ func (e *Experiment) chosen() []int {
 }
 
 // rehearse takes the first steps of the experiment, measures and draws. begin is its starting time.
-func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor, begin time.Time, alone bool) (*Estimate, error) {
+func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor.Monitor, begin time.Time, alone bool) (*Estimate, error) {
 	dir, err := os.MkdirTemp("", "unravel-rehearsal-")
 	if err != nil {
 		return nil, err
@@ -177,74 +164,45 @@ func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor, b
 // train times steps of a session.
 func (r *Estimate) train(ctx context.Context, s *session) error {
 	l := s.loop
-	t := &stepTimes{last: time.Now()}
-	l.AddHook(t.hook())
+	t := &rehearsal.Steps{Last: time.Now()}
+	l.AddHook(t.Hook())
 	if err := s.train(ctx); ctx.Err() != nil || err != nil && !errors.Is(err, ErrStopped) {
 		return stopped(ctx, err)
 	}
-	if t.steps == 0 && l.Step() > 0 { // there are no more
-		t.sum, t.steps = t.warm, l.Step()
+	if t.Count == 0 && l.Step() > 0 { // there are no more
+		t.Sum, t.Count = t.Warm, l.Step()
 	}
-	r.Steps, r.Step = t.steps, t.sum.Seconds()/float64(max(1, t.steps))
-	r.Training = r.Step*float64(l.Steps()) + time.Since(t.last).Seconds()
+	r.Steps, r.Step = t.Count, t.Sum.Seconds()/float64(max(1, t.Count))
+	r.Training = r.Step*float64(l.Steps()) + time.Since(t.Last).Seconds()
 	return nil
 }
 
-// warmSteps is the number of untimed first steps of an objective: they touch memory for the first time.
-const warmSteps = 2
-
-// stepTimes times training steps, without the first steps of each objective.
-type stepTimes struct {
-	warm, sum time.Duration // of the first steps, and of the timed steps
-	steps     int           // that count
-	last      time.Time     // the end of a step
-}
-
-// hook stops training when enough steps are timed.
-func (t *stepTimes) hook() engine.Hook {
-	count := map[string]int{}
-	return engine.Hook{Name: "rehearsal", NoParams: true, OnStep: func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
-		took := time.Since(t.last)
-		t.last = t.last.Add(took)
-		if count[r.Objective]++; count[r.Objective] > warmSteps {
-			t.sum += took
-			t.steps++
-		} else {
-			t.warm += took
-		}
-		if t.sum > mostStepsTime || t.sum > stepsTime && t.steps >= fewestSteps {
-			l.Stop("rehearsed")
-		}
-		return nil
-	}}
-}
-
 // during times an evaluation and its pictures.
-func (r *Estimate) during(ctx context.Context, s *session, m *monitor) error {
+func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) error {
 	if m == nil {
 		return nil
 	}
-	looks := s.experiment.Config.Train.Epochs / m.every
+	looks := s.experiment.Config.Train.Epochs / m.Every
 	if looks == 0 {
 		return nil
 	}
-	images := m.images
-	seconds, err := grow(ctx, len(images), func(k int) (time.Time, error) {
-		m.images = images[:k]
+	images := m.Images
+	seconds, err := rehearsal.Grow(ctx, len(images), func(k int) (time.Time, error) {
+		m.Images = images[:k]
 		begin := time.Now()
-		_, err := m.measure(ctx)
+		_, err := m.Measure(ctx)
 		return begin, err
 	})
 	if err != nil {
 		return err
 	}
 	r.During = seconds * float64(looks)
-	if m.images = images; m.codes.Rows == len(images) && s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
+	if m.Images = images; m.Codes.Rows == len(images) && s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
 		begin := time.Now()
-		if err := (&album{session: s, monitor: m}).draw(0); err != nil {
+		if err := s.drawDecoded(m, 0); err != nil {
 			return err
 		}
-		r.During += time.Since(begin).Seconds() * float64(min(looks, maxAlbum))
+		r.During += time.Since(begin).Seconds() * float64(m.Pictured(s.experiment.Config.Train.Epochs))
 	}
 	return nil
 }
@@ -269,7 +227,7 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 	var results []metrics.Result
 	for _, choice := range e.Final() {
 		var found []metrics.Result
-		seconds, err := grow(ctx, n, func(k int) (begin time.Time, err error) {
+		seconds, err := rehearsal.Grow(ctx, n, func(k int) (begin time.Time, err error) {
 			some, codes, err := codesOf(k)
 			if begin = time.Now(); err == nil {
 				found, err = some.Evaluate(ctx, codes, []metrics.Choice{choice})
@@ -282,7 +240,7 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 		}
 		r.Measure += seconds
 	}
-	few := kept.sampleOf(min(n, rehearsed), e.Config.Seed)
+	few := kept.sampleOf(min(n, rehearsal.Images), e.Config.Seed)
 	begin := time.Now()
 	codes, err := few.Codes(ctx)
 	if err != nil {
@@ -316,41 +274,6 @@ func (r *Estimate) draw(ctx context.Context, s *session, codes matrix.Matrix, re
 		return stopped(ctx, err)
 	}
 	return nil
-}
-
-// grow times work on more and more of n rows, and returns its seconds for all rows. work returns when it began. grow
-// extrapolates untried sizes from the last two sizes, at most by the second power. Work may fail on a few rows. If
-// the context ends, the error is ErrStopped.
-func grow(ctx context.Context, n int, work func(k int) (time.Time, error)) (float64, error) {
-	var last, before time.Duration
-	all := time.Now()
-	for k := min(n, rehearsed); ; k = min(n, 2*k) {
-		begin, err := work(k)
-		if ctx.Err() != nil {
-			return 0, ErrStopped
-		}
-		before, last = last, time.Since(begin)
-		if k == n || err == nil && before > 0 && (last > growTime || time.Since(all) > 4*growTime) {
-			return grown(before, last, k, n), nil
-		}
-		if err != nil {
-			last = 0
-		}
-	}
-}
-
-// grown extrapolates from the times of k/2 and k rows to n rows. If twice the rows took at least twice the time, it
-// uses a power law, otherwise a line. Work on a fixed number of drawn rows, for example, takes about the same time
-// for any n.
-func grown(before, last time.Duration, k, n int) float64 {
-	a, b, times := before.Seconds(), last.Seconds(), float64(n)/float64(k)
-	switch {
-	case before == 0:
-		return b * times
-	case b < 2*a:
-		return b + 2*max(b-a, 0)*(times-1)
-	}
-	return b * math.Pow(times, min(math.Log2(b/a), 2))
 }
 
 // withTruth returns a config with the data set's true hierarchy and all labels, instead of an earlier stage that

@@ -16,8 +16,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
+	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/internal/watch"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -43,8 +46,8 @@ type session struct {
 	files      *datasets.Files // files that the run reads; nil: none
 	console    *watch.Console
 	logs       *watch.Logs
-	stop       *earlyStop     // nil: training does not end early
-	watch      watchState     // observations of stop
+	stop       *monitor.Stop  // nil: training does not end early
+	watch      monitor.Seen   // observations of stop
 	best       *Best          // the best evaluation so far; nil: none
 	trained    bool           // whether an earlier session ended training
 	trainedAt  time.Time      // when training ended
@@ -57,12 +60,12 @@ type session struct {
 }
 
 // openSession creates or opens the run's folder, adds the hooks to the loop, and restores the loop of a resumed run.
-func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
+func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.Monitor, o Options) (s *session, err error) {
 	s = &session{experiment: e, loop: l, console: &watch.Console{Log: o.Log, Terminal: o.Terminal}}
 	if s.kernels, err = s.instructions(); err != nil {
 		return nil, err
 	}
-	s.stop = newEarlyStop(e.Config.Train.Stop, m, &s.watch)
+	s.stop = stopRule(e.Config.Train.Stop, m, &s.watch)
 	defer func(opened *session) {
 		if err != nil {
 			opened.close()
@@ -106,6 +109,22 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor,
 	}
 	s.introduce(o, resumed)
 	return s, nil
+}
+
+// stopRule returns the rule that ends training by the results of a monitor or by losses; nil without settings. The rule
+// keeps its observations in seen.
+func stopRule(s *EarlyStop, m *monitor.Monitor, seen *monitor.Seen) *monitor.Stop {
+	if s == nil {
+		return nil
+	}
+	r := &monitor.Stop{Name: s.Metric, Reach: s.Reach, Patience: s.Patience, MinDelta: s.MinDelta, From: s.From, Seen: seen}
+	if s.Loss != "" {
+		r.Name, r.Loss, r.Better = s.Loss, true, metrics.LowerIsBetter
+		return r
+	}
+	r.Monitor, r.Result = m, s.result(m.Choices)
+	r.Better = m.Direction(r.Result)
+	return r
 }
 
 // instructions names what computes: the instruction set of the kernels, and the GPU.
@@ -153,7 +172,7 @@ func existing(dir string) error {
 }
 
 // addHooks adds the hooks for the run's work besides training.
-func (s *session) addHooks(m *monitor, o Options) {
+func (s *session) addHooks(m *monitor.Monitor, o Options) {
 	if o.Progress != nil {
 		s.loop.AddHook(watch.Steps(o.Progress, progressPriority))
 	}
@@ -162,13 +181,13 @@ func (s *session) addHooks(m *monitor, o Options) {
 	}
 	s.loop.AddHook(s.logs.Hook(logPriority))
 	if m != nil {
-		s.loop.AddHook(m.hook(s.logs, s.console))
+		s.loop.AddHook(m.Hook(measurePriority, s.logs, s.console))
 		if s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
-			s.loop.AddHook((&album{session: s, monitor: m}).hook())
+			s.loop.AddHook(m.Pictures(albumPriority, func(step int) error { return s.drawDecoded(m, step) }))
 		}
 	}
 	if s.stop != nil {
-		s.loop.AddHook(s.stop.hook(s.console))
+		s.loop.AddHook(s.stop.Hook(stopPriority, s.console))
 	}
 	if m != nil && s.experiment.Config.Train.Keep.Best != "" {
 		s.loop.AddHook((&keeper{session: s, monitor: m}).hook())
@@ -259,7 +278,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	}
 	if names := l.Untrained(); len(names) > 0 {
 		log.Note("untrained", fmt.Sprintf("no loss depends on %d of the %d parameters, such as %s; "+
-			"they stay as they were initialised", len(names), len(l.Params().Names()), names[0]), "parameters", names)
+			"they keep their initial values", len(names), len(l.Params().Names()), names[0]), "parameters", names)
 	}
 	if resumed {
 		log.Info("resumed", fmt.Sprintf("continuing after step %d (%s)", l.Step(), wording.Count(l.Epoch(), "epoch")),
@@ -269,39 +288,39 @@ func (s *session) introduce(o Options, resumed bool) {
 
 // restore continues from the folder's checkpoint, or from the beginning without one.
 func (s *session) restore() error {
-	c, err := readCheckpoint(s.store.Dir())
-	if errors.Is(err, errNoCheckpoint) {
+	c, err := checkpoint.Read(s.store.Dir())
+	if errors.Is(err, checkpoint.ErrMissing) {
 		return s.restart()
 	}
 	if err != nil {
 		return err
 	}
-	began, err := c.state.began(s.store.Dir())
+	began, err := began(c.State, s.store.Dir())
 	if err != nil {
 		return err
 	}
 	if err := began.sameTraining(s.experiment.Config); err != nil {
 		if stored, reading := ReadConfig(s.store.Dir()); reading == nil && stored.sameTraining(s.experiment.Config) == nil { // the folder's config agrees
-			return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
+			return fmt.Errorf("%s: %w: %w", s.store.Dir(), checkpoint.ErrOtherModel, err)
 		}
 		return config.AsError(err)
 	}
 	s.resumed = true
-	s.experiment.Start = c.state.Start
-	if c.warning != "" {
-		s.console.Warn("checkpoint", c.warning)
+	s.experiment.Start = c.State.Start
+	if c.Warning != "" {
+		s.console.Warn("checkpoint", c.Warning)
 	}
-	if c.newer > 0 {
-		if err := s.store.RestoreVersion(rundir.CheckpointFile, c.newer); err != nil {
+	if c.Newer > 0 {
+		if err := s.store.RestoreVersion(rundir.CheckpointFile, c.Newer); err != nil {
 			return err
 		}
 	}
-	if err := loadParams(s.loop.Model(), c.file); err != nil { // which counts them
-		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
+	if err := c.Load(s.loop.Model().Params()); err != nil {
+		return fmt.Errorf("%s: %w", s.store.Dir(), err)
 	}
-	state := c.state
-	if err := s.loop.Restore(&state.State, c.file); err != nil {
-		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
+	state := c.State
+	if err := s.loop.Restore(&state.State, c.File); err != nil {
+		return fmt.Errorf("%s: %w: %w", s.store.Dir(), checkpoint.ErrOtherModel, err)
 	}
 	if err := s.goOn(state, began); err != nil {
 		return err
@@ -309,14 +328,14 @@ func (s *session) restore() error {
 	s.noteKernels(state.Kernels)
 	s.watch = state.Watch
 	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
-		s.best = b
+		s.best = (*Best)(b)
 	}
-	if text := []byte(c.file.Metadata[stateKey] + "\n"); !s.wrote(rundir.StateFile, text) { // a process was killed between the two
+	if text := []byte(c.Metadata[checkpoint.StateKey] + "\n"); !s.wrote(rundir.StateFile, text) { // a process was killed between the two
 		if err := s.store.Write(rundir.StateFile, rundir.Bytes(text)); err != nil {
 			return err
 		}
 	}
-	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.enough() != "" || state.Stopped != "")
+	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.Enough() != "" || state.Stopped != "")
 	return nil
 }
 

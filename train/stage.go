@@ -1,8 +1,6 @@
 package train
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
-	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/internal/learned"
 	"github.com/unravel-ml/unravel/train/internal/watch"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -107,11 +102,11 @@ func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
 	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) || l.Parts != nil && len(l.Parts) != len(images) {
 		return nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
 	}
-	r := &stageResult{learned: &models.Learned{Hierarchy: l.Hierarchy, Labels: spread(l.Labels, k, images, e.Data.Len())}}
-	r.learned.Components, r.learned.Parts = spread(l.Components, 1, images, e.Data.Len()), spread(l.Parts, 1, images, e.Data.Len())
+	r := &stageResult{learned: &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, e.Data.Len())}}
+	r.learned.Components, r.learned.Parts = learned.Spread(l.Components, 1, images, e.Data.Len()), learned.Spread(l.Parts, 1, images, e.Data.Len())
 	r.learned.Timings = append(initialTiming(dir, stage), l.Timings...)
 	if l.Components != nil && c.Train.Figures {
-		r.picture, err = e.drawFound(c.Name, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
+		r.picture, err = learned.Draw(c.Name, e.Data, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
 	}
 	return r, err
 }
@@ -130,47 +125,6 @@ func initialTiming(dir string, stage *models.Stage) []models.Timing {
 		return nil
 	}
 	return []models.Timing{{Name: stage.Model.Name, Seconds: r.Seconds}}
-}
-
-// drawFound draws the components that a stage found in the codes of images, with the images' true dimensions if they
-// are known.
-func (e *Experiment) drawFound(name string, codes matrix.Matrix, l *models.Learned, images []int) ([]byte, error) {
-	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
-	if l.Parts != nil {
-		m.Parts = report.NumberedGroups(report.BySize(ints(l.Parts), nil))
-	}
-	if h, ok := e.Data.(datasets.Hierarchical); ok {
-		paths, choices := datasets.PathsOf(h, images)
-		m.Truth.Labels = paths
-		for _, choice := range choices {
-			m.Truth.Names = append(m.Truth.Names, datasets.PathName(h, choice))
-		}
-	}
-	var png bytes.Buffer
-	if err := report.Components(&png, "Components that "+name+" learns from, along principal axes of the codes", m); err != nil {
-		return nil, fmt.Errorf("figure components: %w", err)
-	}
-	return png.Bytes(), nil
-}
-
-func ints(list []int32) []int {
-	wide := make([]int, len(list))
-	for i, v := range list {
-		wide[i] = int(v)
-	}
-	return wide
-}
-
-// spread extends rows for some images to all n images, with -1 for the others. A nil input stays nil.
-func spread(rows []int32, width int, images []int, n int) []int32 {
-	if rows == nil {
-		return nil
-	}
-	all := slices.Repeat([]int32{-1}, n*width)
-	for row, i := range images {
-		copy(all[i*width:(i+1)*width], rows[row*width:(row+1)*width])
-	}
-	return all
 }
 
 // initialSuffix is the suffix in the name of an earlier stage and its folder.
@@ -208,63 +162,6 @@ func isTrained(dir, hash string) bool {
 	}
 	r, err := rundir.ReadRecord(dir)
 	return err == nil && r != nil && r.Error == "" && r.History.Other() == ""
-}
-
-// exploredBy returns the components of images with their true ones; nil for unknown components.
-func exploredBy(l *models.Learned, d datasets.Dataset, images []int) *metrics.Explored {
-	if l == nil || l.Components == nil {
-		return nil
-	}
-	x := &metrics.Explored{Components: make([]int, len(images))}
-	for row, i := range images {
-		x.Components[row] = int(l.Components[i])
-	}
-	if h, ok := d.(datasets.Hierarchical); ok {
-		x.Paths, _ = datasets.PathsOf(h, images)
-	}
-	return x
-}
-
-// fitsData returns an error for arrays that do not have a row for each image. l may be nil.
-func fitsData(l *models.Learned, images int) error {
-	if l == nil {
-		return nil
-	}
-	for _, a := range []struct {
-		file    string
-		of      []int32
-		columns int
-	}{{rundir.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {rundir.ComponentsFile, l.Components, 1}, {rundir.PartsFile, l.Parts, 1}} {
-		if a.of != nil && len(a.of) != images*a.columns {
-			return fmt.Errorf("%s has %d numbers; want %d x %d, a row for each image", a.file, len(a.of), images, a.columns)
-		}
-	}
-	return nil
-}
-
-// assigned returns the assignments as labels for supervision; nil without a categorical dimension.
-func assigned(l *models.Learned) *supervision.Labels {
-	var factors []factor.Factor
-	for i, n := range l.Hierarchy.Categoricals() {
-		factors = append(factors, factor.Factor{Name: fmt.Sprintf("option%d", i+1), Size: n + 1, Kind: factor.Categorical})
-	}
-	if factors == nil {
-		return nil
-	}
-	known := supervision.TableLabels(factors, l.Labels)
-	for k := range factors {
-		known.Assigned = append(known.Assigned, k)
-	}
-	return known
-}
-
-// joinAssigned adds the assignments to other known labels, as the first factors. known may be nil.
-func joinAssigned(l *models.Learned, known *supervision.Labels) (*supervision.Labels, error) {
-	labels := assigned(l)
-	if labels == nil || known == nil {
-		return cmp.Or(labels, known), nil
-	}
-	return supervision.JoinLabels(labels, known)
 }
 
 // readLearned reads the results of the stage before a config's training from a run's folder; nil without results or

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -108,19 +112,11 @@ func OpenWeights(dir string) (f *weights.File, warning string, err error) {
 	if _, err := os.Stat(filepath.Join(dir, rundir.Config)); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("%s: there is no run: %w%s", dir, fs.ErrNotExist, nearRun(dir))
 	}
-	c, err := readCheckpoint(dir)
+	c, err := checkpoint.Read(dir)
 	if err != nil {
 		return nil, "", err
 	}
-	var tensors []weights.Tensor
-	for _, t := range c.file.Tensors {
-		name, ok := strings.CutPrefix(t.Name, "model/")
-		data, is := t.Data.([]float32)
-		if ok && is {
-			tensors = append(tensors, weights.Tensor{Name: name, Shape: t.Shape, Data: data})
-		}
-	}
-	return weights.NewFile(dir, tensors), c.warning, nil
+	return c.Weights(dir), c.Warning, nil
 }
 
 // nearRun suggests a run with a similar name in the same parent folder; empty without one.
@@ -218,7 +214,7 @@ func (e *Experiment) loadStart() error {
 			}
 		}
 	}
-	source := &weights.Source{Model: e.Model, Data: e.modelData(), Views: c.Views}
+	source := e.source()
 	loaded, err := source.Load(f, c.Init.options())
 	if err != nil && c.Init.Strict {
 		err = fmt.Errorf("%w; want only: [...] with patterns of what to take, or strict: false to take what fits", err)
@@ -235,6 +231,68 @@ func (e *Experiment) loadStart() error {
 		}
 	}
 	return nil
+}
+
+// Begin makes the folder of an untrained run with given parameters: load sets them. The run can be measured and
+// encoded, and training can continue it. learned holds the results of the stage before training; nil without a stage.
+func Begin(c Config, dir string, learned *models.Learned, load func(*Experiment) error) (e *Experiment, err error) {
+	if err := c.Validate(); err != nil {
+		return nil, config.AsError(err)
+	}
+	if learned == nil {
+		e, err = NewExperiment(c)
+	} else {
+		e, err = newExperiment(c, learned)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := load(e); err != nil {
+		return nil, err
+	}
+	l, err := e.Loop()
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	text, err := e.Config.Encode()
+	if err != nil {
+		return nil, err
+	}
+	hash, err := e.Config.Hash()
+	if err != nil {
+		return nil, err
+	}
+	f, state, err := checkpoint.Encode(l, checkpoint.State{Config: string(text), Start: e.Start,
+		History: rundir.History{{Config: hash, Other: "it had parameters from elsewhere"}}})
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	store, err := rundir.Create(dir)
+	if errors.Is(err, rundir.ErrExists) {
+		return nil, fmt.Errorf("%s: %w; want another folder", dir, rundir.ErrExists)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return e, store.Begin(func() error {
+		if learned != nil {
+			if err := store.WriteLearned(c.stage().Name, learned); err != nil {
+				return err
+			}
+		}
+		if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+			return err
+		}
+		if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
+			return err
+		}
+		if err := rundir.WriteBeginning(store, text); err != nil {
+			return err
+		}
+		return store.Write(rundir.Config, rundir.Bytes(text)) // last, because it makes the folder a run
+	})
 }
 
 // startLines describes the parameters that a start took.

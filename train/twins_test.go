@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/public"
 )
 
@@ -34,7 +34,9 @@ func TestRealOverride(t *testing.T) {
 			t.Errorf("%s, %q: %v", c.dataset, c.overrides, err)
 			continue
 		}
-		if a, b := settingsOf(got.Dataset).Inline(), settingsOf(catalog.Choice{Value: c.want}).Inline(); a != b {
+		a, err := config.Encode(got.Dataset.Value)
+		b, also := config.Encode(c.want)
+		if err != nil || also != nil || string(a) != string(b) {
 			t.Errorf("%s, %q: %s has %s, want %s", c.dataset, c.overrides, got.Dataset.Name, a, b)
 		}
 	}

@@ -38,7 +38,7 @@ func needed(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, text) })
 	}
 	switch words[0] {
-	case "sweep", "encode", "export", "import", "data", "list":
+	case "sweep", "encode", "export", "import", "data", "list", "pull":
 		return true
 	case "train":
 		return has("train.keep.best")

@@ -26,6 +26,11 @@ func writeFiles(t *testing.T, root, page string) {
 	if strings.Contains(page, "```python\n# codes.py") {
 		writeCodes(t)
 	}
+	if strings.Contains(page, "--from results/models") {
+		if err := os.CopyFS("results/models", os.DirFS(filepath.Join(root, "results", "models"))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, m := range csvBlock.FindAllStringSubmatch(page, -1) {
 		clitest.WriteFile(t, m[1], []byte(m[2]))
 	}

@@ -35,13 +35,10 @@ func Encode(v any) ([]byte, error) {
 }
 
 func encodeAny(v any) (*Node, error) {
-	rv := reflect.ValueOf(v)
-	if !rv.IsValid() {
+	if v == nil {
 		return &Node{kind: nullNode}, nil
 	}
-	settable := reflect.New(rv.Type()).Elem() // settable values also have the methods of the pointer
-	settable.Set(rv)
-	return encode("", settable, 0)
+	return encode("", settable(reflect.ValueOf(v)), 0)
 }
 
 // encode returns the node of a value, or nil to leave it out.
@@ -62,7 +59,7 @@ func encode(path string, v reflect.Value, depth int) (*Node, error) {
 		if err != nil || inner == nil {
 			return nil, err
 		}
-		return encodeInner(path, inner, depth)
+		return encode(path, settable(reflect.ValueOf(inner)), depth+1)
 	case encoding.TextMarshaler:
 		text, err := x.MarshalText()
 		n.text, n.plain = string(text), false
@@ -82,7 +79,7 @@ func encode(path string, v reflect.Value, depth int) (*Node, error) {
 			n.kind = nullNode
 			return n, nil
 		}
-		return encodeInner(path, v.Elem().Interface(), depth)
+		return encode(path, settable(v.Elem()), depth+1)
 	case reflect.Slice, reflect.Array:
 		return encodeList(path, v, depth)
 	case reflect.Map:
@@ -125,18 +122,11 @@ func encodeError(path, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-func encodeInner(path string, x any, depth int) (*Node, error) {
-	v := reflect.New(reflect.TypeOf(x)).Elem()
-	v.Set(reflect.ValueOf(x))
-	return encode(path, v, depth+1)
-}
-
 func encodeList(path string, v reflect.Value, depth int) (*Node, error) {
 	list := &Node{path: path, kind: listNode}
 	for i := range v.Len() {
 		p := joinPath(path, strconv.Itoa(i))
-		e := v.Index(i)
-		item, err := encode(p, e, depth+1)
+		item, err := encode(p, v.Index(i), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -156,9 +146,7 @@ func encodeMap(path string, v reflect.Value, depth int) (*Node, error) {
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	m := &Node{path: path, kind: mapNode}
 	for _, k := range keys {
-		e := reflect.New(v.Type().Elem()).Elem()
-		e.Set(v.MapIndex(k))
-		if err := m.encodeEntry(k.String(), e, depth); err != nil {
+		if err := m.encodeEntry(k.String(), settable(v.MapIndex(k)), depth); err != nil {
 			return nil, err
 		}
 	}
@@ -174,8 +162,7 @@ func encodeMapSlice(path string, s yaml.MapSlice, depth int) (*Node, error) {
 			return nil, encodeError(joinPath(path, key), "two values with this key")
 		}
 		seen[key] = true
-		e := reflect.ValueOf(&v).Elem()
-		if err := m.encodeEntry(key, e, depth); err != nil {
+		if err := m.encodeEntry(key, reflect.ValueOf(&v).Elem(), depth); err != nil {
 			return nil, err
 		}
 	}
@@ -185,12 +172,10 @@ func encodeMapSlice(path string, s yaml.MapSlice, depth int) (*Node, error) {
 func encodeStruct(path string, v reflect.Value, depth int) (*Node, error) {
 	m := &Node{path: path, kind: mapNode}
 	for _, f := range fieldsOf(v.Type()) {
-		e := v.FieldByIndex(f.index)
-		if f.omitEmpty && e.IsZero() {
-			continue
-		}
-		if err := m.encodeEntry(f.name, e, depth); err != nil {
-			return nil, err
+		if e := v.FieldByIndex(f.index); !f.omitEmpty || !e.IsZero() {
+			if err := m.encodeEntry(f.name, e, depth); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return m, nil

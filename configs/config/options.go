@@ -25,9 +25,7 @@ func Options(settings any) []Option {
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
-	settable := reflect.New(v.Type()).Elem()
-	settable.Set(v)
-	return options("", settable, 0)
+	return options("", settable(v), 0)
 }
 
 func options(path string, v reflect.Value, depth int) []Option {
@@ -85,9 +83,7 @@ func defaultText(v reflect.Value) string {
 	if err != nil || n == nil || n.kind == nullNode {
 		return ""
 	}
-	var b strings.Builder
-	n.writeFlow(&b)
-	return b.String()
+	return n.Inline()
 }
 
 // typeName names the accepted values of a type in words.
@@ -108,15 +104,17 @@ func typeName(t reflect.Type) string {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return "a text"
 	}
+	switch v := reflect.New(t).Elem(); {
+	case v.CanInt():
+		return "integer"
+	case v.CanUint():
+		return "integer from 0"
+	case v.CanFloat():
+		return "number"
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return "integer"
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return "integer from 0"
-	case reflect.Float32, reflect.Float64:
-		return "number"
 	case reflect.String:
 		return "text"
 	case reflect.Pointer:

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/kernel/conv"
 )
 
 // ConvOptions holds the options of a convolution or its transpose.
@@ -35,10 +36,10 @@ func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 			return &plainConv{ConvShape: s, a: a}
 		},
 		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return kernel.NewConv(s, kernel.Activation(a))
+			return conv.New(s, kernel.Activation(a))
 		},
 		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return kernel.NewMixedConv(s, kernel.Activation(a))
+			return conv.NewMixed(s, kernel.Activation(a))
 		},
 		kernels.Conv, kernels.ConvGradient,
 	}, x, w, bias, o)
@@ -53,10 +54,10 @@ func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, er
 			return &plainConvTranspose{ConvShape: s, a: a}
 		},
 		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return kernel.NewConvTranspose(s, kernel.Activation(a))
+			return conv.NewTranspose(s, kernel.Activation(a))
 		},
 		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return kernel.NewMixedConvTranspose(s, kernel.Activation(a))
+			return conv.NewMixedTranspose(s, kernel.Activation(a))
 		},
 		kernels.ConvTranspose, kernels.ConvTransposeGradient,
 	}, x, w, bias, o)

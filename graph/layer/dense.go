@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/kernel/dense"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -39,7 +40,7 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 			return denseFunc[float32](rows, n, m, a)
 		},
 		Mixed: func(in []tensor.Shape, _ tensor.Shape) (graph.Func, error) {
-			return ofPlan(kernel.NewMixedDense(in[0][0], in[0][1], in[1][1], kernel.Activation(a)))
+			return ofPlan(dense.NewMixed(in[0][0], in[0][1], in[1][1], kernel.Activation(a)))
 		},
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			m, k, n, f := in[0][0], in[0][1], in[1][1], kernel.Activation(a)
@@ -81,7 +82,7 @@ func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func
 func DenseBody[T graph.Float](rows, in, out int, a graph.Activation) (graph.Body[T], error) {
 	var b any = &plainDense{rows: rows, in: in, out: out, a: a}
 	if _, single := any(T(0)).(float32); single {
-		k, err := kernel.NewDense(rows, in, out, kernel.Activation(a))
+		k, err := dense.New(rows, in, out, kernel.Activation(a))
 		if err != nil {
 			return nil, err
 		}

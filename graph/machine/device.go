@@ -14,35 +14,55 @@ import (
 
 // Placement says where the operations of a machine run.
 type Placement struct {
-	Device     int            `json:"on_device"` // operations with a device form
-	CPU        int            `json:"on_cpu"`
-	OnCPU      map[string]int `json:"operations_on_cpu"` // by name
-	Tapes      int            `json:"tapes"`             // parts on the device, with parts on the CPU between them
-	Up         int64          `json:"bytes_up"`          // copied to the device in each run, without held parameters
-	Down       int64          `json:"bytes_down"`        // copied back in each run
-	Dispatches int            `json:"dispatches"`
-	Barriers   int            `json:"barriers"`
+	Device int            `json:"on_device"` // operations with a device form
+	CPU    int            `json:"on_cpu"`
+	OnCPU  map[string]int `json:"operations_on_cpu"` // by name
+	Tapes  int            `json:"tapes"`             // parts on the device, with parts on the CPU between them
+	vulkan.Stats
 }
+
+// Add adds the numbers of another machine.
+func (p *Placement) Add(o Placement) {
+	p.Device, p.CPU, p.Tapes = p.Device+o.Device, p.CPU+o.CPU, p.Tapes+o.Tapes
+	for name, n := range o.OnCPU {
+		p.OnCPU[name] += n
+	}
+	p.Stats.Add(o.Stats)
+}
+
+// AddTape adds the numbers of a tape.
+func (p *Placement) AddTape(t *vulkan.Tape) {
+	p.Tapes++
+	p.Stats.Add(t.Stats())
+}
+
+// Kept are outputs of a machine that stay on a device. They have a [Machine.Buffer] instead of a [Machine.Value].
+type Kept struct {
+	Gradients []gorgonia.Nodes // groups of gradients: the machine computes the norm of each group
+	Values    gorgonia.Nodes
+}
+
+// Keep says which outputs stay on the device of the next [Machine.SetDevice].
+func (m *Machine) Keep(k Kept) { m.kept = k }
 
 // onDevice is a machine's use of a device.
 type onDevice struct {
-	device  *Device
-	places  []place
-	parts   []part
-	keep    map[int]bool // outputs that stay on the device
-	norms   []int        // steps with gradients
-	norm    vulkan.Buffer
-	owned   []vulkan.Buffer // to be freed with the machine
-	pulls   bool            // operations on the CPU read held parameters
-	uploads int64
-	reads   int64
+	device *Device
+	places []place
+	parts  []part
+	kept   []int           // steps of outputs that stay on the device
+	groups [][]int         // steps with gradients
+	norms  vulkan.Buffer   // in host memory, by group
+	owned  []vulkan.Buffer // to be freed with the machine
+	pulled []*Resident     // parameters that operations on the CPU read
+	pull   *vulkan.Tape    // copies them; nil if there are none
 }
 
 // place is the place of a step's value.
 type place struct {
 	device   bool // a device computes it
 	record   graph.Recording
-	stock    bool          // Gorgonia's sum
+	stock    bool          // Gorgonia's sum or product, element by element
 	buffer   vulkan.Buffer // the value on the device; zero if only the CPU has it
 	staging  vulkan.Buffer // host memory, to copy it up or down
 	resident *Resident     // a parameter that stays on the device
@@ -61,19 +81,23 @@ type part struct {
 }
 
 // SetDevice makes the next runs use a device for all operations that have a device form. It copies values between the
-// device and the CPU where both need them. Values of the outputs stay on the device, without a [Machine.Value]. The
-// machine also computes the norm of all gradients together ([Machine.SquaredNorm]).
+// device and the CPU where both need them.
 //
 // Parameters that the device holds ([Device.Hold]) stay there. All other inputs are copied in each run.
-func (m *Machine) SetDevice(d *Device, stay ...*gorgonia.Node) error {
-	o := &onDevice{device: d, places: make([]place, len(m.steps)), keep: map[int]bool{}}
-	for _, n := range stay {
-		i, ok := m.index[n]
-		if !ok {
-			return fmt.Errorf("machine: it does not compute %s", n.Name())
+func (m *Machine) SetDevice(d *Device) error {
+	o := &onDevice{device: d, places: make([]place, len(m.steps))}
+	for _, nodes := range append([]gorgonia.Nodes{m.kept.Values}, m.kept.Gradients...) {
+		first := len(o.kept)
+		for _, n := range nodes {
+			i, ok := m.index[n]
+			if !ok {
+				return fmt.Errorf("machine: it does not compute %s", n.Name())
+			}
+			o.kept = append(o.kept, i)
 		}
-		o.norms = append(o.norms, i)
+		o.groups = append(o.groups, o.kept[first:])
 	}
+	o.groups = o.groups[1:] // without the values
 	if err := m.assign(o); err != nil {
 		return err
 	}
@@ -88,6 +112,11 @@ func (m *Machine) SetDevice(d *Device, stay ...*gorgonia.Node) error {
 // build allocates the buffers and records the tapes.
 func (o *onDevice) build(m *Machine) error {
 	o.order(m)
+	if len(o.pulled) > 0 {
+		if err := o.device.record(&o.pull, o.pulled, (*Resident).down); err != nil {
+			return err
+		}
+	}
 	for k := range o.parts {
 		p := &o.parts[k]
 		if !p.onDevice {
@@ -142,8 +171,8 @@ func (o *onDevice) record(m *Machine, p *part, last bool) (err error) {
 		}
 		p.tape.Copy(v.staging, v.buffer)
 	}
-	if last && len(o.norms) > 0 {
-		return o.recordNorm(m, p.tape)
+	if last && len(o.groups) > 0 {
+		return o.recordNorms(m, p.tape)
 	}
 	return nil
 }
@@ -168,8 +197,12 @@ func (o *onDevice) recordStep(m *Machine, t *vulkan.Tape, i int) (err error) {
 		if p.buffer, err = o.room(s.node, false); err != nil {
 			return err
 		}
-		if p.stock {
-			kernels.WeightedSum(t, []float64{1, 1}, in, p.buffer, s.node.Shape().TotalSize())
+		switch n := s.node.Shape().TotalSize(); {
+		case p.stock && s.add:
+			kernels.WeightedSum(t, []float64{1, 1}, in, p.buffer, n)
+			return nil
+		case p.stock:
+			kernels.Multiply(t, in[0], in[1], p.buffer, n)
 			return nil
 		}
 		p.record.Forward(t, in, p.buffer)
@@ -191,23 +224,23 @@ func (o *onDevice) recordStep(m *Machine, t *vulkan.Tape, i int) (err error) {
 	return nil
 }
 
-// recordNorm adds the sum of squares of all gradients.
-func (o *onDevice) recordNorm(m *Machine, t *vulkan.Tape) (err error) {
-	var gradients []vulkan.Buffer
-	var sizes []int
-	for _, i := range o.norms {
-		gradients, sizes = append(gradients, o.places[i].buffer), append(sizes, m.steps[i].node.Shape().TotalSize())
-	}
-	sum, err := o.device.gpu.Alloc(4)
-	if err != nil {
+// recordNorms adds the sum of squares of each group of gradients.
+func (o *onDevice) recordNorms(m *Machine, t *vulkan.Tape) (err error) {
+	if o.norms, err = o.device.gpu.AllocHost(4 * int64(len(o.groups))); err != nil {
 		return err
 	}
-	if o.norm, err = o.device.gpu.AllocHost(4); err != nil {
-		return err
+	o.owned = append(o.owned, o.norms)
+	for k, group := range o.groups {
+		var gradients []vulkan.Buffer
+		var sizes []int
+		for _, i := range group {
+			gradients, sizes = append(gradients, o.places[i].buffer), append(sizes, m.steps[i].node.Shape().TotalSize())
+		}
+		sum := t.Scratch(1)
+		kernels.SquaredNorm(t, gradients, sizes, sum)
+		t.CopyRange(o.norms, 4*int64(k), sum, 0, 4)
+		t.EndOperation()
 	}
-	o.owned = append(o.owned, sum, o.norm)
-	kernels.SquaredNorm(t, gradients, sizes, sum)
-	t.Copy(o.norm, sum)
 	return nil
 }
 
@@ -219,10 +252,8 @@ func (m *Machine) runParts() error {
 	if err := o.device.refresh(); err != nil {
 		return err
 	}
-	if o.pulls {
-		if err := o.device.pull(); err != nil {
-			return err
-		}
+	if err := o.device.pull(o.pulled, &o.pull); err != nil {
+		return err
 	}
 	for i := range m.steps {
 		if source(&m.steps[i]) {
@@ -325,23 +356,20 @@ func (o *onDevice) close() {
 			p.tape.Close()
 		}
 	}
+	if o.pull != nil {
+		o.pull.Close()
+	}
 	for _, b := range o.owned {
 		o.device.gpu.Free(b)
 	}
 	o.parts, o.owned = nil, nil
 }
 
-// SquaredNorm returns the sum of squares of the gradients that stay on the device, in the last run.
-func (m *Machine) SquaredNorm() float64 { return float64(m.device.norm.Floats()[0]) }
+// SquaredNorm returns the sum of squares of a group of gradients ([Kept]) in the last run.
+func (m *Machine) SquaredNorm(group int) float64 { return float64(m.device.norms.Floats()[group]) }
 
-// Staying returns the buffers of the outputs that stay on the device, in the order of [Machine.SetDevice].
-func (m *Machine) Staying() []vulkan.Buffer {
-	var list []vulkan.Buffer
-	for _, i := range m.device.norms {
-		list = append(list, m.device.places[i].buffer)
-	}
-	return list
-}
+// Buffer returns the value of a kept output on the device.
+func (m *Machine) Buffer(n *gorgonia.Node) vulkan.Buffer { return m.device.places[m.index[n]].buffer }
 
 // Placement says where the operations run. All run on the CPU without [Machine.SetDevice].
 func (m *Machine) Placement() Placement {
@@ -360,12 +388,12 @@ func (m *Machine) Placement() Placement {
 	if m.device == nil {
 		return p
 	}
-	p.Up, p.Down = m.device.uploads, m.device.reads
+	if m.device.pull != nil {
+		p.AddTape(m.device.pull)
+	}
 	for _, part := range m.device.parts {
 		if part.tape != nil {
-			p.Tapes++
-			s := part.tape.Stats()
-			p.Dispatches, p.Barriers = p.Dispatches+s.Dispatches, p.Barriers+s.Barriers
+			p.AddTape(part.tape)
 		}
 	}
 	return p

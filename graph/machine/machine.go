@@ -41,7 +41,8 @@ type Machine struct {
 	closed bool
 	at     int // the step under way, for the message of a panic
 
-	outputs []int     // steps of the outputs
+	outputs []int // steps of the outputs
+	kept    Kept
 	device  *onDevice // nil: all operations run on the CPU
 }
 

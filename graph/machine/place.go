@@ -16,18 +16,14 @@ func (m *Machine) assign(o *onDevice) error {
 			return err
 		}
 	}
-	for _, i := range o.norms {
-		o.keep[i] = o.places[i].device
+	keep := map[int]int{} // an output that is listed more often is wanted on the CPU, too
+	for _, i := range o.kept {
+		keep[i]++
 		o.places[i].upload = !o.places[i].device
 	}
-	outputs := slices.Clone(m.outputs)
-	for _, r := range m.reads {
-		o.keep[m.index[r.node]] = false
-		outputs = append(outputs, m.index[r.node])
-	}
-	for _, i := range outputs {
-		if p := &o.places[i]; p.device && !o.keep[i] {
-			p.download = true
+	for _, i := range m.outputs {
+		if keep[i]--; keep[i] < 0 {
+			o.places[i].download = o.places[i].device
 		}
 	}
 	for i := range m.steps {
@@ -46,7 +42,7 @@ func (m *Machine) place(o *onDevice, i int) (err error) {
 		p.resident = o.device.residentOf(s.node.Value())
 	case sibling(s.op):
 		p.device = o.places[s.in[0]].device // it is a result of its root
-	case s.add && s.node.Dtype() == tensor.Float32:
+	case (s.add || stockProduct(s.op)) && s.node.Dtype() == tensor.Float32:
 		a, b, sum := m.steps[s.in[0]].node.Shape(), m.steps[s.in[1]].node.Shape(), s.node.Shape()
 		p.stock = slices.Equal(a, sum) && slices.Equal(b, sum)
 		p.device = p.stock
@@ -67,7 +63,9 @@ func (o *onDevice) move(operands []int, toDevice bool) {
 		case !toDevice && from.device:
 			from.download = true
 		case !toDevice && from.resident != nil:
-			o.pulls = true
+			if !slices.Contains(o.pulled, from.resident) {
+				o.pulled = append(o.pulled, from.resident)
+			}
 		}
 	}
 }
@@ -103,7 +101,7 @@ func (o *onDevice) order(m *Machine) {
 			o.parts = append(o.parts, p)
 		}
 	}
-	if n := len(o.parts); len(o.norms) > 0 && (n == 0 || !o.parts[n-1].onDevice) {
+	if n := len(o.parts); len(o.kept) > 0 && (n == 0 || !o.parts[n-1].onDevice) {
 		o.parts = append(o.parts, part{onDevice: true})
 	}
 	o.copies(m)
@@ -124,17 +122,15 @@ func (o *onDevice) copies(m *Machine) {
 			}
 			if o.places[i].download && !m.steps[i].ignored {
 				p.down = append(p.down, i)
-				o.reads += bytesOf(m.steps[i].node)
 			}
 		}
 		if k == len(o.parts)-1 {
-			needed = append(needed, o.norms...)
+			needed = append(needed, o.kept...)
 		}
 		for _, i := range needed {
 			if o.places[i].upload && !up[i] {
 				up[i] = true
 				p.up = append(p.up, i)
-				o.uploads += bytesOf(m.steps[i].node)
 			}
 		}
 	}

@@ -31,9 +31,6 @@ type Resident struct {
 	newer   bool // the device's elements are newer
 }
 
-// Buffer returns the elements on the device.
-func (r *Resident) Buffer() vulkan.Buffer { return r.buffer }
-
 // NewDevice returns a device that machines use.
 func NewDevice(gpu *vulkan.Device) *Device {
 	return &Device{gpu: gpu, held: map[*float32]*Resident{}, hostChanged: true}
@@ -43,7 +40,7 @@ func NewDevice(gpu *vulkan.Device) *Device {
 func (d *Device) GPU() *vulkan.Device { return d.gpu }
 
 // Hold keeps elements, such as a parameter, on the device. From then on machines do not copy them in each run. After
-// changes on the device ([Resident.Changed]) the elements in host memory are old until [Device.Settle].
+// changes on the device ([Tape.Run]) the elements in host memory are old until [Device.Settle].
 func (d *Device) Hold(host []float32) (*Resident, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,37 +77,36 @@ func (d *Device) residentOf(v gorgonia.Value) *Resident {
 	return d.held[&t.Float32s()[0]]
 }
 
-// Changed says that a tape has changed elements on the device.
-func (r *Resident) Changed() { r.newer = true }
-
 // Settle copies changed elements to host memory. The CPU may then read and change them until the next run.
 func (d *Device) Settle() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hostChanged = true
-	return d.pull()
+	return d.pull(d.list, &d.down)
 }
 
-// Pull copies changed elements to host memory. The CPU may then read them, but not change them.
-func (d *Device) Pull() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.pull()
-}
-
-func (d *Device) pull() error {
-	if !slices.ContainsFunc(d.list, func(r *Resident) bool { return r.newer }) {
+// pull copies changed elements of a list to host memory, by a tape that is recorded first if it is nil.
+func (d *Device) pull(list []*Resident, tape **vulkan.Tape) error {
+	if !slices.ContainsFunc(list, func(r *Resident) bool { return r.newer }) {
 		return nil
 	}
-	if err := d.move(&d.down, func(t *vulkan.Tape, r *Resident) { t.Copy(r.staging, r.buffer) }); err != nil {
+	if err := d.record(tape, list, (*Resident).down); err != nil {
 		return err
 	}
-	for _, r := range d.list {
-		copy(r.host, r.staging.Floats())
+	if err := (*tape).Run(); err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.newer { // the CPU may have changed others
+			copy(r.host, r.staging.Floats())
+		}
 		r.newer = false
 	}
 	return nil
 }
+
+func (r *Resident) up(t *vulkan.Tape)   { t.Copy(r.buffer, r.staging) }
+func (r *Resident) down(t *vulkan.Tape) { t.Copy(r.staging, r.buffer) }
 
 // refresh copies elements to the device that the CPU may have changed after Settle.
 func (d *Device) refresh() error {
@@ -120,27 +116,78 @@ func (d *Device) refresh() error {
 	for _, r := range d.list {
 		copy(r.staging.Floats(), r.host)
 	}
-	if err := d.move(&d.up, func(t *vulkan.Tape, r *Resident) { t.Copy(r.buffer, r.staging) }); err != nil {
+	if err := d.record(&d.up, d.list, (*Resident).up); err != nil {
+		return err
+	}
+	if err := d.up.Run(); err != nil {
 		return err
 	}
 	d.hostChanged = false
 	return nil
 }
 
-// move runs the tape that copies all held elements, and records it first if it is nil.
-func (d *Device) move(tape **vulkan.Tape, record func(*vulkan.Tape, *Resident)) error {
-	if *tape == nil {
-		t := d.gpu.NewTape()
-		for _, r := range d.list {
-			record(t, r)
-		}
-		if err := t.Compile(); err != nil {
-			return err
-		}
-		*tape = t
+// record records a copy of each element of a list, unless the tape exists.
+func (d *Device) record(tape **vulkan.Tape, list []*Resident, one func(*Resident, *vulkan.Tape)) error {
+	if *tape != nil {
+		return nil
 	}
-	return (*tape).Run()
+	t := d.gpu.NewTape()
+	for _, r := range list {
+		one(r, t)
+	}
+	if err := t.Compile(); err != nil {
+		return err
+	}
+	*tape = t
+	return nil
 }
 
 // Close closes the GPU. Held elements are lost unless they were settled.
 func (d *Device) Close() error { return d.gpu.Close() }
+
+// Tape is a tape on elements that a device holds. Run it after a machine, which first copies elements that the CPU has
+// changed.
+type Tape struct {
+	*vulkan.Tape
+	device  *Device
+	changed []*Resident
+}
+
+// NewTape returns an empty tape.
+func (d *Device) NewTape() *Tape { return &Tape{Tape: d.gpu.NewTape(), device: d} }
+
+// Reads returns the buffer of elements. The device holds them from now on.
+func (t *Tape) Reads(x []float32) vulkan.Buffer { return t.held(x).buffer }
+
+// Changes returns the buffer of elements that the tape changes. The device holds them from now on.
+func (t *Tape) Changes(x []float32) vulkan.Buffer {
+	r := t.held(x)
+	t.changed = append(t.changed, r)
+	return r.buffer
+}
+
+func (t *Tape) held(x []float32) *Resident {
+	r, err := t.device.Hold(x)
+	if err != nil {
+		t.Fail(err)
+		return &Resident{}
+	}
+	return r
+}
+
+// Host returns host memory for n numbers. It lives as long as the device.
+func (t *Tape) Host(n int) vulkan.Buffer {
+	b, err := t.device.gpu.AllocHost(4 * int64(n))
+	if err != nil {
+		t.Fail(err)
+	}
+	return b
+}
+
+// Run runs the commands. The elements that they change are old in host memory until [Device.Settle].
+func (t *Tape) Run() error {
+	for _, r := range t.changed {
+		r.newer = true
+	}
+	return t.Tape.Run()
+}

@@ -34,6 +34,11 @@ func stockOp(o gorgonia.Op) (add, reuse bool) {
 	return false, false
 }
 
+// stockProduct reports whether an operation is Gorgonia's product, element by element.
+func stockProduct(o gorgonia.Op) bool {
+	return fmt.Sprintf("%T", o) == "gorgonia.elemBinOp" && o.String() == "⊙ false"
+}
+
 // shared reports whether a value may share memory with an operand. The machine must not write to such a value.
 func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
 	t, ok := v.(*tensor.Dense)

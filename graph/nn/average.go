@@ -5,25 +5,23 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Average is an exponential moving average of parameters. Its targets follow other parameters of a set, as in the
 // target network of BYOL and the key encoder of MoCo.
 type Average struct {
-	target, source [][]float32 // pieces of parameters
-	names          []string    // by piece: name of the parameter that the target follows
-	momentum       float32
-	item           func(worker, i int)
+	targets, sources [][]float32
+	names            []string // names of the parameters that the targets follow
+	pieces           *kernel.Pieces
+	momentum         float32
+	body             func(worker, tensor, from, to int)
 }
-
-// averagePiece is the number of elements in a piece of work.
-const averagePiece = 1 << 14
 
 // NewAverage returns the average of all parameters in a set that have a target. The target of the parameter "name" is
 // called prefix + "name" and has the same shape. [Graph.Targets] makes most targets.
 func NewAverage(p *Params, prefix string) (*Average, error) {
-	a := &Average{}
+	var names []string
+	var targets, sources [][]float32
 	for _, name := range p.Names() {
 		of, ok := strings.CutPrefix(name, prefix)
 		if !ok {
@@ -33,27 +31,36 @@ func NewAverage(p *Params, prefix string) (*Average, error) {
 		if source == nil || !source.Shape().Eq(target.Shape()) {
 			return nil, fmt.Errorf("parameter %q: it has nothing to follow; want a parameter %q of shape %v", name, of, target.Shape())
 		}
-		t, s := target.Float32s(), source.Float32s()
-		for from := 0; from < len(t); from += averagePiece {
-			to := min(from+averagePiece, len(t))
-			a.target, a.source, a.names = append(a.target, t[from:to]), append(a.source, s[from:to]), append(a.names, of)
-		}
+		names, targets, sources = append(names, of), append(targets, target.Float32s()), append(sources, source.Float32s())
 	}
-	a.item = a.move
+	a := AverageOf(targets, sources)
+	a.names = names
 	return a, nil
+}
+
+// AverageOf returns the average whose targets follow sources of the same sizes.
+func AverageOf(targets, sources [][]float32) *Average {
+	a := &Average{targets: targets, sources: sources, pieces: kernel.NewPieces(targets)}
+	a.body = a.move
+	return a
 }
 
 // Without returns the average without the targets of frozen parameters. Those targets keep their values.
 func (a *Average) Without(frozen func(name string) bool) *Average {
-	b := &Average{}
+	var names []string
+	var targets, sources [][]float32
 	for i, name := range a.names {
 		if !frozen(name) {
-			b.target, b.source, b.names = append(b.target, a.target[i]), append(b.source, a.source[i]), append(b.names, name)
+			names, targets, sources = append(names, name), append(targets, a.targets[i]), append(sources, a.sources[i])
 		}
 	}
-	b.item = b.move
+	b := AverageOf(targets, sources)
+	b.names = names
 	return b
 }
+
+// Pairs returns the elements of the targets, and of the parameters that they follow.
+func (a *Average) Pairs() (targets, sources [][]float32) { return a.targets, a.sources }
 
 // CopyTargets copies parameters from another run or file into their EMA targets, except targets that were taken too.
 // A target's name is a prefix and the parameter's name. CopyTargets returns the names of the targets that it set.
@@ -72,14 +79,15 @@ func CopyTargets(p *Params, prefix string, taken func(name string) bool) (set []
 // parameter.
 func (a *Average) Step(momentum float64) {
 	a.momentum = float32(momentum)
-	parallel.For(len(a.target), a.item)
+	a.pieces.Each(a.body)
 }
 
-func (a *Average) move(_, i int) {
+func (a *Average) move(_, i, from, to int) {
+	target, source := a.targets[i][from:to], a.sources[i][from:to]
 	if a.momentum == 0 {
-		copy(a.target[i], a.source[i])
+		copy(target, source)
 		return
 	}
-	kernel.Scale(a.target[i], a.momentum, a.target[i])
-	kernel.AddScaled(a.target[i], 1-a.momentum, a.source[i])
+	kernel.Scale(target, a.momentum, target)
+	kernel.AddScaled(target, 1-a.momentum, source)
 }

@@ -158,6 +158,9 @@ type Running struct {
 // Running lists the running moments to update ([Running.Follow]) after every training step of the graph.
 func (g *Graph) Running() []Running { return g.running }
 
+// Values returns the running moments, [2, channels].
+func (r Running) Values() []float32 { return r.values }
+
 // Count returns the number of elements behind each moment of a part of the batch: rows times pixels.
 func (r Running) Count() int { return r.count }
 

@@ -19,10 +19,17 @@ type Tape struct {
 	stats     Stats
 }
 
-// Stats counts the commands of a tape.
+// Stats counts the commands of a tape, and the bytes that it copies between host memory and the device.
 type Stats struct {
-	Dispatches, Copies, Barriers int
-	CopiedBytes                  int64
+	Dispatches int   `json:"dispatches"`
+	Barriers   int   `json:"barriers"`
+	Up         int64 `json:"bytes_up"`   // from the host to the device
+	Down       int64 `json:"bytes_down"` // from the device to the host
+}
+
+// Add adds the numbers of another tape.
+func (s *Stats) Add(o Stats) {
+	s.Dispatches, s.Barriers, s.Up, s.Down = s.Dispatches+o.Dispatches, s.Barriers+o.Barriers, s.Up+o.Up, s.Down+o.Down
 }
 
 // command is a dispatch, a copy or a fill. barrier says that it waits for all commands before it.
@@ -93,8 +100,12 @@ func (t *Tape) CopyRange(to Buffer, toAt int64, from Buffer, fromAt, bytes int64
 		t.Fail(fmt.Errorf("a copy of %d bytes from %d of %d to %d of %d", bytes, fromAt, from.size, toAt, to.size))
 		return
 	}
-	t.stats.Copies++
-	t.stats.CopiedBytes += bytes
+	switch {
+	case from.block.host && !to.block.host:
+		t.stats.Up += bytes
+	case to.block.host && !from.block.host:
+		t.stats.Down += bytes
+	}
 	t.add(command{copied: bytes, args: []Argument{Read(Buffer{from.block, from.at + fromAt, bytes}),
 		Write(Buffer{to.block, to.at + toAt, bytes})}})
 }
@@ -105,7 +116,6 @@ func (t *Tape) Fill(b Buffer, word uint32) {
 		t.Fail(errors.New("a fill of no memory"))
 		return
 	}
-	t.stats.Copies++
 	t.add(command{fill: true, constants: []uint32{word}, args: []Argument{Write(b)}})
 }
 

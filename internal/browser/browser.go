@@ -22,7 +22,7 @@ import (
 const RequiredVariable = "UNRAVEL_BROWSER"
 
 // patience is the time limit of one action; machines that run tests are busy.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // places are the names of the browser, and where systems keep it that have it in no folder of PATH.
 var places = []string{

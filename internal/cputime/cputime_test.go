@@ -15,8 +15,8 @@ func TestProcess(t *testing.T) {
 	}
 	work := func() time.Duration { return Process() - begin }
 	for wall := time.Now(); work() < 50*time.Millisecond; {
-		if time.Since(wall) > time.Minute {
-			t.Fatalf("a minute of work has taken %v of a core", work())
+		if time.Since(wall) > 5*time.Minute { // beside other programs
+			t.Fatalf("five minutes of work have taken %v of a core", work())
 		}
 	}
 	begin = Process()

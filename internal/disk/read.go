@@ -95,7 +95,7 @@ func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-	rest, err := ReadLimited(f, path, most-int64(len(text))) // the file has grown
+	rest, err := io.ReadAll(&limited{io.LimitedReader{R: f, N: most + 1 - int64(len(text))}, path, most}) // the file has grown
 	return append(text, rest...), err
 }
 

@@ -73,8 +73,10 @@ func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets
 		return err
 	}
 	copy(r.Signs, r.Residuals)
-	for i, v := range r.Residuals {
-		r.Errors[i%targets] += v * v / float64(r.rows)
+	for i := 0; i < len(r.Residuals); i += targets {
+		for k, v := range r.Residuals[i : i+targets] {
+			r.Errors[k] += v * v / float64(r.rows)
+		}
 	}
 	return nil
 }

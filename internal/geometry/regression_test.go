@@ -391,3 +391,20 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkLeastSquares times a fit of 5 targets to 10,000 points of 10 columns.
+func BenchmarkLeastSquares(b *testing.B) {
+	points, targets := make([]float64, 10000*10), make([]float64, 10000*5)
+	for i := range points {
+		points[i] = float64(i*i%9973) / 9973
+	}
+	for i := range targets {
+		targets[i] = float64(i * i % 7)
+	}
+	var r geometry.Regression
+	for b.Loop() {
+		if err := r.LeastSquares(points, 10, targets, 5, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

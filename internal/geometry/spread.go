@@ -30,13 +30,10 @@ type spread struct {
 func (s *spread) read(points []float64, columns int, tolerance float64) error {
 	s.rows, s.columns = len(points)/columns, columns
 	s.centred, s.mean = resize(s.centred, len(points)), resize(s.mean, columns)
-	s.scale = 0
 	for j := range columns {
 		s.mean[j] = centre(s.centred[j:], points[j:], columns)
-		for i := j; i < len(points); i += columns {
-			s.scale = max(s.scale, math.Abs(s.centred[i]))
-		}
 	}
+	s.scale = largest(s.centred)
 	if math.IsInf(s.scale, 0) || math.IsNaN(s.scale) {
 		return errTooLarge
 	}

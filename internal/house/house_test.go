@@ -35,6 +35,7 @@ var floors = [][]string{
 	{"train"},
 	{"train/sweep"},
 	{"results/ledger"},
+	{"internal/pretrained"},
 	{"results/tables", "conformance"},
 	{"internal/show"},
 	{"internal/serve"},

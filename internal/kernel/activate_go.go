@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
 
 // The functions of this file are the Go versions of the assembly.
 
@@ -15,7 +19,7 @@ func reluGo(y []float32) {
 func leakyGo(y []float32) {
 	for i, v := range y {
 		if v < 0 {
-			y[i] = leakySlope * v
+			y[i] = simd.LeakySlope * v
 		}
 	}
 }

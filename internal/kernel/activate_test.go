@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 // Slopes of activations that are functions of x, against float64; an element's value does not depend on its place.
@@ -21,15 +23,15 @@ func TestSlopes(t *testing.T) {
 			return s * (1 + x/(1+math.Exp(x)))
 		}},
 	} {
-		levels(t, func(t *testing.T) {
+		kerneltest.Levels(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
 			x := []float32{0, float32(math.Copysign(0, -1)), 1e-30, -1e-30, 20, -20, 100, -100, 3e38, -3e38, inf, -inf, nan}
 			special := len(x)
 			for len(x) < 3001 {
 				x = append(x, 4*float32(r.NormFloat64()))
 			}
-			dy := random(r, len(x))
-			got := stale(len(x))
+			dy := kerneltest.Random(r, len(x))
+			got := kerneltest.Stale(len(x))
 			c.f(got, dy, x)
 			for i, v := range x {
 				want := c.slope(float64(v))
@@ -44,7 +46,7 @@ func TestSlopes(t *testing.T) {
 				}
 			}
 			for n := range 40 {
-				part := stale(n)
+				part := kerneltest.Stale(n)
 				c.f(part, dy[:n], x[:n])
 				for i := range part {
 					if math.Float32bits(part[i]) != math.Float32bits(got[i]) && part[i] == part[i] {
@@ -66,10 +68,10 @@ func TestSlopes(t *testing.T) {
 // If a function has one right result, the assembly gives the same bits as Go.
 func TestExact(t *testing.T) {
 	nan, minus := float32(math.NaN()), float32(math.Copysign(0, -1))
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, n := range []int{0, 1, 15, 16, 17, 47, 300} {
-			x, y := random(r, n), random(r, n)
+			x, y := kerneltest.Random(r, n), kerneltest.Random(r, n)
 			for i := range x {
 				switch i % 7 {
 				case 1:
@@ -82,7 +84,7 @@ func TestExact(t *testing.T) {
 					y[i] = nan
 				}
 			}
-			left := random(r, n)
+			left := kerneltest.Random(r, n)
 			both := func(what string, assembly, plain func(dst, other []float32)) {
 				t.Helper()
 				got, want := append([]float32{}, y...), append([]float32{}, y...)
@@ -110,7 +112,7 @@ func TestExact(t *testing.T) {
 func BenchmarkActivations(b *testing.B) {
 	const n = 4096
 	r := rand.New(rand.NewPCG(1, 1))
-	x, y, dy := random(r, n), make([]float32, n), random(r, n)
+	x, y, dy := kerneltest.Random(r, n), make([]float32, n), kerneltest.Random(r, n)
 	for name, f := range map[string]func(){
 		"copy": func() { copy(y, x) }, "relu": func() { copy(y, x); relu(y) }, "tanh": func() { Tanh(y, x) }, "elu": func() { elu(y, x) }, "gelu": func() { GELU(y, x) }, "silu": func() { SiLU(y, x) },
 		"elu gradient": func() { eluGrad(y, dy, x) }, "gelu gradient": func() { geluGrad(y, dy, x) }, "silu gradient": func() { siluGrad(y, dy, x) },

@@ -11,8 +11,8 @@ type AdamConstants struct {
 	Clip                                float64 // factor of the gradients, applied first
 }
 
-// At returns the numbers of update number step, counted from 1, in the order of the update kernels: Beta1, 1-Beta1, Beta2,
-// 1-Beta2, and with r = sqrt(1-Beta2^step) the rate LearningRate r/(1-Beta1^step), Epsilon r and Clip.
+// At returns the numbers of update number step, counted from 1, in the order of the update kernels: Beta1, 1-Beta1,
+// Beta2, 1-Beta2, and with r = sqrt(1-Beta2^step) the rate LearningRate r/(1-Beta1^step), Epsilon r and Clip.
 func (k AdamConstants) At(step int) (c [8]float32) {
 	root := math.Sqrt(1 - math.Pow(k.Beta2, float64(step)))
 	rate := k.LearningRate * root / (1 - math.Pow(k.Beta1, float64(step)))

@@ -1,5 +1,9 @@
 package kernel
 
+import (
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
+
 // The functions of this file work on rows of channels, stride elements apart; shift and the other
 // vectors have one element per channel.
 
@@ -10,12 +14,17 @@ func ChannelSums(sum, product, u, x, shift []float32, rows, stride int) {
 		return
 	}
 	c := wholeChannels(len(shift))
-	for i := 0; i < c; i += 16 {
-		if u == nil {
-			channelSquares(sum[i:], product[i:], x[i:], shift[i:], rows, stride)
-		} else {
-			channelProducts(sum[i:], product[i:], u[i:], x[i:], shift[i:], rows, stride)
+	for i := 0; i < c; {
+		squares, products, n := simd.ChannelSquares32, simd.ChannelProducts32, 32
+		if c-i < n {
+			squares, products, n = simd.ChannelSquares16, simd.ChannelProducts16, 16
 		}
+		if u == nil {
+			squares(&sum[i], &product[i], &x[i], &shift[i], rows, stride)
+		} else {
+			products(&sum[i], &product[i], &u[i], &x[i], &shift[i], rows, stride)
+		}
+		i += n
 	}
 	if c == len(shift) {
 		return
@@ -32,8 +41,13 @@ func ChannelMap(dst, x, shift, scale, offset []float32, rows, stride int, floor 
 		return
 	}
 	c := wholeChannels(len(shift))
-	for i := 0; i < c; i += 16 {
-		channelMap(dst[i:], x[i:], shift[i:], scale[i:], offset[i:], rows, stride, floor)
+	for i := 0; i < c; {
+		apply, n := simd.ChannelMap32, 32
+		if c-i < n {
+			apply, n = simd.ChannelMap16, 16
+		}
+		apply(&dst[i], &x[i], &shift[i], &scale[i], &offset[i], rows, stride, floor)
+		i += n
 	}
 	if c < len(shift) {
 		channelMapGo(dst[c:], x[c:], shift[c:], scale[c:], offset[c:], rows, stride, floor)
@@ -47,7 +61,7 @@ func ChannelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int)
 	}
 	c := wholeChannels(len(shift))
 	for i := 0; i < c; i += 16 {
-		channelGradient(dst[i:], u[i:], x[i:], shift[i:], a[i:], b[i:], offset[i:], rows, stride)
+		simd.ChannelGradient(&dst[i], &u[i], &x[i], &shift[i], &a[i], &b[i], &offset[i], rows, stride)
 	}
 	if c < len(shift) {
 		channelGradientGo(dst[c:], u[c:], x[c:], shift[c:], a[c:], b[c:], offset[c:], rows, stride)
@@ -56,7 +70,7 @@ func ChannelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int)
 
 // wholeChannels returns the number of channels that the assembly takes.
 func wholeChannels(n int) int {
-	if active == levelGo {
+	if !simd.Vectors() {
 		return 0
 	}
 	return n &^ 15
@@ -90,22 +104,4 @@ func channelGradientGo(dst, u, x, shift, a, b, offset []float32, rows, stride in
 			dst[r*stride+c] = a[c]*u[r*stride+c] + (b[c]*(x[r*stride+c]-s) + offset[c])
 		}
 	}
-}
-
-// The functions below run the assembly on 16 channels.
-
-func channelSquares(sum, square, x, shift []float32, rows, stride int) {
-	channelSquaresVector(&sum[0], &square[0], &x[0], &shift[0], rows, stride)
-}
-
-func channelProducts(sum, product, u, x, shift []float32, rows, stride int) {
-	channelProductsVector(&sum[0], &product[0], &u[0], &x[0], &shift[0], rows, stride)
-}
-
-func channelMap(dst, x, shift, scale, offset []float32, rows, stride int, floor float32) {
-	channelMapVector(&dst[0], &x[0], &shift[0], &scale[0], &offset[0], rows, stride, floor)
-}
-
-func channelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int) {
-	channelGradientVector(&dst[0], &u[0], &x[0], &shift[0], &a[0], &b[0], &offset[0], rows, stride)
 }

@@ -4,17 +4,19 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 // Sums, maps and gradients of channels against float64. The channels do and do not fill vectors, in the middle of wider
 // rows; the rows' other elements must not change.
 func TestChannels(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 9))
 		for _, s := range []struct{ rows, channels, stride int }{{1, 1, 1}, {5, 16, 16}, {7, 32, 40}, {64, 3, 4}, {33, 17, 20}, {300, 48, 48}} {
 			n := s.rows * s.stride
-			x, u := random(r, n), random(r, n)
-			shift, a, b, offset := random(r, s.channels), random(r, s.channels), random(r, s.channels), random(r, s.channels)
+			x, u := kerneltest.Random(r, n), kerneltest.Random(r, n)
+			shift, a, b, offset := kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels)
 			near := func(what string, at int, got float32, want float64) {
 				t.Helper()
 				if !(math.Abs(float64(got)-want) <= 3e-5*max(1, math.Abs(want))) {
@@ -22,7 +24,7 @@ func TestChannels(t *testing.T) {
 				}
 			}
 			for _, first := range [][]float32{nil, u} {
-				sum, product := random(r, s.channels), random(r, s.channels)
+				sum, product := kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels)
 				wantSum, wantProduct := make([]float64, s.channels), make([]float64, s.channels)
 				for c := range s.channels {
 					wantSum[c], wantProduct[c] = float64(sum[c]), float64(product[c])
@@ -66,7 +68,7 @@ func TestChannels(t *testing.T) {
 
 // NaN stays NaN, also with a floor of 0.
 func TestChannelsOfNaN(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		nan := float32(math.NaN())
 		x, one, zero := make([]float32, 17), make([]float32, 17), make([]float32, 17)
 		for i := range x {

@@ -9,8 +9,8 @@ import (
 // which is still in the caches.
 var memories [4 * bits.UintSize]sync.Pool
 
-// takeMemory returns at least n elements, which hold anything.
-func takeMemory(n int) *[]float32 {
+// TakeMemory returns at least n elements, which hold anything.
+func TakeMemory(n int) *[]float32 {
 	class, size := sizeClass(n)
 	if m, ok := memories[class].Get().(*[]float32); ok {
 		return m
@@ -19,7 +19,8 @@ func takeMemory(n int) *[]float32 {
 	return &m
 }
 
-func giveMemory(m *[]float32) {
+// GiveMemory returns the elements of TakeMemory for use by others.
+func GiveMemory(m *[]float32) {
 	class, _ := sizeClass(len(*m))
 	memories[class].Put(m)
 }

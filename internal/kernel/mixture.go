@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
 
 // The functions of this file compute mixtures of Gaussians with diagonal covariances. Every source is
 // a component; tiles hold densities at the points of the lanes; see Points.
@@ -18,13 +22,13 @@ func NewConstants[T Float](rows int) []T { return make([]T, (rows+PairLanes-1)/P
 // LogDensities sets a tile to the logarithms of the densities of n components at the
 // points x, all PairLanes of them.
 func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		a, _ := single(x.x)
 		m, _ := single(g.Mean.x)
 		h, _ := single(g.Precision.x)
 		c, _ := single(g.Constant)
 		_, _, _ = t[(n+3)/4*4*PairLanes-1], a[lane+PairLanes-1], c[source+(n+3)/4*4-1]
-		pairDensitiesVector(&t[0], &a[lane], &m[source], x.Columns, x.stride, (n+3)/4, PairLanes, &h[source], &c[source])
+		simd.PairDensities(&t[0], &a[lane], &m[source], x.Columns, x.stride, (n+3)/4, PairLanes, &h[source], &c[source])
 		return
 	}
 	for k := range n {
@@ -51,14 +55,14 @@ func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, 
 	to, from := dx.x[at+lane:][:PairLanes], x.x[at+lane:][:PairLanes]
 	mean, precision := g.Mean.x[at+source:][:n], g.Precision.x[at+source:][:n]
 	first, second = first[source:][:n], second[source:][:n]
-	if w, ok := single(weights); ok && active != levelGo {
+	if w, ok := single(weights); ok && simd.Vectors() {
 		d, _ := single(to)
 		a, _ := single(from)
 		m, _ := single(mean)
 		p, _ := single(precision)
 		s, _ := single(first)
 		u, _ := single(second)
-		pairMomentsVector(&d[0], &a[0], &m[0], &p[0], &s[0], &u[0], &w[0], n)
+		simd.PairMoments(&d[0], &a[0], &m[0], &p[0], &s[0], &u[0], &w[0], n)
 		return
 	}
 	for k, m := range mean {
@@ -78,10 +82,10 @@ func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, 
 // SumExp adds e^(x - shift) to the lanes, for the elements x of a tile of n sources
 // and the lanes of shift.
 func SumExp[T Float](lanes, tile, shift []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
 		s, _ := single(shift)
-		pairSumExpVector(&l[0], &t[0], &s[0], n)
+		simd.PairSumExp(&l[0], &t[0], &s[0], n)
 		return
 	}
 	for k := range n {
@@ -94,10 +98,10 @@ func SumExp[T Float](lanes, tile, shift []T, n int) {
 // ScaledExp sets the elements x of a tile of n sources to factor e^(x - shift), for
 // the lanes of factor and shift.
 func ScaledExp[T Float](tile, shift, factor []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		s, _ := single(shift)
 		f, _ := single(factor)
-		pairScaledExpVector(&t[0], &s[0], &f[0], n)
+		simd.PairScaledExp(&t[0], &s[0], &f[0], n)
 		return
 	}
 	for k := range n {
@@ -110,9 +114,9 @@ func ScaledExp[T Float](tile, shift, factor []T, n int) {
 
 // SumRows adds the sums of the rows of a tile of n sources to n numbers.
 func SumRows[T Float](sums, tile []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		s, _ := single(sums)
-		pairSumRowsVector(&s[0], &t[0], n)
+		simd.PairSumRows(&s[0], &t[0], n)
 		return
 	}
 	for k := range n {
@@ -126,8 +130,8 @@ func SumRows[T Float](sums, tile []T, n int) {
 
 // GaussianKernel sets the elements x of a tile of n sources to e^(-a x).
 func GaussianKernel[T Float](tile []T, a float64, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
-		pairGaussianVector(&t[0], n*PairLanes, float32(a))
+	if t, ok := single(tile); ok && simd.Vectors() {
+		simd.PairGaussian(&t[0], n*PairLanes, float32(a))
 		return
 	}
 	for i, v := range tile[:n*PairLanes] {
@@ -137,9 +141,9 @@ func GaussianKernel[T Float](tile []T, a float64, n int) {
 
 // SumLanes adds the elements of a tile of n sources to their lanes.
 func SumLanes[T Float](lanes, tile []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
-		pairSumVector(&l[0], &t[0], n)
+		simd.PairSum(&l[0], &t[0], n)
 		return
 	}
 	for k := range n {
@@ -151,10 +155,10 @@ func SumLanes[T Float](lanes, tile []T, n int) {
 
 // SumProducts adds the products x y of two tiles of n sources to their lanes.
 func SumProducts[T Float](lanes, x, y []T, n int) {
-	if a, ok := single(x); ok && active != levelGo {
+	if a, ok := single(x); ok && simd.Vectors() {
 		b, _ := single(y)
 		l, _ := single(lanes)
-		pairSumProductsVector(&l[0], &a[0], &b[0], n)
+		simd.PairSumProducts(&l[0], &a[0], &b[0], n)
 		return
 	}
 	for k := range n {
@@ -167,12 +171,12 @@ func SumProducts[T Float](lanes, x, y []T, n int) {
 
 // CentredProduct sets a tile of n sources to x (a y - lane - source).
 func CentredProduct[T Float](tile, x, y []T, a float64, lanes, sources []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		u, _ := single(x)
 		v, _ := single(y)
 		l, _ := single(lanes)
 		s, _ := single(sources)
-		pairCentredVector(&t[0], &u[0], &v[0], &l[0], &s[0], n, float32(a))
+		simd.PairCentred(&t[0], &u[0], &v[0], &l[0], &s[0], n, float32(a))
 		return
 	}
 	for k := range n {

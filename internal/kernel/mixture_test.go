@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 // The functions of mixtures against their definitions in float64.
 func TestMixtures(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, 4))
 		for _, size := range pairSizes {
 			rows, columns := size[0], size[1]
@@ -32,7 +34,7 @@ func TestMixtures(t *testing.T) {
 			dx64.Zero(rows)
 			tilesOf(rows, func(lane, source, n, lanes int) {
 				name := fmt.Sprintf("%v: lane %d, source %d", size, lane, source)
-				tile, tile64 := stale(PairLanes*PairSources), make([]float64, PairLanes*PairSources)
+				tile, tile64 := kerneltest.Stale(PairLanes*PairSources), make([]float64, PairLanes*PairSources)
 				a.LogDensities(tile, x, lane, source, n)
 				b.LogDensities(tile64, x64, lane, source, n)
 				compareTiles(t, name+": densities", tile, tile64, n, PairLanes)
@@ -42,7 +44,7 @@ func TestMixtures(t *testing.T) {
 						d := x64.Column(c)[0] - mean64.Column(c)[k]
 						want -= precision64.Column(c)[k] * d * d
 					}
-					near(t, "a density by definition", []float32{float32(tile64[k*PairLanes])}, []float64{want}, 1)
+					kerneltest.Near(t, "a density by definition", []float32{float32(tile64[k*PairLanes])}, []float64{want}, 1)
 				}
 				shift, shift64 := make([]float32, PairLanes), make([]float64, PairLanes)
 				factor, factor64 := make([]float32, PairLanes), make([]float64, PairLanes)
@@ -57,7 +59,7 @@ func TestMixtures(t *testing.T) {
 				l, l64 := make([]float32, PairLanes), make([]float64, PairLanes)
 				SumExp(l, tile, shift, n)
 				SumExp(l64, tile64, shift64, n)
-				near(t, name+": sums of e^x", l, l64, 100)
+				kerneltest.Near(t, name+": sums of e^x", l, l64, 100)
 				ScaledExp(tile, shift, factor, n)
 				ScaledExp(tile64, shift64, factor64, n)
 				compareTiles(t, name+": scaled e^x", tile, tile64, n, PairLanes)
@@ -68,11 +70,11 @@ func TestMixtures(t *testing.T) {
 					b.AddMoments(dx64, x64, first64, second64, tile64, c, lane, source, n)
 				}
 			})
-			near(t, fmt.Sprint(size, ": sums of rows"), sums, sums64, 10*rows)
-			near(t, fmt.Sprint(size, ": first moments"), first, first64, 100*rows)
-			near(t, fmt.Sprint(size, ": second moments"), second, second64, 1000*rows)
+			kerneltest.Near(t, fmt.Sprint(size, ": sums of rows"), sums, sums64, 10*rows)
+			kerneltest.Near(t, fmt.Sprint(size, ": first moments"), first, first64, 100*rows)
+			kerneltest.Near(t, fmt.Sprint(size, ": second moments"), second, second64, 1000*rows)
 			for c := range columns {
-				near(t, fmt.Sprint(size, ": gradient"), dx.Column(c), dx64.Column(c), 1000*rows)
+				kerneltest.Near(t, fmt.Sprint(size, ": gradient"), dx.Column(c), dx64.Column(c), 1000*rows)
 			}
 		}
 	})
@@ -80,7 +82,7 @@ func TestMixtures(t *testing.T) {
 
 // The functions of kernel matrices against their definitions in float64.
 func TestKernels(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, 5))
 		for _, n := range []int{1, 3, PairSources} {
 			draw := func(n int) ([]float32, []float64) {
@@ -99,19 +101,19 @@ func TestKernels(t *testing.T) {
 			out, out64 := make([]float32, size), make([]float64, size)
 			CentredProduct(out, x, y, 0.75, lanes, sources, n)
 			CentredProduct(out64, x64, y64, 0.75, lanes64, sources64, n)
-			near(t, "centred", out, out64, 4)
+			kerneltest.Near(t, "centred", out, out64, 4)
 			if want := x64[1] * (0.75*y64[1] - lanes64[1] - sources64[0]); out64[1] != want {
 				t.Errorf("centred product %v, want %v", out64[1], want)
 			}
 			SumLanes(lanes, x, n)
 			SumLanes(lanes64, x64, n)
-			near(t, "sums", lanes, lanes64, n)
+			kerneltest.Near(t, "sums", lanes, lanes64, n)
 			SumProducts(lanes, x, y, n)
 			SumProducts(lanes64, x64, y64, n)
-			near(t, "sums of products", lanes, lanes64, n)
+			kerneltest.Near(t, "sums of products", lanes, lanes64, n)
 			GaussianKernel(x, 3, n)
 			GaussianKernel(x64, 3, n)
-			near(t, "gaussian", x, x64, 4)
+			kerneltest.Near(t, "gaussian", x, x64, 4)
 		}
 	})
 }

@@ -1,16 +1,20 @@
 package kernel
 
+import (
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
+
 // MomentColumns is the number of columns of RowMoments.
 const MomentColumns = 16
 
 // RowMoments sums over chosen rows of a matrix with MomentColumns columns, per column, the differences
 // from the first of these rows and their squares. For equal numbers both are exactly 0.
 func RowMoments(sum, square *[MomentColumns]float64, x []float64, rows []int32) {
-	if active != levelGo {
+	if simd.Vectors() {
 		for _, r := range rows {
 			_ = x[int(r)*MomentColumns+MomentColumns-1]
 		}
-		rowMomentsVector(&sum[0], &square[0], &x[0], &rows[0], len(rows))
+		simd.RowMoments(&sum[0], &square[0], &x[0], &rows[0], len(rows))
 		return
 	}
 	clear(sum[:])

@@ -4,10 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 func TestRowMoments(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 4))
 		x := make([]float64, 20*MomentColumns)
 		for i := range x {

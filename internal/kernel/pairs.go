@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
 
 // The functions of this file work on all pairs of points, in tiles of PairSources by PairLanes: the tile of the sources
 // s.. and the lanes l.. holds at [k*PairLanes+i] a value of the points s+k and l+i. Distances are computed from
@@ -70,16 +74,16 @@ const pairStep = 32
 // Squares sets a tile of n sources to the squares of Euclidean distances.
 func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		x, _ := single(p.x)
 		_ = t[(n+3)/4*4*PairLanes-1] // four sources are computed at once
-		pairSquaresVector(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
+		simd.PairSquares(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
 		return
 	}
-	if t, ok := double(tile); ok && active != levelGo {
+	if t, ok := double(tile); ok && simd.Vectors() {
 		x, _ := double(p.x)
 		_ = t[(n+3)/4*4*PairLanes-1]
-		pairSquares64Vector(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
+		simd.PairSquares64(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
 		return
 	}
 	pairSquaresGo(tile, p.x, lane, source, p.Columns, p.stride, n, lanes)
@@ -89,10 +93,10 @@ func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 // g_l += sum_k w_kl (x_l - x_k).
 func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
-	if w, ok := single(weights); ok && active != levelGo {
+	if w, ok := single(weights); ok && simd.Vectors() {
 		x, _ := single(p.x)
 		to, _ := single(g.x)
-		pairWeightedVector(&to[lane], &x[lane], &x[source], &w[0], p.Columns, p.stride, n, lanes)
+		simd.PairWeighted(&to[lane], &x[lane], &x[source], &w[0], p.Columns, p.stride, n, lanes)
 		return
 	}
 	pairWeightedGo(g.x, p.x, weights, lane, source, p.Columns, p.stride, n, lanes)
@@ -120,16 +124,16 @@ func (m Premetric) Distance(a, b float64) float64 {
 // square.
 func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lane, source, n int) {
 	x := p.x[column*p.stride:][:p.stride]
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		s, _ := single(x)
 		_ = s[lane+PairLanes-1]
 		pairPremetric(&t[0], &s[lane], &s[source], n, [3]float32{float32(m.Slope), float32(m.Limit), float32(m.Fall)}, square)
 		return
 	}
-	if t, ok := double(tile); ok && active != levelGo && square {
+	if t, ok := double(tile); ok && simd.Vectors() && square {
 		s, _ := double(x)
 		_ = s[lane+PairLanes-1]
-		pairPremetricSquare64Vector(&t[0], &s[lane], &s[source], n, &[3]float64{m.Slope, m.Limit, m.Fall})
+		simd.PairPremetricSquare64(&t[0], &s[lane], &s[source], n, &[3]float64{m.Slope, m.Limit, m.Fall})
 		return
 	}
 	pairPremetricGo(tile, x[lane:], x[source:], m, square, n)
@@ -137,8 +141,8 @@ func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lan
 
 // Roots sets every element of a tile of n sources to its square root.
 func Roots[T Float](tile []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
-		pairRootsVector(&t[0], n*PairLanes)
+	if t, ok := single(tile); ok && simd.Vectors() {
+		simd.PairRoots(&t[0], n*PairLanes)
 		return
 	}
 	pairRootsGo(tile[:n*PairLanes])
@@ -146,8 +150,8 @@ func Roots[T Float](tile []T, n int) {
 
 // InverseRoots sets every element of a tile of n sources to one over its square root, 0 if it is 0.
 func InverseRoots[T Float](tile []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
-		pairInverseRootsVector(&t[0], n*PairLanes)
+	if t, ok := single(tile); ok && simd.Vectors() {
+		simd.PairInverseRoots(&t[0], n*PairLanes)
 		return
 	}
 	pairInverseRootsGo(tile[:n*PairLanes])
@@ -155,14 +159,14 @@ func InverseRoots[T Float](tile []T, n int) {
 
 // SumRoots adds to every lane the square roots of its elements of a tile of n sources.
 func SumRoots[T Float](lanes, tile []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
-		pairSumRootsVector(&l[0], &t[0], n)
+		simd.PairSumRoots(&l[0], &t[0], n)
 		return
 	}
-	if t, ok := double(tile); ok && active != levelGo {
+	if t, ok := double(tile); ok && simd.Vectors() {
 		l, _ := double(lanes)
-		pairSumRoots64Vector(&l[0], &t[0], n)
+		simd.PairSumRoots64(&l[0], &t[0], n)
 		return
 	}
 	pairSumRootsGo(lanes, tile, n)
@@ -170,14 +174,14 @@ func SumRoots[T Float](lanes, tile []T, n int) {
 
 // MaxLanes raises every lane to the largest of its elements of a tile of n sources.
 func MaxLanes[T Float](lanes, tile []T, n int) {
-	if t, ok := single(tile); ok && active != levelGo {
+	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
-		pairMaxVector(&l[0], &t[0], n)
+		simd.PairMax(&l[0], &t[0], n)
 		return
 	}
-	if t, ok := double(tile); ok && active != levelGo {
+	if t, ok := double(tile); ok && simd.Vectors() {
 		l, _ := double(lanes)
-		pairMax64Vector(&l[0], &t[0], n)
+		simd.PairMax64(&l[0], &t[0], n)
 		return
 	}
 	pairMaxGo(lanes, tile, n)
@@ -185,9 +189,9 @@ func MaxLanes[T Float](lanes, tile []T, n int) {
 
 // Hinges sets tile z, which holds squares, to h = max(y - sqrt z, 0), for n sources.
 func Hinges[T Float](z, y []T, n int) {
-	if s, ok := single(z); ok && active != levelGo {
+	if s, ok := single(z); ok && simd.Vectors() {
 		t, _ := single(y)
-		pairHingesVector(&s[0], &t[0], n*PairLanes)
+		simd.PairHinges(&s[0], &t[0], n*PairLanes)
 		return
 	}
 	pairHingesGo(z[:n*PairLanes], y)
@@ -195,7 +199,7 @@ func Hinges[T Float](z, y []T, n int) {
 
 // SumHinges adds h = max(y - sqrt z, 0), or h^2, to the lanes, for tiles of n sources.
 func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
-	if s, ok := single(z); ok && active != levelGo {
+	if s, ok := single(z); ok && simd.Vectors() {
 		t, _ := single(y)
 		l, _ := single(lanes)
 		pairSumHinges(&l[0], &s[0], &t[0], square, n)
@@ -207,7 +211,7 @@ func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
 // HingeSlopes replaces the squares z of a tile by slopes, for n sources. A slope is minus the derivative of h = max(y -
 // sqrt z, 0), or of h^2, in sqrt z, over sqrt z: 1/sqrt z, or 2h/sqrt z, where h and z are positive, and 0 elsewhere.
 func HingeSlopes[T Float](z, y []T, square bool, n int) {
-	if s, ok := single(z); ok && active != levelGo {
+	if s, ok := single(z); ok && simd.Vectors() {
 		t, _ := single(y)
 		pairHingeSlopes(&s[0], &t[0], square, n*PairLanes)
 		return
@@ -217,9 +221,9 @@ func HingeSlopes[T Float](z, y []T, square bool, n int) {
 
 // SumShrinks adds max(sqrt y - sqrt z, 0) to the lanes, for tiles of n sources.
 func SumShrinks(lanes, z, y []float64, n int) {
-	if active != levelGo {
+	if simd.Vectors() {
 		_, _, _ = lanes[PairLanes-1], z[n*PairLanes-1], y[n*PairLanes-1]
-		pairSumShrinks64Vector(&lanes[0], &z[0], &y[0], n)
+		simd.PairSumShrinks64(&lanes[0], &z[0], &y[0], n)
 		return
 	}
 	for i, v := range z[:n*PairLanes] {
@@ -229,9 +233,9 @@ func SumShrinks(lanes, z, y []float64, n int) {
 
 // MaxShrinks raises every lane to the largest sqrt y - sqrt z of n sources.
 func MaxShrinks(lanes, z, y []float64, n int) {
-	if active != levelGo {
+	if simd.Vectors() {
 		_, _, _ = lanes[PairLanes-1], z[n*PairLanes-1], y[n*PairLanes-1]
-		pairMaxShrinks64Vector(&lanes[0], &z[0], &y[0], n)
+		simd.PairMaxShrinks64(&lanes[0], &z[0], &y[0], n)
 		return
 	}
 	for i, v := range z[:n*PairLanes] {
@@ -270,24 +274,24 @@ func single[T Float](x []T) ([]float32, bool) {
 
 func pairPremetric(dst, x, s *float32, n int, c [3]float32, square bool) {
 	if square {
-		pairPremetricSquareVector(dst, x, s, n, &c)
+		simd.PairPremetricSquare(dst, x, s, n, &c)
 	} else {
-		pairPremetricSumVector(dst, x, s, n, &c)
+		simd.PairPremetricSum(dst, x, s, n, &c)
 	}
 }
 
 func pairSumHinges(lanes, z, y *float32, square bool, n int) {
 	if square {
-		pairSumSquaredHingesVector(lanes, z, y, n)
+		simd.PairSumSquaredHinges(lanes, z, y, n)
 	} else {
-		pairSumHingesVector(lanes, z, y, n)
+		simd.PairSumHinges(lanes, z, y, n)
 	}
 }
 
 func pairHingeSlopes(z, y *float32, square bool, n int) {
 	if square {
-		pairSquaredHingeSlopesVector(z, y, n)
+		simd.PairSquaredHingeSlopes(z, y, n)
 	} else {
-		pairHingeSlopesVector(z, y, n)
+		simd.PairHingeSlopes(z, y, n)
 	}
 }

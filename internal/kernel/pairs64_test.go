@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 // The functions on tiles in float64 agree with their definitions at every level, to the last digits.
@@ -14,7 +16,7 @@ func TestPairs64(t *testing.T) {
 			t.Fatalf("%s: %v, want %v", what, got, want)
 		}
 	}
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 4))
 		for _, size := range pairSizes {
 			_, z := randomPoints(r, size[0], size[1])

@@ -5,11 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 // randomPoints are points with some repeated, in float32 and the same in float64.
 func randomPoints(r *rand.Rand, rows, columns int) (*Points[float32], *Points[float64]) {
-	x := random(r, rows*columns)
+	x := kerneltest.Random(r, rows*columns)
 	if rows > 2 {
 		copy(x[(rows-1)*columns:], x[columns:2*columns])
 	}
@@ -36,14 +38,14 @@ func tilesOf(rows int, f func(lane, source, n, lanes int)) {
 func compareTiles(t *testing.T, what string, got []float32, want []float64, n, lanes int) {
 	t.Helper()
 	for k := range n {
-		near(t, fmt.Sprintf("%s, source %d of %d", what, k, n), got[k*PairLanes:][:lanes], want[k*PairLanes:][:lanes], 20)
+		kerneltest.Near(t, fmt.Sprintf("%s, source %d of %d", what, k, n), got[k*PairLanes:][:lanes], want[k*PairLanes:][:lanes], 20)
 	}
 }
 
 var pairSizes = [][2]int{{1, 1}, {2, 3}, {6, 2}, {31, 4}, {33, 5}, {64, 7}, {65, 9}, {100, 16}, {130, 1}, {193, 13}}
 
 func TestPairs(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, size := range pairSizes {
 			rows, columns := size[0], size[1]
@@ -53,7 +55,7 @@ func TestPairs(t *testing.T) {
 			h.Zero(rows)
 			tilesOf(rows, func(lane, source, n, lanes int) {
 				name := fmt.Sprintf("%v: lane %d, source %d", size, lane, source)
-				a, b := stale(PairLanes*PairSources), make([]float64, PairLanes*PairSources)
+				a, b := kerneltest.Stale(PairLanes*PairSources), make([]float64, PairLanes*PairSources)
 				p.Squares(a, lane, source, n)
 				q.Squares(b, lane, source, n)
 				compareTiles(t, name+": squares", a, b, n, lanes)
@@ -92,12 +94,12 @@ func TestPairs(t *testing.T) {
 						}
 					}
 				}
-				near(t, fmt.Sprintf("%v: gradient of column %d", size, c), g.Column(c), want, rows)
+				kerneltest.Near(t, fmt.Sprintf("%v: gradient of column %d", size, c), g.Column(c), want, rows)
 				double := make([]float32, rows)
 				for i, v := range h.Column(c) {
 					double[i] = float32(v)
 				}
-				near(t, fmt.Sprintf("%v: float64 gradient of column %d", size, c), double, want, 1)
+				kerneltest.Near(t, fmt.Sprintf("%v: float64 gradient of column %d", size, c), double, want, 1)
 			}
 		}
 	})
@@ -112,7 +114,7 @@ func TestPairFunctions(t *testing.T) {
 		}
 		return a, b
 	}
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 4))
 		for _, n := range []int{1, 2, 7, PairSources} {
 			for _, f := range []struct {
@@ -135,8 +137,8 @@ func TestPairFunctions(t *testing.T) {
 				lanes, lanes64 := make([]float32, PairLanes), make([]float64, PairLanes)
 				f.single(lanes, z, y)
 				f.double(lanes64, z64, y64)
-				near(t, fmt.Sprint(f.name, " of ", n), z, z64, 4)
-				near(t, fmt.Sprint(f.name, " of ", n, ": lanes"), lanes, lanes64, 4*n)
+				kerneltest.Near(t, fmt.Sprint(f.name, " of ", n), z, z64, 4)
+				kerneltest.Near(t, fmt.Sprint(f.name, " of ", n, ": lanes"), lanes, lanes64, 4*n)
 			}
 		}
 	})
@@ -166,7 +168,7 @@ func TestPremetrics(t *testing.T) {
 			if tile[1] != want || tile[PairLanes] != want || tile[0] != 2 {
 				t.Errorf("%v of %v and %v, square %v: %v, want %v", c.m, c.a, c.b, square, tile[1], want)
 			}
-			levels(t, func(t *testing.T) {
+			kerneltest.Levels(t, func(t *testing.T) {
 				p := NewPoints[float32](2, 2)
 				p.Set([]float32{9, float32(c.a), 8, float32(c.b)}, 2)
 				tile := make([]float32, PairLanes*PairSources)
@@ -174,7 +176,7 @@ func TestPremetrics(t *testing.T) {
 					tile[i] = 2
 				}
 				p.AddPremetric(tile, c.m, square, 1, 0, 0, 2)
-				near(t, fmt.Sprint(c), []float32{tile[0], tile[1], tile[PairLanes]}, []float64{2, want, want}, 1)
+				kerneltest.Near(t, fmt.Sprint(c), []float32{tile[0], tile[1], tile[PairLanes]}, []float64{2, want, want}, 1)
 			})
 		}
 	}
@@ -183,7 +185,7 @@ func TestPremetrics(t *testing.T) {
 // The root of a square is exact, and so is a distance in one coordinate. Numbers from the smallest normal number to the
 // largest have roots.
 func TestRoots(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 9))
 		for range 200 {
 			want, tile := make([]float32, PairLanes), make([]float32, PairLanes)
@@ -227,7 +229,7 @@ func TestRoots(t *testing.T) {
 // Fewer points than before leave nothing behind.
 func TestResizedPoints(t *testing.T) {
 	p := NewPoints[float32](130, 2)
-	p.Set(random(rand.New(rand.NewPCG(1, 1)), 260), 130)
+	p.Set(kerneltest.Random(rand.New(rand.NewPCG(1, 1)), 260), 130)
 	p.Set([]float32{1, 2, 3, 4}, 2)
 	for i, v := range p.x {
 		if c, r := i/p.stride, i%p.stride; r < 2 && v != float32(2*r+c+1) || r >= 2 && v != 0 {

@@ -1,5 +1,9 @@
 package kernel
 
+import (
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
+
 // Rows are rows of numbers, each followed by 1, in blocks of PairLanes: the operands of linear
 // functions and of their gradients. Rows that pad the last block are zero, their 1 too.
 type Rows struct {
@@ -8,13 +12,13 @@ type Rows struct {
 	Stride  int // distance of two outputs' gradients: Columns rounded up to 16
 	lanes   []float32
 	flat    []float32
-	panels  panels
+	panels  simd.Panels
 }
 
 // NewRows returns room for a number of rows.
 func NewRows(count, columns int) *Rows {
-	r := &Rows{Count: count, Columns: columns + 1, panels: newPanels(columns + 1)}
-	r.Stride = r.panels.padded
+	r := &Rows{Count: count, Columns: columns + 1, panels: simd.NewPanels(columns + 1)}
+	r.Stride = r.panels.Padded
 	blocks := r.Blocks()
 	r.lanes, r.flat = make([]float32, blocks*PairLanes*r.Columns), make([]float32, blocks*PairLanes*r.Stride)
 	return r
@@ -40,7 +44,7 @@ func (r *Rows) Row(i int) []float32 { return r.flat[i*r.Stride:][:r.Columns] }
 type Linear struct {
 	rows    *Rows
 	Outputs int // rounded up to 8: rows of weights and tiles
-	tile    tile
+	tile    simd.Tile
 	from    []int // offsets of weights
 	to      []int // offsets of lanes
 	slopes  []int // offsets of gradients
@@ -60,22 +64,22 @@ func NewLinear(r *Rows, outputs int) *Linear {
 // Forward sets a tile, [Outputs, PairLanes], to the weights, [Outputs, Columns], times the rows of a block.
 func (l *Linear) Forward(tile, weights []float32, block int) {
 	t, r := &l.tile, l.rows
-	t.a, t.steps, t.aStep, t.segs, t.blocks = weights, r.Columns, 1, 1, 1
-	t.width, t.bStep, t.flags = 32, PairLanes, 0
-	for first := 0; first < PairLanes; first += t.width {
-		t.b, t.c = r.lanes[block*PairLanes*r.Columns+first:], tile[first:]
-		t.sweep(l.from, l.to, l.Outputs, t.width)
+	t.A, t.Steps, t.AStep, t.Segs, t.Blocks = weights, r.Columns, 1, 1, 1
+	t.Width, t.BStep, t.Flags = 32, PairLanes, 0
+	for first := 0; first < PairLanes; first += t.Width {
+		t.B, t.C = r.lanes[block*PairLanes*r.Columns+first:], tile[first:]
+		t.Sweep(l.from, l.to, l.Outputs, t.Width)
 	}
 }
 
 // Gradient sets slopes, [Outputs, Stride], to the tiles of n blocks from one on times the rows of these.
 func (l *Linear) Gradient(slopes, tiles []float32, block, n int) {
 	t, r := &l.tile, l.rows
-	t.a, t.steps, t.aStep, t.segs, t.aSeg, t.blocks = tiles, PairLanes, 1, n, l.Outputs*PairLanes, 1
-	t.bStep, t.bSeg, t.flags = r.Stride, PairLanes*r.Stride, 0
-	for i := range r.panels.count {
-		first, width, _ := r.panels.at(i)
-		t.width, t.b, t.c = width, r.flat[block*PairLanes*r.Stride+first:], slopes[first:]
-		t.sweep(l.to, l.slopes, l.Outputs, width)
+	t.A, t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = tiles, PairLanes, 1, n, l.Outputs*PairLanes, 1
+	t.BStep, t.BSeg, t.Flags = r.Stride, PairLanes*r.Stride, 0
+	for i := range r.panels.Count {
+		first, width, _ := r.panels.At(i)
+		t.Width, t.B, t.C = width, r.flat[block*PairLanes*r.Stride+first:], slopes[first:]
+		t.Sweep(l.to, l.slopes, l.Outputs, width)
 	}
 }

@@ -3,12 +3,14 @@ package kernel
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 // Both products against sums in float64, for shapes that do and do not fill blocks, panels and tiles.
 func TestLinear(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		for _, s := range []struct{ count, columns, outputs int }{{1, 1, 1}, {64, 15, 8}, {65, 16, 9}, {200, 40, 3}, {300, 10, 40}} {
 			rows := NewRows(s.count, s.columns)
 			x := make([]float64, s.columns)
@@ -41,10 +43,10 @@ func TestLinear(t *testing.T) {
 					want, got = append(want, sum), append(got, v)
 				}
 			}
-			near(t, "outputs", got, want, s.columns)
+			kerneltest.Near(t, "outputs", got, want, s.columns)
 			g := make([]float32, len(slopes))
 			l.Gradient(g, tiles, 0, rows.Blocks())
-			near(t, "gradient", g, slopes, s.count*s.columns)
+			kerneltest.Near(t, "gradient", g, slopes, s.count*s.columns)
 		}
 	})
 }

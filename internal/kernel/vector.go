@@ -1,43 +1,8 @@
 package kernel
 
-// Exp computes dst = e^x. dst and x have equal lengths and may be the same, in all functions below.
-func Exp(dst, x []float32) { exp(dst, x) }
-
-// Log computes dst = ln x: -Inf at 0, NaN below.
-func Log(dst, x []float32) { log(dst, x) }
-
-// Tanh computes dst = tanh x.
-func Tanh(dst, x []float32) { tanh(dst, x) }
-
-// Sigmoid computes dst = 1/(1+e^-x).
-func Sigmoid(dst, x []float32) { sigmoid(dst, x) }
-
-// Softplus computes dst = ln(1+e^x) without overflow.
-func Softplus(dst, x []float32) { softplus(dst, x) }
-
-// GELU computes dst = x Phi(x), with the distribution function Phi of standard normal numbers; at -Inf it is 0. Assembly
-// is off by at most 8 units in the last place.
-//
-// Source: Hendrycks and Gimpel 2016, the exact form.
-func GELU(dst, x []float32) { gelu(dst, x) }
-
-// SiLU computes dst = x/(1+e^-x); at -Inf it is 0.
-func SiLU(dst, x []float32) { silu(dst, x) }
-
-// Multiply computes dst = x y.
-func Multiply(dst, x, y []float32) { multiply(dst, x, y) }
-
-// Mix computes dst = a x + b y.
-func Mix(dst []float32, a float32, x []float32, b float32, y []float32) { mix(dst, a, x, b, y) }
-
-// Largest computes dst = max(dst, x); the result is NaN if either number is.
-func Largest(dst, x []float32) { largest(dst, x) }
-
-// Claim moves left to dst where x = y: dst += left, left = 0.
-func Claim(dst, left, x, y []float32) { claim(dst, left, x, y) }
-
-// Add computes dst += x.
-func Add(dst, x []float32) { add(dst, x) }
+import (
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
 
 // AddScaled computes dst += a x.
 func AddScaled(dst []float32, a float32, x []float32) { axpy(dst, x, a) }
@@ -107,271 +72,270 @@ func addLanes(acc *[16]float32) float64 {
 // The functions below run the assembly of the active instruction set on the leading multiple of 16 elements and
 // on a padded copy of the rest. An element's value then does not depend on its place in the array.
 
-func exp(dst, x []float32) {
-	if active == levelGo {
+// Exp computes dst = e^x. dst and x have equal lengths and may be the same, in all functions below.
+func Exp(dst, x []float32) {
+	if !simd.Vectors() {
 		expGo(dst, x)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		expVector(&dst[0], &x[0], whole)
+		simd.Exp(&dst[0], &x[0], whole)
 	}
 	if whole < len(x) {
 		var in, out [16]float32
 		copy(in[:], x[whole:])
-		expVector(&out[0], &in[0], 16)
+		simd.Exp(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
 	}
 }
 
-func log(dst, x []float32) {
-	if active == levelGo {
+// Log computes dst = ln x: -Inf at 0, NaN below.
+func Log(dst, x []float32) {
+	if !simd.Vectors() {
 		logGo(dst, x)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		logVector(&dst[0], &x[0], whole)
+		simd.Log(&dst[0], &x[0], whole)
 	}
 	if whole < len(x) {
 		var in, out [16]float32
 		copy(in[:], x[whole:])
-		logVector(&out[0], &in[0], 16)
+		simd.Log(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
 	}
 }
 
-func tanh(dst, x []float32) {
-	if active == levelGo {
+// Tanh computes dst = tanh x.
+func Tanh(dst, x []float32) {
+	if !simd.Vectors() {
 		tanhGo(dst, x)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		tanhVector(&dst[0], &x[0], whole)
+		simd.Tanh(&dst[0], &x[0], whole)
 	}
 	if whole < len(x) {
 		var in, out [16]float32
 		copy(in[:], x[whole:])
-		tanhVector(&out[0], &in[0], 16)
+		simd.Tanh(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
 	}
 }
 
-func sigmoid(dst, x []float32) {
-	if active == levelGo {
+// Sigmoid computes dst = 1/(1+e^-x).
+func Sigmoid(dst, x []float32) {
+	if !simd.Vectors() {
 		sigmoidGo(dst, x)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		sigmoidVector(&dst[0], &x[0], whole)
+		simd.Sigmoid(&dst[0], &x[0], whole)
 	}
 	if whole < len(x) {
 		var in, out [16]float32
 		copy(in[:], x[whole:])
-		sigmoidVector(&out[0], &in[0], 16)
+		simd.Sigmoid(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
 	}
 }
 
-func softplus(dst, x []float32) {
-	if active == levelGo {
+// Softplus computes dst = ln(1+e^x) without overflow.
+func Softplus(dst, x []float32) {
+	if !simd.Vectors() {
 		softplusGo(dst, x)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		softplusVector(&dst[0], &x[0], whole)
+		simd.Softplus(&dst[0], &x[0], whole)
 	}
 	if whole < len(x) {
 		var in, out [16]float32
 		copy(in[:], x[whole:])
-		softplusVector(&out[0], &in[0], 16)
+		simd.Softplus(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
 	}
 }
 
 func reluGrad(dst, dy, y []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		reluGradGo(dst, dy, y)
 		return
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		reluGradVector(&dst[0], &dy[0], &y[0], whole)
+		simd.ReluGrad(&dst[0], &dy[0], &y[0], whole)
 	}
 	reluGradGo(dst[whole:], dy[whole:], y[whole:])
 }
 
 func leakyGrad(dst, dy, y []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		leakyGradGo(dst, dy, y)
 		return
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		leakyGradVector(&dst[0], &dy[0], &y[0], whole)
+		simd.LeakyGrad(&dst[0], &dy[0], &y[0], whole)
 	}
 	leakyGradGo(dst[whole:], dy[whole:], y[whole:])
 }
 
 func sigmoidGrad(dst, dy, y []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		sigmoidGradGo(dst, dy, y)
 		return
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		sigmoidGradVector(&dst[0], &dy[0], &y[0], whole)
+		simd.SigmoidGrad(&dst[0], &dy[0], &y[0], whole)
 	}
 	sigmoidGradGo(dst[whole:], dy[whole:], y[whole:])
 }
 
 func tanhGrad(dst, dy, y []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		tanhGradGo(dst, dy, y)
 		return
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		tanhGradVector(&dst[0], &dy[0], &y[0], whole)
+		simd.TanhGrad(&dst[0], &dy[0], &y[0], whole)
 	}
 	tanhGradGo(dst[whole:], dy[whole:], y[whole:])
 }
 
-func add(dst, x []float32) {
-	if active == levelGo {
+// Add computes dst += x.
+func Add(dst, x []float32) {
+	if !simd.Vectors() {
 		addGo(dst, x)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		addVector(&dst[0], &x[0], whole)
+		simd.Add(&dst[0], &x[0], whole)
 	}
 	addGo(dst[whole:], x[whole:])
 }
 
 func axpy(dst, x []float32, a float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		axpyGo(dst, x, a)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		axpyVector(&dst[0], &x[0], whole, a)
+		simd.Axpy(&dst[0], &x[0], whole, a)
 	}
 	axpyGo(dst[whole:], x[whole:], a)
 }
 
 func scale(dst, x []float32, a float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		scaleGo(dst, x, a)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		scaleVector(&dst[0], &x[0], whole, a)
+		simd.Scale(&dst[0], &x[0], whole, a)
 	}
 	scaleGo(dst[whole:], x[whole:], a)
 }
 
-func columnSum(dst, src []float32, rows, stride int) {
-	if active == levelGo {
+// ColumnSum adds the sums of 16 columns of src, rows stride elements apart, to dst.
+func ColumnSum(dst, src []float32, rows, stride int) {
+	if !simd.Vectors() {
 		columnSumGo(dst, src, rows, stride)
 		return
 	}
-	columnSumVector(&dst[0], &src[0], rows, stride)
+	simd.ColumnSum(&dst[0], &src[0], rows, stride)
 }
 
 func sumLanes(acc *[16]float32, x []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		sumLanesGo(acc, x)
 		return
 	}
-	sumVector(&acc[0], &x[0], len(x))
+	simd.Sum(&acc[0], &x[0], len(x))
 }
 
 func sumSquaresLanes(acc *[16]float32, x []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		sumSquaresLanesGo(acc, x)
 		return
 	}
-	sumSquaresVector(&acc[0], &x[0], len(x))
+	simd.SumSquares(&acc[0], &x[0], len(x))
 }
 
 func dotLanes(acc *[16]float32, x, y []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		dotLanesGo(acc, x, y)
 		return
 	}
-	dotVector(&acc[0], &x[0], &y[0], len(x))
+	simd.Dot(&acc[0], &x[0], &y[0], len(x))
 }
 
 func squaredErrorLanes(acc *[16]float32, x, y []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		squaredErrorLanesGo(acc, x, y)
 		return
 	}
-	squaredErrorVector(&acc[0], &x[0], &y[0], len(x))
+	simd.SquaredError(&acc[0], &x[0], &y[0], len(x))
 }
 
 func sigmoidErrorLanes(acc *[16]float32, s, l, x []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		sigmoidErrorLanesGo(acc, s, l, x)
 		return
 	}
-	sigmoidErrorVector(&acc[0], &s[0], &l[0], &x[0], len(x))
+	simd.SigmoidError(&acc[0], &s[0], &l[0], &x[0], len(x))
 }
 
 func logisticErrorLanes(acc *[16]float32, l, x []float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		logisticErrorLanesGo(acc, l, x)
 		return
 	}
-	logisticErrorVector(&acc[0], &l[0], &x[0], len(x))
+	simd.LogisticError(&acc[0], &l[0], &x[0], len(x))
 }
 
 func sigmoidErrorGrad(dst, s, x []float32, a float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		sigmoidErrorGradGo(dst, s, x, a)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		sigmoidErrorGradVector(&dst[0], &s[0], &x[0], whole, a)
+		simd.SigmoidErrorGrad(&dst[0], &s[0], &x[0], whole, a)
 	}
 	sigmoidErrorGradGo(dst[whole:], s[whole:], x[whole:], a)
 }
 
 func logisticErrorGrad(dst, l, x []float32, a float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		logisticErrorGradGo(dst, l, x, a)
 		return
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		logisticErrorGradVector(&dst[0], &l[0], &x[0], whole, a)
+		simd.LogisticErrorGrad(&dst[0], &l[0], &x[0], whole, a)
 	}
 	logisticErrorGradGo(dst[whole:], l[whole:], x[whole:], a)
 }
 
 func adam(p, m, v, g []float32, c *[8]float32) {
-	if active == levelGo {
+	if !simd.Vectors() {
 		adamGo(p, m, v, g, c)
 		return
 	}
 	whole := len(p) &^ 15
 	if whole > 0 {
-		adamVector(&p[0], &m[0], &v[0], &g[0], whole, c)
+		simd.Adam(&p[0], &m[0], &v[0], &g[0], whole, c)
 	}
 	adamGo(p[whole:], m[whole:], v[whole:], g[whole:], c)
-}
-
-func transpose8x8(dst, src []float32, dstStride, srcStride int) {
-	if active == levelGo {
-		transpose8x8Go(dst, src, dstStride, srcStride)
-		return
-	}
-	transpose8x8Vector(&dst[0], &src[0], dstStride, srcStride)
 }

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
 
 // The functions of this file are the Go versions of the assembly.
 
@@ -55,7 +59,7 @@ func leakyGradGo(dst, dy, y []float32) {
 		if v > 0 {
 			dst[i] = dy[i]
 		} else {
-			dst[i] = leakySlope * dy[i]
+			dst[i] = simd.LeakySlope * dy[i]
 		}
 	}
 }
@@ -155,13 +159,5 @@ func adamGo(p, m, v, g []float32, c *[8]float32) {
 		m[i] = c[0]*m[i] + c[1]*d
 		v[i] = c[2]*v[i] + c[3]*(d*d)
 		p[i] -= c[4] * m[i] / (float32(math.Sqrt(float64(v[i]))) + c[5])
-	}
-}
-
-func transpose8x8Go(dst, src []float32, dstStride, srcStride int) {
-	for i := range 8 {
-		for j := range 8 {
-			dst[j*dstStride+i] = src[i*srcStride+j]
-		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
 // ulps is the distance of a float32 from a value, in units of the last place of that value.
@@ -53,13 +55,13 @@ func TestFunctions(t *testing.T) {
 			func(r *rand.Rand) float64 { return r.NormFloat64() * 10 }, []float32{0, inf, -inf, nan, 1, -1, 80, -80, -17, 17, 200}, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			levels(t, func(t *testing.T) {
+			kerneltest.Levels(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(5, 6))
 				x := append([]float32{}, c.special...)
 				for len(x) < 10007 {
 					x = append(x, float32(c.points(r)))
 				}
-				y := stale(len(x))
+				y := kerneltest.Stale(len(x))
 				c.f(y, x)
 				for i, v := range x {
 					want := c.want(float64(v))
@@ -71,7 +73,7 @@ func TestFunctions(t *testing.T) {
 					}
 				}
 				for n := range 40 { // an element's value does not depend on its place
-					part := stale(n)
+					part := kerneltest.Stale(n)
 					c.f(part, x[:n])
 					for i := range part {
 						if math.Float32bits(part[i]) != math.Float32bits(y[i]) && part[i] == part[i] {
@@ -85,10 +87,10 @@ func TestFunctions(t *testing.T) {
 }
 
 func TestArrays(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))
 		for _, n := range []int{0, 1, 15, 16, 17, 100, 4096, 10001} {
-			x, y := random(r, n), random(r, n)
+			x, y := kerneltest.Random(r, n), kerneltest.Random(r, n)
 			var sum, squares, dot float64
 			added, scaled, mixed := make([]float64, n), make([]float64, n), make([]float64, n)
 			for i := range n {
@@ -106,21 +108,21 @@ func TestArrays(t *testing.T) {
 			}
 			z := append([]float32{}, x...)
 			Add(z, y)
-			near(t, "Add", z, added, 1)
+			kerneltest.Near(t, "Add", z, added, 1)
 			Scale(z, -1.5, y)
-			near(t, "Scale", z, scaled, 1)
+			kerneltest.Near(t, "Scale", z, scaled, 1)
 			copy(z, x)
 			AddScaled(z, -1.5, y)
-			near(t, "AddScaled", z, mixed, 1)
+			kerneltest.Near(t, "AddScaled", z, mixed, 1)
 		}
 	})
 }
 
 func TestPixelLoss(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		for _, n := range []int{1, 16, 31, 4096, 20003} {
 			r := rand.New(rand.NewPCG(9, 1))
-			l, x := random(r, n), random(r, n)
+			l, x := kerneltest.Random(r, n), kerneltest.Random(r, n)
 			var gaussian, linear, bernoulli float64
 			dGaussian, dBernoulli := make([]float64, n), make([]float64, n)
 			for i := range n {
@@ -131,31 +133,31 @@ func TestPixelLoss(t *testing.T) {
 				bernoulli += math.Log1p(math.Exp(v)) - w*v
 				dGaussian[i], dBernoulli[i] = 2*(s-w)*s*(1-s), 0.5*(s-w)
 			}
-			y, d, e := stale(n), stale(n), stale(n)
+			y, d, e := kerneltest.Stale(n), kerneltest.Stale(n), kerneltest.Stale(n)
 			sums := []float32{float32(SigmoidError(y, l, x)), float32(SquaredError(l, x)), float32(LogisticError(l, x))}
 			SigmoidErrorGrad(d, y, x, 2)
 			LogisticErrorGrad(e, l, x, 0.5)
-			near(t, "sums", sums, []float64{gaussian, linear, bernoulli}, 10)
-			near(t, "gaussian gradient", d, dGaussian, 1)
-			near(t, "bernoulli gradient", e, dBernoulli, 1)
+			kerneltest.Near(t, "sums", sums, []float64{gaussian, linear, bernoulli}, 10)
+			kerneltest.Near(t, "gaussian gradient", d, dGaussian, 1)
+			kerneltest.Near(t, "bernoulli gradient", e, dBernoulli, 1)
 		}
 	})
 }
 
 func TestAdam(t *testing.T) {
-	levels(t, func(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
 		sizes := []int{3, 16, 50000}
 		k := AdamConstants{LearningRate: 1e-2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Clip: 0.5}
 		const decay, steps = 0.1, 3
 		start, gradients := make([][]float32, 3), make([][][]float32, steps)
 		r := rand.New(rand.NewPCG(2, 2))
 		for i, n := range sizes {
-			start[i] = random(r, n)
+			start[i] = kerneltest.Random(r, n)
 			for s := range gradients {
-				gradients[s] = append(gradients[s], random(r, n))
+				gradients[s] = append(gradients[s], kerneltest.Random(r, n))
 			}
 		}
-		all := threads(func() [][]float32 {
+		all := kerneltest.Threads(func() [][]float32 {
 			p, m, v := make([][]float32, 3), make([][]float32, 3), make([][]float32, 3)
 			for i, n := range sizes {
 				p[i], m[i], v[i] = append([]float32{}, start[i]...), make([]float32, n), make([]float32, n)
@@ -166,7 +168,7 @@ func TestAdam(t *testing.T) {
 			}
 			return append(p, []float32{float32(a.Norm(gradients[0]))})
 		})
-		sameBits(t, all)
+		kerneltest.SameBits(t, all)
 		var squares float64
 		for i, n := range sizes {
 			want := make([]float64, n)
@@ -182,38 +184,10 @@ func TestAdam(t *testing.T) {
 				}
 				want[j] = p
 			}
-			near(t, fmt.Sprint("parameter ", i), all[0][i], want, 10)
+			kerneltest.Near(t, fmt.Sprint("parameter ", i), all[0][i], want, 10)
 		}
-		near(t, "norm", all[0][3], []float64{math.Sqrt(squares)}, 10)
+		kerneltest.Near(t, "norm", all[0][3], []float64{math.Sqrt(squares)}, 10)
 	})
-}
-
-func TestChoose(t *testing.T) {
-	old := []level{levelGo, levelAVX2}
-	for _, c := range []struct {
-		name string
-		has  []level
-		want level
-		err  string
-	}{
-		{"", old, levelAVX2, ""},
-		{"go", old, levelGo, ""},
-		{"avx2", []level{levelGo, levelAVX2, levelAVX512}, levelAVX2, ""},
-		{"avx512", old, levelAVX2, "UNRAVEL_KERNEL=avx512: this processor only has go and avx2"},
-		{"neon", []level{levelGo, levelAVX2, levelAVX512}, levelAVX512, "UNRAVEL_KERNEL=neon: this processor only has go, avx2 and avx512"},
-		{"neon", []level{levelGo, levelNEON}, levelNEON, ""},
-		{"avx2", []level{levelGo}, levelGo, "UNRAVEL_KERNEL=avx2: this processor only has go"},
-		{"sse", old, levelAVX2, `UNRAVEL_KERNEL="sse": want ` + list(architecture, "or")},
-	} {
-		got, err := choose(c.name, c.has)
-		text := ""
-		if err != nil {
-			text = err.Error()
-		}
-		if got != c.want || text != c.err {
-			t.Errorf("choose(%q, %v) = %v, %q, want %v, %q", c.name, c.has, got, text, c.want, c.err)
-		}
-	}
 }
 
 func TestActivationNames(t *testing.T) {

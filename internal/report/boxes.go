@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Box is a box of a box plot: values of one kind, in any order.
@@ -21,28 +22,22 @@ type Box struct {
 	Values []float64
 }
 
-// FiveNumbers summarise values: the quartiles, interpolated between neighbours, and the ends of the whiskers. A whisker
+// fiveNumbers summarise values: the quartiles, interpolated between neighbours, and the ends of the whiskers. A whisker
 // ends at the outermost value within 1.5 times the interquartile range of its quartile.
-type FiveNumbers struct{ Low, First, Median, Third, High float64 }
+type fiveNumbers struct{ low, first, median, third, high float64 }
 
-// FiveNumbers returns the summary of the values, which must not be empty.
-func (b *Box) FiveNumbers() FiveNumbers {
+// fiveNumbers returns the summary of the values, which must not be empty.
+func (b *Box) fiveNumbers() fiveNumbers {
 	sorted := slices.Sorted(slices.Values(b.Values))
-	at := func(part float64) float64 {
-		place := part * float64(len(sorted)-1)
-		i := int(place)
-		next := sorted[min(i+1, len(sorted)-1)]
-		return sorted[i] + (place-float64(i))*(next-sorted[i])
-	}
-	n := FiveNumbers{First: at(0.25), Median: at(0.5), Third: at(0.75)}
-	reach := 1.5 * (n.Third - n.First)
-	n.Low, n.High = n.First, n.Third
+	n := fiveNumbers{first: numeric.Quantile(sorted, 0.25), median: numeric.Quantile(sorted, 0.5), third: numeric.Quantile(sorted, 0.75)}
+	reach := 1.5 * (n.third - n.first)
+	n.low, n.high = n.first, n.third
 	for _, v := range sorted {
-		if v >= n.First-reach {
-			n.Low = min(n.Low, v)
+		if v >= n.first-reach {
+			n.low = min(n.low, v)
 		}
-		if v <= n.Third+reach {
-			n.High = max(n.High, v)
+		if v <= n.third+reach {
+			n.high = max(n.high, v)
 		}
 	}
 	return n
@@ -68,7 +63,7 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	}
 	p := newPlot("", b.X, b.Y)
 	p.X.Min, p.X.Max = -0.6, float64(len(b.Boxes))-0.4
-	p.Y.Min, p.Y.Max = b.Range()
+	p.Y.Min, p.Y.Max = b.limits()
 	p.Add(grid(), boxes{b})
 	step := 0.7 // inches from box to box
 	for _, box := range b.Boxes {
@@ -104,8 +99,8 @@ func (b *BoxPlot) addLine(p *plot.Plot, l *lineLegend) error {
 	return nil
 }
 
-// Range returns the range of the vertical axis: all values, the line, and 0 if they come near it.
-func (b *BoxPlot) Range() (low, high float64) {
+// limits returns the range of the vertical axis: all values, the line, and 0 if they come near it.
+func (b *BoxPlot) limits() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	add := func(v float64) { low, high = min(low, v), max(high, v) }
 	for _, box := range b.Boxes {
@@ -146,15 +141,15 @@ func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 		if len(box.Values) == 0 {
 			continue
 		}
-		n, at := box.FiveNumbers(), float64(i)
+		n, at := box.fiveNumbers(), float64(i)
 		left, right, middle := x(at-boxHalf), x(at+boxHalf), x(at)
-		c.FillPolygon(fill, []vg.Point{{X: left, Y: y(n.First)}, {X: right, Y: y(n.First)}, {X: right, Y: y(n.Third)}, {X: left, Y: y(n.Third)}})
-		c.StrokeLines(thin, []vg.Point{{X: left, Y: y(n.First)}, {X: right, Y: y(n.First)}, {X: right, Y: y(n.Third)}, {X: left, Y: y(n.Third)}, {X: left, Y: y(n.First)}})
-		for _, end := range [][2]float64{{n.First, n.Low}, {n.Third, n.High}} {
+		c.FillPolygon(fill, []vg.Point{{X: left, Y: y(n.first)}, {X: right, Y: y(n.first)}, {X: right, Y: y(n.third)}, {X: left, Y: y(n.third)}})
+		c.StrokeLines(thin, []vg.Point{{X: left, Y: y(n.first)}, {X: right, Y: y(n.first)}, {X: right, Y: y(n.third)}, {X: left, Y: y(n.third)}, {X: left, Y: y(n.first)}})
+		for _, end := range [][2]float64{{n.first, n.low}, {n.third, n.high}} {
 			c.StrokeLine2(thin, middle, y(end[0]), middle, y(end[1]))
 			c.StrokeLine2(thin, x(at-whiskerHalf), y(end[1]), x(at+whiskerHalf), y(end[1]))
 		}
-		c.StrokeLine2(thick, left, y(n.Median), right, y(n.Median))
+		c.StrokeLine2(thick, left, y(n.median), right, y(n.median))
 		for _, v := range box.Values {
 			c.DrawGlyph(draw.GlyphStyle{Color: palette[0], Radius: vg.Points(2), Shape: draw.CircleGlyph{}}, vg.Point{X: middle, Y: y(v)})
 		}

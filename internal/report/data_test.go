@@ -57,7 +57,7 @@ func TestFromData(t *testing.T) {
 		"paths":      func(w io.Writer) error { return PathTraversals(w, in.Codes, make(hierarchy.Hierarchy, 4), grey) },
 		"losses":     func(w io.Writer) error { return LossCurves(w, "losses", names, log) },
 	} {
-		show(t, name, figure)
+		show(t, name+" of data", figure)
 	}
 	for name, nothing := range map[string]error{
 		"no circle":  LatentTorus(failing{}, "", in, nil),

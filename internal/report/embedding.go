@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/colours"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/report/sheet"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -225,7 +226,7 @@ func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
 	case factor.Categorical:
 		names := make([]string, key.f.Size)
 		for i := range names {
-			names[i] = valueLabel(key.f, i)
+			names[i] = sheet.Level(key.f, i)
 		}
 		if len(names) > maxKeyNames {
 			names = append(names[:maxKeyNames-1:maxKeyNames-1], fmt.Sprintf("%d more", key.f.Size-maxKeyNames+1))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"image"
@@ -135,8 +136,13 @@ func sheetOf(pictures []image.Image, across int) (web.Thumbnails, error) {
 		at := image.Pt(i%across*w, i/across*h)
 		draw.Draw(sheet, image.Rectangle{Min: at, Max: at.Add(image.Pt(w, h))}, p, p.Bounds().Min, draw.Src)
 	}
-	source, err := dataURL(sheet)
-	return web.Thumbnails{Source: source, Width: w, Height: h, Across: across, Count: len(pictures)}, err
+	t := web.Thumbnails{Width: w, Height: h, Across: across, Count: len(pictures)}
+	var png bytes.Buffer
+	if err := raster.WritePNG(&png, sheet); err != nil {
+		return t, fmt.Errorf("report: %w", err)
+	}
+	t.Source = web.PNG(png.Bytes())
+	return t, nil
 }
 
 // Followed is the factor about which a code column has the largest share of information.

@@ -43,7 +43,10 @@ func TestSheetBytes(t *testing.T) {
 	x.Pixels = make([]float32, 2*64*64*3)
 	x.Decoder = Decoder{Height: 64, Width: 64, Channels: 3, Decode: func(codes []float32) ([]float32, error) {
 		pixels := make([]float32, len(codes)/10*64*64*3)
-		noise{1, 1, len(pixels)}.Image(0, pixels)
+		stream := rng.New(0, "noise")
+		for i := range pixels {
+			pixels[i] = float32(stream.Float64())
+		}
 		return pixels, nil
 	}}
 	e, err := Explore(x)

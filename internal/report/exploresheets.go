@@ -1,11 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/base64"
-	"fmt"
-	"image"
 	"math"
 	"slices"
 
@@ -226,13 +222,4 @@ func change(pixels []float32, n int) (sum float64) {
 		sum += math.Abs(float64(pixels[i] - pixels[i-size]))
 	}
 	return sum / float64(max(len(pixels)-size, 1))
-}
-
-// dataURL returns a picture as a data URL.
-func dataURL(img image.Image) (string, error) {
-	var png bytes.Buffer
-	if err := raster.WritePNG(&png, img); err != nil {
-		return "", fmt.Errorf("report: %w", err)
-	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(png.Bytes()), nil
 }

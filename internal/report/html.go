@@ -57,9 +57,7 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"basis":    func(r metrics.Result) string { return r.Basis.String() },
 	"chance":   func(r metrics.Result) string { return chance(&r) },
 	"list":     func(p metrics.Part) string { return listed(p, maxListed) },
-	"image": func(png []byte) template.URL {
-		return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))
-	},
+	"image":    func(png []byte) template.URL { return template.URL(web.PNG(png)) },
 	"hash": func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

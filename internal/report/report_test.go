@@ -2,15 +2,20 @@ package report
 
 import (
 	"bytes"
+	"encoding/hex"
+	"flag"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,7 +52,67 @@ func show(t *testing.T, name string, figure func(w io.Writer) error) image.Image
 		t.Errorf("%s measures %v", name, s)
 	}
 	checkMargin(t, name, img)
+	checkThumbnail(t, name, img)
 	return img
+}
+
+var update = flag.Bool("update", false, "write the thumbnails of figures; with -long for all of them")
+
+// pinned holds figures as lines: the name, a tab, and the brightness of 16 x 12 fields in hexadecimal digits.
+const pinned = "testdata/thumbnails.txt"
+
+// checkThumbnail compares a figure with its stored thumbnail. Other machines round the edges of shapes differently.
+func checkThumbnail(t *testing.T, name string, img image.Image) {
+	t.Helper()
+	text, err := os.ReadFile(pinned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, all := thumbnail(img), map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		of, digits, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		all[of] = digits
+	}
+	if *update {
+		all[name] = got
+		var lines strings.Builder
+		for _, of := range slices.Sorted(maps.Keys(all)) {
+			lines.WriteString(of + "\t" + all[of] + "\n")
+		}
+		if err := os.WriteFile(pinned, []byte(lines.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := hex.DecodeString(all[name])
+	if err != nil || len(want) == 0 {
+		t.Fatalf("%s has no thumbnail, %v; want one: look at the figure, then -update", name, err)
+	}
+	for i := range want {
+		if v, err := strconv.ParseUint(got[2*i:2*i+2], 16, 8); err != nil || math.Abs(float64(v)-float64(want[i])) > 2 {
+			t.Errorf("%s: field %d of row %d has brightness %d, want %d; look at the figure, then -update", name, i%16, i/16, v, want[i])
+			return
+		}
+	}
+}
+
+// thumbnail returns the mean brightness of 16 x 12 fields, row by row.
+func thumbnail(img image.Image) string {
+	size, cells := img.Bounds().Size(), make([]byte, 0, 16*12)
+	for y := range 12 {
+		for x := range 16 {
+			sum, n := 0.0, 0.0
+			for j := y * size.Y / 12; j < (y+1)*size.Y/12; j++ {
+				for i := x * size.X / 16; i < (x+1)*size.X/16; i++ {
+					r, g, b, _ := img.At(img.Bounds().Min.X+i, img.Bounds().Min.Y+j).RGBA()
+					sum += (0.25*float64(r) + 0.5*float64(g) + 0.25*float64(b)) / 257
+					n++
+				}
+			}
+			cells = append(cells, byte(sum/n))
+		}
+	}
+	return hex.EncodeToString(cells)
 }
 
 // checkMargin: text that is cut off would touch the edge.

@@ -84,6 +84,11 @@ func check(f *File) error {
 			return fmt.Errorf("tensor %q: the name is taken or not UTF-8", t.Name)
 		}
 		seen[t.Name] = true
+		if half, ok := t.Data.(Half); ok {
+			if i := slices.IndexFunc(half, func(x float32) bool { return halfBits(x)&infinite == infinite }); i >= 0 {
+				return fmt.Errorf("tensor %q: element %d is %v; want a number that float16 holds, at most 65504", t.Name, i, half[i])
+			}
+		}
 	}
 	for k, v := range f.Metadata {
 		if k == checksumKey || !utf8.ValidString(k) || !utf8.ValidString(v) {
@@ -138,6 +143,10 @@ func appendElements(out []byte, data any) []byte {
 		for _, x := range data {
 			out = le.AppendUint32(out, math.Float32bits(x))
 		}
+	case Half:
+		for _, x := range data {
+			out = le.AppendUint16(out, halfBits(x))
+		}
 	case []float64:
 		for _, x := range data {
 			out = le.AppendUint64(out, math.Float64bits(x))
@@ -150,4 +159,23 @@ func appendElements(out []byte, data any) []byte {
 		out = append(out, data...)
 	}
 	return out
+}
+
+// infinite is the float16 of +Inf: all bits of the exponent. NaN has them, too.
+const infinite = 0x7c00
+
+// halfBits rounds a number to the nearest float16, ties to even.
+func halfBits(x float32) uint16 {
+	bits := math.Float32bits(x)
+	sign, magnitude := uint16(bits>>16)&0x8000, bits&(1<<31-1)
+	switch {
+	case magnitude >= 255<<23: // infinite, or not a number
+		return sign | infinite | uint16(min(magnitude-255<<23, 1))
+	case magnitude >= (127+16)<<23:
+		return sign | infinite
+	case magnitude < (127-14)<<23: // subnormal: a multiple of 2^-24
+		return sign | uint16(math.RoundToEven(math.Abs(float64(x))*(1<<24)))
+	}
+	magnitude += 1<<12 - 1 + magnitude>>13&1 // a carry into the exponent gives the next power of 2, or infinity
+	return sign | uint16((magnitude-(127-15)<<23)>>13)
 }

@@ -21,8 +21,11 @@ import (
 type Tensor struct {
 	Name  string
 	Shape []int // empty for a scalar
-	Data  any   // []float32, []float64, []int64 or []uint8, in C order; F16 and BF16 are read as []float32
+	Data  any   // []float32, [Half], []float64, []int64 or []uint8, in C order; F16 and BF16 are read as []float32
 }
+
+// Half is written as F16: each element is rounded to the nearest float16, ties to even. The largest is 65504.
+type Half []float32
 
 // File is the content of a file.
 type File struct {
@@ -144,7 +147,7 @@ func readDescribed(path string) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// sizes holds the bytes of the element types that can be read. F16 and BF16 are not written.
+// sizes holds the bytes of the element types that can be read. BF16 is not written.
 var sizes = map[string]int{"F64": 8, "I64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1}
 
 // dtypeOf returns the format's name for a tensor's elements and their number.
@@ -152,6 +155,8 @@ func dtypeOf(data any) (name string, n int, err error) {
 	switch data := data.(type) {
 	case []float32:
 		return "F32", len(data), nil
+	case Half:
+		return "F16", len(data), nil
 	case []float64:
 		return "F64", len(data), nil
 	case []int64:
@@ -159,5 +164,5 @@ func dtypeOf(data any) (name string, n int, err error) {
 	case []uint8:
 		return "U8", len(data), nil
 	}
-	return "", 0, fmt.Errorf("elements of type %T; want []float32, []float64, []int64 or []uint8", data)
+	return "", 0, fmt.Errorf("elements of type %T; want []float32, Half, []float64, []int64 or []uint8", data)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -279,6 +280,44 @@ func TestHalves(t *testing.T) {
 			if err != nil || math.Float32bits(got[0]) != math.Float32bits(want) {
 				t.Errorf("%s %#04x: got %v, %v, want %v", dtype, bits, got, err, want)
 			}
+		}
+	}
+}
+
+// TestWritesHalves compares the rounding of every float16, of the midpoints and of their neighbours with the nearest float16 by distance.
+func TestWritesHalves(t *testing.T) {
+	for bits := range uint16(0x7bff) { // below the largest
+		low, high := half(bits), half(bits+1)
+		middle := (low + high) / 2 // exact in float32
+		even := bits + bits&1
+		for x, want := range map[float32]uint16{
+			low: bits, high: bits + 1, middle: even,
+			math.Nextafter32(middle, 0): bits, math.Nextafter32(middle, 1e9): bits + 1,
+		} {
+			if got := halfBits(x); got != want {
+				t.Fatalf("%v: got %#04x, want %#04x", x, got, want)
+			}
+			if got := halfBits(-x); x != 0 && got != want|0x8000 {
+				t.Fatalf("%v: got %#04x, want %#04x", -x, got, want|0x8000)
+			}
+		}
+	}
+	f := &File{Tensors: []Tensor{{"w", []int{3}, Half{1.0 / 3, -65519, 1e-9}}, {"b", []int{1}, []float32{1.0 / 3}}}}
+	text, err := Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err := back.Float32s("w", 3); err != nil || !slices.Equal(w, []float32{0.333251953125, -65504, 0}) {
+		t.Errorf("%v, %v", w, err)
+	}
+	for _, wrong := range []float32{65520, -1e9, float32(math.Inf(1)), float32(math.NaN())} {
+		_, err := Encode(&File{Tensors: []Tensor{{"w", []int{2}, Half{0, wrong}}}})
+		if err == nil || !strings.Contains(err.Error(), `tensor "w": element 1 is`) {
+			t.Errorf("%v: %v", wrong, err)
 		}
 	}
 }

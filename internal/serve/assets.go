@@ -53,13 +53,12 @@ var assets = sync.OnceValue(func() map[string]*content {
 var widgets = []string{"curves", "explore"}
 
 // asset answers with a file of the pages.
-func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
+func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 	c, ok := assets()[r.PathValue("name")]
 	if !ok {
-		sendError(w, missing("there is no such file"))
-		return
+		return missing("there is no such file")
 	}
-	c.send(w, r)
+	return c.send(w, r)
 }
 
 // page is the data of every page.
@@ -86,22 +85,20 @@ var templates = sync.OnceValue(func() *template.Template {
 })
 
 // sendPage answers with a page of pages/, and with 404 if the page has no content.
-func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) {
-	key := name + "\x00" + p.Run
-	c := s.pages.get(key, "")
-	if c == nil || p.Failure != "" {
+func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) error {
+	render := func() (any, error) {
 		var b bytes.Buffer
-		if err := templates().ExecuteTemplate(&b, name, p); err != nil {
-			sendError(w, err)
-			return
-		}
-		c = newContent("text/html; charset=utf-8", b.Bytes())
-		if p.Failure != "" {
-			c.code = http.StatusNotFound
-			c.send(w, r)
-			return
-		}
-		s.pages.put(key, "", c)
+		err := templates().ExecuteTemplate(&b, name, p)
+		return newContent("text/html; charset=utf-8", b.Bytes()), err
 	}
-	c.send(w, r)
+	if p.Failure == "" {
+		return s.pages.send(w, r, "", name+"\x00"+p.Run, render)
+	}
+	c, err := render()
+	if err != nil {
+		return err
+	}
+	empty := c.(*content)
+	empty.code = http.StatusNotFound
+	return empty.send(w, r)
 }

@@ -94,14 +94,13 @@ func readChoice(r *http.Request) (c choice, err error) {
 }
 
 // compareData answers with a comparison.
-func (s *Server) compareData(w http.ResponseWriter, r *http.Request) {
+func (s *Server) compareData(w http.ResponseWriter, r *http.Request) error {
 	c, err := readChoice(r)
 	if err != nil {
-		sendError(w, err)
-		return
+		return err
 	}
 	now := s.runs.current()
-	s.compared.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.compare(now, c) })
+	return s.compared.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.compare(now, c) })
 }
 
 // chosenRuns returns the runs of a choice, and the chosen names without a run.
@@ -158,9 +157,7 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 func cellsOf(one *run, columns []index.Column) []*string {
 	cells := make([]*string, len(columns))
 	for i, c := range columns {
-		if text, ok := c.Of(one.Run); ok {
-			cells[i] = &text
-		}
+		cells[i] = c.Cell(one.Run)
 	}
 	return cells
 }
@@ -301,6 +298,6 @@ func meanOf(values []float64) *estimate {
 }
 
 // comparePage answers with the page that compares runs.
-func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
-	s.sendPage(w, r, "compare.tmpl", s.newPage("Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"))
+func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
+	return s.sendPage(w, r, "compare.tmpl", s.newPage("Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"))
 }

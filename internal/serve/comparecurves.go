@@ -29,14 +29,13 @@ type overlay struct {
 
 // compareCurves answers with the overlaid curves of chosen runs: a panel for each loss and each metric. Each run has a
 // colour, or each value of the setting named by the parameter colour.
-func (s *Server) compareCurves(w http.ResponseWriter, r *http.Request) {
+func (s *Server) compareCurves(w http.ResponseWriter, r *http.Request) error {
 	c, err := readChoice(r)
 	if err != nil {
-		sendError(w, err)
-		return
+		return err
 	}
 	now := s.runs.current()
-	s.overlays.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.overlay(now, c) })
+	return s.overlays.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.overlay(now, c) })
 }
 
 func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {

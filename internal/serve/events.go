@@ -24,17 +24,12 @@ const (
 // checkpoints (checkpoint). The parameter from, or the header Last-Event-ID, tells how much of the log the browser has.
 // After the event reset the browser must read the curves again: the log was rewritten, as happens when a run continues
 // from a checkpoint.
-func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	one, err := s.named(r)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
+func (s *Server) events(w http.ResponseWriter, r *http.Request, one *run) error {
 	if s.streams.Add(1) > maxStreams {
 		s.streams.Add(-1)
 		w.Header().Set("Retry-After", "10")
 		refuse(w, http.StatusServiceUnavailable, "too many pages follow runs; close some")
-		return
+		return nil
 	}
 	defer s.streams.Add(-1)
 	from := r.URL.Query().Get("from")
@@ -47,7 +42,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodHead || !e.send("retry: 2000\n\n") {
-		return
+		return nil
 	}
 	tick := time.NewTicker(streamPause)
 	defer tick.Stop()
@@ -55,11 +50,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-tick.C:
 		case <-r.Context().Done():
-			return
+			return nil
 		case <-s.ended:
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // stream follows a run for one visitor.

@@ -247,6 +247,20 @@ func TestBounds(t *testing.T) {
 
 // Visitors without the token hold no connection that another visitor needs.
 func TestStrangersMakeRoom(t *testing.T) {
+	const tries = 5 // a busy machine may be slow once
+	for i := range tries {
+		took := besideStrangers(t)
+		if took < readPatience/2 {
+			return
+		}
+		t.Logf("try %d: %v", i, took)
+	}
+	t.Error("an answer always waits until strangers' time is over")
+}
+
+// besideStrangers returns how long a visitor with the token waits for an answer beside more strangers than a server has connections.
+func besideStrangers(t *testing.T) time.Duration {
+	t.Helper()
 	const token = "right-horse"
 	s, err := New(t.Context(), folder(t, "one"), Options{Token: token})
 	if err != nil {
@@ -271,16 +285,17 @@ func TestStrangersMakeRoom(t *testing.T) {
 		}
 	}
 	begin := time.Now()
-	if a, _ := ask(t, "GET", "http://"+at+"/api/runs", "Authorization", "Bearer "+token); a.StatusCode != http.StatusOK || time.Since(begin) > readPatience/2 {
-		t.Errorf("%d after %v", a.StatusCode, time.Since(begin))
+	if a, _ := ask(t, "GET", "http://"+at+"/api/runs", "Authorization", "Bearer "+token); a.StatusCode != http.StatusOK {
+		t.Errorf("code %d", a.StatusCode)
 	}
+	took := time.Since(begin)
 	c, err := net.Dial("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	_ = c.SetReadDeadline(time.Now().Add(readPatience / 2))
+	_ = c.SetReadDeadline(time.Now().Add(idlePatience / 2)) // a connection that is kept is closed after idlePatience
 	if text, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 403 ") {
 		t.Errorf("a refused connection stays: %q, %v", text, err)
 	}
@@ -288,4 +303,5 @@ func TestStrangersMakeRoom(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+	return took
 }

@@ -99,18 +99,14 @@ type lists struct {
 	chosen map[string]*chosen // under the lock of the answers
 }
 
-// maxKept bounds the number of kept lists.
-const maxKept = 64
-
 // listData answers with a list of runs.
-func (s *Server) listData(w http.ResponseWriter, r *http.Request) {
+func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r)
 	if err != nil {
-		sendError(w, err)
-		return
+		return err
 	}
 	now := s.runs.current()
-	s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
+	return s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
 }
 
 // list makes a listing.
@@ -134,16 +130,8 @@ func (l *lists) list(now *snapshot, q query) (*listing, error) {
 
 func rowOf(one *run, columns []index.Column, moment time.Time) row {
 	p := &one.progress
-	r := row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.part(), Losses: json.RawMessage(p.losses),
-		Seconds: one.Seconds, Left: p.left(moment).Seconds(), Ended: one.Ended}
-	for _, c := range columns {
-		if text, ok := c.Of(one.Run); ok {
-			r.Cells = append(r.Cells, &text)
-		} else {
-			r.Cells = append(r.Cells, nil)
-		}
-	}
-	return r
+	return row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.part(), Losses: json.RawMessage(p.losses),
+		Seconds: one.Seconds, Left: p.left(moment).Seconds(), Ended: one.Ended, Cells: cellsOf(one, columns)}
 }
 
 // choose returns the runs that pass the filters.
@@ -157,10 +145,7 @@ func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
 		return nil, err
 	}
 	c := &chosen{content: now.content}
-	entries := make([]*index.Run, len(list))
-	for i, one := range list {
-		entries[i] = one.Run
-	}
+	entries := entriesOf(list)
 	c.runs = list
 	add := func(kind string, one index.Column) {
 		if len(c.columns) < maxColumns {
@@ -193,11 +178,7 @@ func (c *chosen) refreshed(now *snapshot) *chosen {
 
 // filter returns the runs that pass all filters.
 func filter(now *snapshot, filters []string) ([]*run, error) {
-	entries := make([]*index.Run, len(now.list))
-	for i, one := range now.list {
-		entries[i] = one.Run
-	}
-	kept, err := index.Filter(entries, filters...)
+	kept, err := index.Filter(entriesOf(now.list), filters...)
 	if err != nil {
 		return nil, wrong("filter " + strings.TrimPrefix(err.Error(), "filter "))
 	}
@@ -280,11 +261,7 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	case "run":
 		return func(one *run) cell { return cell{there: true, text: one.Dir} }, nil
 	}
-	entries := make([]*index.Run, len(c.runs))
-	for i, one := range c.runs {
-		entries[i] = one.Run
-	}
-	found, err := index.FindColumn(entries, name)
+	found, err := index.FindColumn(entriesOf(c.runs), name)
 	if err != nil {
 		var unknown *index.UnknownColumnError
 		if errors.As(err, &unknown) {

@@ -2,11 +2,11 @@ package serve
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -51,7 +51,7 @@ func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	}
 	a.Explore = p.Explore
 	for _, f := range p.Figures {
-		a.Pictures = append(a.Pictures, picture{f.Name, f.Caption, "data:image/png;base64," + base64.StdEncoding.EncodeToString(f.PNG)})
+		a.Pictures = append(a.Pictures, picture{f.Name, f.Caption, web.PNG(f.PNG)})
 	}
 	return json.Marshal(a)
 }

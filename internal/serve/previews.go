@@ -147,35 +147,31 @@ func (r *runs) enclosed(one *run) error {
 
 // previewData answers with the preview of a run's newest checkpoint, or the reason for its failure. It answers 202
 // during the computation.
-func (s *Server) previewData(w http.ResponseWriter, r *http.Request) {
-	one, err := s.named(r)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
+func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) error {
 	v, err := s.previews.of(one)
 	if err != nil {
-		sendError(w, err)
-		return
+		return err
 	}
 	select {
 	case <-v.done:
 	case <-time.After(previewWait):
 		w.WriteHeader(http.StatusAccepted)
-		return
+		return nil
 	case <-r.Context().Done():
-		return
+		return nil
 	case <-s.ended:
 		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return nil
 	}
 	if errors.As(v.err, new(ownFault)) || errors.Is(v.err, context.Canceled) {
-		sendError(w, v.err)
-		return
+		return v.err
 	}
 	if v.err != nil { // the run's fault: an unreadable checkpoint or data set, for example
-		sendJSON(w, r, previewAnswer{Problem: strings.ToValidUTF8(v.err.Error(), "\uFFFD"), Pictures: []picture{}}, nil)
-		return
+		c, err := jsonContent(previewAnswer{Problem: strings.ToValidUTF8(v.err.Error(), "\uFFFD"), Pictures: []picture{}})
+		if err != nil {
+			return err
+		}
+		return c.send(w, r)
 	}
-	v.body.send(w, r)
+	return v.body.send(w, r)
 }

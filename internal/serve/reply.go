@@ -47,15 +47,15 @@ func jsonContent(v any) (*content, error) {
 	return newContent("application/json", text), nil
 }
 
-// send answers a request with the content, or tells the browser that its copy is current.
-func (c *content) send(w http.ResponseWriter, r *http.Request) {
+// send answers a request with the content, or tells the browser that its copy is current. It returns nil.
+func (c *content) send(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	if c.code == 0 {
 		h.Set("ETag", c.tag)
 	}
 	if c.code == 0 && strings.Contains(r.Header.Get("If-None-Match"), c.tag) {
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
 	h.Set("Content-Type", c.kind)
 	body := c.body
@@ -70,18 +70,7 @@ func (c *content) send(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // a visitor who is gone needs nothing
 	}
-}
-
-// sendJSON answers with a value as JSON, or with the error.
-func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) {
-	if err == nil {
-		var c *content
-		if c, err = jsonContent(v); err == nil {
-			c.send(w, r)
-			return
-		}
-	}
-	sendError(w, err)
+	return nil
 }
 
 // missing is an error about a missing thing.
@@ -109,33 +98,48 @@ func sendError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(text)
 }
 
-// store keeps answers by key, with one version for each. Goroutines may share it.
-type store struct {
+// answers keeps answers by key, each for one version of its data. It makes one answer at a time. Goroutines may share it.
+type answers struct {
 	lock sync.Mutex
-	kept map[string]stored
+	kept map[string]kept
 }
 
-type stored struct {
-	version string
+type kept struct {
+	version any
 	*content
 }
 
-// get returns the answer of a key, if the store has it in this version.
-func (s *store) get(key, version string) *content {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if k, ok := s.kept[key]; ok && k.version == version {
-		return k.content
+// maxKept bounds the number of kept answers.
+const maxKept = 64
+
+// send answers a request with the answer kept under a key, or makes a fresh one: content, or a value for JSON.
+func (a *answers) send(w http.ResponseWriter, r *http.Request, version any, key string, fresh func() (any, error)) error {
+	c, err := a.of(version, key, fresh)
+	if err != nil {
+		return err
 	}
-	return nil
+	return c.send(w, r)
 }
 
-// put keeps an answer.
-func (s *store) put(key, version string, c *content) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.kept == nil || len(s.kept) >= maxKept {
-		s.kept = map[string]stored{}
+func (a *answers) of(version any, key string, fresh func() (any, error)) (*content, error) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if k, ok := a.kept[key]; ok && k.version == version {
+		return k.content, nil
 	}
-	s.kept[key] = stored{version, c}
+	v, err := fresh()
+	if err != nil {
+		return nil, err
+	}
+	c, ok := v.(*content)
+	if !ok {
+		c, err = jsonContent(v)
+	}
+	if err == nil {
+		if a.kept == nil || len(a.kept) >= maxKept {
+			a.kept = map[string]kept{}
+		}
+		a.kept[key] = kept{version, c}
+	}
+	return c, err
 }

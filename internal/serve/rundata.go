@@ -58,22 +58,9 @@ type figure struct {
 }
 
 // runData answers with the description of a run.
-func (s *Server) runData(w http.ResponseWriter, r *http.Request) {
-	one, err := s.named(r)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
+func (s *Server) runData(w http.ResponseWriter, r *http.Request, one *run) error {
 	version := fmt.Sprint(one.serial, " ", s.previews.version(one))
-	c := s.described.get(one.path, version)
-	if c == nil {
-		if c, err = jsonContent(s.describe(one)); err != nil {
-			sendError(w, err)
-			return
-		}
-		s.described.put(one.path, version, c)
-	}
-	c.send(w, r)
+	return s.described.send(w, r, version, one.path, func() (any, error) { return s.describe(one), nil })
 }
 
 func (s *Server) describe(one *run) description {
@@ -132,40 +119,17 @@ type tails struct {
 
 func newTails(r *runs) *tails { return &tails{runs: r} }
 
-// curvesData answers with the curves of a run.
-func (s *Server) curvesData(w http.ResponseWriter, r *http.Request) {
-	one, err := s.named(r)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
-	c, err := s.curvesOf(one)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
-	c.send(w, r)
-}
-
-// curvesOf returns the curves of a run. It reads only a changed log.
-func (s *Server) curvesOf(one *run) (*content, error) {
-	version := fmt.Sprint(stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile))
-	if c := s.curves.get(one.path, version); c != nil {
-		return c, nil
-	}
-	lines, at, err := s.runs.lines(one)
-	if err != nil {
-		return nil, err
-	}
-	curves := report.RunCurves(nil, lines)
-	if curves == nil {
-		curves = &web.Curves{Panels: []web.Panel{}}
-	}
-	c, err := jsonContent(curvesAnswer{curves, at})
-	if err == nil {
-		s.curves.put(one.path, version, c)
-	}
-	return c, err
+// curvesData answers with the curves of a run. It reads only a changed log.
+func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
+	stamp := stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile)
+	return s.curves.send(w, r, stamp, one.path, func() (any, error) {
+		lines, at, err := s.runs.lines(one)
+		curves := report.RunCurves(nil, lines)
+		if curves == nil {
+			curves = &web.Curves{Panels: []web.Panel{}}
+		}
+		return curvesAnswer{curves, at}, err
+	})
 }
 
 // lines reads the complete lines of a run's log. A run without a log has no lines.
@@ -240,18 +204,12 @@ func (s *Server) figureNames(one *run) []string {
 }
 
 // figureData answers with a listed picture of a run.
-func (s *Server) figureData(w http.ResponseWriter, r *http.Request) {
-	one, err := s.named(r)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
+func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) error {
 	name := r.URL.Query().Get("name")
 	if !slices.Contains(s.figureNames(one), name) {
-		sendError(w, missing("the run has no such picture"))
-		return
+		return missing("the run has no such picture")
 	}
-	s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
+	return s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
 }
 
 // reportPolicy lets a report run its own scripts. It cuts the report off from this server and everything else, because
@@ -260,22 +218,16 @@ const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none';
 	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 // report answers with the report of a finished run.
-func (s *Server) report(w http.ResponseWriter, r *http.Request) {
-	one, err := s.named(r)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
+func (s *Server) report(w http.ResponseWriter, r *http.Request, one *run) error {
 	w.Header().Set("Content-Security-Policy", reportPolicy)
-	s.sendFile(w, r, one, rundir.ReportFile, "text/html; charset=utf-8")
+	return s.sendFile(w, r, one, rundir.ReportFile, "text/html; charset=utf-8")
 }
 
 // sendFile answers with a file of a run.
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name, kind string) {
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name, kind string) error {
 	f, err := s.runs.open(one, name)
 	if err != nil {
-		sendError(w, missing("the run has no "+name+" that can be read"))
-		return
+		return missing("the run has no " + name + " that can be read")
 	}
 	defer f.Close() // it was only read
 	info, err := f.Stat()
@@ -283,19 +235,18 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 		err = wrong(name + " is too long to be shown")
 	}
 	if err != nil {
-		sendError(w, err)
-		return
+		return err
 	}
 	w.Header().Set("Content-Type", kind)
 	http.ServeContent(w, r, "", info.ModTime(), f)
+	return nil
 }
 
 // runPage answers with the page of a run.
-func (s *Server) runPage(w http.ResponseWriter, r *http.Request) {
+func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
 	_, err := s.named(r)
 	if len(r.URL.RawQuery) > maxQuery {
-		sendError(w, err)
-		return
+		return err
 	}
 	name := r.URL.Query().Get("dir")
 	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may begin
@@ -303,16 +254,15 @@ func (s *Server) runPage(w http.ResponseWriter, r *http.Request) {
 	if err != nil && !s.runs.begins(name) {
 		p.Failure = err.Error()
 	}
-	s.sendPage(w, r, "run.tmpl", p)
+	return s.sendPage(w, r, "run.tmpl", p)
 }
 
 // listPage answers with the list of runs, or with the only run.
-func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
+func (s *Server) listPage(w http.ResponseWriter, r *http.Request) error {
 	if now := s.runs.current(); s.runs.single && len(now.list) == 1 {
 		p := s.newPage(now.list[0].Dir, widgets, "run.js")
 		p.Run = now.list[0].Dir
-		s.sendPage(w, r, "run.tmpl", p)
-		return
+		return s.sendPage(w, r, "run.tmpl", p)
 	}
-	s.sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js", "parallel.js", "search.js"))
+	return s.sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js", "parallel.js", "search.js"))
 }

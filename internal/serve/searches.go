@@ -37,9 +37,9 @@ type trialEntry struct {
 const maxSearched = 10000
 
 // searchData answers with the searches in the folder.
-func (s *Server) searchData(w http.ResponseWriter, r *http.Request) {
+func (s *Server) searchData(w http.ResponseWriter, r *http.Request) error {
 	now := s.runs.current()
-	s.searches.send(w, r, now.content, "", func() (any, error) { return searches(s.runs.dir, now), nil })
+	return s.searches.send(w, r, now.content, "", func() (any, error) { return searches(s.runs.dir, now), nil })
 }
 
 // searches reads the searches among the runs. The trials of a search lie beside each other.

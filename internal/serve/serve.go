@@ -9,12 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/unravel-ml/unravel/internal/plain"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/plain"
 )
 
 // Options tell the server how to show runs.
@@ -37,15 +38,12 @@ type Server struct {
 	previews *previews
 	tails    *tails
 	lists    lists
-	compared answers
-	overlays answers
-	searches answers
 	tables   shownTables
 	streams  atomic.Int64 // number of open streams
 	handler  http.Handler
 	ended    chan struct{} // closed when the server shuts down: streams end
 
-	pages, described, curves store
+	compared, overlays, searches, pages, described, curves answers
 }
 
 // Limits on one visitor's use of the server.
@@ -75,29 +73,47 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	return s, nil
 }
 
+// answer answers a request. An error is sent as JSON.
+type answer func(w http.ResponseWriter, r *http.Request) error
+
+// ofRun answers about the run that the parameter dir names.
+func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		one, err := s.named(r)
+		if err != nil {
+			return err
+		}
+		return answer(w, r, one)
+	}
+}
+
 // routes maps the addresses to their handlers.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
-	for pattern, answer := range map[string]http.HandlerFunc{
+	for pattern, answer := range map[string]answer{
 		"/{$}":                s.listPage,
 		"/run":                s.runPage,
 		"/compare":            s.comparePage,
 		"/tables":             s.tablesPage,
 		"/api/runs":           s.listData,
 		"/api/searches":       s.searchData,
-		"/api/run":            s.runData,
-		"/api/curves":         s.curvesData,
-		"/api/events":         s.events,
+		"/api/run":            s.ofRun(s.runData),
+		"/api/curves":         s.ofRun(s.curvesData),
+		"/api/events":         s.ofRun(s.events),
 		"/api/compare":        s.compareData,
 		"/api/compare/curves": s.compareCurves,
 		"/api/tables":         s.tablesData,
 		"/api/table":          s.tableData,
-		"/api/preview":        s.previewData,
-		"/report":             s.report,
-		"/figure":             s.figureData,
+		"/api/preview":        s.ofRun(s.previewData),
+		"/report":             s.ofRun(s.report),
+		"/figure":             s.ofRun(s.figureData),
 		"/assets/{name...}":   s.asset,
 	} {
-		m.HandleFunc(pattern, answer)
+		m.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := answer(w, r); err != nil {
+				sendError(w, err)
+			}
+		})
 	}
 	return m
 }

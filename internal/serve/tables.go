@@ -70,28 +70,25 @@ var tableList = sync.OnceValues(func() (*content, error) {
 })
 
 // tablesData answers with the tables that come with Unravel.
-func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) {
+func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) error {
 	c, err := tableList()
 	if err != nil {
-		sendError(w, err)
-		return
+		return err
 	}
-	c.send(w, r)
+	return c.send(w, r)
 }
 
 // tableData answers with a table.
-func (s *Server) tableData(w http.ResponseWriter, r *http.Request) {
+func (s *Server) tableData(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > maxQuery {
-		sendError(w, wrong("the query is too long"))
-		return
+		return wrong("the query is too long")
 	}
 	name, scale := r.URL.Query().Get("name"), r.URL.Query().Get("scale")
 	if !knownTables()[name] { // a name must not open a file
-		sendError(w, missing("there is no table of that name"))
-		return
+		return missing("there is no table of that name")
 	}
 	now := s.runs.current()
-	s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs.dir, now, name, scale) })
+	return s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs.dir, now, name, scale) })
 }
 
 var knownTables = sync.OnceValue(func() map[string]bool {
@@ -172,6 +169,6 @@ func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
 }
 
 // tablesPage answers with the page of all tables or of one table.
-func (s *Server) tablesPage(w http.ResponseWriter, r *http.Request) {
-	s.sendPage(w, r, "tables.tmpl", s.newPage("Tables of papers", nil, "tables.js"))
+func (s *Server) tablesPage(w http.ResponseWriter, r *http.Request) error {
+	return s.sendPage(w, r, "tables.tmpl", s.newPage("Tables of papers", nil, "tables.js"))
 }

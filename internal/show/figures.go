@@ -1,13 +1,16 @@
 package show
 
 import (
+	"bytes"
 	"fmt"
+	"html/template"
 	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -160,68 +163,15 @@ func boxPlot(r *tables.Result) *report.BoxPlot {
 	return p
 }
 
-// boxPage is the box plot on the HTML page, in pixels.
-type boxPage struct {
-	Title, Axis, Column string
-	Width, Height       int
-	Left, Right         float64 // ends of horizontal lines
-	Bottom              float64
-	Ticks               []tick
-	Boxes               []boxShape
-	Line                *tick
-}
-
-type boxShape struct {
-	Label                           string
-	X, Left, Right                  float64
-	Low, First, Median, Third, High float64
-	Height                          float64 // of the box
-	Dots                            []tick
-	Empty                           bool
-}
-
-// The height of the figure, and the width of each of its boxes.
-const (
-	boxesHeight = 320
-	boxesStep   = 70
-)
-
-// boxPageOf lays out the box plot; nil if the table has none.
-func boxPageOf(r *tables.Result) *boxPage {
+// boxPicture returns the box plot for the HTML page, as a data URL; empty if the table has none.
+func boxPicture(r *tables.Result) (template.URL, error) {
 	p := boxPlot(r)
 	if p == nil {
-		return nil
+		return "", nil
 	}
-	low, high := p.Range()
-	step := tickStep(low, high)
-	top := math.Ceil(high/step) * step
-	low = math.Floor(low/step) * step
-	y := func(v float64) float64 {
-		return tenth(boxesHeight - plotMargin - (v-low)/(top-low)*(boxesHeight-2*plotMargin))
-	}
-	page := &boxPage{Title: p.Title, Axis: p.X, Column: p.Y, Width: 2*plotMargin + boxesStep*len(p.Boxes), Height: boxesHeight + 20, Left: plotMargin, Bottom: y(low)}
-	page.Right = float64(page.Width - plotMargin)
-	for n := range int(math.Round((top-low)/step)) + 1 {
-		v := low + float64(n)*step
-		page.Ticks = append(page.Ticks, tick{0, y(v), fmt.Sprintf("%.4g", v)})
-	}
-	for i, b := range p.Boxes {
-		x := plotMargin + boxesStep*(float64(i)+0.5)
-		s := boxShape{Label: b.Label, X: x, Left: x - 20, Right: x + 20, Empty: len(b.Values) == 0}
-		if !s.Empty {
-			n := b.FiveNumbers()
-			s.Low, s.First, s.Median, s.Third, s.High = y(n.Low), y(n.First), y(n.Median), y(n.Third), y(n.High)
-			s.Height = tenth(s.First - s.Third)
-			for _, v := range slices.Sorted(slices.Values(b.Values)) {
-				s.Dots = append(s.Dots, tick{x, y(v), fmt.Sprintf("%.4g", v)})
-			}
-		}
-		page.Boxes = append(page.Boxes, s)
-	}
-	if p.Line != nil {
-		page.Line = &tick{0, y(*p.Line), fmt.Sprintf("%s, %.4g", p.LineLabel, *p.Line)}
-	}
-	return page
+	var png bytes.Buffer
+	err := p.WritePNG(&png)
+	return template.URL(web.PNG(png.Bytes())), err // our own picture
 }
 
 // tenth rounds to tenths of a pixel.
@@ -279,7 +229,7 @@ func plotOf(r *tables.Result) *plot {
 			x, y, ok := position(&c, log)
 			if ok {
 				p.Dots = append(p.Dots, dot{at(x), plotSize - at(y), c.Status,
-					fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed.Mean.Text)})
+					fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed)})
 			}
 		}
 	}

@@ -14,61 +14,89 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// grid is a table of text next to the table of values.
+// grid is a table of text.
 type grid struct {
 	Title string
 	Heads []head
 	Lines [][]string // a label and the cells
+	signs []bool     // by line: whether signs stand left of the digits; nil: in no line
 }
 
 // head is the heading of a column.
 type head struct{ Group, Label string }
 
-// width returns the width of a column; column 0 has the labels.
-func (g *grid) width(c int) int {
-	most := 0
-	if c > 0 {
-		most = letterCount(g.Heads[c-1].Label)
+// widths returns the widths of the columns; column 0 has the labels.
+func (g *grid) widths() []int {
+	list := make([]int, 1+len(g.Heads))
+	for c, h := range g.Heads {
+		list[c+1] = letterCount(h.Label)
 	}
 	for _, line := range g.Lines {
-		most = max(most, letterCount(line[c]))
+		for c, cell := range line {
+			list[c] = max(list[c], letterCount(cell))
+		}
 	}
-	return most
+	return list
+}
+
+// group returns the end of the columns from one on that share its group.
+func (g *grid) group(from int) (after int) {
+	for after = from; after <= len(g.Heads) && g.Heads[after-1].Group == g.Heads[from-1].Group; {
+		after++
+	}
+	return after
+}
+
+// fitting returns the end of the columns that fit next to each other. It takes whole groups, part of a group that is
+// too wide alone, and at least one column.
+func (g *grid) fitting(from, width int, widths []int) (after int) {
+	left := width - widths[0]
+	for after = from; after <= len(g.Heads); {
+		end := g.group(after)
+		for c := after; c < end; c++ {
+			if left -= widths[c] + 2; left < 0 && after > from {
+				return after
+			} else if left < 0 {
+				return max(c, from+1)
+			}
+		}
+		after = end
+	}
+	return after
 }
 
 // print writes the grid in lines of at most width letters where possible. Columns that do not fit follow below.
 func (g *grid) print(b *strings.Builder, width int) {
-	fmt.Fprintf(b, "\n%s\n", g.Title)
+	widths := g.widths()
 	for from := 1; from <= len(g.Heads); {
-		after, left := from, width-g.width(0)
-		for after <= len(g.Heads) {
-			if left -= g.width(after) + 2; left < 0 && after > from {
-				break
-			}
-			after++
-		}
+		after := g.fitting(from, width, widths)
 		line := func(label string, cell func(c int) string) {
-			text := padded(label, g.width(0))
+			text := padded(label, widths[0])
 			for c := from; c < after; c++ {
-				text += padded("  "+cell(c), g.width(c)+2)
+				text += padded(cell(c), widths[c]+2)
 			}
-			b.WriteString(strings.TrimRight(text, " ") + "\n")
+			if text = strings.TrimRight(text, " "); text != "" {
+				b.WriteString(text + "\n")
+			}
 		}
 		b.WriteString("\n")
-		above := strings.Repeat(" ", g.width(0))
+		above := strings.Repeat(" ", widths[0])
 		for c := from; c < after; {
 			name, room := g.Heads[c-1].Group, 0
-			for ; c < after && g.Heads[c-1].Group == name; c++ {
-				room += g.width(c) + 2
+			for end := min(g.group(c), after); c < end; c++ {
+				room += widths[c] + 2
 			}
 			above += padded("  "+name, room)
 		}
-		if above = strings.TrimRight(above, " "); above != "" {
-			b.WriteString(above + "\n")
-		}
-		line("", func(c int) string { return g.Heads[c-1].Label })
-		for _, cells := range g.Lines {
-			line(cells[0], func(c int) string { return cells[c] })
+		line(above, func(int) string { return "" })
+		line("", func(c int) string { return "  " + g.Heads[c-1].Label })
+		for i, cells := range g.Lines {
+			line(cells[0], func(c int) string {
+				if s := cells[c]; g.signs != nil && g.signs[i] && s != none && strings.ContainsAny(s[:min(1, len(s))], "+-") {
+					return " " + s
+				}
+				return "  " + cells[c]
+			})
 		}
 		from = after
 	}

@@ -36,6 +36,7 @@ type columnDoc struct{ Label, Doc string }
 const (
 	nearMark    = "~"
 	differsMark = "!"
+	unfitMark   = "×"
 	none        = "-"
 	spread      = "±" // between mean and standard deviation
 )
@@ -44,9 +45,9 @@ var commonMarks = []struct {
 	status tables.Status
 	Footnote
 }{
-	{tables.Near, Footnote{nearMark, "agrees within two standard deviations of what is drawn at random"}},
+	{tables.Near, Footnote{nearMark, "agrees within two standard errors of the difference"}},
 	{tables.Differs, Footnote{differsMark, "differs, and the cause is not known"}},
-	{tables.Unfit, Footnote{"-", "agrees, but its runs have not learned the images"}},
+	{tables.Unfit, Footnote{unfitMark, "would agree, but its runs have not learned the images"}},
 	{tables.Stale, Footnote{"?", "agrees, although the table has a note that it does not"}},
 }
 
@@ -123,14 +124,14 @@ func (l *layout) show(c tables.Cell, common, decimals int) Cell {
 		s.Ours = fixed(*c.Ours, decimals)
 	}
 	if c.Theirs != nil {
-		s.Theirs = c.Printed.Mean.Text
+		s.Theirs = c.Printed
 	}
 	if l.Table.Trains() || l.Table.Quotes() {
 		if c.Ours != nil && c.Draws > 1 {
 			s.Ours += spread + fixed(c.Deviation, decimals)
 		}
-		if c.Theirs != nil && c.Printed.Std.Text != "" {
-			s.Theirs += spread + c.Printed.Std.Text
+		if c.PrintedStd != "" {
+			s.Theirs += spread + c.PrintedStd
 		}
 	}
 	if c.Ratio != nil {

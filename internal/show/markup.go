@@ -162,14 +162,18 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // ones, footnotes and definitions.
 func HTML(w io.Writer, r *tables.Result) error {
 	l := layoutOf(r)
+	boxes, err := boxPicture(r)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", r.Name, err)
+	}
 	if err := page.Execute(w, struct {
 		*layout
 		All     *layout
 		Summary string
 		Third   string
 		Plot    *plot
-		Figure  *boxPage
-	}{l, l, r.Summary(), differenceLabel(l.Table), plotOf(r), boxPageOf(r)}); err != nil {
+		Figure  template.URL
+	}{l, l, r.Summary(), differenceLabel(l.Table), plotOf(r), boxes}); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil

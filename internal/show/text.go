@@ -31,11 +31,7 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 	if standing := r.StandsOn(); standing != "" {
 		wrap(&b, "", standing, width)
 	}
-	for from := 0; from < len(l.Heads); {
-		after := l.fitting(from, width)
-		l.block(&b, from, after)
-		from = after
-	}
+	l.grid().print(&b, width)
 	if len(l.Footnotes) > 0 {
 		b.WriteString("\n")
 	}
@@ -43,6 +39,7 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 		wrap(&b, f.Mark, f.Text, width)
 	}
 	for _, g := range l.Grids {
+		fmt.Fprintf(&b, "\n%s\n", g.Title)
 		g.print(&b, width)
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
@@ -56,86 +53,26 @@ func theirs(t *tables.Table) string {
 	return cmp.Or(t.Printed.Label, "paper")
 }
 
-// labelWidth returns the width of the column of labels.
-func (l *layout) labelWidth() int {
-	most := 0
-	if l.Compared {
-		most = max(letterCount(differenceLabel(l.Table)), letterCount(theirs(l.Table))) + 2
+// grid returns the cells: for each row a line with our values, and if it has printed values a line with these and a line
+// with the differences.
+func (l *layout) grid() *grid {
+	g := &grid{}
+	for _, h := range l.Heads {
+		g.Heads = append(g.Heads, head{h.Group, h.Label})
 	}
 	for _, row := range l.Lines {
-		most = max(most, letterCount(row.Label))
+		ours, printed, differences := []string{row.Label}, []string{"  " + theirs(l.Table)}, []string{"  " + differenceLabel(l.Table)}
+		for _, s := range row.Cells {
+			ours, printed, differences = append(ours, s.Ours+s.Mark), append(printed, s.Theirs), append(differences, s.Third)
+		}
+		if g.Lines, g.signs = append(g.Lines, ours), append(g.signs, false); row.Compared {
+			g.Lines, g.signs = append(g.Lines, printed, differences), append(g.signs, false, true)
+		}
 	}
-	return most
-}
-
-// columnWidth returns the width of a column with its marks.
-func (l *layout) columnWidth(c int) int {
-	most := letterCount(l.Heads[c].Label)
-	for _, row := range l.Lines {
-		s := row.Cells[c]
-		most = max(most, letterCount(s.Ours+s.Mark), letterCount(s.Theirs), letterCount(s.Third))
-	}
-	return most
+	return g
 }
 
 func letterCount(s string) int { return utf8.RuneCountInString(s) }
-
-// fitting returns the end of the columns that fit next to each other. It takes whole groups, part of a group that is
-// too wide alone, and at least one column.
-func (l *layout) fitting(from, width int) (after int) {
-	left := width - l.labelWidth()
-	for _, g := range l.groupsIn(from, len(l.Heads)) {
-		for c := g.First; c < g.After; c++ {
-			if left -= l.columnWidth(c) + 2; left < 0 && after > 0 {
-				return after
-			} else if left < 0 {
-				return max(c, from+1)
-			}
-		}
-		after = g.After
-	}
-	return after
-}
-
-// block writes some columns.
-func (l *layout) block(b *strings.Builder, first, after int) {
-	var above, heads strings.Builder
-	for _, g := range l.groupsIn(first, after) {
-		room := 0
-		for c := g.First; c < g.After; c++ {
-			room += l.columnWidth(c) + 2
-			heads.WriteString(padded("  "+l.Heads[c].Label, l.columnWidth(c)+2))
-		}
-		above.WriteString(padded("  "+g.Name, room))
-	}
-	line := func(label, cells string) {
-		b.WriteString(strings.TrimRight(padded(label, l.labelWidth())+cells, " ") + "\n")
-	}
-	b.WriteString("\n")
-	if strings.TrimSpace(above.String()) != "" {
-		line("", above.String())
-	}
-	line("", heads.String())
-	for _, row := range l.Lines {
-		var ours, printed, differences strings.Builder
-		for c := first; c < after; c++ {
-			s, room := row.Cells[c], l.columnWidth(c)+2
-			sign := "  " // a minus or plus stands left of the digits
-			if strings.HasPrefix(s.Third, "-") && s.Third != none || strings.HasPrefix(s.Third, "+") {
-				sign = " "
-			}
-			ours.WriteString(padded("  "+s.Ours+s.Mark, room))
-			printed.WriteString(padded("  "+s.Theirs, room))
-			differences.WriteString(padded(sign+s.Third, room))
-		}
-		line(row.Label, ours.String())
-		if !row.Compared {
-			continue
-		}
-		line("  "+theirs(l.Table), printed.String())
-		line("  "+differenceLabel(l.Table), differences.String())
-	}
-}
 
 func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
@@ -158,8 +95,9 @@ func wrap(b *strings.Builder, mark, text string, width int) {
 			b.WriteString("\n ")
 			at = 1
 		}
-		b.WriteString(" " + word)
-		at += 1 + letterCount(word)
+		space := min(at, 1) // none before the first word without a mark
+		b.WriteString(strings.Repeat(" ", space) + word)
+		at += space + letterCount(word)
 	}
 	b.WriteString("\n")
 }
@@ -185,7 +123,7 @@ func CSV(w io.Writer, r *tables.Result) error {
 				record[4] = digits(&c.Deviation)
 			}
 			if c.Theirs != nil {
-				record[6] = c.Printed.Mean.Text
+				record[6] = c.Printed
 			}
 			records = append(records, record)
 		}

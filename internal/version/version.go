@@ -2,6 +2,7 @@
 package version
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -60,14 +61,16 @@ func versionOf(info *debug.BuildInfo) string {
 	return module.Version
 }
 
-// Name returns the release that the program was built from, such as v0.1.0, and [Code] for any other program.
-func Name() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if name := releaseOf(info); name != "" {
-			return name
-		}
+// Name returns [Release], and [Code] for a program that is no release.
+func Name() string { return cmp.Or(Release(), Code()) }
+
+// Release returns the release that the program was built from, such as v0.1.0; empty for any other program.
+func Release() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
 	}
-	return Code()
+	return releaseOf(info)
 }
 
 // releaseName matches versions of releases. Pseudo-versions between two tags and changed copies do not match.

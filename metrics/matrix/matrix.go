@@ -101,7 +101,7 @@ func (m Matrix) WantSquares() error {
 		if e > most {
 			what = "too large"
 		}
-		return fmt.Errorf("the codes are %s: no number holds the square of the largest, about %.0e; want codes nearer to 1", what, math.Ldexp(1, e-1))
+		return fmt.Errorf("the codes are %s: the square of the largest, about %.0e, does not fit a float64; want codes nearer to 1", what, math.Ldexp(1, e-1))
 	}
 	return nil
 }

@@ -2,7 +2,9 @@ package mutual
 
 import (
 	"context"
+	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -25,7 +27,7 @@ func TestInformation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := x.Mutual[0][0]; math.Abs(got-math.Log(4)) > 1e-12 || math.Abs(x.Entropy[0]-math.Log(4)) > 1e-12 {
+	if got := x.Mutual[0][0]; !(math.Abs(got-math.Log(4)) <= 1e-12) || !(math.Abs(x.Entropy[0]-math.Log(4)) <= 1e-12) {
 		t.Errorf("mutual information %v, entropy %v; want ln 4", got, x.Entropy[0])
 	}
 	shared, err := ShareWithFactors(ctx, codes, factors, levels, h, true, rng.New(1, "null"))
@@ -40,5 +42,226 @@ func TestInformation(t *testing.T) {
 	masked, err := New(ctx, half, factors, levels[:n/2], h, shared)
 	if err != nil || masked.Mutual[1][0] != 0 || counted.Mutual[1][0] == 0 || masked.Mutual[0][0] != counted.Mutual[0][0] {
 		t.Errorf("counted %v, with tested pairs %v, error %v", counted.Mutual, masked.Mutual, err)
+	}
+}
+
+// A number on an edge is in the bin to its right, and the largest number in the last bin. Equal counts keep ties together.
+func TestBins(t *testing.T) {
+	grid := make([]float64, 31) // of 0.1: sums of the step round differently
+	for i := range grid {
+		grid[i] = float64(i) / 10
+	}
+	for _, c := range []struct {
+		name   string
+		column []float64
+		h      Histogram
+		want   []int32
+		used   int
+	}{
+		{"edges", []float64{0, 1, 2, 3, 4, 0.999999, 3.999999}, Histogram{4, EqualWidth}, []int32{0, 1, 2, 3, 3, 0, 3}, 4},
+		{"one bin", []float64{0, 1, 2}, Histogram{1, EqualWidth}, []int32{0, 0, 0}, 1},
+		{"constant", []float64{5, 5, 5}, Histogram{4, EqualWidth}, []int32{2, 2, 2}, 4},
+		{"constant, odd", []float64{5, 5, 5}, Histogram{3, EqualWidth}, []int32{1, 1, 1}, 3},
+		{"range beyond float64", []float64{-math.MaxFloat64, -math.MaxFloat64 / 3, 0, math.MaxFloat64 / 3, math.MaxFloat64}, Histogram{4, EqualWidth}, []int32{0, 1, 2, 2, 3}, 4},
+		{"counts", []float64{9, 1, 8, 2, 7, 3}, Histogram{3, EqualCount}, []int32{2, 0, 2, 0, 1, 1}, 3},
+		{"counts of ties", []float64{1, 1, 1, 1, 1, 2}, Histogram{3, EqualCount}, []int32{0, 0, 0, 0, 0, 0}, 1},
+		{"counts of large ties", []float64{1, 2, 2, 2, 2, 2}, Histogram{3, EqualCount}, []int32{0, 1, 1, 1, 1, 1}, 2},
+		{"counts far apart", []float64{0, 1e9, 1, 2, 1e18, 3}, Histogram{6, EqualCount}, []int32{0, 4, 1, 2, 5, 3}, 6},
+		{"more bins than rows", []float64{3, 1, 2}, Histogram{7, EqualCount}, []int32{2, 0, 1}, 3},
+	} {
+		ids := make([]int32, len(c.column))
+		if used := assignBins(c.column, c.h.edges(c.column), ids); used != c.used || !slices.Equal(ids, c.want) {
+			t.Errorf("%s: %v of %d, want %v of %d", c.name, ids, used, c.want, c.used)
+		}
+	}
+	for i, id := range Bin(grid, 30) { // numpy.digitize(grid, numpy.histogram(grid, 30)[1][:-1]) - 1
+		want := min(i, 29)
+		if edge := float64(i)*(3./30) + 0; want == i && grid[i] < edge {
+			want--
+		}
+		if int(id) != want {
+			t.Errorf("%v is in bin %d, want %d", grid[i], id, want)
+		}
+	}
+}
+
+// Settings are checked at their borders.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{Histogram{1, EqualWidth}.Check(), ""}, {Histogram{MaxBins, EqualCount}.Check(), ""}, {Library().Check(), ""}, {LibraryEntropy().Check(), ""},
+		{Histogram{0, EqualWidth}.Check(), "bins: 0 is out of range; want 1 to 10000"}, {Histogram{10001, EqualWidth}.Check(), "bins: 10001 is out of range; want 1 to 10000"},
+		{Histogram{9, "even"}.Check(), `binning: unknown binning "even"; want width or count`},
+		{Entropy{Log: LogNatural}.Check(), ""}, {Entropy{Floor: 1e-3}.Check(), ""}, {Entropy{Log: "2"}.Check(), `log: unknown base "2"; want factors or natural`},
+		{Entropy{Floor: 0.0011}.Check(), "floor: 0.0011 is out of range; want 0 to 0.001"}, {Entropy{Floor: -1e-9}.Check(), "floor: -1e-09 is out of range; want 0 to 0.001"},
+		{Entropy{Floor: math.NaN()}.Check(), "floor: NaN is out of range; want 0 to 0.001"},
+	} {
+		if (c.err == nil) != (c.want == "") || c.err != nil && c.err.Error() != c.want {
+			t.Errorf("%v, want %q", c.err, c.want)
+		}
+	}
+}
+
+func TestEntropy(t *testing.T) {
+	factors, natural := Entropy{Log: LogFactors}, Entropy{Log: LogNatural, Floor: 1e-3}
+	quarter := -0.25*math.Log(0.25) - 0.75*math.Log(0.75)
+	for _, c := range []struct {
+		e    Entropy
+		p    []float64
+		want float64
+	}{
+		{factors, []float64{0, 2, 0}, 1}, {factors, []float64{2, 2, 2}, 0}, {factors, []float64{0, 0}, 0}, {factors, []float64{1, 3}, 1 - quarter/math.Log(2)},
+		{factors, []float64{1, 0, 3}, 1 - quarter/math.Log(3)}, {LibraryEntropy(), []float64{0, 0}, 0}, {Entropy{Floor: 1e-3}, []float64{0.249, 0.749}, 1 - quarter/math.Log(2)},
+		{natural, []float64{0, 2, 0}, 1}, {natural, []float64{1, 3}, 1 - quarter}, {natural, []float64{5, 5, 5}, 1 - math.Log(3)}, {natural, []float64{0, 0}, 0},
+	} {
+		if got := c.e.Of(c.p); !(math.Abs(got-c.want) <= 1e-10) {
+			t.Errorf("%+v of %v is %v, want %v", c.e, c.p, got, c.want)
+		}
+	}
+	mean, rows := factors.OfRows([][]float64{{0, 3}, {1, 1}, {0, 0}})
+	if !slices.Equal(rows, []float64{1, 0, 0}) || mean != 0.6 {
+		t.Errorf("rows %v, mean %v; want 1 of weight 3 and 0 of weight 2", rows, mean)
+	}
+	if mean, rows = factors.OfRows([][]float64{{0, 0}, {0, 0}}); mean != 0 || len(rows) != 2 {
+		t.Errorf("zeros: %v, %v", rows, mean)
+	}
+	if got := WeightedMean([]float64{1, 4}, []float64{0, 0}); got != 2.5 {
+		t.Errorf("the mean without weights is %v", got)
+	}
+	if factors.Least() != 0 || !math.IsInf(natural.Least(), -1) {
+		t.Errorf("bounds %v and %v", factors.Least(), natural.Least())
+	}
+}
+
+// Shares of a factor add up to 1. The best columns of a factor are the most concentrated ones that tell most of it.
+func TestShares(t *testing.T) {
+	shares, silent := Shares([][]float64{{1, 0, 0}, {3, 0, 2}})
+	if !slices.Equal(shares[0], []float64{0.25, 0, 0}) || !slices.Equal(shares[1], []float64{0.75, 0, 1}) || !slices.Equal(silent, []int{1}) {
+		t.Errorf("%v, silent %v", shares, silent)
+	}
+	if got := Transposed([][]float64{{1, 2, 3}, {4, 5, 6}}); len(got) != 3 || !slices.Equal(got[1], []float64{2, 5}) {
+		t.Errorf("transposed: %v", got)
+	}
+	e := Entropy{Log: LogFactors}
+	clear4 := [][]float64{{0.5, 0}, {0.4, 0.2}, {0, 0}, {0, 0.7}, {0.1, 0.2}}
+	twins := [][]float64{{0.5, 0}, {0.5, 0}, {0, 1}}
+	between := [][]float64{{0.5, 0.5}, {0.3, 0}, {0, 0.1}}
+	for _, c := range []struct {
+		name   string
+		shares [][]float64
+		k      int
+		whole  bool
+		want   []int
+		tied   bool
+	}{
+		{"one each", clear4, 1, false, []int{0, 3}, false}, {"two each", clear4, 2, false, []int{0, 1, 3, 4}, false}, {"all", clear4, 9, true, []int{0, 1, 3, 4}, false},
+		{"one of twins", twins, 1, false, []int{0, 2}, true}, {"both twins", twins, 1, true, []int{0, 1, 2}, false}, {"two of twins", twins, 2, false, []int{0, 1, 2}, false},
+		{"between factors", between, 9, false, []int{0, 1, 2}, true}, {"best beside one between", between, 1, true, []int{1, 2}, false},
+	} {
+		if got, tied := Best(c.shares, e, c.k, c.whole); !slices.Equal(got, c.want) || tied != c.tied {
+			t.Errorf("%s: columns %v, tied %v; want %v, %v", c.name, got, tied, c.want, c.tied)
+		}
+	}
+}
+
+// Information between columns is symmetric, with entropies on the diagonal. Rows with unknown levels do not count.
+func TestBetween(t *testing.T) {
+	const n, d = 64, columnsAtOnce + 2
+	codes := matrix.Matrix{Rows: n, Cols: d, Data: make([]float64, n*d)}
+	levels := make([]int, 2*n)
+	for i := range n {
+		for c := range d {
+			codes.Data[i*d+c] = float64(i >> (c % 3) & 1) // three independent bits
+		}
+		levels[2*i], levels[2*i+1] = i&1, i&1
+		if i%4 == 3 {
+			levels[2*i+1] = -1
+		}
+	}
+	h := Histogram{Bins: 2, Binning: EqualWidth}
+	m, err := Between(t.Context(), codes, h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := New(t.Context(), codes, []factor.Factor{{Name: "a", Size: 2}, {Name: "b", Size: 3}}, levels, h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := math.Log(3) - 2./3*math.Log(2) // of 2/3 and 1/3
+	if !(math.Abs(x.Entropy[0]-math.Log(2)) <= 1e-12) || !(math.Abs(x.Entropy[1]-known) <= 1e-12) {
+		t.Errorf("entropies %v", x.Entropy)
+	}
+	for a := range d {
+		for b := range d {
+			want := 0.0
+			if a%3 == b%3 {
+				want = math.Log(2)
+			}
+			if !(math.Abs(m[a][b]-want) <= 1e-12) {
+				t.Errorf("columns %d and %d: %v, want %v", a, b, m[a][b], want)
+			}
+		}
+		want, partly := 0.0, 0.0
+		if a%3 == 0 {
+			want, partly = math.Log(2), known
+		}
+		if a%3 == 1 {
+			partly = known - 2./3*math.Log(2) // where the second bit is 1, the first one is known to be 0
+		}
+		if !(math.Abs(x.Mutual[a][0]-want) <= 1e-12) || !(math.Abs(x.Mutual[a][1]-partly) <= 1e-12) {
+			t.Errorf("column %d: %v, want %v and %v", a, x.Mutual[a], want, partly)
+		}
+	}
+}
+
+// Two rows for each cell are enough to share bins. Bins are shared with the same histogram only.
+func TestShare(t *testing.T) {
+	h := Histogram{Bins: 3, Binning: EqualWidth}
+	codes := func(rows int) matrix.Matrix {
+		m := matrix.Matrix{Rows: rows, Cols: 2, Data: make([]float64, 2*rows)}
+		for i := range m.Data {
+			m.Data[i] = float64(i * i % 17)
+		}
+		return m
+	}
+	if _, err := Share(codes(17), h); err == nil || err.Error() != "17 rows are too few to count 9 cells; want at least 18, or fewer bins" {
+		t.Error(err)
+	}
+	x, err := Share(codes(18), h)
+	if err != nil || x.Masks() || len(x.edgesOf(h)) != 2 || x.edgesOf(Histogram{Bins: 3, Binning: EqualCount}) != nil || (*Shared)(nil).edgesOf(h) != nil || (*Shared)(nil).Masks() {
+		t.Errorf("%+v, %v", x, err)
+	}
+	all := codes(40)
+	all.Data[78], all.Data[79] = 100, 100 // outside of the part
+	if x, err = Share(all, h); err != nil {
+		t.Fatal(err)
+	}
+	part := matrix.Matrix{Rows: 30, Cols: 2, Data: all.Data[:60]}
+	own, err := Between(t.Context(), part, h, nil)
+	shared, err2 := Between(t.Context(), part, h, x)
+	if err != nil || err2 != nil || own[0][1] == shared[0][1] || shared[0][0] != 0 { // all in the first of the shared bins
+		t.Errorf("with own bins %v, with shared bins %v, %v, %v", own, shared, err, err2)
+	}
+	factors, levels := []factor.Factor{{Name: "a", Size: 2}, {Name: "b", Size: 3}}, make([]int, 2*40)
+	s := rng.New(5, "share")
+	for i := range levels {
+		levels[i] = s.IntN(2)
+	}
+	if _, err := ShareWithFactors(t.Context(), codes(17), factors, levels[:34], h, false, nil); err == nil || err.Error() != "17 rows are too few to count 9 cells; want at least 18, or fewer bins" {
+		t.Error(err)
+	}
+	if x, err := ShareWithFactors(t.Context(), codes(18), factors, levels[:36], h, false, nil); err != nil || x.Masks() || x.Pairs != 0 {
+		t.Errorf("%+v, %v", x, err)
+	}
+	constant := matrix.Matrix{Rows: 40, Cols: 2, Data: make([]float64, 80)}
+	if _, err := ShareWithFactors(t.Context(), constant, factors, levels, h, true, s); err == nil || err.Error() != "no column has more information on a factor than chance" {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ShareWithFactors(ctx, all, factors, levels, h, true, s); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

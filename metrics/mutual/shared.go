@@ -89,7 +89,7 @@ func ShareWithFactors(
 		x.informed[f.Name] = informed
 	}
 	if x.Independent == x.Pairs {
-		return nil, errors.New("no column tells more of a factor than chance does")
+		return nil, errors.New("no column has more information on a factor than chance")
 	}
 	return x, nil
 }

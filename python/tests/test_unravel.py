@@ -133,6 +133,18 @@ class Evaluate(Case):
         self.assertEqual(table.loc["mig", "chance"], got["mig"].chance["mean"])
 
 
+class Pull(Case):
+    def test_pull(self):
+        archives = Path(__file__).resolve().parents[2] / "results" / "models"
+        if not archives.is_dir():
+            self.skipTest("the archives of the models are in the repository alone")
+        run = unravel.pull("cofhae-chopsticks", archives, run="model", data="data", log=None)
+        self.assertEqual((run.folder, round(run.metrics["r4c"].value, 4)), (Path("model"), 0.9856))
+        self.assertEqual(unravel.Encoder(run).encode(np.zeros((2, 1, 1, 64), np.float32)).shape, (2, 3))
+        with self.assertRaisesRegex(unravel.ConfigError, "did you mean"):
+            unravel.pull("cofhae-chopstick", log=None)
+
+
 class Training(Case):
     def test_train_encode_decode(self):
         lines = []

@@ -8,7 +8,7 @@ from ._dataset import DataSet, Factor, dataset
 from ._encoder import Encoder
 from ._evaluate import Metric, Results, evaluate
 from ._program import ConfigError, Error, program
-from ._train import Run, train
+from ._train import Run, pull, train
 
 __all__ = [
     "ConfigError",
@@ -22,5 +22,6 @@ __all__ = [
     "dataset",
     "evaluate",
     "program",
+    "pull",
     "train",
 ]

@@ -93,6 +93,23 @@ def train(
     return Run(result["dir"])
 
 
+def pull(
+    name: str,
+    source: str | os.PathLike[str] | None = None,
+    *,
+    run: str | os.PathLike[str] | None = None,
+    log: Callable[[str], Any] | None = print,
+    data: str | os.PathLike[str] | None = None,
+) -> Run:
+    """Fetch a trained model and return its run.
+
+    ``source`` is a file, a folder or a URL with the archive; the default is the release. ``run`` is the folder of the
+    run, by default ``runs/NAME``. ``unravel pull`` on the command line lists the names.
+    """
+    result = json.loads(call(["pull", name, "--json", *flags(**{"from": source, "out": run, "data": data})], log))
+    return Run(result["run"])
+
+
 def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the numbers of a row of the log, with the losses by objective/name."""
     flat: dict[str, Any] = {}

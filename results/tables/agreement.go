@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/ranking"
+	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 )
 
 // Agreement says how a table's columns rank its rows.
@@ -52,7 +53,7 @@ func (a *Agreement) MarshalJSON() ([]byte, error) {
 func (r *Result) agree() {
 	t, places := r.Table, len(r.Table.places())
 	a := &Agreement{}
-	good := make([][]float64, len(t.Columns)*places) // by column of the result and row: more is better
+	good := make([][][]float64, len(t.Columns)) // by column, data set and row: more is better
 	for i, c := range t.Columns {
 		a.Columns = append(a.Columns, c.Label)
 		if !slices.Contains(a.Groups, c.Group) {
@@ -62,6 +63,7 @@ func (r *Result) agree() {
 		if c.better() == metrics.LowerIsBetter {
 			sign = -1
 		}
+		good[i] = make([][]float64, places)
 		for p := range places {
 			at := i*places + p
 			for _, row := range r.Rows {
@@ -69,35 +71,23 @@ func (r *Result) agree() {
 				if ours := row.Cells[at].Ours; ours != nil {
 					v = sign * *ours
 				}
-				good[at] = append(good[at], v)
+				good[i][p] = append(good[i][p], v)
 			}
-			for j, rank := range ranking.Ranks(good[at], metrics.HigherIsBetter) {
+			for j, rank := range ranking.Ranks(good[i][p], metrics.HigherIsBetter) {
 				if !math.IsNaN(rank) {
 					r.Rows[j].Cells[at].Rank = rank
 				}
 			}
 		}
 	}
-	a.Tau = taus(good, len(t.Columns), places)
-	a.Ranks = r.meanRanks(a.Groups, places)
-	r.Agreement = a
-}
-
-// taus compares all columns with each other.
-func taus(good [][]float64, columns, places int) [][]float64 {
-	tau := make([][]float64, columns)
-	for i := range tau {
-		for j := range columns {
-			var all []float64
-			for p := range places {
-				if v := ranking.KendallTau(good[i*places+p], good[j*places+p]); !math.IsNaN(v) {
-					all = append(all, v)
-				}
-			}
-			tau[i] = append(tau[i], mean(all)) // NaN of none
+	for i := range good {
+		a.Tau = append(a.Tau, nil)
+		for j := range good {
+			a.Tau[i] = append(a.Tau[i], summary.MeanTau(good[i], good[j]))
 		}
 	}
-	return tau
+	a.Ranks = r.meanRanks(a.Groups, places)
+	r.Agreement = a
 }
 
 // meanRanks returns the mean ranks of rows by group of columns and data set.
@@ -113,7 +103,7 @@ func (r *Result) meanRanks(groups []string, places int) [][][]float64 {
 						all = append(all, rank)
 					}
 				}
-				means[p] = mean(all)
+				means[p] = summary.Mean(all)
 			}
 			ranks[g] = append(ranks[g], means)
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -58,25 +57,6 @@ func TestAnalytic(t *testing.T) {
 	}
 }
 
-// Codes are sums of the factors, each combination once, and columns repeat.
-func TestLinear(t *testing.T) {
-	l := &Linear{First: [][]float64{{1, 0, 0}}, Rest: [][]float64{{0, 2, 0}, {0, 1, -1}}, Columns: 4, Levels: 3}
-	if err := l.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := l.Sample(t.Context(), 5)
-	if err != nil || s.Input.Validate() != nil || s.Input.Codes.Rows != 27 || s.Input.Codes.Cols != 4 || len(s.Input.Factors) != 3 {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	for i := range 27 {
-		v := s.Input.Levels[3*i : 3*i+3]
-		z := [4]float64{float64(v[0]) / 2, float64(v[1]), float64(v[1]-v[2]) / 2, float64(v[1])}
-		if got := s.Input.Codes.Row(i); [4]float64(got) != z || i != 9*v[0]+3*v[1]+v[2] {
-			t.Errorf("row %d: %v of %v, want %v", i, got, v, z)
-		}
-	}
-}
-
 func TestKnownMistakes(t *testing.T) {
 	for from, want := range map[string]string{
 		"{linear: {columns: 0, rest: [[1]]}}":                          "from.linear.columns: 0 is out of range",
@@ -105,26 +85,5 @@ func TestKnownMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", from, err, want)
 		}
-	}
-}
-
-// DCI's formula scores assumed importances; no other metric accepts them.
-func TestImportances(t *testing.T) {
-	m := &Importances{Cases: []ImportanceCase{{Weight: 1, Rows: [][]float64{{1, 0}, {2, 2}}}, {Weight: 3, Rows: [][]float64{{3, 0}}}, {Weight: 0, Rows: [][]float64{{1, 1}}}}}
-	if err := m.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	dci := metrics.NewDCI()
-	dci.Floor = 0
-	r, err := m.Score(t.Context(), metrics.Choice{Name: "dci", Value: dci}, 0)
-	if want := (1.0/5 + 3) / 4; err != nil || math.Abs(r.Value-want) > 1e-15 || r.Name != "dci" || m.Random() {
-		t.Errorf("%+v, %v, want %v", r, err, want)
-	}
-	dci.Score = metrics.Completeness
-	if _, err := m.Score(t.Context(), metrics.Choice{Name: "dci", Value: dci}, 0); err == nil {
-		t.Error("completeness of importances")
-	}
-	if _, err := m.Score(t.Context(), metrics.Choice{Name: "med", Value: &metrics.MED{}}, 0); err == nil {
-		t.Error("med of importances")
 	}
 }

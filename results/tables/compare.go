@@ -5,33 +5,36 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
+	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Timed reports whether the values are times of metrics. Times are shown beside the printed ones, but never count as
-// reproduced. A value is then the median over seeds, not the mean.
+// Timed reports whether the values are times of metrics. Tables show times next to printed times, but no time counts
+// as reproduced. A value is then the median over seeds, not the mean.
 func (t *Table) Timed() bool {
-	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*Timed); return ok })
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*codes.Timed); return ok })
 }
 
 // cell makes a cell from the values behind it.
 func (p place) cell(row Row, column Column, d drawn) Cell {
 	printed := p.printedCell(&row, column.Label)
-	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, Printed: printed}
+	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
 	if printed.Mean.Text != "" {
-		c.Theirs = &printed.Mean.Value
+		c.Theirs, c.Printed, c.PrintedStd = &printed.Mean.Value, printed.Mean.Text, printed.Std.Text
 	}
 	values, err := column.values(d)
 	if err = cmp.Or(d.failed, err); err != nil {
 		c.Status, c.Reason, c.Unlearned = Missing, err.Error(), 0
 		return c
 	}
-	aggregate := mean
+	aggregate := summary.Mean
 	if p.Timed() {
-		aggregate = median
+		aggregate = summary.Median
 	}
 	ours := aggregate(values)
-	c.Ours, c.Deviation = &ours, deviation(values)
+	c.Ours, c.Deviation = &ours, summary.Deviation(values)
 	if p.Trains() || p.Quotes() {
 		c.Runs = values
 	}
@@ -64,9 +67,6 @@ func (d *drawn) count(c *Column) int {
 	return len(d.results)
 }
 
-// slack accepts rounding errors in printed values halfway between two of our values.
-const slack = 1e-9
-
 // set compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
 func (c *Cell) set() {
 	c.Status = Measured
@@ -89,13 +89,13 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 	difference := *c.Ours - *c.Theirs
 	c.Difference = &difference
-	noise := c.noise(c.Printed, draws)
+	noise := c.noise(c.printed, draws)
 	var move float64
 	moved := false
 	if n != nil {
 		move, moved = n.Moves[column]
 	}
-	switch rounding := c.Printed.rounding(); {
+	switch rounding := c.printed.Rounding(); {
 	case math.Abs(difference) <= rounding:
 		c.Status = Same
 	case math.Abs(difference) <= rounding+2*noise:
@@ -112,7 +112,7 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 
 // noise returns the standard error of the difference between our value and a printed one. The printed value is the
 // mean of draws runs.
-func (c *Cell) noise(p *Printed, draws int) float64 {
+func (c *Cell) noise(p *reference.Cell, draws int) float64 {
 	if c.Exact {
 		return 0
 	}
@@ -126,15 +126,12 @@ func (c *Cell) noise(p *Printed, draws int) float64 {
 	return math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
 }
 
-// rounding returns the largest difference of a value that rounds to the printed one.
-func (p *Printed) rounding() float64 { return p.Mean.Half() * (1 + slack) }
-
 // PrintedDeviation returns the printed standard deviation; false if the paper prints none.
 func (c *Cell) PrintedDeviation() (float64, bool) {
-	if c.Printed == nil || c.Printed.Std.Text == "" {
+	if c.PrintedStd == "" {
 		return 0, false
 	}
-	return c.Printed.Std.Value, true
+	return c.printed.Std.Value, true
 }
 
 // mostUnlearned is the largest fraction of the images' variance that reconstructions of a model leave if it has
@@ -168,13 +165,13 @@ func (d *drawn) converged(values []float64) (not int, of *float64) {
 	if not == 0 || len(good) == 0 {
 		return not, nil
 	}
-	v := mean(good)
+	v := summary.Mean(good)
 	return not, &v
 }
 
-// Shuffled returns, for every compared cell, the fraction of other rows whose printed value in the column agrees with
-// ours, by rounding or within two standard errors. The sum of these fractions is the mean number of cells that would
-// agree if rows were shuffled. Other cells have 0.
+// Shuffled returns a fraction for every compared cell: the fraction of other rows with a printed value in the column
+// that agrees with our value, by rounding or within two standard errors. The sum of these fractions is the mean number
+// of cells that would agree if rows were shuffled. Other cells have 0.
 func (r *Result) Shuffled() [][]float64 {
 	compared := func(c *Cell) bool { return c.Ours != nil && c.Theirs != nil && c.Status != Measured }
 	list := make([][]float64, len(r.Rows))
@@ -188,7 +185,7 @@ func (r *Result) Shuffled() [][]float64 {
 					continue
 				}
 				others++
-				if p := other.Printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.rounding()+2*cell.noise(p, r.Table.Printed.Draws) {
+				if p := other.printed; math.Abs(*cell.Ours-p.Mean.Value) <= p.Rounding()+2*cell.noise(p, r.Table.Printed.Draws) {
 					agree++
 				}
 			}
@@ -196,32 +193,4 @@ func (r *Result) Shuffled() [][]float64 {
 		}
 	}
 	return list
-}
-
-// mean returns the mean of values; NaN of none.
-func mean(values []float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
-// median returns the median of values.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
-
-// deviation returns the standard deviation of values (n-1 degrees of freedom); 0 for a single value.
-func deviation(values []float64) float64 {
-	if len(values) < 2 {
-		return 0
-	}
-	center, square := mean(values), 0.0
-	for _, v := range values {
-		square += (v - center) * (v - center)
-	}
-	return math.Sqrt(square / float64(len(values)-1))
 }

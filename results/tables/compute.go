@@ -10,10 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -32,8 +33,6 @@ type Options struct {
 	// Folders are further folders of runs, by the hash of the settings. Compute reads the folders that the table
 	// needs.
 	Folders map[string]string
-
-	plans *plans // shared by several scales; nil: each has its own
 
 	// RunsOnly computes only cells from runs; cells of other rows are missing.
 	RunsOnly bool
@@ -93,7 +92,7 @@ func (t *Table) filling(o Options) (*filling, error) {
 		return nil, err
 	}
 	o.Scale = scale.Name
-	f := &filling{table: at, scale: scale, places: at.places(), options: o, others: newOthers(o)}
+	f := &filling{table: at, scale: scale, places: at.places(), options: o, others: &others{o, map[*Table]*Result{}}}
 	if f.measured, err = at.distinct(); err != nil {
 		return nil, err
 	}
@@ -205,7 +204,7 @@ func (t *Table) distinct() ([]measured, error) {
 		if c.unmeasured() {
 			continue
 		}
-		text, err := metricText(c.Metric)
+		text, err := runconfig.MetricText(c.Metric)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Label, err)
 		}
@@ -217,12 +216,6 @@ func (t *Table) distinct() ([]measured, error) {
 		list[at].columns = append(list[at].columns, i)
 	}
 	return list, nil
-}
-
-// metricText writes a metric with all its options.
-func metricText(c metrics.Choice) (string, error) {
-	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
-	return string(text), err
 }
 
 // scoring computes a metric for a seed. It also reports whether other seeds can give other results.
@@ -238,6 +231,8 @@ func scorer(source Source) scoring {
 		}
 	case Sampled:
 		return (&samples{source: s, known: map[uint64]*Sample{}}).score
+	case maker:
+		return (&samples{source: made{s}, known: map[uint64]*Sample{}}).score
 	}
 	return func(context.Context, metrics.Choice, uint64) (r metrics.Result, random bool, err error) {
 		return r, false, fmt.Errorf("the source %T has no codes; want Sampled, Scored or Trained", source)
@@ -268,6 +263,20 @@ func (f *filling) score(ctx context.Context, score scoring, c metrics.Choice) (d
 		d.failed = absent
 	}
 	return d
+}
+
+// maker is a source of package codes.
+type maker interface {
+	Source
+	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
+}
+
+// made is a maker as a Sampled source.
+type made struct{ maker }
+
+func (m made) Sample(ctx context.Context, seed uint64) (*Sample, error) {
+	s, err := m.maker.Sample(ctx, seed)
+	return (*Sample)(s), err
 }
 
 // samples caches the samples of a source by seed.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 )
 
 // seeded is a source that repeats the seed twenty times as codes, or returns an error for the seed.
@@ -69,17 +69,20 @@ func (m *reading) Compute(_ context.Context, in *metrics.Input) (metrics.Result,
 // table returns a table of one cell: a source, a metric and a line of the reference file.
 func table(t *testing.T, source Source, metric metrics.Metric, printed string) *Table {
 	t.Helper()
-	ref, err := ParseReference("r.csv", []byte(header+printed+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Table{
+	x := &Table{
 		Name: "x", Decimals: 3, Scales: Scales{{Name: QuickScale, Seeds: 4}, {Name: FullScale, Seeds: 9}},
-		Printed: ReferenceFile{Dataset: "D", Draws: 1}, Reference: ref,
+		Printed: ReferenceFile{Dataset: "D", Draws: 1},
 		Rows:    []Row{{Label: "r", From: SourceChoice{Name: "seeded", Value: source}}},
 		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: "x"}},
 	}
+	if err := x.Print(header + printed + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
+
+// header is the first line of a reference file.
+const header = "table,dataset,row,column,mean,std,note\n"
 
 func scaleOf(full bool) string {
 	if full {
@@ -171,7 +174,7 @@ func TestComputeColumns(t *testing.T) {
 // A subset of the codes has other rows for every seed.
 func TestComputeSubset(t *testing.T) {
 	var seen [][]int
-	x := table(t, &Entangled{Entangled: drawnsets.Entangled{Encoder: "rotation", Levels: 3}, Subset: 6}, &reading{seen: func(in *metrics.Input) {
+	x := table(t, &codes.Entangled{Entangled: drawnsets.Entangled{Encoder: "rotation", Levels: 3}, Subset: 6}, &reading{seen: func(in *metrics.Input) {
 		var rows []int
 		for i := 0; i < len(in.Levels); i += 3 {
 			rows = append(rows, in.Levels[i]*9+in.Levels[i+1]*3+in.Levels[i+2])
@@ -285,7 +288,7 @@ func TestStatus(t *testing.T) {
 // Sub-codes reach the metrics that take them.
 func TestComputeSubCodes(t *testing.T) {
 	for encoder, want := range map[string]float64{"redundancy": 1, "misalignment": math.Exp(-1.5)} {
-		source := &Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}
+		source := &codes.Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}
 		x := table(t, source, metrics.NewSubCodeDeviation(factor.Radius), "T,D,r,c,1,,")
 		x.Columns[0].Transform = "exp(-x)"
 		if c := compute(t, x, false).Rows[0].Cells[0]; c.Ours == nil || math.Abs(*c.Ours-want) > 1e-12 {
@@ -294,20 +297,5 @@ func TestComputeSubCodes(t *testing.T) {
 		if codes := x.Columns[0].Metric.Value.(*metrics.SubCodeDeviation).Codes; codes != nil {
 			t.Errorf("%s: the table's metric has kept the sub-codes %v", encoder, codes)
 		}
-	}
-}
-
-func TestEntangledSource(t *testing.T) {
-	random := &Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 3}}
-	a, err := random.Sample(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := random.Sample(t.Context(), 2)
-	if err != nil || reflect.DeepEqual(a, b) || !random.Random() {
-		t.Errorf("%v; seeds do not differ", err)
-	}
-	if _, err := (&Entangled{}).Sample(t.Context(), 0); err == nil {
-		t.Error("an encoder without a name was taken")
 	}
 }

@@ -3,6 +3,8 @@ package tables
 import (
 	"context"
 	"slices"
+
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 )
 
 // Counts counts the cells of a table with printed values, at one scale.
@@ -18,7 +20,7 @@ type Counts struct {
 
 // Counts counts the printed cells at all scales.
 func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error) {
-	o.plans, o.RunsOnly = newPlans(), true
+	o.RunsOnly = true
 	for _, o.Scale = range t.Scales.Names() {
 		c, err := t.count(ctx, o)
 		if err != nil {
@@ -89,8 +91,8 @@ func (t *Table) Coverage() (reproduced, printed int) {
 			sets[p.printedSet(&r)] = true
 		}
 	}
-	for i := range t.Reference.Cells {
-		p := &t.Reference.Cells[i]
+	for i := range t.reference.Cells {
+		p := &t.reference.Cells[i]
 		if !sets[p.Dataset] || p.Mean.Text == "" {
 			continue
 		}
@@ -103,7 +105,7 @@ func (t *Table) Coverage() (reproduced, printed int) {
 }
 
 // comesOut reports whether the table has a printed cell, can compute it, and has no note on it.
-func (t *Table) comesOut(p *Printed) bool {
+func (t *Table) comesOut(p *reference.Cell) bool {
 	for _, r := range t.Rows {
 		places := t.places()
 		at := slices.IndexFunc(places, func(place place) bool { return place.printedSet(&r) == p.Dataset })

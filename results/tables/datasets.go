@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -42,46 +42,16 @@ func (d *DataSet) Validate() error {
 	return d.Codes.Validate()
 }
 
-// placeholders match $name and, in lists, $name... with the comma behind it.
-var placeholders = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)(\.\.\.(, *)?)?`)
-
-// fill replaces $name by its value, and $name... by the elements of its value.
-func (d *DataSet) fill(text string) (filled string, err error) {
+// fill replaces $name by its value, and $name... by the elements of its value. Without a data set it replaces nothing.
+func (d *DataSet) fill(text string) (string, error) {
+	if d == nil {
+		return text, nil
+	}
 	values := d.Values
-	if len(d.Codes) > 0 {
+	if len(d.Codes) > 0 && strings.Contains(text, "$") {
 		values = append(slices.Clone(values), sweep.Setting{Key: "codes", Value: d.codesText()})
 	}
-	filled = placeholders.ReplaceAllStringFunc(text, func(found string) string {
-		parts := placeholders.FindStringSubmatch(found)
-		name, spread, comma := parts[1], parts[2] != "", parts[3]
-		var known []string
-		for _, v := range values {
-			known = append(known, "$"+v.Key)
-			switch inner, list := elements(v.Value); {
-			case v.Key != name:
-			case !spread:
-				return v.Value
-			case !list:
-				err = fmt.Errorf("%s: $%s of the data set %q is %s; want a list where $%s... stands for its elements", text, name, d.Label, v.Value, name)
-			case inner == "":
-				return ""
-			default:
-				return inner + comma
-			}
-		}
-		if !slices.Contains(known, "$"+name) {
-			err = fmt.Errorf("%s: the data set %q has no value of that name%s", text, d.Label, registry.Suggest("$"+name, known))
-		}
-		return found
-	})
-	return filled, err
-}
-
-// elements returns the text between the brackets of a list.
-func elements(text string) (inner string, list bool) {
-	inner, open := strings.CutPrefix(strings.TrimSpace(text), "[")
-	inner, closed := strings.CutSuffix(inner, "]")
-	return strings.TrimSpace(inner), open && closed
+	return runconfig.Fill(text, values, d.Label)
 }
 
 // codesText writes the sub-codes as a config does, in alphabetical order.
@@ -154,14 +124,6 @@ func (p place) label() string {
 	return p.data.Label
 }
 
-// fill replaces $name by the data set's value.
-func (p place) fill(text string) (string, error) {
-	if p.data == nil {
-		return text, nil
-	}
-	return p.data.fill(text)
-}
-
 // cellName returns the name of a column in cells.
 func (p place) cellName(c Column) string {
 	if p.data == nil {
@@ -210,12 +172,12 @@ func (p place) note(row, column string) *Note {
 func (p place) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
 
 // printedCell returns the printed cell of a row and a column.
-func (p place) printedCell(r *Row, column string) *Printed {
-	return p.Reference.Find(p.printedSet(r), r.name(), column)
+func (p place) printedCell(r *Row, column string) *reference.Cell {
+	return p.reference.Find(p.printedSet(r), r.name(), column)
 }
 
 // printedNumber is printedCell; a cell without a printed number is an error.
-func (p place) printedNumber(r *Row, column string) (*Printed, error) {
+func (p place) printedNumber(r *Row, column string) (*reference.Cell, error) {
 	cell := p.printedCell(r, column)
 	if cell == nil || cell.Mean.Text == "" {
 		return nil, fmt.Errorf("the paper prints no number for %q, %q in %s", r.Label, column, p.Name)

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 )
 
 // goldenKeys names the deterministic columns as the golden values do.
@@ -68,11 +69,11 @@ func readJSON(t *testing.T, path string, into any) {
 }
 
 // replaced uses the codes of the golden values for the row random.
-type replaced struct{ Entangled }
+type replaced struct{ codes.Entangled }
 
 func (replaced) Random() bool { return false }
 
-func (r replaced) Sample(ctx context.Context, seed uint64) (*Sample, error) {
+func (r replaced) Sample(ctx context.Context, seed uint64) (*codes.Sample, error) {
 	s, err := r.Entangled.Sample(ctx, seed)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func TestTable2Golden(t *testing.T) {
 	table.Columns = slices.DeleteFunc(table.Columns, func(c Column) bool { return goldenKeys[c.Label] == "" })
 	table.Notes = nil
 	last := &table.Rows[len(table.Rows)-1]
-	last.From.Value = replaced{*last.From.Value.(*Entangled)}
+	last.From.Value = replaced{*last.From.Value.(*codes.Entangled)}
 	r := compute(t, table, false)
 	cells := 0
 	for _, row := range r.Rows {
@@ -216,8 +217,10 @@ type given struct {
 
 func (given) Random() bool { return true }
 
-func (g given) Sample(ctx context.Context, seed uint64) (*Sample, error) {
-	s, err := g.Source.(Sampled).Sample(ctx, 0)
+func (g given) Sample(ctx context.Context, seed uint64) (*codes.Sample, error) {
+	s, err := g.Source.(interface {
+		Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
+	}).Sample(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +230,7 @@ func (g given) Sample(ctx context.Context, seed uint64) (*Sample, error) {
 		part.Codes.Data = append(part.Codes.Data, in.Codes.Row(i)...)
 		part.Levels = append(part.Levels, in.Levels[i*k:(i+1)*k]...)
 	}
-	return &Sample{Input: part, Codes: s.Codes}, nil
+	return &codes.Sample{Input: part, Codes: s.Codes}, nil
 }
 
 // Table 4 with the subsets of the golden values: the mean of e^-x over them.
@@ -240,9 +243,9 @@ func TestTable4Golden(t *testing.T) {
 	table := open(t, "enriching-table4")
 	for i, row := range table.Rows {
 		source := row.From.Value
-		source.(*Entangled).Subset = 0
+		source.(*codes.Entangled).Subset = 0
 		if row.Label == "random" {
-			source = replaced{Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 11}}}
+			source = replaced{codes.Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 11}}}
 		}
 		table.Rows[i].From.Value = given{source, golden.Subsets}
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
+	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 )
 
 // printedTau compares two columns of another table's printed values by Kendall's tau-b, as tau compares columns on
@@ -53,12 +56,13 @@ func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 	if err != nil {
 		return r, err
 	}
+	places := len(p.from.places())
 	for _, column := range columns {
 		y, err := p.from.numbers(column, p.Raw)
 		if err != nil {
 			return r, err
 		}
-		if tau := meanTau(x, y, len(p.from.places())); column.Part == "" {
+		if tau := summary.MeanTau(summary.Split(x, places), summary.Split(y, places)); column.Part == "" {
 			r.Value = tau
 		} else {
 			r.Parts = append(r.Parts, metrics.Part{Name: column.Part, Values: []float64{tau}})
@@ -77,7 +81,7 @@ func (p *printedTau) read() (*printedTable, error) {
 	for _, c := range other.Columns {
 		text := ""
 		if !c.unmeasured() {
-			if text, err = metricText(c.Metric); err != nil {
+			if text, err = runconfig.MetricText(c.Metric); err != nil {
 				return nil, err
 			}
 		}
@@ -86,23 +90,23 @@ func (p *printedTau) read() (*printedTable, error) {
 	if p.Digits == "" {
 		return t, nil
 	}
-	digits, err := ReadReference(configs.Tables(), p.Digits, p.Digits)
+	digits, err := reference.Read(configs.Tables(), p.Digits, p.Digits)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range digits.Cells {
-		printed := other.Reference.Find(c.Dataset, c.Row, c.Column)
-		if printed == nil || math.Abs(c.Mean.Value-printed.Mean.Value) > printed.Mean.Half()*(1+slack) {
+		printed := other.reference.Find(c.Dataset, c.Row, c.Column)
+		if printed == nil || math.Abs(c.Mean.Value-printed.Mean.Value) > printed.Rounding() {
 			return nil, fmt.Errorf("%s:%d: %s does not round to a printed number of %s", p.Digits, c.Line, c.Mean.Text, p.Table)
 		}
 	}
-	t.Reference = digits
+	t.reference = digits
 	return t, nil
 }
 
 // columnsOf lists the columns of a table that show a metric.
 func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
-	want, err := metricText(c)
+	want, err := runconfig.MetricText(c)
 	if err != nil {
 		return nil, err
 	}

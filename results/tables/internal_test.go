@@ -5,19 +5,9 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
-
-// The median of an even number of values is the mean of the two in the middle.
-func TestMedian(t *testing.T) {
-	for _, test := range []struct {
-		values []float64
-		want   float64
-	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{9, 4, 1, 2}, 3}} {
-		if got := median(test.values); got != test.want {
-			t.Errorf("%v: %v, want %v", test.values, got, test.want)
-		}
-	}
-}
 
 // A range includes its lower end and excludes its upper end. If only one of two columns is better when higher, tau
 // compares the orders from good to bad.
@@ -37,7 +27,9 @@ func TestOverColumns(t *testing.T) {
 		g := 1 - d
 		r.Rows = append(r.Rows, ResultRow{Label: string(rune('a' + i)), Cells: []Cell{{Column: "D", Ours: &d, Runs: []float64{d}}, {Column: "G", Ours: &g, Runs: []float64{g}}}})
 	}
-	o := &others{options: Options{Scale: QuickScale}, opened: map[string]*Table{"x": quoted}, known: map[*Table]*Result{quoted: r}}
+	on.cache = new(tableCache)
+	on.cache.tables.Put(otherTable{name: "x"}, quoted)
+	o := &others{options: Options{Scale: QuickScale}, known: map[*Table]*Result{quoted: r}}
 	over := Over{Tables: []string{"x"}, Column: "D", Of: ofRuns}
 	for _, test := range []struct {
 		source quoting
@@ -71,3 +63,43 @@ func (t *Table) Digests() ([]string, error) {
 	}
 	return list, nil
 }
+
+// Scales share the decoded configs of a table, and a run of two scales has the same hash in both. Its digests are of
+// the settings at each scale, in whatever order the scales are planned.
+func TestDigestsOfScales(t *testing.T) {
+	table, err := Open("dialects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Scales[0].Set = sweep.Settings{{Key: "train.epochs", Value: "3"}, {Key: "train.batch", Value: "64"}}
+	table.Scales[1].Set = sweep.Settings{{Key: "train.batch", Value: "64"}, {Key: "train.epochs", Value: "3"}}
+	table.Scales[1].Seeds = table.Scales[0].Seeds
+	plan := func(scale string) (*Planner, []sweep.Run) {
+		p, runs, err := table.plan(scale, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, runs
+	}
+	quick, runs := plan(QuickScale)
+	full, _ := plan(FullScale)
+	_, outlines, err := table.plan(QuickScale, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range runs {
+		a, b := quick.planned[r.Hash].digest, full.planned[r.Hash].digest
+		if a == "" || b == "" || a == b || a != outlines[i].Hash {
+			t.Errorf("%s: the digests are %q and %q; want two, the first %q", r.Name, a, b, outlines[i].Hash)
+		}
+	}
+}
+
+// Print sets the printed values to the content of a reference file.
+func (t *Table) Print(text string) (err error) {
+	t.reference, err = reference.Parse("r.csv", []byte(text))
+	return err
+}
+
+// Reference returns the printed values.
+func (t *Table) Reference() *reference.File { return t.reference }

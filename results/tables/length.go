@@ -3,12 +3,9 @@ package tables
 import (
 	"fmt"
 	"math"
-	"reflect"
 
-	"github.com/unravel-ml/unravel/datasets/catalog"
-	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/results/tables/internal/length"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // FindLengths sets the Length of all cells, once. Length is the number of images seen over all epochs at the result's
@@ -37,13 +34,7 @@ func (r *Result) FindLengths() error {
 // training computes lengths of training.
 type training struct {
 	tables map[string][][]float64 // the lengths of other tables at the scale, by name
-	sizes  []size
-}
-
-// size is the number of images of a data set.
-type size struct {
-	data   catalog.Choice
-	images float64
+	sizes  length.Sizes
 }
 
 // lengths returns the share of training of every row, on each data set of a scale.
@@ -73,7 +64,7 @@ func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
 				if len(full[key]) != len(here[key]) {
 					break
 				}
-				share = least(share, x.share(c, full[key][k]))
+				share = length.Least(share, x.sizes.Share(c, full[key][k]))
 			}
 			line = append(line, share)
 		}
@@ -89,25 +80,11 @@ type runsAt struct {
 }
 
 // seen lists the configs of the runs of the first seed at a scale.
-func (t *Table) seen(named string) (map[runsAt][]train.Config, error) {
-	if !t.Trains() {
-		return nil, nil
-	}
-	t, scale, err := t.at(named)
-	if err != nil {
-		return nil, err
-	}
-	p, err := t.planner(scale)
-	if err != nil {
-		return nil, err
-	}
+func (t *Table) seen(scale string) (map[runsAt][]train.Config, error) {
 	list := map[runsAt][]train.Config{}
-	err = p.each(t, 0, func(row int, on place, _ *Planner, runs []sweep.Run) {
-		for _, r := range runs {
-			list[runsAt{row, on.label()}] = append(list[runsAt{row, on.label()}], r.Config)
-		}
+	return list, t.first(scale, func(row int, on place, c train.Config) {
+		list[runsAt{row, on.label()}] = append(list[runsAt{row, on.label()}], c)
 	})
-	return list, err
 }
 
 // quoted returns the smallest share of the cells that a row quotes; NaN without quoted cells.
@@ -118,7 +95,7 @@ func (x *training) quoted(on place, row Row, scale string) (share float64, err e
 		return share, nil
 	}
 	for _, name := range source.quoted() {
-		if name, err = on.fill(name); err != nil {
+		if name, err = on.data.fill(name); err != nil {
 			return share, err
 		}
 		other, err := on.other(name)
@@ -140,71 +117,11 @@ func (x *training) quoted(on place, row Row, scale string) (share float64, err e
 				continue
 			}
 			for _, one := range line {
-				share = least(share, one)
+				share = length.Least(share, one)
 			}
 		}
 	}
 	return share, nil
-}
-
-// least returns the smaller of two shares and ignores NaN.
-func least(a, b float64) float64 {
-	switch {
-	case math.IsNaN(a):
-		return b
-	case math.IsNaN(b):
-		return a
-	}
-	return min(a, b)
-}
-
-// images returns the number of images of a config's data set; NaN if it cannot be opened.
-func (x *training) images(c train.Config) float64 {
-	switch d := c.Dataset.Value.(type) { // sets that draw their images when opened
-	case *drawnsets.Chopsticks:
-		return float64(d.Samples)
-	case *drawnsets.Spaceshapes:
-		return float64(d.Samples)
-	case *drawnsets.Cars:
-		return float64(d.Elevations * d.Azimuths * d.Objects)
-	case *drawnsets.Room: // it draws every shape: the smaller, the faster
-		small := *d
-		small.Size = 16
-		c.Dataset.Value = &small
-	}
-	for _, known := range x.sizes {
-		if reflect.DeepEqual(known.data, c.Dataset) {
-			return known.images
-		}
-	}
-	images := math.NaN()
-	if set, err := c.Dataset.Build(c.Seed); err == nil {
-		images = float64(set.Len())
-	}
-	x.sizes = append(x.sizes, size{c.Dataset, images})
-	return images
-}
-
-// epoch returns the images of an epoch: all of the data set, or the images of its steps.
-func (x *training) epoch(c train.Config) float64 {
-	n := x.images(c)
-	if steps := c.Train.EpochSteps * c.Train.Batch; steps > 0 {
-		n = min(n, float64(steps))
-	}
-	return n
-}
-
-// share returns the number of images that a run sees, divided by the number that a run of the scale full sees. It is
-// NaN if one of them does not train, or its data set cannot be opened.
-func (x *training) share(here, full train.Config) float64 {
-	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)
-	if h, f := here.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(here.Dataset, full.Dataset) {
-		a, b = a*x.epoch(here), b*x.epoch(full)
-	}
-	if !(a > 0 && b > 0) {
-		return math.NaN()
-	}
-	return a / b
 }
 
 // lengthText says how long the runs of a result trained, if shorter than at the scale full; empty otherwise.
@@ -227,26 +144,14 @@ func (r *Result) lengthText() string {
 	if r.Printed == 0 {
 		of = "the length at the scale full"
 	}
-	return fmt.Sprintf("runs trained for %s of %s", percents(low, high), of)
+	return fmt.Sprintf("runs trained for %s of %s", length.Percents(low, high), of)
 }
 
 // Provenance returns the source of the table. If the runs trained for less than at the scale full, it adds the length
 // of training.
 func (r *Result) Provenance() string {
-	if length := r.lengthText(); length != "" {
-		return r.Source + "; " + length
+	if text := r.lengthText(); text != "" {
+		return r.Source + "; " + text
 	}
 	return r.Source
-}
-
-// percents writes a range of shares in percent, in two digits.
-func percents(low, high float64) string {
-	from, to := fmt.Sprintf("%.2g", 100*low), fmt.Sprintf("%.2g", 100*min(high, 1))
-	if high >= 0.995 {
-		to = "100"
-	}
-	if from == to {
-		return from + " %"
-	}
-	return from + " to " + to + " %"
 }

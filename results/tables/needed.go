@@ -36,7 +36,7 @@ func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 	if err != nil || book.Len() == 0 {
 		return runs, err
 	}
-	l := &recorded{book: book, plans: p.plans}
+	l := &recorded{book: book, planned: p.planned}
 	var left []sweep.Run
 	for _, r := range runs {
 		e, err := l.entry(r)
@@ -62,9 +62,8 @@ func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
 }
 
 // Held returns the largest scale with more than half of its runs in the ledger or the folder, unless a larger scale
-// has at least as many runs. Half would not suffice, because half of the runs may be untrained ones that all scales
-// share. If no scale passes half, Held returns the scale with most runs and prefers others to full. Without runs the
-// name is empty.
+// has at least as many runs. Half would not suffice: all scales may share untrained runs, and these may be half. If no
+// scale passes half, Held returns the scale with most runs and prefers others to full. Without runs the name is empty.
 func (t *Table) Held(o Options) (string, error) {
 	if t.Quotes() {
 		return t.quotedHeld(o)
@@ -92,7 +91,7 @@ func (t *Table) Held(o Options) (string, error) {
 		}
 		held := 0
 		for _, r := range runs {
-			if folders[r.Hash].State == sweep.Finished || book.Settings(p.plans.digests[r.Hash]) != nil {
+			if folders[r.Hash].State == sweep.Finished || book.Settings(p.planned[r.Hash].digest) != nil {
 				held++
 			}
 		}
@@ -146,7 +145,7 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &recorded{book: book, plans: p.plans}
+	l := &recorded{book: book, planned: p.planned}
 	var list []Planned
 	for _, o := range outlines {
 		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kindOf(o.Name, scale)}

@@ -1,9 +1,6 @@
 package tables
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -71,10 +66,32 @@ func (p *Planner) each(t *Table, seed uint64, f func(row int, on place, one *Pla
 	return nil
 }
 
+// first calls f with the configs of the first seed's runs at a scale, row by row and on every data set. All seeds have
+// the same data sets and lengths of training.
+func (t *Table) first(named string, f func(row int, on place, c train.Config)) error {
+	if !t.Trains() {
+		return nil
+	}
+	t, scale, err := t.at(named)
+	if err != nil {
+		return err
+	}
+	p, err := t.planner(scale)
+	if err != nil {
+		return err
+	}
+	p.unhashed = true
+	return p.each(t, 0, func(row int, on place, _ *Planner, runs []sweep.Run) {
+		for _, r := range runs {
+			f(row, on, r.Config)
+		}
+	})
+}
+
 // planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
-	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, plans: newPlans()}
-	p.compared, p.by = map[string]*comparedRuns{}, map[string]*Planner{}
+	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, cache: t.shared()}
+	p.compared, p.places, p.by, p.planned = map[string]*comparedRuns{}, map[*DataSet]*Planner{}, map[string]*Planner{}, map[string]planned{}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err
@@ -94,7 +111,7 @@ func (p *Planner) add(also []metrics.Choice) error {
 	}
 	texts := map[string]metrics.Choice{}
 	for _, c := range slices.Concat(also, p.metrics) {
-		text, err := p.plans.metricText(c)
+		text, err := p.cache.configs.Text(c)
 		if err != nil {
 			return err
 		}
@@ -115,22 +132,39 @@ type Planner struct {
 	metrics []metrics.Choice // metrics that runs measure
 	columns []metrics.Choice // the columns' metrics
 	at      *DataSet         // nil: the table lists no data sets
+	codes   string           // text of its sub-codes
 	real    bool             // public data sets replace their twins
 
 	compared map[string]*comparedRuns // of the compared tables, by name
+	places   map[*DataSet]*Planner    // the planners for data sets
 	by       map[string]*Planner      // the planners of the table's runs, by hash
 
-	plans   *plans
-	outline bool // runs only have a name, and their digest as hash, to save time
+	cache   *tableCache        // of the table, for all scales
+	planned map[string]planned // the runs of the scale, by hash
+
+	// To save time, runs may lack what their user does not need.
+	outline  bool // runs only have a name, and their digest as hash
+	unhashed bool // runs have no hash
+}
+
+// planned says more about a planned run.
+type planned struct {
+	digest string                    // of its settings in the table, see [runconfig.Base.Digest]
+	whole  func() (sweep.Run, error) // makes the run of an outline; nil for a whole run
 }
 
 // on returns the planner for a data set.
 func (p *Planner) on(d *DataSet) *Planner {
-	one := *p
-	if one.at = d; d != nil {
-		one.metrics, one.columns = d.measuring(p.metrics), d.measuring(p.columns)
+	if d == nil {
+		return p
 	}
-	return &one
+	one := p.places[d]
+	if one == nil {
+		one = new(*p)
+		one.at, one.codes, one.metrics, one.columns = d, d.codesText(), d.measuring(p.metrics), d.measuring(p.columns)
+		p.places[d] = one
+	}
+	return one
 }
 
 // Metrics returns the metrics that runs measure. The table reads their results from the runs' folders.
@@ -159,19 +193,11 @@ func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
 		var err error
-		if overrides[i], err = p.fill(text); err != nil {
+		if overrides[i], err = p.at.fill(text); err != nil {
 			return nil, err
 		}
 	}
 	return overrides, nil
-}
-
-// fill replaces $name by the data set's value.
-func (p *Planner) fill(text string) (string, error) {
-	if p.at == nil {
-		return text, nil
-	}
-	return p.at.fill(text)
 }
 
 // RunSettings are a row's settings for a run. Later settings win, in this order: Set, the data set's Set, the scale's
@@ -226,11 +252,11 @@ func (p *Planner) runsOf(s Trained, on place, row Row, seed uint64) (*Planner, [
 // Run returns the run of a config with the settings of the row, the data set and the scale. In settings, $NAME stands
 // for a value of the data set.
 func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error) {
-	file, err := p.fill(s.Config)
+	file, err := p.at.fill(s.Config)
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	b, err := p.plans.base(file, p.folder)
+	b, err := p.cache.configs.Base(file, p.folder)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -238,19 +264,20 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	digest := b.digest(append(overrides[:len(overrides):len(overrides)], p.measures(s)...), p.real)
+	digest := b.Digest(append(overrides[:len(overrides):len(overrides)], p.measures(s)...), p.real)
 	whole := func() (sweep.Run, error) {
-		r, err := p.load(b, name, overrides, s.Metrics, seed)
-		if err == nil {
-			p.plans.digests[r.Hash] = digest
-		}
-		return r, err
+		of := runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.real, Metrics: s.Metrics, Unhashed: p.unhashed}
+		return p.cache.configs.Run(b, name, of)
 	}
 	if p.outline {
-		p.plans.digests[digest], p.plans.outlines[digest] = digest, whole
+		p.planned[digest] = planned{digest, whole}
 		return sweep.Run{Name: name, Hash: digest}, nil
 	}
-	return whole()
+	r, err := whole()
+	if err == nil {
+		p.planned[r.Hash] = planned{digest: digest}
+	}
+	return r, err
 }
 
 // measures tells apart runs with the same settings and other metrics: by the data set's sub-codes, or by having no
@@ -260,38 +287,9 @@ func (p *Planner) measures(s RunSettings) []string {
 	case len(s.Metrics) == 0:
 		return []string{"no metrics"}
 	case p.at != nil && len(p.at.Codes) > 0:
-		return []string{"codes " + p.at.codesText()}
+		return []string{"codes " + p.codes}
 	}
 	return nil
-}
-
-// load makes a run. The last override is the seed.
-func (p *Planner) load(b *base, name string, overrides []string, measured []metrics.Choice, seed uint64) (sweep.Run, error) {
-	text, err := p.plans.textOf(measured)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	key := b.digest(append(overrides[:len(overrides)-1:len(overrides)-1], text), p.real)
-	if known := p.plans.prototypes[key]; known != nil {
-		return known.of(name, seed), nil
-	}
-	c, err := train.Load(b.file, b.source, overrides...)
-	if err != nil {
-		return sweep.Run{}, err
-	}
-	p.onReal(&c.Dataset)
-	sample := c.Metrics.Sample
-	c.Metrics = train.Defaults().Metrics
-	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, measured, false
-	r, err := sweep.NewRun(name, c)
-	if err != nil {
-		return r, err
-	}
-	proto, err := prototypeOf(r)
-	if proto != nil {
-		p.plans.prototypes[key] = proto
-	}
-	return r, err
 }
 
 // shown selects the results of the columns' metrics.
@@ -303,114 +301,23 @@ func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	return list
 }
 
-// plans keeps data shared by plans of many runs: base configs, and one decoded config for all seeds.
-type plans struct {
-	bases      map[string]*base
-	prototypes map[string]*prototype
-	digests    map[string]string                    // digests of the settings of planned runs, by hash
-	outlines   map[string]func() (sweep.Run, error) // the runs of outlines, by digest
-	measured   map[*metrics.Choice]measuredText     // texts of lists of metrics, by their first metric
-	texts      map[any]string                       // texts of single metrics, by their settings
-	quoted     map[string]*Table                    // the tables that rows quote, by name
+// tableCache holds what the plans of a table share, at all scales. The digests of runs are not in it, because they
+// belong to a scale.
+type tableCache struct {
+	configs runconfig.Cache
+	tables  runconfig.Memo[otherTable, *Table] // that rows take values from
 }
 
-func newPlans() *plans {
-	return &plans{map[string]*base{}, map[string]*prototype{}, map[string]string{}, map[string]func() (sweep.Run, error){}, map[*metrics.Choice]measuredText{}, map[any]string{}, map[string]*Table{}}
+// otherTable names a table that a row of another table takes values from.
+type otherTable struct {
+	folder, name string
+	real         bool
 }
 
-// base is a config named by rows.
-type base struct {
-	file   string
-	source []byte
-	text   string // without comments
-}
-
-// base reads a config, once.
-func (p *plans) base(name, folder string) (*base, error) {
-	if known := p.bases[name]; known != nil {
-		return known, nil
+// shared returns the table's cache: a new one for a table that Load has not made.
+func (t *Table) shared() *tableCache {
+	if t.cache == nil {
+		return new(tableCache)
 	}
-	file, source, err := configs.Find(name, folder)
-	if err != nil {
-		return nil, err
-	}
-	root, err := configs.Parse(file, source, train.Defaults())
-	if err != nil {
-		return nil, err
-	}
-	b := &base{file, source, root.Inline()}
-	p.bases[name] = b
-	return b, nil
-}
-
-// digest identifies a run by the table's settings: the base config without its comments, and the overrides with the
-// seed. A later option of a part leaves it unchanged, because digest ignores defaults.
-func (b *base) digest(overrides []string, real bool) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%t", b.text, strings.Join(overrides, "\n"), real)
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// prototype is a config whose runs differ only in seed.
-type prototype struct {
-	config        train.Config
-	before, after []byte // the config's identity before and after the seed
-}
-
-// of returns the run with another name and seed. Runs share the config's pointers.
-func (p *prototype) of(name string, seed uint64) sweep.Run {
-	c := p.config
-	c.Name, c.Seed = name, seed
-	text := append(bytes.Clone(p.before), fmt.Sprintf("\nseed: %d\n", seed)...)
-	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
-}
-
-// prototypeOf returns the part of a run that other seeds share. It is nil for a run with a start, because the start
-// often depends on the seed.
-func prototypeOf(r sweep.Run) (*prototype, error) {
-	if r.Config.Init != nil {
-		return nil, nil
-	}
-	identity, err := r.Config.Identity()
-	if err != nil {
-		return nil, err
-	}
-	before, after, ok := bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", r.Config.Seed))
-	if !ok {
-		return nil, nil
-	}
-	return &prototype{r.Config, before, after}, nil
-}
-
-// measuredText is a list of metrics and its text.
-type measuredText struct {
-	list []metrics.Choice
-	text string
-}
-
-// textOf returns the text of a list of metrics and caches it.
-func (p *plans) textOf(list []metrics.Choice) (string, error) {
-	if len(list) == 0 {
-		return "", nil
-	}
-	if known := p.measured[&list[0]]; len(known.list) == len(list) {
-		return known.text, nil
-	}
-	text, err := config.Encode(struct{ Metrics []metrics.Choice }{list})
-	if err == nil {
-		p.measured[&list[0]] = measuredText{list, string(text)}
-	}
-	return string(text), err
-}
-
-// metricText returns the text of a metric and caches it.
-func (p *plans) metricText(c metrics.Choice) (string, error) {
-	if known, ok := p.texts[c.Value]; ok {
-		return known, nil
-	}
-	text, err := metricText(c)
-	if err == nil {
-		p.texts[c.Value] = text
-	}
-	return text, err
+	return t.cache
 }

@@ -45,42 +45,16 @@ func (f *filling) quoted(ctx context.Context, p place, row Row, source quoting) 
 	return list, nil
 }
 
-// others opens and computes the tables quoted by sources, each once.
+// others computes the tables quoted by sources, each once.
 type others struct {
 	options Options
-	opened  map[string]*Table
 	known   map[*Table]*Result
-}
-
-// newOthers shares opened tables with other scales if the options have plans for them.
-func newOthers(o Options) *others {
-	x := &others{options: o, opened: map[string]*Table{}, known: map[*Table]*Result{}}
-	if o.plans != nil {
-		x.opened = o.plans.quoted
-	}
-	return x
-}
-
-// open opens a table that a row quotes.
-func (o *others) open(p place, name string) (*Table, error) {
-	name, err := p.fill(name)
-	if err != nil {
-		return nil, err
-	}
-	if t := o.opened[name]; t != nil {
-		return t, nil
-	}
-	t, err := p.other(name)
-	if err == nil {
-		o.opened[name] = t
-	}
-	return t, err
 }
 
 // result returns a table at the scale of the options; the table may lack it. With anyScale only printed values count,
 // and any scale will do.
 func (o *others) result(ctx context.Context, p place, name string, anyScale bool) (*Result, error) {
-	t, err := o.open(p, name)
+	t, err := p.other(name)
 	if err != nil {
 		return nil, err
 	}
@@ -110,23 +84,25 @@ func (t *Table) beside(runs string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(runs)), t.RunsFolder())
 }
 
-// other opens a table that a row quotes.
+// other opens a table that a row quotes, once.
 func (p place) other(name string) (*Table, error) {
-	name, err := p.fill(name)
+	name, err := p.data.fill(name)
 	if err != nil {
 		return nil, err
 	}
-	other, err := Open(name)
-	if err != nil {
-		return nil, err
-	}
-	if other.Quotes() {
-		return nil, fmt.Errorf("the table %s quotes cells itself; want a table with computed cells", name)
-	}
-	if p.real {
-		other = other.OnReal()
-	}
-	return other, nil
+	return p.shared().tables.Get(otherTable{"", name, p.real}, func() (*Table, error) {
+		other, err := Open(name)
+		if err != nil {
+			return nil, err
+		}
+		if other.Quotes() {
+			return nil, fmt.Errorf("the table %s quotes cells itself; want a table with computed cells", name)
+		}
+		if p.real {
+			other = other.OnReal()
+		}
+		return other, nil
+	})
 }
 
 // Quotes reports whether a row has cells of other tables.

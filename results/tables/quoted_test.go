@@ -127,8 +127,8 @@ func TestFigure5(t *testing.T) {
 	for _, d := range figure.DataSets {
 		quoted := open(t, d.Values[0].Value)
 		for _, row := range figure.Rows {
-			bar := figure.Reference.Find(d.Label, row.Label, "DLSBD")
-			cell := quoted.Reference.Find(quoted.Printed.Dataset, row.Label, "DLSBD")
+			bar := figure.Reference().Find(d.Label, row.Label, "DLSBD")
+			cell := quoted.Reference().Find(quoted.Printed.Dataset, row.Label, "DLSBD")
 			if (bar.Mean.Text == "") != (cell == nil) || cell != nil && (bar.Mean != cell.Mean || bar.Std != cell.Std) {
 				t.Errorf("%s, %s: %+v, want %+v", d.Label, row.Label, bar, cell)
 			}

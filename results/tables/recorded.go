@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/ledger"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -77,13 +78,13 @@ func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 
 // recorded finds runs in the ledger, and counts the shown ones.
 type recorded struct {
-	book  *ledger.Book
-	brief bool // search by config only if the ledger has the run's name; the search takes time
-	plans *plans
-	taken []taken              // the ledger's runs in the last requests
-	shown map[*ledger.Run]bool // runs shown in rows
-	total Origin
-	known map[string]*source // configs in the ledger, by ID
+	book    *ledger.Book
+	brief   bool // search by config only if the ledger has the run's name; the search takes time
+	planned map[string]planned
+	taken   []taken              // the ledger's runs in the last requests
+	shown   map[*ledger.Run]bool // runs shown in rows
+	total   Origin
+	known   map[string]*source // configs in the ledger, by ID
 }
 
 // taken is a run of the ledger, and why it is stale; empty for a fresh run.
@@ -103,7 +104,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	if l.book.Len() == 0 {
 		return sweep.Entry{}, nil
 	}
-	known, whole := l.book.Settings(l.plans.digests[r.Hash]), l.plans.outlines[r.Hash]
+	known, whole := l.book.Settings(l.planned[r.Hash].digest), l.planned[r.Hash].whole
 	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may describe the same run in other words
 		var err error
 		if r, err = whole(); err != nil {
@@ -176,7 +177,7 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 	s := &source{}
 	if c, err := l.book.Load(r); err == nil {
 		for _, m := range c.Metrics.Final {
-			text, err := metricText(m)
+			text, err := runconfig.MetricText(m)
 			if err != nil {
 				return nil, err
 			}
@@ -198,7 +199,7 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
 	e.Metrics, same = nil, true
 	for i, name := range metrics.ResultNames(choices) {
-		text, err := metricText(choices[i])
+		text, err := runconfig.MetricText(choices[i])
 		at := slices.Index(s.metrics, text)
 		if err != nil || at < 0 || at >= len(known.Metrics) {
 			at = slices.IndexFunc(known.Metrics, func(r metrics.Result) bool { return r.Name == name })

@@ -243,7 +243,7 @@ func TestStale(t *testing.T) {
 	if c := r.Cell("a", "MIG, one"); r.Ledger.Stale != 6 || c.Status != Outdated || len(c.Notes) == 0 || !strings.HasPrefix(c.Notes[0], note) || r.Reproduced != 0 {
 		t.Errorf("%+v, %+v", r.Ledger, c)
 	}
-	if printed := asText(t, r, 100); !strings.Contains(printed, note) || !strings.Contains(printed, "of stale runs: 6") || !strings.Contains(printed, "12 runs of version") {
+	if printed := asText(t, r, 100); !strings.Contains(printed, note) || !strings.Contains(printed, "from stale runs: 6") || !strings.Contains(printed, "12 runs of version") {
 		t.Error(printed)
 	}
 	counts, err := table.Counts(context.Background(), Options{Ledger: table.Ledger()})

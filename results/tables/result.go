@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/unravel-ml/unravel/internal/wording"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 )
 
 // Result is a computed table.
@@ -65,7 +66,10 @@ type Cell struct {
 	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
 	Rank float64   `json:"rank,omitempty"` // rank among the rows, 1 for the best, in a table that compares columns; 0: no rank
 
-	Printed *Printed `json:"-"` // nil: the paper has no such cell
+	Printed    string `json:"-"` // digits of Theirs; empty: nothing is printed
+	PrintedStd string `json:"-"` // digits of the printed standard deviation; empty: none is printed
+
+	printed *reference.Cell // nil: the paper has no such cell
 }
 
 // Status says how a cell agrees with the printed one.
@@ -136,7 +140,7 @@ func (r *Result) Summary() string {
 	for _, part := range []struct {
 		status Status
 		what   string
-	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "of runs that have not learned the images"}, {Outdated, "of stale runs"}, {Missing, "not computed"}, {Stale, "reproduced against a note"}} {
+	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "equal, but the runs have not learned the images"}, {Outdated, "from stale runs"}, {Missing, "not computed"}, {Stale, "reproduced, although a note says otherwise"}} {
 		if n := r.Count(part.status); n > 0 {
 			text += fmt.Sprintf("; %s: %d", part.what, n)
 		}

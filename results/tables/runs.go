@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/analysis"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -112,4 +114,51 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	sorted := slices.SortedStableFunc(slices.Values(entries), by(r.Select.By))
 	kept := sorted[:max(1, int(math.Round(r.Select.Keep*float64(len(sorted)))))]
 	return slices.MinFunc(kept, by(r.Select.Then))
+}
+
+// top measures only the best code columns of trained models.
+type top struct {
+	Runs          `yaml:",inline"`
+	analysis.Best `yaml:",inline"`
+}
+
+// Validate checks the settings.
+func (s *top) Validate() error { return cmp.Or(s.Best.Validate(), s.Runs.Validate()) }
+
+// Results implements Trained.
+func (s *top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
+	run := s.choose(runs)
+	results, err := s.Best.Results(ctx, run, choices, o.Explore)
+	return results, run.Fit, err
+}
+
+// explored trains an autoencoder for each seed. MIMOSA then learns components and a hierarchy from its codes.
+type explored struct {
+	Config          string         `yaml:"config" doc:"config of the autoencoder: a .yaml file or the name of a built-in config"`
+	Set             sweep.Settings `yaml:"set" doc:"key.path: value; overrides the config; the scale's set overrides this key"`
+	ByScale         ScaleSettings  `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all other settings"`
+	analysis.Mimosa `yaml:",inline"`
+}
+
+// Validate checks the settings.
+func (m *explored) Validate() error {
+	if m.Config == "" {
+		return config.Invalid("config", "want a .yaml file, or a name of unravel list configs")
+	}
+	return m.Mimosa.Validate()
+}
+
+// Random implements Source.
+func (m *explored) Random() bool { return true }
+
+// Plan implements Trained. The run measures nothing itself.
+func (m *explored) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
+	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, ByScale: m.ByScale}, seed)
+	return []sweep.Run{run}, err
+}
+
+// Results implements Trained.
+func (m *explored) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
+	results, err := m.Mimosa.Results(ctx, runs[0], choices, o.Explore)
+	return results, runs[0].Fit, err
 }

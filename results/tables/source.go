@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"errors"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
@@ -10,6 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/results/tables/internal/analysis"
+	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -52,7 +53,7 @@ type Trained interface {
 
 // ErrNotRun is the error of [Trained] sources for a seed without codes so far. Train the runs of the table, or show the
 // cell as missing.
-var ErrNotRun = errors.New("not run yet")
+var ErrNotRun = analysis.ErrNotRun
 
 // Sample holds the codes and factors that the metrics of a row measure.
 type Sample struct {
@@ -65,15 +66,16 @@ type Sample struct {
 var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
 	{
 		Name: "entangled", Doc: "codes of a hand-made encoder of three factors",
-		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
+		Source: "Zhang and Sugiyama 2024, appendix F.1",
+		New:    func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
 	},
 	{
 		Name: "linear", Doc: "weighted sums of factors, with every combination of levels once: an exactly known joint distribution",
-		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &Linear{Levels: 2} },
+		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &codes.Linear{Levels: 2} },
 	},
 	{
 		Name: "importances", Doc: "assumed importances of code columns for factors, instead of codes; only dci can score them",
-		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
+		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &codes.Importances{} },
 	},
 	{
 		Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
@@ -84,14 +86,16 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &printedProduct{} },
 	},
 	{
-		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
+		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape",
+		New: func() Source { return &codes.Timed{Rows: 10000, Columns: 10} },
 	},
 	{
 		Name: "runs", Doc: "codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },
 	},
 	{
 		Name: "top", Doc: "best columns of every factor in trained models' codes, as chosen by med",
-		Source: "Cao et al. 2022, section 3.3 and table 4", New: func() Source { return &Top{K: 2} },
+		Source: "Cao et al. 2022, section 3.3 and table 4",
+		New:    func() Source { return &top{Best: analysis.Best{K: 2}} },
 	},
 	{
 		Name: "tau", Doc: "Kendall's tau between a column of another table and this table's metrics, on the other table's runs",
@@ -100,7 +104,7 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	{
 		Name: "mimosa", Doc: "components and hierarchy that MIMOSA learns from trained autoencoders' codes",
 		Source: "Ross and Doshi-Velez 2021, section 5.1",
-		New:    func() Source { return &mimosaSource{Options: mimosa.Defaults()} },
+		New:    func() Source { return &explored{Mimosa: analysis.Mimosa{Options: mimosa.Defaults()}} },
 	},
 	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &cells{} }},
 	{

@@ -21,6 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 )
 
 // Table is the definition of a table of a paper.
@@ -42,11 +43,12 @@ type Table struct {
 	Curves   *Curves          `yaml:"curves" doc:"columns for --out to plot as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
-	Reference *Reference `yaml:"-"` // the printed cells
+	reference *reference.File // the printed cells
 
-	folder string // folder of the table and of the files that rows name
-	isFile bool   // the table is the user's own file
-	real   bool   // runs use public data sets instead of their twins
+	cache  *tableCache // set by Load
+	folder string      // folder of the table and of the files that rows name
+	isFile bool        // the table is the user's own file
+	real   bool        // runs use public data sets instead of their twins
 }
 
 // ReferenceFile locates the printed values.
@@ -164,14 +166,14 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: defaultScales()}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: defaultScales(), cache: new(tableCache)}
 	if err := root.Decode(t); err != nil {
 		return nil, err
 	}
 	if !fs.ValidPath(t.Printed.File) {
 		return nil, root.Invalid("reference.file", "%q is not a path from the folder of the table", t.Printed.File)
 	}
-	if t.Reference, err = ReadReference(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
+	if t.reference, err = reference.Read(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
 		return nil, err
 	}
 	if key, err := t.againstReference(); err != nil {

@@ -185,8 +185,8 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		if reproduced, printed := table.Coverage(); reproduced > printed || printed > len(table.Reference.Cells) {
-			t.Fatalf("%d of %d of %d cells", reproduced, printed, len(table.Reference.Cells))
+		if reproduced, printed := table.Coverage(); reproduced > printed || printed > len(table.Reference().Cells) {
+			t.Fatalf("%d of %d of %d cells", reproduced, printed, len(table.Reference().Cells))
 		}
 	})
 }

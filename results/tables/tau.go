@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/ranking"
+	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
+	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -127,7 +127,8 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 
 // compare reads the other table and prepares to plan its runs.
 func (t *tau) compare(p *Planner) (*comparedRuns, error) {
-	other, err := t.open(p.folder)
+	open := func() (*Table, error) { return t.open(p.folder) }
+	other, err := p.cache.tables.Get(otherTable{p.folder, t.Table, false}, open)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +140,11 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	if err != nil {
 		return nil, err
 	}
-	with := &comparedRuns{table: other, planner: new(Planner), bySeed: map[uint64][]sweep.Run{}}
-	*with.planner = *p
+	with := &comparedRuns{table: other, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
+	with.planner.places = map[*DataSet]*Planner{}
 	with.planner.folder, with.planner.set, with.planner.metrics, with.planner.columns = its.folder, its.set, its.metrics, its.columns
 	for _, m := range its.metrics {
-		text, err := metricText(m)
+		text, err := runconfig.MetricText(m)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +155,7 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 
 // find returns the position of a metric in the runs' list of metrics.
 func (r *comparedRuns) find(m metrics.Choice) (int, error) {
-	text, err := metricText(m)
+	text, err := runconfig.MetricText(m)
 	if err != nil {
 		return 0, err
 	}
@@ -194,7 +195,7 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 			if err != nil {
 				return nil, nil, err
 			}
-			if tau := meanTau(mine, theirs, places); part == "" {
+			if tau := summary.MeanTau(summary.Split(mine, places), summary.Split(theirs, places)); part == "" {
 				r.Value = tau
 			} else {
 				r.Parts = append(r.Parts, metrics.Part{Name: part, Values: []float64{tau}})
@@ -234,20 +235,4 @@ func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]floa
 		values = append(values, sign*v)
 	}
 	return values, nil
-}
-
-// meanTau returns the mean of Kendall's tau over data sets. The numbers run row after row, and over the data sets
-// within a row. It is NaN if every data set has equal numbers.
-func meanTau(a, b []float64, sets int) float64 {
-	var all []float64
-	for s := range sets {
-		var x, y []float64
-		for i := s; i < len(a); i += sets {
-			x, y = append(x, a[i]), append(y, b[i])
-		}
-		if v := ranking.KendallTau(x, y); !math.IsNaN(v) {
-			all = append(all, v)
-		}
-	}
-	return mean(all) // NaN of none
 }

@@ -2,7 +2,6 @@ package tables_test
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -56,34 +55,6 @@ func TestTimed(t *testing.T) {
 	page := written(t, r, show.HTML)
 	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed one, paper / ours") { // no dot at 0
 		t.Error(page)
-	}
-}
-
-// Codes have the requested shape, and their factors have all levels.
-func TestTimedSample(t *testing.T) {
-	source := &Timed{Rows: 3000, Columns: 4, Factors: []int{3, 7}}
-	if err := source.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := source.Sample(t.Context(), 1)
-	if err != nil || s.Input.Validate() != nil || !s.Timed || !source.Random() {
-		t.Fatalf("%v, %v", err, s)
-	}
-	if in := s.Input; in.Codes.Rows != 3000 || in.Codes.Cols != 4 || len(in.Levels) != 6000 || slices.Max(in.Levels) != 6 || s.Codes["factor1"][0] != 1 {
-		t.Errorf("%d x %d", in.Codes.Rows, in.Codes.Cols)
-	}
-	again, _ := source.Sample(t.Context(), 1)
-	other, _ := source.Sample(t.Context(), 2)
-	if !slices.Equal(s.Input.Codes.Data, again.Input.Codes.Data) || slices.Equal(s.Input.Codes.Data, other.Input.Codes.Data) {
-		t.Error("codes do not follow from the seed")
-	}
-	for _, bad := range []Timed{{1, 4, []int{2}}, {1<<20 + 1, 4, []int{2}}, {10, 4, nil}, {10, 1, []int{2, 2}}, {10, 1001, []int{2}}, {10, 4, []int{1}}, {10, 4, []int{1<<16 + 1}}} {
-		if bad.Validate() == nil {
-			t.Errorf("%+v is accepted", bad)
-		}
-	}
-	if edge := (Timed{2, 1, []int{2}}); edge.Validate() != nil {
-		t.Error(edge.Validate())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -69,8 +70,11 @@ columns:
 	if again, err = table.Compute(context.Background(), Options{Runs: folder}); err != nil || again.Cell("top", "MED").Status != Missing {
 		t.Errorf("from a damaged file: %v, %+v", err, again)
 	}
-	if (&Top{K: 0}).Validate() == nil || (&Top{K: 1}).Validate() == nil {
-		t.Error("no k, or no config, is valid")
+	for _, bad := range []string{"{k: 0, config: vae/square}", "{k: 1}"} {
+		var s struct{ From SourceChoice }
+		if err := config.Load("t.yaml", []byte("from: {top: "+bad+"}"), &s); err == nil {
+			t.Errorf("%s is valid", bad)
+		}
 	}
 }
 

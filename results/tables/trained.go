@@ -34,9 +34,6 @@ func (t *Table) find(o Options, scale *Scale) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.plans != nil {
-		p.plans = o.plans
-	}
 	f := &found{options: o, planner: p, byHash: map[string]sweep.Entry{}}
 	if o.Runs != "" {
 		entries, err := sweep.Scan(o.Runs)
@@ -52,7 +49,7 @@ func (t *Table) find(o Options, scale *Scale) (*found, error) {
 	}
 	folders := len(f.byHash)+len(o.Folders) > 0
 	book, err := t.book(o)
-	f.ledger = &recorded{book: book, plans: p.plans, brief: o.RunsOnly}
+	f.ledger = &recorded{book: book, planned: p.planned, brief: o.RunsOnly}
 	f.none = !folders && book.Len() == 0
 	p.outline = !folders
 	return f, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // OnReal returns the table with runs on public data sets instead of the twins that we draw.
@@ -16,52 +17,40 @@ func (t *Table) OnReal() *Table {
 	return &real
 }
 
-// ofOneSeed returns the table with one seed at every scale. All seeds have the same data sets.
-func (t *Table) ofOneSeed() *Table {
-	one := *t
-	one.Scales = slices.Clone(t.Scales)
-	for i := range one.Scales {
-		one.Scales[i].Seeds = 1
-	}
-	return &one
-}
-
 // Stand is a training data set of a table's runs.
 type Stand struct {
 	Name string // name of the data set
 	Real string // the twin's public data set; empty: not a twin
 }
 
-// Stands lists the data sets of a table's runs at a scale, in the order of the rows.
-func (t *Table) Stands(scale string) ([]Stand, error) {
-	if t.Quotes() {
-		return t.quotedStands(scale)
-	}
-	if !t.Trains() {
-		return nil, nil
-	}
-	runs, err := t.ofOneSeed().Runs(scale)
-	if err != nil {
-		return nil, err
-	}
-	var list []Stand
-	for _, r := range runs {
-		s := Stand{Name: r.Config.Dataset.Name}
-		if real, ok := catalog.RealOf(r.Config.Dataset.Value); ok {
-			s.Real = real.Name
-		}
+// Stands lists the data sets of a table's runs at a scale, in the order of the rows. For a table of quoted cells it lists
+// the data sets of the quoted tables.
+func (t *Table) Stands(scale string) (list []Stand, err error) {
+	add := func(s Stand) {
 		if !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
-	return list, nil
-}
-
-// onReal replaces a twin by its public data set if the planner's table uses public ones.
-func (p *Planner) onReal(c *catalog.Choice) {
-	if real, ok := catalog.RealOf(c.Value); ok && p.real {
-		*c = real
+	quoted, err := t.quotedTables()
+	if err != nil {
+		return nil, err
 	}
+	for _, other := range quoted {
+		stands, err := other.Stands(scale)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range stands {
+			add(s)
+		}
+	}
+	return list, t.first(scale, func(_ int, _ place, c train.Config) {
+		s := Stand{Name: c.Dataset.Name}
+		if real, ok := catalog.RealOf(c.Dataset.Value); ok {
+			s.Real = real.Name
+		}
+		add(s)
+	})
 }
 
 // isPublic reports whether a data set is public.
@@ -100,30 +89,9 @@ func (r *Result) standsText() string {
 	}
 	switch {
 	case len(twins) > 0:
-		return fmt.Sprintf("Trained cells stand on %s; with --real they stand on the public data sets.", strings.Join(twins, ", and on "))
+		return fmt.Sprintf("The runs train on %s; with --real they train on the public data sets.", strings.Join(twins, ", and on "))
 	case len(real) > 0:
-		return fmt.Sprintf("Trained cells stand on public data sets: %s.", strings.Join(real, ", "))
+		return fmt.Sprintf("The runs train on public data sets: %s.", strings.Join(real, ", "))
 	}
 	return ""
-}
-
-// quotedStands lists the data sets of the quoted tables.
-func (t *Table) quotedStands(scale string) ([]Stand, error) {
-	quoted, err := t.quotedTables()
-	if err != nil {
-		return nil, err
-	}
-	var list []Stand
-	for _, other := range quoted {
-		stands, err := other.Stands(scale)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range stands {
-			if !slices.Contains(list, s) {
-				list = append(list, s)
-			}
-		}
-	}
-	return list, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -102,7 +104,7 @@ type byScaler interface{ byScale() ScaleSettings }
 
 func (r *Runs) byScale() ScaleSettings { return r.ByScale }
 
-func (m *mimosaSource) byScale() ScaleSettings { return m.ByScale }
+func (m *explored) byScale() ScaleSettings { return m.ByScale }
 
 // validScales checks the scales that rows and data sets name.
 func (t *Table) validScales() error {
@@ -323,4 +325,91 @@ func (n *Note) Validate() error {
 // columns lists the columns of the note; columns with a move come last.
 func (n *Note) columns() []string {
 	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
+}
+
+// name returns the row's name among the printed cells.
+func (r *Row) name() string {
+	if r.Printed != "" {
+		return r.Printed
+	}
+	return r.Label
+}
+
+// againstReference checks that the reference file has the labels and all their cells. It returns the wrong key.
+func (t *Table) againstReference() (key string, err error) {
+	type named struct{ key, set, row string }
+	var list []named
+	switch all := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Dataset == "" }); {
+	case len(t.DataSets) > 0:
+		for i, d := range t.DataSets {
+			list = append(list, named{fmt.Sprintf("datasets.%d.label", i), d.Label, ""})
+		}
+	case all || t.Printed.Dataset != "":
+		list = append(list, named{"reference.dataset", t.Printed.Dataset, ""})
+	}
+	for _, s := range t.Scales {
+		if s.Dataset != "" {
+			list = append(list, named{"scales." + s.Name + ".dataset", s.Dataset, ""})
+		}
+	}
+	for i, r := range t.Rows {
+		if r.Dataset != "" {
+			list = append(list, named{fmt.Sprintf("rows.%d.dataset", i), r.Dataset, r.Dataset})
+		}
+	}
+	for _, n := range list {
+		if key, err := t.againstSet(n.key, n.set, n.row); err != nil {
+			return key, err
+		}
+	}
+	return "", nil
+}
+
+// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key in errors
+// about the data set.
+func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
+	ref := t.reference
+	if known := ref.Sets(); !slices.Contains(known, set) && !slices.Contains(known, reference.Any) {
+		return named, fmt.Errorf("%s has no data set %q%s", ref.Name, set, registry.Suggest(set, known))
+	}
+	rows := ref.Names(set, func(p *reference.Cell) string { return p.Row })
+	columns := ref.Names(set, func(p *reference.Cell) string { return p.Column })
+	for i, c := range t.Columns {
+		if err := amongPrinted("column", c.Label, columns); err != nil {
+			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.Name, err)
+		}
+	}
+	for i, r := range t.Rows {
+		if r.Dataset != rowSet {
+			continue
+		}
+		at := fmt.Sprintf("rows.%d.label", i)
+		if r.Printed != "" {
+			at = fmt.Sprintf("rows.%d.printed", i)
+		}
+		if err := amongPrinted("row", r.name(), rows); err != nil {
+			return at, fmt.Errorf("%s: %w", ref.Name, err)
+		}
+		for _, c := range t.Columns {
+			if ref.Find(set, r.name(), c.Label) == nil {
+				return at, fmt.Errorf("%s: there is no cell of row %q, column %q", ref.Name, r.name(), c.Label)
+			}
+		}
+	}
+	return "", nil
+}
+
+// amongPrinted is among, for names with a wildcard for all.
+func amongPrinted(what, name string, known []string) error {
+	if slices.Contains(known, reference.Any) {
+		return nil
+	}
+	return among(what, name, known)
+}
+
+func among(what, name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no %s %q%s", what, name, registry.Suggest(name, known))
 }

@@ -76,7 +76,7 @@ func marked(t *testing.T) *Result {
 
 func TestPrint(t *testing.T) {
 	want := `A <title> & more (X 2024, table $1)
-4 of 10 printed cells reproduced (quick scale, 4 seeds); different for a known reason: 2; different for no known reason: 1; not computed: 4; reproduced against a note: 1
+4 of 10 printed cells reproduced (quick scale, 4 seeds); different for a known reason: 2; different for no known reason: 1; not computed: 4; reproduced, although a note says otherwise: 1
 
               group 1        group 2
               c%     |d|     e        f<
@@ -90,7 +90,7 @@ gone          -b     -b      -b       -b
   paper       1.5    -       1.5      9.0
   difference  0.000  -       0.000   -7.500
 
-~ agrees within two standard deviations of what is drawn at random
+~ agrees within two standard errors of the difference
 ! differs, and the cause is not known
 ? agrees, although the table has a note that it does not
 a a 50% guess
@@ -258,11 +258,9 @@ func TestFootnotes(t *testing.T) {
 		lines.WriteString("T,D," + label + ",c,1,,\n")
 		x.Rows = append(x.Rows, Row{Label: label, Missing: "reason " + label + "."})
 	}
-	ref, err := ParseReference("r.csv", []byte(header+lines.String()))
-	if err != nil {
+	if err := x.Print(header + lines.String()); err != nil {
 		t.Fatal(err)
 	}
-	x.Reference = ref
 	got := asText(t, compute(t, x, false), 200)
 	for mark, n := range map[string]int{"a": 1, "z": 26, "aa": 27, "az": 52, "ba": 53, "bb": 54} {
 		if want := "\n" + mark + " reason " + strings.Repeat("r", n) + ".\n"; !strings.Contains(got, want) {

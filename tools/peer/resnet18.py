@@ -6,7 +6,7 @@ The network is the encoder resnet18: a convolution of side 3 and stride 1, eight
 image; the loss is the mean square of the 512 features. The settings are those that make PyTorch fastest here:
 channels last, the malloc of freed tensors kept, denormals flushed. --layers times each kind of convolution instead,
 forward and backward, with the rate of a direct sum. Compare in turns with
-go test ./graph/nn -run XXX -bench ResNet18Step and go test ./internal/kernel -run XXX -bench ResNet18.
+go test ./graph/nn -run XXX -bench ResNet18Step and go test ./internal/kernel/conv -run XXX -bench ResNet18.
 """
 import argparse
 import ctypes

@@ -36,6 +36,24 @@ func (r *release) describe(ctx context.Context) error {
 	return nil
 }
 
+// models copies the archives that `unravel pull` fetches from a release.
+func (r *release) models() error {
+	archives, err := filepath.Glob(filepath.Join(r.copy, "results", "models", "*.zip"))
+	if err != nil {
+		return err
+	}
+	for _, from := range archives {
+		content, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(r.out, filepath.Base(from)), content, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // unreleased is the section of a changelog for the next release.
 const unreleased = "Unreleased"
 

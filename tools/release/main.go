@@ -4,7 +4,8 @@
 //	go run ./tools/release v0.1.0 --out /tmp/dist linux/amd64
 //
 // The folder dist/VERSION then has an archive and a Python wheel for each system, a second archive for Linux with GPU
-// support, the document site, a bill of materials (SBOM), the Dockerfile, the notes and the SHA-256 sums. The same commit and the same Go give the same bytes in any folder.
+// support, the document site, a bill of materials (SBOM), the Dockerfile, the notes, the trained models and the SHA-256
+// sums. The same commit and the same Go give the same bytes in any folder.
 package main
 
 import (
@@ -129,6 +130,9 @@ func (r *release) make(ctx context.Context, log io.Writer) (err error) {
 		}
 	}
 	if err := r.step("bill of materials, notes and Dockerfile", func() error { return r.describe(ctx) }); err != nil {
+		return err
+	}
+	if err := r.models(); err != nil {
 		return err
 	}
 	return r.sums()

@@ -161,6 +161,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// The trained models of the repository are in a release.
+func TestReleasedModels(t *testing.T) {
+	r := release{copy: "../..", out: t.TempDir()}
+	if err := r.models(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(r.out, "vae-sprites.zip"))
+	if err != nil || len(content) < 500_000 {
+		t.Errorf("%d bytes, %v", len(content), err)
+	}
+}
+
 // Every linked module has known licences.
 func TestMaterials(t *testing.T) {
 	long.Only(t)

@@ -70,7 +70,7 @@ func TestRelease(t *testing.T) {
 		dirs = append(dirs, dir)
 	}
 	entries, err := os.ReadDir(dirs[0])
-	want := 6 + len((&release{systems: []string{host}}).variants())
+	want := 11 + len((&release{systems: []string{host}}).variants())
 	if err != nil || len(entries) != want {
 		t.Errorf("%d files, want %d; %v", len(entries), want, err)
 	}

@@ -30,6 +30,7 @@ type adversary struct {
 	names        []string
 	nodes        gorgonia.Nodes
 	gradients    [][]float32
+	learner      *learner
 }
 
 func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
@@ -54,11 +55,11 @@ func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	}
 	p.input, p.gradients = nn.Data(both), make([][]float32, len(p.nodes))
 	if a.Discriminator.Renew {
-		if p.again, err = l.machine(gorgonia.Nodes{a.Codes}); err != nil {
+		if p.again, err = l.machine(gorgonia.Nodes{a.Codes}, machine.Kept{}); err != nil {
 			return nil, err
 		}
 	}
-	p.machine, err = l.machine(append(gorgonia.Nodes{p.loss}, p.nodes...))
+	p.machine, err = l.machine(append(gorgonia.Nodes{p.loss}, p.nodes...), machine.Kept{Gradients: []gorgonia.Nodes{p.nodes}})
 	return p, err
 }
 
@@ -89,13 +90,15 @@ func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		o := l.discriminators[a.name]
-		gradients := l.pending[a.name].take(a.gradients, images, &l.at.group)
-		if norm := o.Norm(gradients); !finite(loss) || !finite(norm) {
-			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; %s", where, loss, norm, l.advice(" of the discriminator"))
+		norm, err := a.learner.take(images, &l.at.group)
+		if err == nil && (!finite(loss) || !finite(norm)) {
+			err = fmt.Errorf("its loss is %v, the norm of its gradient %v; %s", loss, norm, l.advice(" of the discriminator"))
 		}
-		if l.at.group.complete {
-			o.Update(gradients, rate, 1)
+		if err == nil && l.at.group.complete {
+			err = a.learner.update(rate, 1)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
 		}
 		p.values[len(p.losses)+i] = loss
 	}
@@ -128,7 +131,9 @@ func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, e
 	if err := a.machine.RunAll(); err != nil {
 		return 0, err
 	}
-	collect(a.machine, a.nodes, a.gradients)
+	if a.learner.device == nil {
+		collect(a.machine, a.nodes, a.gradients)
+	}
 	return scalar(a.machine.Value(a.loss))
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/graph/nn"
 )
 
 // Average are the settings of an exponential moving average of the weights (Polyak and Juditsky 1992; Tarvainen and
@@ -28,9 +28,7 @@ type average struct {
 	settings Average
 	of       []Parameter // the averaged parameters
 	values   []Parameter // the averages
-	decay    float32
-	pieces   *kernel.Pieces
-	body     func(worker, tensor, from, to int)
+	step     *nn.Average
 }
 
 // runningSuffix ends the names of running moments of normalisations.
@@ -57,36 +55,22 @@ func (l *Loop) newAverage() *average {
 		}
 	}
 	a.of = parametersOf(params, list)
-	var values [][]float32
+	var values, weights [][]float32
 	for _, p := range a.of {
-		values = append(values, append([]float32(nil), p.Value...))
-		a.values = append(a.values, Parameter{AveragePrefix + p.Name, values[len(values)-1], p.Shape})
+		x := append([]float32(nil), p.Value...)
+		values, weights = append(values, x), append(weights, p.Value)
+		a.values = append(a.values, Parameter{AveragePrefix + p.Name, x, p.Shape})
 	}
-	a.pieces = kernel.NewPieces(values)
-	a.body = a.move
+	a.step = nn.AverageOf(values, weights)
 	return a
 }
 
-// follow moves the averages after an update.
-func (a *average) follow(t Time) {
-	if a == nil {
-		return
-	}
-	a.decay = float32(a.settings.Decay)
+// decay returns the decay of the averages after an update: 0 while they are copies.
+func (a *average) decay(t Time) float64 {
 	if t.Update == 0 || !a.settings.From.over(t) {
-		a.decay = 0
+		return 0
 	}
-	a.pieces.Each(a.body)
-}
-
-func (a *average) move(_, i, from, to int) {
-	x, w := a.values[i].Value[from:to], a.of[i].Value[from:to]
-	if a.decay == 0 {
-		copy(x, w)
-		return
-	}
-	kernel.Scale(x, a.decay, x)
-	kernel.AddScaled(x, 1-a.decay, w)
+	return a.settings.Decay
 }
 
 // SwapAverage exchanges the model's parameters with their averages, and back at the next call; false if the settings have none.

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -97,6 +98,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 		optimizer.Update(p.gradients, 1, 1)
 	}
 	step() // buffers are allocated here
+	memory.HugePages()
 	b.ResetTimer()
 	for b.Loop() {
 		step()
@@ -158,11 +160,10 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		}
 		optimizer.Norm(p.gradients)
 		optimizer.Update(p.gradients, 1, 1)
-		if err := p.follow(0, false); err != nil {
-			b.Fatal(err)
-		}
+		p.move(0, false)
 	}
 	step() // buffers are allocated here
+	memory.HugePages()
 	b.ResetTimer()
 	for b.Loop() {
 		step()

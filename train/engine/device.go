@@ -8,13 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"gorgonia.org/gorgonia"
-
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/vulkan"
-	"github.com/unravel-ml/unravel/internal/device/kernels"
-	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // Device names where programs run: cpu, gpu, gpu:N or auto. Configs are written without the default, so their hashes equal
@@ -118,13 +115,13 @@ func (d Device) Open() (*machine.Device, error) {
 // GPU returns the name of the GPU that the loop uses; empty if it uses none.
 func (l *Loop) GPU() string { return l.gpu }
 
-// useDevice opens the device of the settings, and keeps the parameters there if the optimiser updates them there.
+// useDevice opens the device of the settings.
 func (l *Loop) useDevice() error {
 	d, err := l.settings.Device.Open()
 	if err == nil && d != nil {
 		// commas separate the kernels of sessions
 		l.plan.device, l.gpu = d, strings.ReplaceAll(d.GPU().Adapter.Name, ",", "")
-		err = l.hold()
+		err = l.checkDevice()
 	}
 	if err != nil {
 		return &Error{"train.device", err}
@@ -132,55 +129,37 @@ func (l *Loop) useDevice() error {
 	return nil
 }
 
-// onDevice is an optimiser that updates parameters on a device.
-type onDevice interface {
-	// record records an update of the parameters by gradients. The returned function sets the numbers of the next
-	// update; see [Optimizer.Update].
-	record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (next func(rate, clip float64), err error)
-}
-
-// hold keeps the parameters on the device if the optimiser updates them there.
-func (l *Loop) hold() error {
+// checkDevice reports settings that a device cannot follow. It sets whether the device updates the parameters.
+func (l *Loop) checkDevice() error {
 	if l.settings.Precision == Mixed {
 		return errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
 	}
-	if l.settings.Accumulate > 1 {
+	_, l.plan.holds = l.settings.Optimizer.New(nil).(onDevice)
+	return nil
+}
+
+// hold keeps all parameters on the device, and states that the device changes, if it updates the parameters.
+func (l *plan) hold(states ...[]float32) error {
+	if !l.holds {
 		return nil
 	}
-	params := l.plan.model.Params()
-	var all []string
-	for _, name := range params.Names() {
-		if !params.IsState(name) && params.Get(name).DataSize() > 0 {
-			all = append(all, name)
+	for _, params := range []*nn.Params{l.model.Params(), l.discriminators} {
+		for _, name := range params.Names() {
+			if x := params.Get(name); !params.IsState(name) && x.DataSize() > 0 {
+				states = append(states, x.Float32s())
+			}
 		}
 	}
-	o, err := l.settings.newOptimizer(parametersOf(params, all))
-	if err != nil || !updatesOnDevice(o) {
-		return err
-	}
-	l.plan.holds = true
-	for _, name := range all {
-		if _, err := l.plan.device.Hold(params.Get(name).Float32s()); err != nil {
+	for _, x := range states {
+		if _, err := l.device.Hold(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func updatesOnDevice(o Optimizer) bool {
-	if g, ok := o.(*grouped); ok {
-		for _, m := range g.members {
-			if !updatesOnDevice(m.Optimizer) {
-				return false
-			}
-		}
-		return true
-	}
-	_, ok := o.(onDevice)
-	return ok
-}
-
-// Placement says where the operations of a program run, on a device.
+// Placement says where the operations of a program run, on a device, with all copies and kernels of a step that updates
+// the parameters. It leaves out the passes of a [models.Prelude].
 type Placement struct {
 	Objective string `json:"objective"`
 	Images    int    `json:"images"` // of a batch
@@ -194,12 +173,33 @@ func (l *Loop) Placements() []Placement {
 	}
 	var list []Placement
 	for shape, p := range l.programs {
-		list = append(list, Placement{p.objective.Name, shape.images, p.machine.Placement()})
+		list = append(list, Placement{p.objective.Name, shape.images, p.placement()})
 	}
 	slices.SortFunc(list, func(a, b Placement) int {
 		return cmp.Or(cmp.Compare(a.Objective, b.Objective), b.Images-a.Images)
 	})
 	return list
+}
+
+func (p *program) placement() machine.Placement {
+	sum := p.machine.Placement()
+	for _, a := range p.adversaries {
+		if a.again != nil {
+			sum.Add(a.again.Placement())
+		}
+		sum.Add(a.machine.Placement())
+	}
+	if p.second != nil {
+		sum.Add(p.second.machine.Placement())
+	}
+	for _, of := range p.learners() {
+		if of.device != nil {
+			for _, t := range of.device.tapes() {
+				sum.AddTape(t.Tape)
+			}
+		}
+	}
+	return sum
 }
 
 // smaller adds to an error about memory the batch that would fit.
@@ -218,14 +218,6 @@ func (l *Loop) smaller(err error, images int) error {
 	return err
 }
 
-// staying lists the gradients that stay on the device.
-func (l *plan) staying(p *program) gorgonia.Nodes {
-	if !l.holds {
-		return nil
-	}
-	return p.nodes
-}
-
 // settle makes the parameters and the state of optimisers in host memory current, to be read and changed.
 func (l *Loop) settle() error {
 	if l.plan.device == nil || l.closed {
@@ -234,171 +226,10 @@ func (l *Loop) settle() error {
 	return l.plan.device.Settle()
 }
 
-// pull makes the parameters in host memory current, to be read, if this is wanted.
-func (l *Loop) pull(wanted bool) error {
-	if l.plan.device == nil || !wanted {
-		return nil
-	}
-	return l.plan.device.Pull()
-}
-
 func (l *Loop) closeDevice() {
 	if d := l.plan.device; d != nil {
 		d.Settle() // fails only for a lost device, whose parameters are lost
 		d.Close()
 		l.plan.device = nil
 	}
-}
-
-// update is the update of a program's parameters on a device.
-type update struct {
-	tape    *vulkan.Tape
-	next    func(rate, clip float64)
-	changed []*machine.Resident
-}
-
-// prepareUpdate records the update of a program, once.
-func (l *Loop) prepareUpdate(o *objective, p *program) error {
-	if !l.plan.holds || p.update != nil {
-		return nil
-	}
-	d := l.plan.device
-	u := &update{tape: d.GPU().NewTape()}
-	var err error
-	if u.next, err = o.optimizer.(onDevice).record(d, u.tape, p.machine.Staying()); err != nil {
-		return err
-	}
-	_, state := o.optimizer.State()
-	for _, t := range append(parametersOf(l.plan.model.Params(), p.names), state...) {
-		r, err := d.Hold(t.Value)
-		if err != nil {
-			return err
-		}
-		u.changed = append(u.changed, r)
-	}
-	if err := u.tape.Compile(); err != nil {
-		return err
-	}
-	p.update = u
-	return nil
-}
-
-func (u *update) run(rate, clip float64) error {
-	u.next(rate, clip)
-	for _, r := range u.changed {
-		r.Changed()
-	}
-	return u.tape.Run()
-}
-
-// held returns the buffers of tensor i: its values, and its states in the order of their making.
-func (u *updater) held(d *machine.Device, i int) ([]vulkan.Buffer, error) {
-	hosts := [][]float32{u.values[i]}
-	for at := i; at < len(u.tensors); at += len(u.values) {
-		hosts = append(hosts, u.tensors[at].Value)
-	}
-	list := make([]vulkan.Buffer, len(hosts))
-	for k, x := range hosts {
-		r, err := d.Hold(x)
-		if err != nil {
-			return nil, err
-		}
-		list[k] = r.Buffer()
-	}
-	return list, nil
-}
-
-// record records the update of every tensor by a function of its buffers, and returns the memory of the numbers of a
-// step.
-func (u *updater) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer, one func(i int,
-	held []vulkan.Buffer, g, numbers vulkan.Buffer)) (vulkan.Buffer, error) {
-	numbers, err := d.GPU().AllocHost(4 * kernels.Numbers)
-	if err != nil {
-		return numbers, err
-	}
-	for i := range u.values {
-		held, err := u.held(d, i)
-		if err != nil {
-			return numbers, err
-		}
-		one(i, held, gradients[i], numbers)
-		t.EndOperation()
-	}
-	return numbers, nil
-}
-
-// record implements onDevice.
-func (o *adam) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
-	a := &o.settings
-	numbers, err := o.updater.record(d, t, gradients, func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer) {
-		kernels.Adam(t, held[0], held[1], held[2], g, numbers, len(o.values[i]), a.Decay != 0 && !o.excluded[i])
-	})
-	return func(rate, clip float64) {
-		o.steps++
-		kernels.SetAdam(numbers, kernel.AdamConstants{LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2,
-			Epsilon: a.Epsilon, Clip: clip}, o.steps, a.Decay)
-	}, err
-}
-
-// record implements onDevice.
-func (o *sgd) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
-	s := &o.settings
-	numbers, err := o.updater.record(d, t, gradients, func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer) {
-		var velocity vulkan.Buffer
-		if s.Momentum > 0 {
-			velocity = held[1]
-		}
-		kernels.SGD(t, held[0], velocity, g, numbers, len(o.values[i]), s.Nesterov, s.Decay != 0 && !o.excluded[i])
-	})
-	return func(rate, clip float64) {
-		o.steps++
-		fresh := 1 - s.Dampening
-		if o.steps == 1 {
-			fresh = 1
-		}
-		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: fresh, Clip: clip, Decay: s.Decay}.Set(numbers)
-	}, err
-}
-
-// record implements onDevice.
-func (o *lars) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64), error) {
-	s := &o.settings
-	numbers, err := o.updater.record(d, t, gradients, func(i int, held []vulkan.Buffer, g, numbers vulkan.Buffer) {
-		if o.excluded[i] {
-			kernels.SGD(t, held[0], held[1], g, numbers, len(o.values[i]), false, false)
-		} else {
-			kernels.LARS(t, held[0], held[1], g, numbers, len(o.values[i]))
-		}
-	})
-	return func(rate, clip float64) {
-		o.steps++
-		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: 1, Clip: clip, Decay: s.Decay,
-			Trust: s.Trust}.Set(numbers)
-	}, err
-}
-
-// record implements onDevice for members that do.
-func (g *grouped) record(d *machine.Device, t *vulkan.Tape, gradients []vulkan.Buffer) (func(rate, clip float64),
-	error) {
-	var list []func(rate, clip float64)
-	for i := range g.members {
-		m := &g.members[i]
-		var own []vulkan.Buffer
-		for _, of := range m.indices {
-			own = append(own, gradients[of])
-		}
-		next, err := m.Optimizer.(onDevice).record(d, t, own)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, next)
-	}
-	return func(rate, clip float64) {
-		for i := range g.members {
-			steps, _ := g.members[i].State()
-			*steps = g.steps
-			list[i](rate, clip)
-		}
-		g.steps++
-	}, nil
 }

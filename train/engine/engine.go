@@ -172,6 +172,15 @@ func (l *Loop) compile(t Task, s Settings) error {
 	l.average = l.newAverage()
 	order := l.plan.objectives()
 	slices.SortFunc(l.objectives, func(a, b *objective) int { return slices.Index(order, a.Objective) - slices.Index(order, b.Objective) })
+	for shape, p := range l.programs {
+		o, err := l.objective(shape.labelled)
+		if err == nil {
+			err = l.attach(o, p)
+		}
+		if err != nil {
+			return l.smaller(err, shape.images)
+		}
+	}
 	if !l.needsSecond() {
 		return nil
 	}
@@ -189,6 +198,7 @@ type objective struct {
 	losses    []string // see program.lossNames
 	notes     []string
 	drops     bool // its programs have masks of dropout
+	huge      bool // its memory is in huge pages, see memory.HugePages
 }
 
 // batchShape identifies a program.

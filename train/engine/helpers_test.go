@@ -138,7 +138,7 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 		t.Fatal(err)
 	}
 	data := models.DataOf(d)
-	data.Rotations = split.Rotations
+	data.Rotations, data.Actions = split.Rotations, split.Actions
 	m, err := c.Model.Value.New(data, c.Seed)
 	if err != nil {
 		t.Fatal(err)

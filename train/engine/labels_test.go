@@ -16,51 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
-
-// TestLabelInputs checks what losses see of the factors of a batch.
-func TestLabelInputs(t *testing.T) {
-	known := &supervision.Labels{Factors: []factor.Factor{
-		{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{2, 4, 6}},
-		{Name: "angle", Size: 4, Kind: factor.Circular},
-		{Name: "shape", Size: 3, Kind: factor.Categorical}}}
-	l := newLabelInputs(known, nil)
-	g := nn.NewGraph(nn.NewParams(1))
-	labels := l.offer(g, 2)
-	l.fill(supervision.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has asked for an input
-	groups, err := labels.Groups()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, levels, err := labels.Values(losses.UnitsAsGiven)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if levels != groups {
-		t.Error("levels are another input than groups, and no similarity is known")
-	}
-	if again, err := labels.Groups(); err != nil || again != groups {
-		t.Error("the second loss that asks gets another input")
-	}
-	l.fill(supervision.Batch{Levels: []int32{2, 3, 2, -1, 1, 0}})
-	if got, want := nn.Data(groups), []float32{2, 3, 2, -1, 1, 0}; !slices.Equal(got, want) {
-		t.Errorf("groups %v, want %v", got, want)
-	}
-	if got, want := nn.Data(values), []float32{1, 0.75, 1, 0, 0.25, 0}; !slices.Equal(got, want) {
-		t.Errorf("values %v, want %v", got, want)
-	}
-	l.fill(supervision.Batch{}) // a batch about which nothing is known
-	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
-		t.Errorf("groups %v, want %v", got, want)
-	}
-	if got := nn.Data(values); slices.Max(got) != 0 || slices.Min(got) != 0 {
-		t.Errorf("values %v of which nothing is known, want 0", got)
-	}
-	known.Pairs = []supervision.SimilarPair{{A: 0, B: 1}}
-	if _, _, err := newLabelInputs(known, nil).offer(g, 2).Values(losses.UnitsRange); err == nil || !strings.Contains(err.Error(), "only similarities") {
-		t.Errorf("values of similarities: error %v", err)
-	}
-}
 
 // TestUntrained checks that parameters which no loss reaches keep their values and are named.
 func TestUntrained(t *testing.T) {
@@ -124,8 +81,8 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, g := newLabelInputs(known, nil), nn.NewGraph(nn.NewParams(1))
-	offered := l.offer(g, 4)
+	l, g := labels.New(known, nil), nn.NewGraph(nn.NewParams(1))
+	offered := l.Offer(g, 4)
 	groups, err := offered.Groups()
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +91,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.fill(supervision.Batch{Indices: []int{0, 1}, Levels: []int32{2, 4, -1, 1}})
+	l.Fill(supervision.Batch{Indices: []int{0, 1}, Levels: []int32{2, 4, -1, 1}})
 	for name, c := range map[string]struct{ got, want []float32 }{
 		"groups": {nn.Data(groups), []float32{2, 4, -1, 1, 2, 4, -1, 1}},
 		"levels": {nn.Data(levels), []float32{2, -1, -1, 1, 2, -1, -1, 1}},
@@ -170,13 +127,13 @@ func TestLabelsOfTwoViews(t *testing.T) {
 // TestValuesAsGiven checks that losses see the exact values of continuous dimensions, as metrics do, and categorical levels as ever.
 func TestValuesAsGiven(t *testing.T) {
 	e, _ := taskOf(t, sticks)
-	l, g := newLabelInputs(e.Split.Known, e.Data), nn.NewGraph(nn.NewParams(1))
-	labels := l.offer(g, 3)
-	given, known, err := labels.Values(losses.UnitsAsGiven)
+	l, g := labels.New(e.Split.Known, e.Data), nn.NewGraph(nn.NewParams(1))
+	offered := l.Offer(g, 3)
+	given, known, err := offered.Values(losses.UnitsAsGiven)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scaled, _, err := labels.Values(losses.UnitsRange)
+	scaled, _, err := offered.Values(losses.UnitsRange)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +144,7 @@ func TestValuesAsGiven(t *testing.T) {
 		e.Split.Known.At(i, b.Levels[row*k:(row+1)*k])
 	}
 	b.Levels[k-1] = -1 // nothing is known of a dimension of the first image
-	l.fill(b)
+	l.Fill(b)
 	exact := datasets.Exact(e.Data.(datasets.Hierarchical), images)
 	for row := range images {
 		for j, f := range e.Data.Factors() {

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -226,38 +227,34 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if err := l.begin(o, p, of); err != nil {
 		return l.stepError(p, err)
 	}
-	if err := l.prepareUpdate(o, p); err != nil {
+	if err := l.attach(o, p); err != nil {
 		return l.stepError(p, err)
 	}
 	if err := p.run(); err != nil {
 		return l.stepError(p, err)
 	}
 	group := l.join(o, len(b.Indices), of)
-	gradients, norm := p.gradients, 0.0
-	if p.update != nil {
-		norm = math.Sqrt(p.machine.SquaredNorm())
-	} else {
-		gradients = o.pending.take(p.gradients, len(b.Indices), group)
-		norm = o.optimizer.Norm(gradients)
+	norm, err := p.learner.take(len(b.Indices), group)
+	if err != nil {
+		return l.stepError(p, err)
 	}
 	if !finite(p.values[0]) || !finite(norm) {
 		return l.explainNotFinite(p)
 	}
-	at := l.timeOf(group, of)
-	rate := l.settings.rate(at)
+	at := moment{Time: l.timeOf(group, of)}
+	at.progress = at.Progress / float64(l.settings.Epochs)
+	rate := l.settings.rate(at.Time)
 	if group.complete {
 		clip := 1.0
 		if limit := l.settings.Clip; limit > 0 && norm > limit {
 			clip = limit / norm
 		}
-		if p.update == nil {
-			o.optimizer.Update(gradients, rate, clip)
-		} else if err := p.update.run(rate, clip); err != nil {
+		if p.learner.pace != nil {
+			p.learner.pace(at)
+		}
+		if err := p.learner.update(rate, clip); err != nil {
 			return l.stepError(p, err)
 		}
-	}
-	if err := l.pull(p.after != nil || l.average != nil); err != nil {
-		return l.stepError(p, err)
 	}
 	if err := l.trainNetworks(p, rate, len(b.Indices)); err != nil {
 		return err
@@ -265,16 +262,33 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if err := l.trainDiscriminators(p, rate, len(b.Indices)); err != nil {
 		return err
 	}
-	if err := p.follow(at.Progress/float64(l.settings.Epochs), !group.complete); err != nil {
+	if err := l.follow(p, at, group); err != nil {
 		return l.stepError(p, err)
-	}
-	if group.complete {
-		l.average.follow(at)
-		l.at.updates++
 	}
 	l.count(o, p.values, len(b.Indices))
 	return l.callStep(ctx, &StepReport{Epoch: l.at.epoch + 1, Step: l.at.step, InEpoch: l.at.inEpoch, Of: of, Objective: o.Name, Accumulating: !group.complete,
 		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
+}
+
+// follow changes what follows the parameters, and counts an update.
+func (l *Loop) follow(p *program, at moment, group *BatchGroup) error {
+	onCPU := p.learner.device == nil
+	if onCPU {
+		p.move(at.progress, !group.complete)
+	}
+	if p.after != nil {
+		if err := l.settle(); err != nil { // it may read parameters, and change states
+			return err
+		}
+	}
+	if err := p.follow(at.progress, !group.complete); err != nil || !group.complete {
+		return err
+	}
+	if l.average != nil && onCPU {
+		l.average.step.Step(l.average.decay(at.Time))
+	}
+	l.at.updates++
+	return nil
 }
 
 func (l *Loop) stepError(p *program, err error) error {
@@ -283,6 +297,10 @@ func (l *Loop) stepError(p *program, err error) error {
 
 // count adds a step and its losses to the epoch under way.
 func (l *Loop) count(o *objective, values []float64, images int) {
+	if !o.huge { // its first step has allocated what all steps use
+		memory.HugePages()
+		o.huge = true
+	}
 	l.at.step++
 	l.at.inEpoch++
 	l.at.images += images

@@ -17,6 +17,7 @@ type network struct {
 	names     []string
 	nodes     gorgonia.Nodes // gradients of the parameters
 	gradients [][]float32
+	learner   *learner
 }
 
 // differentiate adds the gradients of the total in the parameters of the model and of the networks that losses asked
@@ -43,21 +44,6 @@ func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	return nil
 }
 
-// networkGradients lists the gradients of networks.
-func (p *program) networkGradients() (all gorgonia.Nodes) {
-	for _, n := range p.networks {
-		all = append(all, n.nodes...)
-	}
-	return all
-}
-
-// collectNetworks finds the gradients of a run.
-func (p *program) collectNetworks() {
-	for _, n := range p.networks {
-		collect(p.machine, n.nodes, n.gradients)
-	}
-}
-
 // optimizer makes the network's Adam.
 func (n *network) optimizer(params *nn.Params) Optimizer {
 	s := n.settings
@@ -69,13 +55,15 @@ func (n *network) optimizer(params *nn.Params) Optimizer {
 // the same way as the model's.
 func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 	for _, n := range p.networks {
-		o := l.discriminators[n.name]
-		gradients := l.pending[n.name].take(n.gradients, images, &l.at.group)
-		if norm := o.Norm(gradients); !finite(norm) {
-			return fmt.Errorf("step %d, network %s: the norm of its gradient is %v; %s", l.at.step+1, n.name, norm, l.advice(" of the network"))
+		norm, err := n.learner.take(images, &l.at.group)
+		if err == nil && !finite(norm) {
+			err = fmt.Errorf("the norm of its gradient is %v; %s", norm, l.advice(" of the network"))
 		}
-		if l.at.group.complete {
-			o.Update(gradients, rate, 1)
+		if err == nil && l.at.group.complete {
+			err = n.learner.update(rate, 1)
+		}
+		if err != nil {
+			return fmt.Errorf("step %d, network %s: %w", l.at.step+1, n.name, err)
 		}
 	}
 	return nil

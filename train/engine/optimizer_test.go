@@ -94,6 +94,9 @@ func TestClip(t *testing.T) {
 		r := &recorder{Optimizer: named(loop, "supervised").optimizer}
 		u := &recorder{Optimizer: named(loop, "unsupervised").optimizer}
 		named(loop, "supervised").optimizer, named(loop, "unsupervised").optimizer = r, u
+		for _, p := range loop.programs {
+			p.learner.optimizer = named(loop, p.objective.Name).optimizer
+		}
 		var norms []float64
 		loop.AddHook(Hook{Name: "norms", OnStep: func(_ context.Context, _ *Loop, s *StepReport) error {
 			norms = append(norms, s.GradientNorm)

@@ -70,16 +70,27 @@ func (p Precision) Check() error {
 	return fmt.Errorf("%v; want Float32 or Mixed", p)
 }
 
-// machine compiles nodes of a graph in the precision and for the device of a plan. On a device, the values of the nodes
-// stay are not copied back.
-func (l *plan) machine(wanted gorgonia.Nodes, stay ...*gorgonia.Node) (*machine.Machine, error) {
+// machine compiles nodes of a graph in the precision and for the device of a plan. kept stay on a device that updates the
+// parameters.
+func (l *plan) machine(wanted gorgonia.Nodes, kept machine.Kept) (*machine.Machine, error) {
 	m, err := machine.New(wanted[0].Graph(), wanted...)
 	if err != nil {
 		return nil, err
 	}
 	m.SetMixed(l.precision == Mixed)
-	if l.device != nil {
-		err = m.SetDevice(l.device, stay...)
+	return m, l.setDevice(m, kept)
+}
+
+// setDevice makes a machine use the device of the plan, if any.
+func (l *plan) setDevice(m *machine.Machine, kept machine.Kept) error {
+	if l.device == nil {
+		return nil
 	}
-	return m, err
+	if err := l.hold(); err != nil {
+		return err
+	}
+	if l.holds {
+		m.Keep(kept)
+	}
+	return m.SetDevice(l.device)
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/unravel-ml/unravel/models"
+import (
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/models"
+)
 
 // prelude is the compiled beginning of a step.
 type prelude struct {
@@ -9,21 +12,26 @@ type prelude struct {
 }
 
 // newPrelude compiles the passes of a prelude; nil without a prelude.
-func newPrelude(m *models.Prelude) (*prelude, error) {
+func (l *plan) newPrelude(m *models.Prelude) (*prelude, error) {
 	if m == nil {
 		return nil, nil
 	}
 	early, err := m.Compile()
-	return &prelude{m, early}, err
+	if err != nil {
+		return nil, err
+	}
+	for _, pass := range early.Machines() {
+		if err := l.setDevice(pass, machine.Kept{}); err != nil {
+			return nil, err
+		}
+	}
+	return &prelude{m, early}, nil
 }
 
 // begin takes the decisions that a step begins with, after its inputs were filled. of is the number of steps in the epoch.
 func (l *Loop) begin(o *objective, p *program, of int) error {
 	if p.prelude == nil {
 		return nil
-	}
-	if err := l.settle(); err != nil { // the passes run on the CPU, and Restart changes the optimiser
-		return err
 	}
 	for _, pass := range p.prelude.Passes {
 		for _, m := range pass.Graph.Masks() {
@@ -37,6 +45,9 @@ func (l *Loop) begin(o *objective, p *program, of int) error {
 		return err
 	}
 	if e.Restart {
+		if err := l.settle(); err != nil {
+			return err
+		}
 		forget(o.optimizer)
 	}
 	return nil

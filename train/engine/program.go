@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
 
 // program is one objective of a model, compiled for a number of images: its
@@ -28,7 +29,7 @@ type program struct {
 	noise       [][]float32
 	moves       []movesInput
 	actions     *actionInput
-	labels      *labelInputs
+	labels      *labels.Inputs
 	asked       losses.Requests // the requests of its losses
 	machine     *machine.Machine
 	loss        *losses.Objective
@@ -47,8 +48,10 @@ type program struct {
 	masks       []*nn.Mask
 	dropout     *rng.Stream // stream of the masks
 	after       func(models.Step) error
+	targets     *models.Targets
+	queue       *models.Queue
 	prelude     *prelude // nil: the step begins at once
-	update      *update  // of the parameters on a device; nil: the optimiser updates them on the CPU
+	learner     *learner // nil before [Loop.attach]
 }
 
 type movesInput struct {
@@ -98,6 +101,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	}
 	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)
 	p.watched, p.kept, p.running, p.after = built.Logged, built.Kept, g.Running(), built.After
+	p.targets, p.queue = built.Targets, built.Queue
 	for _, w := range p.watched {
 		p.losses = append(p.losses, w.Node)
 	}
@@ -107,10 +111,17 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		}
 	}
 	wanted := append(append(append(gorgonia.Nodes{}, p.losses...), p.nodes...), p.kept...)
+	kept := machine.Kept{Gradients: []gorgonia.Nodes{p.nodes}}
 	for _, r := range p.running {
-		wanted = append(wanted, r.Moments)
+		kept.Values = append(kept.Values, r.Moments)
 	}
-	wanted = append(wanted, p.networkGradients()...)
+	if p.queue != nil {
+		kept.Values = append(kept.Values, p.queue.Keys)
+	}
+	wanted = append(wanted, kept.Values...)
+	for _, n := range p.networks {
+		wanted, kept.Gradients = append(wanted, n.nodes...), append(kept.Gradients, n.nodes)
+	}
 	for _, a := range p.asked.Adversaries {
 		compiled, err := newAdversary(a, l)
 		if err != nil {
@@ -119,13 +130,16 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		p.adversaries = append(p.adversaries, compiled)
 		wanted = append(wanted, compiled.judged()...)
 	}
-	if p.machine, err = l.machine(wanted, l.staying(p)...); err != nil {
+	if err := l.hold(p.states()...); err != nil {
+		return nil, err
+	}
+	if p.machine, err = l.machine(wanted, kept); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {
 		return nil, err
 	}
-	if p.prelude, err = newPrelude(built.Prelude); err != nil {
+	if p.prelude, err = l.newPrelude(built.Prelude); err != nil {
 		return nil, err
 	}
 	p.gradients = make([][]float32, len(p.nodes))
@@ -151,8 +165,8 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	}
 	batch := losses.Batch{Real: datasets.RealValued(l.data), Population: l.population, Group: 1}
 	if known := l.split.Known; known != nil {
-		p.labels = newLabelInputs(known, l.data)
-		batch.Labels = p.labels.offer(g, out.Rows)
+		p.labels = labels.New(known, l.data)
+		batch.Labels = p.labels.Offer(g, out.Rows)
 	}
 	var moves *moveInputs
 	if o.Labelled {
@@ -327,7 +341,7 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 		p.actions.fill(b)
 	}
 	if p.labels != nil {
-		p.labels.fill(b)
+		p.labels.Fill(b)
 	}
 	for _, s := range p.asked.Schedules {
 		nn.Data(s.Node)[0] = float32(s.At(step))
@@ -345,13 +359,23 @@ func (p *program) lonely() []string {
 	return nil
 }
 
-// follow applies the updates that are not gradient steps: first the running statistics of batch norm, then the model's
-// After (EMA target, queue). progress is the fraction of training before the step; accumulating says that the
-// parameters have not changed.
-func (p *program) follow(progress float64, accumulating bool) error {
+// move applies the updates that are not gradient steps, on the CPU: the running statistics of batch norm, EMA targets and
+// the queue. progress is the fraction of training before the step; accumulating says that the parameters have not
+// changed.
+func (p *program) move(progress float64, accumulating bool) {
 	for _, r := range p.running {
 		r.Follow(p.valueOf(r.Moments))
 	}
+	if p.targets != nil && !accumulating {
+		p.targets.Step(p.targets.Momentum(progress))
+	}
+	if p.queue != nil {
+		p.queue.Push(p.valueOf(p.queue.Keys))
+	}
+}
+
+// follow calls the model's After.
+func (p *program) follow(progress float64, accumulating bool) error {
 	if p.after == nil {
 		return nil
 	}
@@ -380,10 +404,13 @@ func (p *program) run() error {
 	if err := p.measure(); err != nil {
 		return err
 	}
-	if p.update == nil {
-		collect(p.machine, p.nodes, p.gradients)
+	if p.learner != nil && p.learner.device != nil {
+		return nil
 	}
-	p.collectNetworks()
+	collect(p.machine, p.nodes, p.gradients)
+	for _, n := range p.networks {
+		collect(p.machine, n.nodes, n.gradients)
+	}
 	return nil
 }
 

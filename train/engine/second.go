@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
@@ -49,7 +50,7 @@ func (l *plan) addSecond(p *program, images, group int) error {
 			wanted = append(wanted, q.adversaries[i].judged()...)
 		}
 	}
-	if q.machine, err = l.machine(wanted); err != nil {
+	if q.machine, err = l.machine(wanted, machine.Kept{}); err != nil {
 		return err
 	}
 	p.second = q

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -76,7 +77,7 @@ func (l *plan) measured(o models.Objective, images int) (*program, error) {
 	}
 	p.losses = append(append(p.losses, p.loss.Total), p.loss.Nodes()...)
 	p.values = make([]float64, len(p.losses))
-	p.machine, err = l.machine(p.losses)
+	p.machine, err = l.machine(p.losses, machine.Kept{})
 	return p, err
 }
 

@@ -20,6 +20,8 @@ const (
 	TrialFile  = "trial.json"  // of a trial of a search: its number, its settings and the search
 	ReportFile = "report.html" // the figures and results on one page
 	FiguresDir = "figures"     // .png files
+	ModelFile  = "model.json"  // of a fetched model: its run in the ledger, and hashes of the files of its archive
+	CardFile   = "README.md"   // of a fetched model: its card
 
 	CheckpointFile = "checkpoint.safetensors"      // parameters, moments and, as metadata, the state of training
 	PreviousFile   = "checkpoint.safetensors.prev" // the previous checkpoint; see [Run.WriteLast] for older ones
@@ -144,6 +146,8 @@ func Files() []File {
 		{RecordFile, "duration, machine, version of the code and the history of the training; written last"},
 		{DataFile, "the files of the data set and of supervision that the run began with, by their hashes"},
 		{FitFile, "reconstruction and other numbers of the fit, of models that decode"},
+		{ModelFile, "of a fetched model: its run in the ledger, its metrics, and the hashes of the files of its archive"},
+		{CardFile, "of a fetched model: its card"},
 		{TrialFile, "of a trial of a search: its number, the settings drawn for it, and the search"},
 		{learned + hierarchyFile, "of models with stages: the hierarchy that the stage has learned"},
 		{learned + AssignmentsFile, "and the option of each image"},

@@ -52,14 +52,8 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 		o.Start = InProcess
 	}
 	o.Log = plain.Or(o.Log)
-	if err := check(ctx, dir, runs, o.Retry, o.Of > 0, o.Log); err != nil {
-		return nil, err
-	}
-	dirs, err := place(ctx, dir, runs, o.Log)
+	dirs, err := place(ctx, dir, runs, o.Retry, o.Of > 0, o.Log)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = train.ErrStopped
-		}
 		return nil, err
 	}
 	jobs := max(1, min(o.Jobs, len(runs)))
@@ -203,7 +197,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		return true
 	}
 	if entry.State == Unfinished && entry.Problem != nil {
-		e.Log.Info(fmt.Sprintf("%s is finished once more: %v", run.Name, entry.Problem), "event", "finish", "run", run.Name)
+		e.Log.Info(fmt.Sprintf("%s is finished again: %v", run.Name, entry.Problem), "event", "finish", "run", run.Name)
 	}
 	if entry.State != Damaged && e.held(dir) {
 		e.tell(func(m *meter) { m.elsewhere[i] = true })
@@ -240,7 +234,7 @@ func conclusion(dir string, run Run, err error, begun time.Time, log *slog.Logge
 		entry = Read(dir)
 		entry.State, entry.Problem = Failed, err // also if the run could not record it
 	} else if entry.Hash != run.Hash { // keep the record of the other config
-		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains that one in another folder",
+		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains the run in another folder",
 			dir, cmp.Or(entry.Other, "its config has changed"))
 		log.Error(fmt.Sprintf("%s failed: %v", run.Name, entry.Problem), "event", "failed", "run", run.Name, "error", entry.Problem)
 	}

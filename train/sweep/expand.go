@@ -134,13 +134,7 @@ func (g *Group) DecodeConfig(n *config.Node) error {
 	if err := g.Settings.DecodeConfig(n); err != nil {
 		return err
 	}
-	kept := g.Settings[:0]
-	for _, s := range g.Settings {
-		if s.Key != "name" {
-			kept = append(kept, s)
-		}
-	}
-	g.Settings = kept
+	g.Settings = slices.DeleteFunc(g.Settings, func(s Setting) bool { return s.Key == "name" })
 	return nil
 }
 
@@ -186,11 +180,13 @@ func (p *Plan) Runs() ([]Run, error) {
 	var runs []Run
 	names, hashes := map[string]bool{}, map[string]string{}
 	for _, c := range choices {
-		config, err := train.Load(file, source, c.settings.overrides()...)
+		config, err := train.Load(file, source, c.settings.Overrides()...)
 		if err != nil {
 			return nil, p.located(err)
 		}
-		r, err := NewRun(unique(nameOf(c.names, base.Name), names), config)
+		name := Free(nameOf(c.names, base.Name), func(name string) bool { return names[name] })
+		names[name] = true
+		r, err := NewRun(name, config)
 		if err != nil {
 			return nil, err
 		}
@@ -339,17 +335,13 @@ func FolderName(base string, overrides []Setting) string {
 	return nameOf(parts, base)
 }
 
-// overrides returns settings as overrides of the command line.
-func (s Settings) overrides() []string {
-	var list []string
+// Overrides returns the settings as overrides for [train.Load].
+func (s Settings) Overrides() (list []string) {
 	for _, one := range s {
 		list = append(list, one.String())
 	}
 	return list
 }
-
-// Overrides returns the settings as overrides for [train.Load].
-func (s Settings) Overrides() []string { return s.overrides() }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
@@ -363,13 +355,6 @@ func nameOf(parts []string, base string) string {
 		name = base
 	}
 	return name[:min(len(name), maxName)]
-}
-
-// unique adds a number to a taken name, and marks the result as taken.
-func unique(name string, taken map[string]bool) string {
-	free := Free(name, func(name string) bool { return taken[name] })
-	taken[free] = true
-	return free
 }
 
 // Free adds a number to a taken name.

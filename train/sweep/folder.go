@@ -129,7 +129,7 @@ func Others(entries []Entry, runs []Run) (list []string) {
 	}
 	for _, r := range runs {
 		if e, ok := others[r.Hash]; ok && found[r.Hash].Dir == "" {
-			list = append(list, fmt.Sprintf("%s: %s: it is not the run %s, though it has its config; that run is to be trained in another folder", e.Dir, e.Other, r.Name))
+			list = append(list, fmt.Sprintf("%s: %s: it is not the run %s, though it has its config; train %[3]s in another folder", e.Dir, e.Other, r.Name))
 		}
 	}
 	return list
@@ -138,9 +138,17 @@ func Others(entries []Entry, runs []Run) (list []string) {
 // maxNames bounds the names tried for the folder of a run.
 const maxNames = 1000
 
-// place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from placing runs
-// at the same time.
-func place(ctx context.Context, dir string, all []Run, log *slog.Logger) (dirs []string, err error) {
+// place checks the runs, as [check] does, and gives each a folder with its config, unless it has one already. A lock
+// keeps other sweeps from placing runs at the same time. When the context ends, the error is train.ErrStopped.
+func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, log *slog.Logger) (dirs []string, err error) {
+	if err := check(ctx, dir, all, retry, elsewhere, log); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			dirs, err = nil, train.ErrStopped
+		}
+	}()
 	held, err := rundir.Hold(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -46,8 +46,8 @@ type meter struct {
 	since     map[int]time.Time // start of the runs that this process makes
 	elsewhere map[int]bool
 	ended     map[int]bool
-	known     map[string]*average // seconds of runs, by kind
-	finishing average             // fraction of finished runs that followed training
+	known     times   // seconds of runs, by kind
+	finishing average // fraction of finished runs that followed training
 	failed    int
 }
 
@@ -58,7 +58,7 @@ func (a *average) mean() float64 { return a.sum / a.n }
 
 func newMeter(runs []Run) *meter {
 	m := &meter{runs: runs, done: make([]float64, len(runs)), already: make([]float64, len(runs)), since: map[int]time.Time{},
-		elsewhere: map[int]bool{}, ended: map[int]bool{}, known: map[string]*average{}}
+		elsewhere: map[int]bool{}, ended: map[int]bool{}, known: times{}}
 	for _, r := range runs {
 		m.kinds = append(m.kinds, kindOf(r))
 	}
@@ -96,12 +96,7 @@ func (m *meter) end(i int, o Outcome) {
 		m.failed++
 		return
 	}
-	a := m.known[m.kinds[i]]
-	if a == nil {
-		a = &average{}
-		m.known[m.kinds[i]] = a
-	}
-	a.add(secondsOf(o.Record))
+	m.known.add(m.kinds[i], secondsOf(o.Record))
 	for _, t := range o.Record.Timings {
 		if t.Name == rundir.FinishingTiming && o.Record.Seconds > 0 {
 			m.finishing.add(t.Seconds / o.Record.Seconds)
@@ -124,19 +119,17 @@ func (m *meter) part(i int, done float64) float64 {
 func (m *meter) typical(now time.Time) float64 {
 	var all average
 	for _, a := range m.known {
-		all.sum += a.sum / a.n
-		all.n++
+		all.add(a.mean())
 	}
 	for i, since := range m.since {
 		if part := m.part(i, m.done[i]) - m.part(i, max(m.already[i], 0)); part > 0.01 {
-			all.sum += now.Sub(since).Seconds() / part
-			all.n++
+			all.add(now.Sub(since).Seconds() / part)
 		}
 	}
 	if all.n == 0 {
 		return 0
 	}
-	return all.sum / all.n
+	return all.mean()
 }
 
 func (m *meter) status(now time.Time) Status {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -28,14 +27,8 @@ type Progress struct {
 // returns the progress that the folders show. With retry, failed runs are missing again.
 func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.Logger) (*Progress, error) {
 	log = plain.Or(log)
-	if err := check(ctx, dir, runs, retry, true, log); err != nil {
-		return nil, err
-	}
-	dirs, err := place(ctx, dir, runs, log)
+	dirs, err := place(ctx, dir, runs, retry, true, log)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = train.ErrStopped
-		}
 		return nil, err
 	}
 	p := &Progress{dirs: dirs, outcomes: make([]Outcome, len(runs)), meter: newMeter(runs)}
@@ -98,10 +91,7 @@ func (p *Progress) Missing() int { return len(p.left) }
 func (p *Progress) Outcomes() []Outcome { return p.outcomes }
 
 // Status returns the progress at the last look.
-func (p *Progress) Status() Status {
-	s := p.meter.status(time.Now())
-	return s
-}
+func (p *Progress) Status() Status { return p.meter.status(time.Now()) }
 
 // Mark returns a text that changes as soon as a run ends or stores a checkpoint.
 func (p *Progress) Mark() string {

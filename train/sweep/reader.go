@@ -154,21 +154,14 @@ func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 // newKnownConfig returns the part that a config shares with configs of other names and seeds.
 func newKnownConfig(c train.Config, identity []byte) *knownConfig {
 	k := &knownConfig{config: c.WithoutSource()}
-	k.before, k.after, k.hasIdentity = cutSeed(c, identity)
+	if c.Init == nil { // a start often belongs to the seed
+		k.before, k.after, k.hasIdentity = bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
+	}
 	if k.hasIdentity {
 		k.kind = k.hash(0)
 	}
 	k.settings = sync.OnceValues(func() ([]Setting, error) { return settingsOf(k.config) })
 	return k
-}
-
-// cutSeed cuts the seed out of the identity of a config. It returns false for a config with a start, which often
-// belongs to the seed.
-func cutSeed(c train.Config, identity []byte) (before, after []byte, ok bool) {
-	if c.Init != nil {
-		return nil, nil, false
-	}
-	return bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
 }
 
 // hash returns the config's hash with another seed.

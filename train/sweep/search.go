@@ -47,7 +47,7 @@ func (p *Plan) NewSearch() (*Search, error) {
 	if s.file, s.source, err = configs.Find(p.Base, filepath.Dir(p.file)); err != nil {
 		return nil, p.root.Invalid("base", "%w", err)
 	}
-	base, err := train.Load(s.file, s.source, p.fixed().overrides()...)
+	base, err := train.Load(s.file, s.source, p.fixed().Overrides()...)
 	if err != nil {
 		return nil, p.located(err)
 	}
@@ -122,7 +122,7 @@ func (s *Search) checkSpace() error {
 			}
 		}
 		for _, text := range texts {
-			if _, err := train.Load(s.file, s.source, append(s.plan.fixed(), Setting{r.Key, text}).overrides()...); err != nil {
+			if _, err := train.Load(s.file, s.source, append(s.plan.fixed(), Setting{r.Key, text}).Overrides()...); err != nil {
 				errs = append(errs, s.plan.located(err))
 				break
 			}
@@ -161,7 +161,7 @@ func (s *Search) run(trial int, drawn Settings, rung int) (Run, error) {
 	if rungs := s.Method.Value.Rungs(); rungs != nil {
 		all = append(all, Setting{epochsKey, strconv.Itoa(rungs[rung])})
 	}
-	c, err := train.Load(s.file, s.source, all.overrides()...)
+	c, err := train.Load(s.file, s.source, all.Overrides()...)
 	if err != nil {
 		return Run{}, s.plan.located(err)
 	}
@@ -174,7 +174,7 @@ func (s *Search) Command(t *Trial) []string {
 	if s.Method.Value.Rungs() != nil {
 		all = append(all, Setting{epochsKey, strconv.Itoa(t.Epochs)})
 	}
-	return append([]string{"unravel", "train", s.plan.Base}, all.overrides()...)
+	return append([]string{"unravel", "train", s.plan.Base}, all.Overrides()...)
 }
 
 // Trials reads the trials in a folder. Trials of another search, or of this search with another base config, are an
@@ -194,7 +194,7 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 	}
 	if found == nil {
 		found = &Trials{Method: s.Method}
-		if base, err := train.Load(s.file, s.source, s.plan.fixed().overrides()...); err == nil { // as before
+		if base, err := train.Load(s.file, s.source, s.plan.fixed().Overrides()...); err == nil { // as before
 			found.Better = directionOf(s.Method.Value.Common(), base)
 		}
 		return found, nil
@@ -513,4 +513,4 @@ func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rund
 }
 
 // String returns the settings as a command line has them.
-func (s Settings) String() string { return strings.Join(s.overrides(), " ") }
+func (s Settings) String() string { return strings.Join(s.Overrides(), " ") }

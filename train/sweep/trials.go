@@ -182,10 +182,7 @@ func parseSearch(dir, text string) (search.MethodChoice, error) {
 	var file struct {
 		Search search.MethodChoice `yaml:"search"`
 	}
-	n, err := config.Parse(filepath.Join(dir, rundir.TrialFile), []byte(text))
-	if err == nil {
-		err = n.Decode(&file)
-	}
+	err := config.Load(filepath.Join(dir, rundir.TrialFile), []byte(text), &file)
 	if err == nil && file.Search.Value == nil {
 		err = fmt.Errorf("%s names no search; want it as the search wrote it", filepath.Join(dir, rundir.TrialFile))
 	}
@@ -283,10 +280,7 @@ func (t *Trial) measure(m search.Method) error {
 	if err != nil {
 		return err
 	}
-	t.values = make([]float64, len(ends))
-	for i := range t.values {
-		t.values[i] = math.NaN()
-	}
+	t.values = slices.Repeat([]float64{math.NaN()}, len(ends))
 	for raw := range bytes.Lines(text) {
 		var line rundir.Line
 		if json.Unmarshal(raw, &line) != nil { // the last line of a process that was killed

@@ -43,7 +43,11 @@ func (s *Source) WriteSafetensors(w io.Writer, p Part, l Layout) (tensors int, e
 	for _, name := range names {
 		t := params.Get(name)
 		for _, a := range arrays(name, t.Shape(), t.Float32s(), l, forms) {
-			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: a.name, Shape: a.shape, Data: a.data})
+			var data any = a.data
+			if s.Half {
+				data = safetensors.Half(a.data)
+			}
+			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: a.name, Shape: a.shape, Data: data})
 		}
 	}
 	if f.Metadata, err = s.metadata(l, parts...); err != nil {

@@ -1,9 +1,9 @@
 // Package weights takes models in and out: parameters by name as safetensors, for NumPy, PyTorch or
 // JAX, and encoders and decoders as ONNX networks.
 //
-// Networks are read off the graph that a model builds, node by node. The package therefore also writes networks of other
-// modules, made of the operations of package graph and of Gorgonia. An operation without a translation is an error that
-// names it.
+// Export walks the graph that a model builds, node by node. The package therefore also exports networks of other
+// modules, made of the operations of package graph and of Gorgonia. An operation without a translation is an error
+// that names it.
 package weights
 
 import (
@@ -21,6 +21,8 @@ type Source struct {
 
 	Config  string // the experiment, in YAML; it goes into the metadata if it is not empty
 	Version string // version of the program
+
+	Half bool // WriteSafetensors rounds elements to the nearest float16, ties to even
 }
 
 // Part is a network of a model.

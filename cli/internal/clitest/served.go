@@ -66,7 +66,7 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 		}
 		jar, _ := cookiejar.New(nil) // for the token; it does not fail
 		client := &http.Client{Jar: jar}
-		const tries = 600 // a busy server may not have read the run yet, and shows the list
+		const tries = 3000 // a busy server may not have read the run yet, and shows the list
 		for range tries {
 			a, err := client.Get(found[1])
 			if err != nil {

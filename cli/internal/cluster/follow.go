@@ -158,7 +158,7 @@ func (f *follower) ended(t Tasks) error {
 	if now := f.progress.Mark(); now != f.seen {
 		f.idle = 0
 	} else if f.idle++; f.idle == maxIdle {
-		return fmt.Errorf("job %s ended%s without a step of a run, as those before; see %s, and what its tasks said in %s", f.id, why, show,
+		return fmt.Errorf("job %s ended%s without a step of a run, like the jobs before it; see %s, and the output of its tasks in %s", f.id, why, show,
 			filepath.Join(f.job.Dir, OutputDir))
 	}
 	f.say("job %s ended%s with runs to make; submitting them", f.id, why)

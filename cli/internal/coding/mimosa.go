@@ -71,7 +71,7 @@ func (c *Mimosa) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	if r := x.result; len(r.Components) == 0 {
-		fmt.Fprintf(s.Log, "no component is left of %d, of which %d were large enough to be merged; smaller min_merged or min_initial, or more codes, may help\n", r.Initial, r.Merging)
+		fmt.Fprintf(s.Log, "no component is left: of %d, %d were large enough to merge; try smaller min_merged or min_initial, or more codes\n", r.Initial, r.Merging)
 	}
 	if c.Out != "" {
 		if err := x.writeFiles(c.Out, options); err != nil {

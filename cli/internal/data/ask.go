@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
 
 // mostShown is the largest number of pairs on a sheet.
@@ -84,7 +84,7 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintf(s.Log, "%d questions in %s; write same or different behind each\n", len(asked), c.Out)
 	}
 	if n := c.Count - len(asked); n > 0 {
-		fmt.Fprintf(s.Log, "there is nothing useful to ask in place of %d more: fewer pairs are open, of the rows that were looked at\n", n)
+		fmt.Fprintf(s.Log, "%d questions fewer than wanted: the rows that were looked at have no more open pairs\n", n)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []sim
 		pairs = append(pairs, [2]int{int(x.A), int(x.B)})
 		labels = append(labels, fmt.Sprintf("line %d: %s?", first+n, a.Factors[x.Factor]))
 	}
-	sheet, err := report.PairSheet(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(asked)), "same or different", pairs, labels, 0)
+	sheet, err := sheet.Pairs(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(asked)), "same or different", pairs, labels, 0)
 	if err != nil {
 		return err
 	}

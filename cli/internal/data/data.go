@@ -24,7 +24,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
 
 // Command is `unravel data`.
@@ -134,15 +134,15 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 
 // draw draws a sheet of images by two factors, or of views of images.
 func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
-	o := report.SheetOptions{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
+	o := sheet.Options{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
 	if c.Augment.pipeline == nil && c.Groups == "" {
-		return report.ContactSheet(d, o)
+		return sheet.Contact(d, o)
 	}
 	switch {
 	case c.Rows != "" || c.Columns != "" || len(c.Fixed) > 0:
 		return nil, errors.New("--rows, --columns and --fixed choose images by their factors; --augment and --groups show random ones")
 	case c.Groups == "":
-		return report.ViewSheet(d, c.Augment.pipeline, o)
+		return sheet.Views(d, c.Augment.pipeline, o)
 	case c.Augment.pipeline != nil:
 		return nil, errors.New("--augment shows views and --groups groups; want only one of them")
 	}
@@ -156,7 +156,7 @@ func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report.GroupSheet(d, split, o)
+	return sheet.Groups(d, split, o)
 }
 
 // exportCommand is `unravel data export NAME [option=value ...] --out DIR`.

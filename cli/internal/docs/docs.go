@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/site"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -112,11 +110,7 @@ func writeResults(ctx context.Context, s *ui.Streams, file string) error {
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error {
-		_, err := w.Write(page)
-		return err
-	}
-	if err := disk.WriteFile(file, write, false); err != nil {
+	if err := ui.WriteFile(file, rundir.Bytes(page)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Log, "written to %s\n", file)

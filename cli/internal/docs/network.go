@@ -127,13 +127,11 @@ func printLayers(w io.Writer, kind, name string, encoder nn.Encoder, decoder nn.
 func parseImage(text string) (tensor.Shape, error) {
 	var s tensor.Shape
 	for _, word := range strings.Split(text, "x") {
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 1 {
-			return nil, ui.Usagef("--image %q: want HxWxC, such as 64x64x3", text)
+		if n, err := strconv.Atoi(word); err == nil && n >= 1 {
+			s = append(s, n)
 		}
-		s = append(s, n)
 	}
-	if len(s) != 3 {
+	if len(s) != 3 || Sides(s) != text {
 		return nil, ui.Usagef("--image %q: want HxWxC, such as 64x64x3", text)
 	}
 	return s, nil
@@ -155,27 +153,19 @@ func (f *networkFlags) ofConfig(s *Summary, kind, file string, overrides []strin
 	}
 	data := models.DataOf(e.Data)
 	g := nn.NewGraph(e.Model.Params())
-	if kind == "encoder" {
-		in, err := g.Input("images", 1, data.Height, data.Width, data.Channels)
-		if err != nil {
-			return err
+	name, shape, build := "images", []int{1, data.Height, data.Width, data.Channels}, e.Model.Encode
+	if kind == "decoder" {
+		d, ok := e.Model.(models.Decoder)
+		if !ok {
+			return errors.New("the config's model has no decoder; want one such as vae")
 		}
-		out, err := e.Model.Encode(g, in)
-		if err != nil {
-			return err
-		}
-		s.Input, s.Layers = in.Shape()[1:], nn.Summarise(g, in, out)
-		return nil
+		name, shape, build = "codes", []int{1, e.Coder.Width()}, d.Decode
 	}
-	d, ok := e.Model.(models.Decoder)
-	if !ok {
-		return errors.New("the config's model has no decoder; want one such as vae")
-	}
-	in, err := g.Input("codes", 1, e.Coder.Width())
+	in, err := g.Input(name, shape...)
 	if err != nil {
 		return err
 	}
-	out, err := d.Decode(g, in)
+	out, err := build(g, in)
 	if err != nil {
 		return err
 	}

@@ -245,7 +245,7 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 		}
 		for _, m := range e.chosen {
 			if c.Blocks == "" && !slices.ContainsFunc(named, func(o metrics.Choice) bool { return o.Name == m.Name && reflect.DeepEqual(o.Value, m.Value) }) {
-				e.remarks = append(e.remarks, m.Name+" has the columns and settings of the run's loss; --option or --blocks would change them")
+				e.remarks = append(e.remarks, m.Name+" has the columns and settings of the run's loss; --option and --blocks change them")
 			}
 		}
 	}
@@ -394,11 +394,7 @@ func (c *Command) openPairs(ctx context.Context, e *Evaluation, x *train.Experim
 	if err != nil {
 		return err
 	}
-	images := make([]int, codes.Rows)
-	for i := range images {
-		images[i] = i
-	}
-	e.in, e.seed = x.InputOf(codes, images), x.Config.Seed
+	e.in, e.seed = x.InputOf(codes, upTo(codes.Rows)), x.Config.Seed
 	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
@@ -406,15 +402,15 @@ func (c *Command) openPairs(ctx context.Context, e *Evaluation, x *train.Experim
 // in a file of answers has no meaning.
 func (e *Evaluation) matchCodes() {
 	for _, c := range e.chosen {
+		var open bool
 		switch m := c.Value.(type) {
 		case *metrics.SubCodeDeviation:
-			if len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
-				m.SetCodes(nil, metrics.AssignBest)
-			}
+			open = len(m.Codes) == 0 && m.Assign == metrics.AssignAuto
 		case *metrics.Separation:
-			if len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
-				m.SetCodes(nil, metrics.AssignBest)
-			}
+			open = len(m.Codes) == 0 && m.Assign == metrics.AssignAuto
+		}
+		if open {
+			c.Value.(metrics.SubCoded).SetCodes(nil, metrics.AssignBest)
 		}
 	}
 }
@@ -446,6 +442,9 @@ func (e *Evaluation) measure(ctx context.Context, i int, patience time.Duration,
 	if errors.Is(err, train.ErrStopped) {
 		err = fmt.Errorf("metric %s: %w", e.chosen[i].Name, err)
 	}
+	for j := range results { // repeated metrics have numbers, as in a run
+		results[j].Name = metrics.ResultNames(e.chosen)[i]
+	}
 	return results, err
 }
 
@@ -473,17 +472,22 @@ func stopped(ctx context.Context, what string, err error) error {
 	return err
 }
 
+// upTo lists the numbers from 0 to n-1.
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
 // openEncoder encodes a data set, and takes its factors or the answers of --pairs.
 func (c *Command) openEncoder(ctx context.Context, e *Evaluation, s *ui.Streams) error {
 	d, codes, err := c.Encode(ctx, s)
 	if err != nil {
 		return err
 	}
-	images := make([]int, codes.Rows)
-	for i := range images {
-		images[i] = i
-	}
-	if e.in = train.InputOf(d, codes, images); c.Pairs != "" {
+	if e.in = train.InputOf(d, codes, upTo(codes.Rows)); c.Pairs != "" {
 		return c.readPairs(e, supervision.RowsOf(d))
 	}
 	return nil

@@ -94,7 +94,7 @@ func (c *Command) setFactors(e *Evaluation, in *metrics.Input, factors *table.Ta
 		e.remarks = append(e.remarks, notes...)
 	}
 	if len(c.Types) == 0 && c.Factors != "" {
-		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types would say it", describeFactors(in)))
+		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types sets other kinds", describeFactors(in)))
 	}
 	if text := describeGaps(in); text != "" {
 		e.remarks = append(e.remarks, "unknown factors: "+text)

@@ -16,7 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -53,6 +52,9 @@ func score(r metrics.Result) *float64 {
 	return nil
 }
 
+// writeFile writes a file of --out.
+type writeFile = func(name string, content func(io.Writer) error) error
+
 // writeFiles writes the files of --out into an existing folder.
 func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metrics.Result) error {
 	files, err := disk.OpenFiles(dir, "eval")
@@ -66,21 +68,20 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 }
 
 // writeAll writes each file by the given function.
-func (e *Evaluation) writeAll(ctx context.Context, write func(name string, content func(io.Writer) error) error, results []metrics.Result) error {
+func (e *Evaluation) writeAll(ctx context.Context, write writeFile, results []metrics.Result) error {
 	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
 		return err
 	}
-	if err := write("metrics.csv", func(w io.Writer) error { return plain.WriteCSV(w, records(results)) }); err != nil {
+	if err := write("metrics.csv", ui.CSV(records(results))); err != nil {
 		return err
 	}
 	for _, r := range results {
 		for _, g := range r.Grids {
 			name := r.Name + "-" + g.Name
-			if err := write(name+".csv", func(w io.Writer) error { return plain.WriteCSV(w, GridRecords(g)) }); err != nil {
+			if err := write(name+".csv", ui.CSV(GridRecords(g))); err != nil {
 				return err
 			}
-			draw := func(w io.Writer) error { return report.GridHeat(r.Name, g).WritePNG(w) }
-			if err := write(name+".png", draw); err != nil {
+			if err := write(name+".png", report.GridHeat(r.Name, g).WritePNG); err != nil {
 				return err
 			}
 		}
@@ -90,20 +91,16 @@ func (e *Evaluation) writeAll(ctx context.Context, write func(name string, conte
 			return err
 		}
 	}
-	if err := write("ranks.csv", func(w io.Writer) error { return plain.WriteCSV(w, e.rankRecords(results)) }); err != nil {
+	if err := write("ranks.csv", ui.CSV(e.rankRecords(results))); err != nil {
 		return err
 	}
 	if e.in.Classes { // classes are not levels to draw
 		return nil
 	}
-	if err := e.writeAnalysis(ctx, write); err != nil {
-		return err
-	}
-	if err := e.writeApproximation(ctx, write); err != nil {
-		return err
-	}
-	if err := e.writeConstancy(ctx, write); err != nil {
-		return err
+	for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
+		if err := some(ctx, write); err != nil {
+			return err
+		}
 	}
 	return write("codes.png", e.drawCodes)
 }
@@ -122,10 +119,7 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 				continue
 			}
 			for j, factor := range g.Columns {
-				order := make([]int, len(g.Rows))
-				for i := range order {
-					order[i] = i
-				}
+				order := upTo(len(g.Rows))
 				slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Values[b][j], g.Values[a][j]) })
 				line := []string{r.Name, g.Name, factor}
 				for _, i := range order {
@@ -234,7 +228,7 @@ const maxBars = 24
 
 // writeAnalysis writes the columns that med selects, if it is among the metrics. It also writes the variance of code
 // columns while one factor varies.
-func (e *Evaluation) writeAnalysis(ctx context.Context, write func(name string, content func(io.Writer) error) error) error {
+func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	shown, err := e.writeSelected(ctx, write)
 	if err != nil {
 		return err
@@ -246,7 +240,7 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write func(name string, 
 	if !slices.ContainsFunc(g.Values[0], func(v float64) bool { return !math.IsNaN(v) }) {
 		return nil // no two images differ in one factor alone
 	}
-	if err := write("manipulation.csv", func(w io.Writer) error { return plain.WriteCSV(w, GridRecords(g)) }); err != nil {
+	if err := write("manipulation.csv", ui.CSV(GridRecords(g))); err != nil {
 		return err
 	}
 	if shown == nil || len(g.Rows) <= maxBars {
@@ -257,7 +251,7 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write func(name string, 
 
 // writeSelected draws the importance matrix R of med with the selected columns, and returns the columns; nil without
 // med.
-func (e *Evaluation) writeSelected(ctx context.Context, write func(name string, content func(io.Writer) error) error) ([]int, error) {
+func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int, error) {
 	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
 	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
 		return nil, nil
@@ -266,17 +260,13 @@ func (e *Evaluation) writeSelected(ctx context.Context, write func(name string, 
 	if err != nil {
 		return nil, err
 	}
-	return selected, write("med-selected.png", func(w io.Writer) error {
-		return report.SelectedHeat(g, selected).WritePNG(w)
-	})
+	return selected, write("med-selected.png", report.SelectedHeat(g, selected).WritePNG)
 }
 
 // moving lists the columns in ascending order: all, or the ones that vary most with a factor.
 func moving(g metrics.Grid) []int {
-	list := make([]int, len(g.Rows))
-	most := make([]float64, len(g.Rows))
+	list, most := upTo(len(g.Rows)), make([]float64, len(g.Rows))
 	for c := range list {
-		list[c] = c
 		for _, v := range g.Values[c] {
 			if v > most[c] {
 				most[c] = v
@@ -318,7 +308,7 @@ const maxSpaceRows = 4
 
 // writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
 // arrays, and figure 9 of Zhang and Sugiyama 2024. Without an approximation it writes nothing.
-func (e *Evaluation) writeApproximation(ctx context.Context, write func(name string, content func(io.Writer) error) error) error {
+func (e *Evaluation) writeApproximation(ctx context.Context, write writeFile) error {
 	if slices.ContainsFunc(e.in.Factors, func(f factor.Factor) bool { return f.Rotations != nil }) || e.in.Classes || !varies(e.in) {
 		return nil
 	}
@@ -407,7 +397,7 @@ func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block,
 // writeConstancy draws, for every factor, the radius and the standard deviation of its sub-code at each level. If one
 // level has the larger radius and another the larger variance, the metrics radius and variance rank codes differently
 // (Zhang and Sugiyama 2024, figure 8).
-func (e *Evaluation) writeConstancy(ctx context.Context, write func(name string, content func(io.Writer) error) error) error {
+func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error {
 	if !varies(e.in) {
 		return nil
 	}

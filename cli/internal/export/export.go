@@ -31,9 +31,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// ShardBytes is the usual bound on the bytes of pixels in a file.
-const ShardBytes = 2 << 30
-
 // Source says where a data set comes from.
 type Source struct {
 	Dataset  string   `json:"dataset"`           // name in a config

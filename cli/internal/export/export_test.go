@@ -113,7 +113,7 @@ func TestGridReadsExport(t *testing.T) {
 		t.Run(test.set, func(t *testing.T) {
 			want := build(t, test.set)
 			dir := t.TempDir()
-			s := write(t, dir, want, export.ShardBytes)
+			s := write(t, dir, want, 2<<30)
 			if s.Type != test.kind || len(s.Images) != 1 {
 				t.Errorf("%s in %q, want %s", s.Type, s.Images, test.kind)
 			}
@@ -146,7 +146,7 @@ func TestIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s := write(t, dir, want, export.ShardBytes)
+	s := write(t, dir, want, 2<<30)
 	if s.Type != "uint8" || len(s.Lost) > 0 {
 		t.Errorf("%s, %q", s.Type, s.Lost)
 	}
@@ -160,7 +160,7 @@ func TestDark(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s := write(t, dir, want, export.ShardBytes)
+	s := write(t, dir, want, 2<<30)
 	same(t, build(t, s.Config(dir)), want, true)
 }
 
@@ -169,7 +169,7 @@ func TestForeignFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "images.npy"), []byte("mine"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := export.Write(context.Background(), dir, build(t, "{square: {size: 8, side: 3}}"), export.Source{}, export.ShardBytes, func(int) {})
+	_, err := export.Write(context.Background(), dir, build(t, "{square: {size: 8, side: 3}}"), export.Source{}, 2<<30, func(int) {})
 	if err == nil || !strings.Contains(err.Error(), "images.npy: no export has written this array") {
 		t.Error(err)
 	}
@@ -223,7 +223,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	set, err := export.Write(context.Background(), dir, d, export.Source{Dataset: "square"}, export.ShardBytes, func(int) {})
+	set, err := export.Write(context.Background(), dir, d, export.Source{Dataset: "square"}, 2<<30, func(int) {})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -61,23 +61,14 @@ func Papers() ([]Paper, error) { return Load(files, "papers.yaml", "tables/findi
 
 // Load reads the list from a file of a file system. Messages call the file by the name shown.
 func Load(fsys fs.FS, file, shown string) ([]Paper, error) {
-	f, err := fsys.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read
-	source, err := config.ReadAll(f, shown)
-	if err != nil {
-		return nil, err
-	}
-	root, err := config.Parse(shown, source)
+	source, err := fs.ReadFile(fsys, file)
 	if err != nil {
 		return nil, err
 	}
 	var all struct {
 		Papers []Paper `yaml:"papers"`
 	}
-	err = root.Decode(&all)
+	err = config.Load(shown, source, &all)
 	return all.Papers, err
 }
 

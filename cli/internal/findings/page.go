@@ -66,30 +66,21 @@ func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct
 	var shown []string
 	for i, row := range r.Rows {
 		for j := range row.Cells {
-			c := &row.Cells[j]
-			if c.Theirs == nil || all[i][j][0] == tables.KeyItself {
-				continue
-			}
-			computed := c.Ours != nil && c.Status != tables.Measured
-			if distinct && all[i][j][0] == tables.KeyPrinted {
+			c, key := &row.Cells[j], all[i][j]
+			switch computed := c.Ours != nil && c.Status != tables.Measured; {
+			case c.Theirs == nil || key[0] == tables.KeyItself:
+			case distinct && key[0] == tables.KeyPrinted:
 				s.FromPrinted++
-				continue
-			}
-			if all[i][j][0] != tables.KeyPrinted && (known.some(all[i][j]) || pairs[all[i][j][0]]) {
+			case known.some(key) || pairs[key[0]]:
 				if computed {
 					s.Repeated++
 				}
-				continue
-			}
-			if strings.HasPrefix(all[i][j][0], tables.KeyPair) {
-				pairs[all[i][j][0]] = true
-			}
-			shown = append(shown, all[i][j]...)
-			s.Printed++
-			if computed {
-				s.add(c)
-				if c.Status != tables.Unfit && c.Status != tables.Outdated {
-					s.Shuffled += shuffled[i][j]
+			default:
+				pairs[key[0]] = strings.HasPrefix(key[0], tables.KeyPair)
+				shown = append(shown, key...)
+				s.Printed++
+				if computed {
+					s.add(c, shuffled[i][j])
 				}
 			}
 		}
@@ -100,16 +91,16 @@ func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct
 }
 
 // some reports whether any key of a cell is known.
-func (k keys) some(list []string) (repeated bool) {
-	for _, key := range list {
-		repeated = repeated || k[key]
-	}
-	return repeated
+func (k keys) some(list []string) bool {
+	return slices.ContainsFunc(list, func(key string) bool { return k[key] })
 }
 
-// add counts a computed cell with a printed value.
-func (s *Summary) add(c *tables.Cell) {
+// add counts a computed cell with a printed value. Of its column's other printed values, the fraction shuffled agrees.
+func (s *Summary) add(c *tables.Cell, shuffled float64) {
 	s.Computed++
+	if c.Status != tables.Unfit && c.Status != tables.Outdated {
+		s.Shuffled += shuffled
+	}
 	if *c.Ours**c.Theirs < 0 {
 		s.Opposite++
 	}

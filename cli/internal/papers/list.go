@@ -58,13 +58,23 @@ func (c *Command) list(ctx context.Context, s *ui.Streams) error {
 // Legend explains the columns of the list.
 const Legend = `
 SCALE   the largest that has runs, which unravel table NAME shows; "full" if it needs none
-DATA    "twin": our drawings of a public data set; "own": other drawings; "-": no images
+` + legend + `
+unravel table NAME shows a table, unravel table --all all scales and data sets.
+`
+
+// legend explains the columns that the list shares with the list of scales.
+const legend = `DATA    "twin": our drawings of a public data set; "own": other drawings; "-": no images
 CELLS   numbers that the paper prints
 OURS    of these, numbers with a value of ours; times do not count
 AGREE   of these, within two standard errors of the printed one
 RUNS    runs in the ledger
+`
 
-unravel table NAME shows a table, unravel table --all all scales and data sets.
+// scalesLegend explains the columns of the list of scales.
+const scalesLegend = `
+` + legend + `
+DATA may also be "real": the public data set. POSSIBLE counts the CELLS in rows that the scale computes, and STALE the cells
+from runs that the present code or config would make differently.
 `
 
 // PrintTables writes a line of at most [ui.PlainWidth] letters for each table, and a legend.
@@ -112,10 +122,10 @@ func reproduced(n tables.Counts) string {
 	return strconv.Itoa(n.Reproduced)
 }
 
-// PrintScales writes a line for each scale of each table.
+// PrintScales writes a line for each scale of each table, and a legend.
 func PrintScales(out io.Writer, all []ListedTable) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tPRINTED\tCOMPUTABLE\tCOMPUTED\tREPRODUCED\tSTALE\tLEDGER\tWHAT\tSOURCE")
+	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tCELLS\tPOSSIBLE\tOURS\tAGREE\tSTALE\tRUNS\tWHAT\tSOURCE")
 	for _, t := range all {
 		what := t.Title + "\t" + t.Source
 		for i, n := range t.Scales {
@@ -126,7 +136,11 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, what)
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, scalesLegend)
+	return err
 }
 
 // listTables counts the cells of all tables by scale. Trained tables use runs in the ledger and in the usual folders.

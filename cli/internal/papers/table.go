@@ -103,6 +103,7 @@ func (c *Command) validate() error {
 
 // openTable opens the named table, makes the folder of --out, and fills in the folder of the runs and the scale.
 func (c *Command) openTable() (*tables.Table, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
 	t, err := tables.Open(c.Name)
 	var unknown *tables.UnknownError
 	if errors.As(err, &unknown) || errors.Is(err, fs.ErrNotExist) {

@@ -173,7 +173,7 @@ func (c *Command) hint(t *tables.Table, log io.Writer) {
 		return
 	}
 	name := disk.Argument(c.Name)
-	fmt.Fprintf(log, "nothing was trained: unravel table %s --scale %s makes the runs that are missing, --fresh all of them again (--dry-run says how long that takes)\n", name, c.Scale)
+	fmt.Fprintf(log, "nothing was trained: unravel table %s --scale %s trains the missing runs, with --fresh all runs; --dry-run estimates the time\n", name, c.Scale)
 }
 
 // simulate simulates all runs of the table at a scale, or the runs of each table that trains.

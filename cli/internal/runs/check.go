@@ -64,7 +64,7 @@ func (c *Check) Run(ctx context.Context, s *ui.Streams) error {
 		}
 	}
 	if differ > 0 {
-		return fmt.Errorf("files of %s differ from the record, of %d", wording.Count(differ, "run"), len(runs))
+		return fmt.Errorf("files differ from the record in %d of %s", differ, wording.Count(len(runs), "run"))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	x.compareSettings(settings)
 	if len(x.Metrics) == 0 {
-		return errors.New("there is nothing to compare: no metrics, and not the codes of the same images")
+		return errors.New("there is nothing to compare; want metrics, or codes of the same images")
 	}
 	if c.Out != "" {
 		if err := x.writeFiles(c.Out); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
@@ -207,11 +206,7 @@ func (x *Comparison) print(w io.Writer) error {
 	for i, name := range x.Runs {
 		fmt.Fprintf(t, "%d\t%s\n", i+1, name)
 	}
-	fmt.Fprint(t, "\nvalue (rank)")
-	for i := range x.Runs {
-		fmt.Fprintf(t, "\t%d", i+1)
-	}
-	fmt.Fprintln(t)
+	numbered(t, "value (rank)", len(x.Runs))
 	for _, m := range x.Metrics {
 		fmt.Fprintf(t, "%s, %s is better", m.Name, m.Better)
 		for i := range m.Values {
@@ -228,6 +223,15 @@ func (x *Comparison) print(w io.Writer) error {
 		x.printTau(t)
 	}
 	return t.Flush()
+}
+
+// numbered writes the head of a table: a title, and the numbers of the columns.
+func numbered(w io.Writer, title string, columns int) {
+	fmt.Fprint(w, "\n", title)
+	for i := range columns {
+		fmt.Fprintf(w, "\t%d", i+1)
+	}
+	fmt.Fprintln(w)
 }
 
 // text describes the value of a run: its rank, interval and chance level, or - without a value.
@@ -252,11 +256,7 @@ func (m *comparedMetric) text(run int) string {
 
 // printTau writes Kendall's tau between metrics.
 func (x *Comparison) printTau(w io.Writer) {
-	fmt.Fprint(w, "\nKendall's tau")
-	for i := range x.Metrics {
-		fmt.Fprintf(w, "\t%d", i+1)
-	}
-	fmt.Fprintln(w)
+	numbered(w, "Kendall's tau", len(x.Metrics))
 	for i, row := range x.Tau {
 		fmt.Fprintf(w, "%d %s", i+1, x.Metrics[i].Name)
 		for _, v := range row {
@@ -283,7 +283,7 @@ func (x *Comparison) writeFiles(dir string) error {
 	if err := write("compare.json", x.writeJSON); err != nil {
 		return err
 	}
-	if err := write("metrics.csv", func(w io.Writer) error { return plain.WriteCSV(w, eval.GridRecords(values)) }); err != nil {
+	if err := write("metrics.csv", ui.CSV(eval.GridRecords(values))); err != nil {
 		return err
 	}
 	type figure struct {
@@ -302,7 +302,7 @@ func (x *Comparison) writeFiles(dir string) error {
 	}
 	for _, d := range drawn {
 		g := d.grid
-		if err := write(d.name+".csv", func(w io.Writer) error { return plain.WriteCSV(w, eval.GridRecords(g)) }); err != nil {
+		if err := write(d.name+".csv", ui.CSV(eval.GridRecords(g))); err != nil {
 			return err
 		}
 		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(g.Rows), inFolder(g.Columns), g.Values
@@ -418,7 +418,7 @@ func otherScales(name string, list []runResult) []string {
 		}
 	}
 	if len(fractions) == len(scaled) {
-		note += "; the mean fraction of variance that is left is free of it: " + strings.Join(fractions, ", ")
+		note += "; the mean fraction of the remaining variance does not depend on it: " + strings.Join(fractions, ", ")
 	}
 	return []string{note}
 }
@@ -472,11 +472,7 @@ func (x *Comparison) compareSettings(runs []*index.Run) {
 	for _, c := range columns {
 		d := difference{Key: c.Name}
 		for _, r := range runs {
-			var value *string
-			if text, ok := c.Of(r); ok {
-				value = &text
-			}
-			d.Values = append(d.Values, value)
+			d.Values = append(d.Values, c.Cell(r))
 		}
 		x.Settings = append(x.Settings, d)
 		if c.Name != seedColumn {
@@ -544,11 +540,7 @@ func (x *Comparison) printSettings(w io.Writer) {
 	if len(x.Settings) == 0 {
 		return
 	}
-	fmt.Fprint(w, "\nsetting")
-	for i := range x.Runs {
-		fmt.Fprintf(w, "\t%d", i+1)
-	}
-	fmt.Fprintln(w)
+	numbered(w, "setting", len(x.Runs))
 	for _, d := range x.Settings {
 		fmt.Fprint(w, d.Key)
 		for _, v := range d.Values {
@@ -579,10 +571,9 @@ func (x *Comparison) printSeeds(w io.Writer) {
 	for i, m := range x.Metrics {
 		fmt.Fprint(w, m.Name)
 		for _, g := range x.Seeds {
-			switch s := g.Spreads[i]; {
-			case s.Count < 2:
+			if s := g.Spreads[i]; s.Count < 2 {
 				fmt.Fprint(w, "\t-")
-			default:
+			} else {
 				fmt.Fprintf(w, "\t%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)), report.Number(float64(s.Least)), report.Number(float64(s.Most)))
 			}
 		}

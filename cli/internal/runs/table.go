@@ -180,7 +180,7 @@ func sayDamaged(s *ui.Streams, runs []*index.Run) {
 	}
 	fmt.Fprintf(s.Log, "%s is damaged: %s\n", damaged[0].Dir, damaged[0].Problem)
 	if n := len(damaged) - 1; n > 0 {
-		fmt.Fprintf(s.Log, "damaged besides: %d; --json says why\n", n)
+		fmt.Fprintf(s.Log, "also damaged: %d; --json says why\n", n)
 	}
 }
 

@@ -113,7 +113,7 @@ func (f *ClusterFlags) allotMemory(ctx context.Context, s *ui.Streams, j *cluste
 		most = max(most, peak)
 	}
 	j.Memory = max(memoryLeast, int64(math.Ceil(memoryMore*most)))
-	fmt.Fprintf(s.Log, "memory of a task: %d MiB, %g times the estimate of the largest of %d runs; --memory names another\n", (j.Memory+(1<<20)-1)>>20, memoryMore, n)
+	fmt.Fprintf(s.Log, "memory of a task: %d MiB, %g times the estimate of the largest of %d runs; --memory sets another limit\n", (j.Memory+(1<<20)-1)>>20, memoryMore, n)
 	return nil
 }
 
@@ -244,7 +244,7 @@ func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Jo
 		return err
 	}
 	if output := filepath.Join(j.Dir, cluster.OutputDir); f.On == onSlurm && !ui.Exists(output) {
-		fmt.Fprintf(s.Log, "before it is submitted, want the folder %s: Slurm does not make it\n", output)
+		fmt.Fprintf(s.Log, "make the folder %s before you submit the job: Slurm does not make it\n", output)
 	}
 	_, err = s.Out.Write(text)
 	return err

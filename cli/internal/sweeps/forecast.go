@@ -59,7 +59,7 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 	how.Rehearse, how.Limit, how.Observe = rehearse, rehearsing, progress.rehearsal
 	if f.Elsewhere {
 		if slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.Config.Train.Precision != train.Here(r.Config).Train.Precision }) {
-			progress.say("mixed precision is not to be had here: its runs are estimated in float32")
+			progress.say("this processor lacks mixed precision: such runs are estimated in float32")
 		}
 		how.Rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
 			return rehearse(ctx, train.Here(c), threads, alone)
@@ -73,7 +73,7 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 		}
 	}
 	if like > 0 {
-		progress.say("rehearsals took more than %v: %s of further kinds count as those most like them", rehearsing, wording.Count(like, "run"))
+		progress.say("rehearsals took more than %v: %s of other kinds count like the most similar run", rehearsing, wording.Count(like, "run"))
 	}
 	return list, err
 }

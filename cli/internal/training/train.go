@@ -53,7 +53,7 @@ func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 			return err
 		}
 		if c.Resume && !c.DryRun && !inputs.IsRun(c.Dir) {
-			fmt.Fprintf(s.Log, "there is no run %s to continue: it begins; --run continues another one\n", c.Dir)
+			fmt.Fprintf(s.Log, "there is no run %s to continue: a new run begins; --run names another one\n", c.Dir)
 		}
 	}
 	if c.DryRun {
@@ -201,9 +201,9 @@ func withAdvice(err error, dir string) error {
 	}
 	from := "from its last checkpoint"
 	if !ui.Exists(filepath.Join(dir, rundir.CheckpointFile)) && !ui.Exists(filepath.Join(dir, rundir.PreviousFile)) {
-		from = "from the beginning, for it has no checkpoint"
+		from = "from the beginning, because it has no checkpoint"
 	}
-	return fmt.Errorf("%w; for other settings name another folder with --run, or remove %s; --resume trains on with the same ones %s", err, dir, from)
+	return fmt.Errorf("%w; to train with other settings, choose another folder with --run, or remove %s; --resume continues with the same settings %s", err, dir, from)
 }
 
 // rateFlags are the flags of a learning-rate range test.

@@ -34,6 +34,7 @@ type Export struct {
 	inputs.WeightFlags
 	Format string `default:"" enum:"safetensors,onnx," placeholder:"FORMAT" help:"Format of the file: safetensors (parameters by name) or onnx (a network of operator set 17)." detail:"The name of --out gives the default, which is otherwise safetensors."`
 	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"Part of the model to write: encoder or decoder." detail:"The default is all parameters for safetensors, and the encoder for onnx."`
+	Half   bool   `help:"Round the weights to float16, half the size (safetensors only)."`
 	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes: unravel for images [N, H, W, C], pytorch for images [N, C, H, W]." detail:"In safetensors, pytorch also means names and shapes of a state_dict."`
 	Out    string `placeholder:"FILE" writes:".safetensors,.onnx" help:"File to write (default: weights.safetensors, encoder.onnx or decoder.onnx in the run's folder)."`
 	Card   string `placeholder:"FILE" writes:".md" help:"Also write a model card: a Markdown file with training, metrics, use and config."`
@@ -64,6 +65,7 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
+	source.Half = c.Half
 	part, name := weights.Part(c.Part), "weights.safetensors"
 	if c.Format == onnxFormat {
 		if part == "" {
@@ -121,9 +123,11 @@ func (c *Export) chooseFormat() error {
 		named = ""
 	}
 	if c.Format != "" && named != "" && c.Format != named {
-		return ui.Usagef("--out %s: the name is one of %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
+		return ui.Usagef("--out %s: this ending is for the format %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
 	}
-	c.Format = cmp.Or(c.Format, named, safetensorsFormat)
+	if c.Format = cmp.Or(c.Format, named, safetensorsFormat); c.Half && c.Format != safetensorsFormat {
+		return ui.Usagef("--half belongs to --format %s: networks in ONNX have float32", safetensorsFormat)
+	}
 	return nil
 }
 
@@ -242,7 +246,7 @@ func (c *Import) Run(s *ui.Streams) error {
 		o.Renames = append(o.Renames, [2]string{from, to})
 	}
 	var loaded *weights.Loaded
-	if _, err = train.Begin(settings, c.Dir, func(e *train.Experiment) error {
+	if _, err = train.Begin(settings, c.Dir, nil, func(e *train.Experiment) error {
 		source, err := weightsOf(e)
 		if err == nil {
 			loaded, err = source.Load(f, o)
@@ -259,13 +263,13 @@ func (c *Import) Run(s *ui.Streams) error {
 	}
 	fmt.Fprintf(s.Log, "%d tensors of %s in %s\n", loaded.Tensors, c.From, c.Dir)
 	if n := len(loaded.Missing); n > 0 {
-		fmt.Fprintf(s.Log, "%d that the model has are not in the file, such as %s\n", n, loaded.Missing[0])
+		fmt.Fprintf(s.Log, "%d tensors of the model are not in the file, such as %s\n", n, loaded.Missing[0])
 	}
 	if n := len(loaded.Counters); n > 0 {
 		fmt.Fprintf(s.Log, "%d batch counters are left out, such as %s: no network needs them\n", n, loaded.Counters[0])
 	}
 	if n := len(loaded.Unknown); n > 0 {
-		fmt.Fprintf(s.Log, "%d of the file are left out, such as %s\n", n, loaded.Unknown[0])
+		fmt.Fprintf(s.Log, "%d tensors of the file are left out, such as %s\n", n, loaded.Unknown[0])
 	}
 	return nil
 }

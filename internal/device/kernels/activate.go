@@ -23,6 +23,11 @@ func ActivateGradient(t *vulkan.Tape, at, dy, dx vulkan.Buffer, f cpu.Activation
 	each(t, "activategradient", n, sizes(n, int(f)), vulkan.Read(at), vulkan.Read(dy), vulkan.Write(dx))
 }
 
+// ActivateCurvature records the gradient of dx = t f'(x) ([ActivateGradient]) by at, from the gradient dy of dx.
+func ActivateCurvature(t *vulkan.Tape, at, along, dy, dat vulkan.Buffer, f cpu.Activation, n int) {
+	each(t, "curvature", n, sizes(n, int(f)), vulkan.Read(at), vulkan.Read(along), vulkan.Read(dy), vulkan.Write(dat))
+}
+
 // Exp records y = e^x for n elements; its gradient is dx = dy y ([Multiply]).
 func Exp(t *vulkan.Tape, x, y vulkan.Buffer, n int) {
 	each(t, "activate", n, sizes(n, exponential), vulkan.Read(x), vulkan.Write(y))

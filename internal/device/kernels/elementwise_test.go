@@ -54,6 +54,41 @@ func TestActivate(t *testing.T) {
 	runAll(t, list)
 }
 
+func TestActivationTangent(t *testing.T) {
+	var list []check
+	for i, name := range kernel.ActivationNames()[1:] {
+		f := kernel.Activation(i + 1)
+		n := 1 + 257*i
+		at := in(n).wide(5)
+		if f == kernel.SigmoidActivation || f == kernel.TanhActivation {
+			at = in(n) // a value of the activation
+		}
+		if f == kernel.ReLUActivation || f == kernel.LeakyActivation {
+			at = at.constant()
+		}
+		list = append(list, check{
+			name:   name,
+			inputs: []input{at, in(n)},
+			build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+				return graph.ActivationTangent(in[0], in[1], graph.Activation(f))
+			},
+			forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.ActivateGradient(t, in[0], in[1], out, f, n)
+			},
+			backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+				if !din[0].IsZero() {
+					kernels.ActivateCurvature(t, in[0], in[1], dout, din[0], f, n)
+				}
+				if !din[1].IsZero() {
+					kernels.ActivateGradient(t, in[0], dout, din[1], f, n)
+				}
+			},
+			tolerance: 2e-6,
+		})
+	}
+	runAll(t, list)
+}
+
 // Activations have a small error relative to each value, from the smallest to the largest numbers.
 func TestActivateAccuracy(t *testing.T) {
 	d := open(t)

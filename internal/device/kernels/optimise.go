@@ -7,7 +7,7 @@ import (
 
 // Numbers is the number of elements of a buffer with the numbers of an optimiser's step. It lies in host memory,
 // because they change with the step.
-const Numbers = 8
+const Numbers = 9
 
 // SetAdam writes the numbers of Adam's update number step, counted from 1, with the decay of [cpu.Adam.Update].
 func SetAdam(numbers vulkan.Buffer, k cpu.AdamConstants, step int, decay float64) {
@@ -34,7 +34,7 @@ type Descent struct {
 
 // Set writes the numbers into host memory.
 func (d Descent) Set(numbers vulkan.Buffer) {
-	for i, v := range [Numbers]float64{d.Rate, d.Momentum, d.Fresh, d.Clip, d.Decay, d.Trust} {
+	for i, v := range []float64{d.Rate, d.Momentum, d.Fresh, d.Clip, d.Decay, d.Trust} {
 		numbers.Floats()[i] = float32(v)
 	}
 }
@@ -45,6 +45,8 @@ const (
 	withMomentum
 	nesterov
 	trusting
+	scaledStep
+	plainStep
 )
 
 // SGD records a step of engine.SGD for n weights w with velocity v, which is none without momentum, and gradients g.
@@ -66,15 +68,73 @@ func SGD(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int, lookAhead, decay
 func LARS(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int) {
 	u := t.Scratch(n)
 	each(t, "decayed", n, sizes(n), vulkan.Read(w), vulkan.Read(g), vulkan.Read(numbers), vulkan.Write(u))
-	squares := t.Scratch(2)
-	parts := partsOf(n)
+	each(t, "descend", n, sizes(n, trusting, 0), vulkan.Update(w), vulkan.Update(v), vulkan.Read(u),
+		vulkan.Read(numbers), vulkan.Read(squaresOf(t, w, u, n)))
+}
+
+// squaresOf returns the squared norms of two tensors of n elements.
+func squaresOf(t *vulkan.Tape, x, y vulkan.Buffer, n int) vulkan.Buffer {
+	squares, parts := t.Scratch(2), partsOf(n)
 	s := t.Scratch(parts)
-	for i, x := range []vulkan.Buffer{w, u} {
-		reduce(t, square, 0, x, vulkan.Buffer{}, s, 0, n)
+	for i, of := range []vulkan.Buffer{x, y} {
+		reduce(t, square, 0, of, vulkan.Buffer{}, s, 0, n)
 		total(t, s, squares, i, 1, 0, parts)
 	}
-	each(t, "descend", n, sizes(n, trusting, 0), vulkan.Update(w), vulkan.Update(v), vulkan.Read(u),
-		vulkan.Read(numbers), vulkan.Read(squares))
+	return squares
+}
+
+// SetLAMB writes the numbers of LAMB's update number step, counted from 1: see engine.LAMB.
+func SetLAMB(numbers vulkan.Buffer, k cpu.AdamConstants, step int, decay float64) {
+	rate := k.LearningRate
+	k.LearningRate = 1
+	c := k.At(step)
+	c[7] = float32(decay)
+	copy(numbers.Floats(), append(c[:], float32(rate)))
+}
+
+// LAMB records a step of engine.LAMB for a tensor of n weights w with moments m and v and gradients g. Excluded tensors
+// have neither decay nor scaling. numbers are the numbers of [SetLAMB].
+func LAMB(t *vulkan.Tape, w, m, v, g, numbers vulkan.Buffer, n int, decay, excluded bool) {
+	u := t.Scratch(n)
+	each(t, "direction", n, sizes(n, flag(decay && !excluded)), vulkan.Read(w), vulkan.Update(m), vulkan.Update(v),
+		vulkan.Read(g), vulkan.Read(numbers), vulkan.Write(u))
+	f, squares := plainStep, numbers
+	if !excluded {
+		f, squares = scaledStep, squaresOf(t, w, u, n)
+	}
+	each(t, "descend", n, sizes(n, f, 0), vulkan.Update(w), vulkan.Update(w), vulkan.Read(u), vulkan.Read(numbers),
+		vulkan.Read(squares))
+}
+
+// RootSquare are the numbers of a step of engine.RMSProp.
+type RootSquare struct {
+	Rate, Alpha, Clip, Decay, Epsilon, Momentum float64
+}
+
+// Set writes the numbers into host memory.
+func (r RootSquare) Set(numbers vulkan.Buffer) {
+	for i, v := range []float64{r.Rate, r.Alpha, 1 - r.Alpha, r.Clip, r.Decay, r.Epsilon, r.Momentum} {
+		numbers.Floats()[i] = float32(v)
+	}
+}
+
+// RMSProp records a step of engine.RMSProp for n weights w with mean squares s and gradients g. m holds the means of
+// gradients, and none if they are not centred. v is the velocity, and none without momentum. numbers are the numbers of
+// [RootSquare.Set].
+func RMSProp(t *vulkan.Tape, w, s, m, v, g, numbers vulkan.Buffer, n int, decay bool) {
+	each(t, "rmsprop", n, sizes(n, flag(!m.IsZero()), flag(!v.IsZero()), flag(decay)), vulkan.Update(w), vulkan.Update(s),
+		vulkan.Update(or(m, s)), vulkan.Update(or(v, s)), vulkan.Read(g), vulkan.Read(numbers))
+}
+
+// SetAccumulate writes the numbers of a step of [Accumulate]: the factor of the gradients, and the factor of the new sum.
+// A first step does not read the old sum.
+func SetAccumulate(numbers vulkan.Buffer, first bool, gradients, sum float64) {
+	copy(numbers.Floats(), []float32{float32(1 - flag(first)), float32(gradients), float32(sum)})
+}
+
+// Accumulate records that gradients g are added to a sum s of n elements. numbers are the numbers of [SetAccumulate].
+func Accumulate(t *vulkan.Tape, s, g, numbers vulkan.Buffer, n int) {
+	each(t, "accumulate", n, sizes(n), vulkan.Update(s), vulkan.Read(g), vulkan.Read(numbers))
 }
 
 // SetAverage writes the numbers of a step of an exponential moving average.

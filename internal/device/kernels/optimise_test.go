@@ -142,7 +142,7 @@ func TestOptimisers(t *testing.T) {
 }
 
 // A tensor of zeros, and gradients of zeros, have no ratio of norms.
-func TestLARSWithoutNorm(t *testing.T) {
+func TestOptimisersWithoutNorm(t *testing.T) {
 	d := open(t)
 	const n = 300
 	for name, c := range map[string]struct{ w, g []float32 }{"weights": {zeros(n), normals(2, n)},
@@ -157,6 +157,144 @@ func TestLARSWithoutNorm(t *testing.T) {
 		play(t, tape)
 		near(t, name, download(t, d, w, n), want, 1e-6)
 		tape.Close()
+		want = append([]float32(nil), c.w...)
+		(&engine.LAMB{LR: 0.2, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-6}).New([]engine.Parameter{{Name: "w", Value: want,
+			Shape: []int{n, 1}}}).Update([][]float32{c.g}, 1, 1)
+		w, tape = upload(t, d, c.w), d.NewTape()
+		kernels.LAMB(tape, w, upload(t, d, zeros(n)), upload(t, d, zeros(n)), upload(t, d, c.g), numbers, n, true, false)
+		kernels.SetLAMB(numbers, kernel.AdamConstants{LearningRate: 0.2, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-6, Clip: 1}, 1, 0)
+		play(t, tape)
+		near(t, "lamb, "+name, download(t, d, w, n), want, 1e-5)
+		tape.Close()
+	}
+}
+
+// RMSProp and LAMB equal the CPU's, and the formulas in float64.
+func TestOptimisersOfMoments(t *testing.T) {
+	d := open(t)
+	lamb := func(decay, excluded bool) func(*vulkan.Tape, vulkan.Buffer, []vulkan.Buffer, vulkan.Buffer, vulkan.Buffer, int) {
+		return func(t *vulkan.Tape, w vulkan.Buffer, s []vulkan.Buffer, g, numbers vulkan.Buffer, n int) {
+			kernels.LAMB(t, w, s[0], s[1], g, numbers, n, decay, excluded)
+		}
+	}
+	rms := func(centred, moving, decay bool) func(*vulkan.Tape, vulkan.Buffer, []vulkan.Buffer, vulkan.Buffer, vulkan.Buffer, int) {
+		return func(t *vulkan.Tape, w vulkan.Buffer, s []vulkan.Buffer, g, numbers vulkan.Buffer, n int) {
+			var m, v vulkan.Buffer
+			if centred {
+				m = s[1]
+			}
+			if moving {
+				v = s[2]
+			}
+			kernels.RMSProp(t, w, s[0], m, v, g, numbers, n, decay)
+		}
+	}
+	for name, c := range map[string]struct {
+		settings engine.OptimizerSettings
+		axes     int
+		record   func(t *vulkan.Tape, w vulkan.Buffer, states []vulkan.Buffer, g, numbers vulkan.Buffer, n int)
+	}{
+		"rmsprop":         {engine.NewRMSProp(), 2, rms(false, false, false)},
+		"rmsprop decayed": {&engine.RMSProp{LR: 0.01, Alpha: 0.9, Epsilon: 1e-6, Decay: 0.3}, 2, rms(false, false, true)},
+		"rmsprop centred": {&engine.RMSProp{LR: 0.01, Alpha: 0.9, Epsilon: 1e-3, Centred: true}, 2, rms(true, false, false)},
+		"rmsprop moving": {&engine.RMSProp{LR: 0.01, Alpha: 0.9, Epsilon: 1e-3, Centred: true, Momentum: 0.8, Decay: 0.3}, 2,
+			rms(true, true, true)},
+		"lamb":               {engine.NewLAMB(), 2, lamb(true, false)},
+		"lamb of a bias":     {engine.NewLAMB(), 1, lamb(true, true)},
+		"lamb without decay": {&engine.LAMB{LR: 0.1, Beta1: 0.5, Beta2: 0.9, Epsilon: 1e-3}, 2, lamb(false, false)},
+	} {
+		for _, n := range []int{1, 257, 70001} {
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				double, want := doubles(normals(1, n)), normals(1, n)
+				o := c.settings.New([]engine.Parameter{{Name: "w", Value: want, Shape: []int{n, 1}[:c.axes]}})
+				states, numbers := [3][]float64{make([]float64, n), make([]float64, n), make([]float64, n)}, hostNumbers(t, d)
+				rates, clip := []float64{1, 0.5, 2, 0, 1}, func(step int) float64 { return 1 / float64(step+1) }
+				var runs [2][]float32
+				for step, rate := range rates {
+					g := normals(uint64(100+step), n)
+					o.Update([][]float32{g}, rate, clip(step))
+					inFloat64(c.settings, double, states, doubles(g), step+1, rate, clip(step), c.axes == 1)
+				}
+				for i := range runs {
+					w, g := upload(t, d, normals(1, n)), upload(t, d, zeros(n))
+					buffers := []vulkan.Buffer{upload(t, d, zeros(n)), upload(t, d, zeros(n)), upload(t, d, zeros(n))}
+					runs[i] = trained(t, d, w, n, len(rates), g, func(t *vulkan.Tape) { c.record(t, w, buffers, g, numbers, n) },
+						func(step int) { setMoments(c.settings, numbers, step, rates[step], clip(step)) })
+				}
+				near(t, "weights", runs[0], want, 1e-5)
+				near(t, "weights in float64", runs[0], singles(double), 1e-5)
+				near(t, "a second run", runs[1], runs[0], 0)
+			})
+		}
+	}
+}
+
+func setMoments(settings engine.OptimizerSettings, numbers vulkan.Buffer, step int, rate, clip float64) {
+	switch s := settings.(type) {
+	case *engine.RMSProp:
+		kernels.RootSquare{Rate: s.LR * rate, Alpha: s.Alpha, Clip: clip, Decay: s.Decay, Epsilon: s.Epsilon,
+			Momentum: s.Momentum}.Set(numbers)
+	case *engine.LAMB:
+		kernels.SetLAMB(numbers, kernel.AdamConstants{LearningRate: s.LR * rate, Beta1: s.Beta1, Beta2: s.Beta2,
+			Epsilon: s.Epsilon, Clip: clip}, step+1, s.Decay)
+	}
+}
+
+// inFloat64 takes a step of RMSProp or LAMB by the formulas of their comments.
+func inFloat64(settings engine.OptimizerSettings, w []float64, states [3][]float64, g []float64, step int, rate,
+	clip float64, excluded bool) {
+	switch s := settings.(type) {
+	case *engine.RMSProp:
+		for i := range w {
+			x := clip*g[i] + s.Decay*w[i]
+			states[0][i] = s.Alpha*states[0][i] + (1-s.Alpha)*x*x
+			root := states[0][i]
+			if s.Centred {
+				states[1][i] = s.Alpha*states[1][i] + (1-s.Alpha)*x
+				root -= states[1][i] * states[1][i]
+			}
+			states[2][i] = s.Momentum*states[2][i] + x/(math.Sqrt(max(root, 0))+s.Epsilon)
+			w[i] -= s.LR * rate * states[2][i]
+		}
+	case *engine.LAMB:
+		u, weights, norm := make([]float64, len(w)), 0.0, 0.0
+		for i := range w {
+			x := clip * g[i]
+			states[0][i] = s.Beta1*states[0][i] + (1-s.Beta1)*x
+			states[1][i] = s.Beta2*states[1][i] + (1-s.Beta2)*x*x
+			u[i] = states[0][i] / (1 - math.Pow(s.Beta1, float64(step))) /
+				(math.Sqrt(states[1][i]/(1-math.Pow(s.Beta2, float64(step)))) + s.Epsilon)
+			if !excluded {
+				u[i] += s.Decay * w[i]
+			}
+			weights, norm = weights+w[i]*w[i], norm+u[i]*u[i]
+		}
+		ratio := math.Sqrt(weights) / math.Sqrt(norm)
+		if excluded || weights == 0 || norm == 0 {
+			ratio = 1
+		}
+		for i := range w {
+			w[i] -= s.LR * rate * ratio * u[i]
+		}
+	}
+}
+
+// A sum of gradients ignores what its memory held before the first of them, even if it is not a number.
+func TestAccumulate(t *testing.T) {
+	d := open(t)
+	for _, n := range []int{1, 257, 70001} {
+		before := normals(1, n)
+		before[0] = float32(math.NaN())
+		sum, g, numbers, want := upload(t, d, before), upload(t, d, zeros(n)), hostNumbers(t, d), make([]float64, n)
+		got := trained(t, d, sum, n, 3, g, func(t *vulkan.Tape) { kernels.Accumulate(t, sum, g, numbers, n) },
+			func(step int) {
+				scale := []float64{1, 1, 1.0 / 96}[step]
+				kernels.SetAccumulate(numbers, step == 0, float64(48/(step+1)), scale)
+				for i, v := range normals(uint64(100+step), n) {
+					want[i] = scale * (want[i] + float64(48/(step+1))*float64(v))
+				}
+			})
+		near(t, fmt.Sprint(n, " elements"), got, singles(want), 1e-6)
 	}
 }
 

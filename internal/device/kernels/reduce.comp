@@ -3,7 +3,7 @@
 // s[at + group] = the group's part of sum_i of, by f,
 //   0 x[i]                   1 x[i]^2                2 x[i] y[i]        3 (x[i] - logistic(y[i]))^2
 //   4 (x[i] - y[i])^2        5 ln(1+e^y[i]) - x[i] y[i]                 6 x[i]^2 + e^(a y[i]) - a y[i] - 1
-//   7 (1 - x[i])^2
+//   7 (1 - x[i])^2           8 sqrt(x[i]), 0 where x[i] < 0
 // A thread adds up its elements in order; then a tree adds the threads' sums.
 layout(local_size_x = 256) in;
 layout(set = 0, binding = 0) readonly buffer X_ { float x[]; };
@@ -22,6 +22,7 @@ float term(uint i) {
     case 5: return softplus(y[i]) - v * y[i];
     case 6: { float l = a * y[i]; return v * v + (expm1(l) - l); }
     case 7: v = 1.0 - v; return v * v;
+    case 8: return sqrt(max(v, 0.0));
   }
   return v;
 }

@@ -12,6 +12,7 @@ const (
 	logisticError
 	gaussianKL
 	fromOne
+	root
 )
 
 // mostParts bounds the groups of a sum.

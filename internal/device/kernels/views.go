@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"math"
+
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
 )
@@ -64,6 +66,16 @@ func gram(t *vulkan.Tape, z vulkan.Buffer, half, n, d int) vulkan.Buffer {
 	product(t, matrix{z, d, 1, half * n * d}, matrix{z, 1, d, half * n * d}, vulkan.Buffer{}, g, cpu.LinearActivation,
 		n, d, n)
 	return g
+}
+
+// Spread records models.spreadOf of codes [rows, columns].
+func Spread(t *vulkan.Tape, codes, out vulkan.Buffer, rows, columns int) {
+	n := rows * columns
+	unit, moments, variances := t.Scratch(n), t.Scratch(2*columns), t.Scratch(columns)
+	NormaliseRows(t, codes, unit, rows, columns)
+	Moments(t, unit, moments, NormShape{Sets: 1, Rows: rows, Channels: columns})
+	t.CopyRange(variances, 0, moments, 4*int64(columns), 4*int64(columns))
+	sumOf(t, root, 0, variances, vulkan.Buffer{}, out, 1/math.Sqrt(float64(columns)), 0, columns)
 }
 
 // InfoNCE records losses.InfoNCE of queries and keys [n, d] and negatives [d, m].

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/kernel/conv"
+	"github.com/unravel-ml/unravel/internal/kernel/dense"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -78,11 +80,11 @@ func (w window) over(h, wide int) (window, [2]int, error) {
 	return w, out, nil
 }
 
-// conv is a convolution, by the kernels if they have its geometry.
-func conv(a *attributes) (compute, error) {
+// convolution is a convolution, by the kernels if they have its geometry.
+func convolution(a *attributes) (compute, error) {
 	w, groups := windowOf(a), attribute(a, "group", 1)
 	var weights cached
-	plans := map[kernel.ConvShape]*kernel.Conv{}
+	plans := map[kernel.ConvShape]*conv.Conv{}
 	return func(in []*value) (*value, error) {
 		bias, err := checkConv(in, groups, 1, 0)
 		if err != nil {
@@ -109,7 +111,7 @@ func conv(a *attributes) (compute, error) {
 			shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[0],
 				Kernel: k, Stride: geometry.strides[0], PadH: geometry.pads[0], PadW: geometry.pads[1]}
 			if plans[shape] == nil {
-				if plans[shape], err = kernel.NewConv(shape, kernel.LinearActivation); err != nil {
+				if plans[shape], err = conv.New(shape, kernel.LinearActivation); err != nil {
 					return nil, err
 				}
 			}
@@ -203,7 +205,7 @@ func convTranspose(a *attributes) (compute, error) {
 		a.fail("auto_pad %s of a transposed convolution is not computed here", w.auto)
 	}
 	var weights cached
-	plans := map[kernel.ConvShape]*kernel.ConvTranspose{}
+	plans := map[kernel.ConvShape]*conv.Transpose{}
 	return func(in []*value) (*value, error) {
 		bias, err := checkConv(in, 1, 0, 1)
 		if err != nil {
@@ -232,7 +234,7 @@ func convTranspose(a *attributes) (compute, error) {
 		shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[1],
 			Kernel: geometry.kernel[0], Stride: w.strides[0], PadH: w.pads[0], PadW: w.pads[1]}
 		if plans[shape] == nil {
-			if plans[shape], err = kernel.NewConvTranspose(shape, kernel.LinearActivation); err != nil {
+			if plans[shape], err = conv.NewTranspose(shape, kernel.LinearActivation); err != nil {
 				return nil, err
 			}
 		}
@@ -256,7 +258,7 @@ func (c *cached) of(from *value, compute func() []float32) []float32 {
 }
 
 // products multiplies matrices of rows, by the kernels.
-type products map[[3]int]*kernel.Dense
+type products map[[3]int]*dense.Layer
 
 // of returns x w + bias for x [rows, in] and w [in, out]. Without rows or columns there is nothing to sum.
 func (p products) of(x, w, bias, y []float32, rows, in, out int) error {
@@ -275,7 +277,7 @@ func (p products) of(x, w, bias, y []float32, rows, in, out int) error {
 	key := [3]int{rows, in, out}
 	if p[key] == nil {
 		var err error
-		if p[key], err = kernel.NewDense(rows, in, out, kernel.LinearActivation); err != nil {
+		if p[key], err = dense.New(rows, in, out, kernel.LinearActivation); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ var operators = map[string]operator{
 	// layers
 	"AveragePool":        {1, 1, averagePool, 0},
 	"BatchNormalization": {5, 5, batchNorm, 0},
-	"Conv":               {2, 3, conv, 0},
+	"Conv":               {2, 3, convolution, 0},
 	"ConvTranspose":      {2, 3, convTranspose, 0},
 	"Dropout":            {1, 3, dropout, 0},
 	"Gemm":               {2, 3, gemm, 0},

@@ -1,10 +1,16 @@
 package web
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"math"
 )
+
+// PNG returns a PNG file as a data URL.
+func PNG(file []byte) string {
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(file)
+}
 
 // Array is an array of numbers in the form that pages read: little-endian bytes in base64, row by row. JavaScript reads
 // it by Unravel.array.

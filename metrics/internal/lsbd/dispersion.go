@@ -40,7 +40,7 @@ func (s *Sample) notes() (notes []string) {
 		}
 		name := s.elements.Factors[j].Name
 		if dropped > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d rows share the other factors with no other row, and do not count", name, dropped))
+			notes = append(notes, fmt.Sprintf("%s: %d rows do not count, as no other row has the same other factors", name, dropped))
 		}
 		if effects > 1 {
 			notes = append(notes, fmt.Sprintf("%s: too few rows agree in all other factors; the sum of an effect of each is subtracted", name))
@@ -221,8 +221,8 @@ func groupScatter(m []float64) float64 {
 	return geometry.RotationScatter(points, func(i int) *[9]float64 { return &tetrahedral[i] })
 }
 
-// Weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
-func (s *Sample) Weighted(ctx context.Context, codes matrix.Matrix, k int, turns, weights []float64) (float64, error) {
+// weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
+func (s *Sample) weighted(ctx context.Context, codes matrix.Matrix, k int, turns, weights []float64) (float64, error) {
 	codes, _ = codes.ForSquares()
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
 	for i := range s.objects {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -27,12 +28,12 @@ type Grid struct {
 
 // NewGrid sorts codes in any order into a grid; a repeated or missing combination is an error. Factors of rotations turn
 // if rotations is set; otherwise they distinguish objects.
-func NewGrid(e Elements, rotations bool) (*Grid, error) {
+func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
 	t := &Grid{cells: 1, k: len(e.Factors), levels: e.Levels, factors: e.Factors}
-	if err := t.sortFactors(e.rows(), rotations); err != nil {
+	if err := t.sortFactors(e.Rows(), rotations); err != nil {
 		return nil, err
 	}
-	t.order = make([]int, e.rows())
+	t.order = make([]int, e.Rows())
 	for i := range t.order {
 		t.order[i] = i
 	}

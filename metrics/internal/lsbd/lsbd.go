@@ -12,16 +12,9 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
-
-// Elements are the levels of the factors of codes: group elements of factors that turn, and objects of the others.
-type Elements struct {
-	Factors []factor.Factor
-	Levels  []int // by code and factor
-}
-
-func (e Elements) rows() int { return len(e.Levels) / len(e.Factors) }
 
 var errNoTurns = errors.New("no factor turns; want a circular factor, or a factor of rotations")
 
@@ -59,7 +52,7 @@ type Design struct {
 
 // New returns the design of codes: a [Grid] if the codes are one, and otherwise a [Sample]. The standardised forms only
 // measure grids of circular factors. Errors: codes that are neither.
-func New(e Elements, s Settings) (*Design, error) {
+func New(e levels.Table, s Settings) (*Design, error) {
 	grid, err := NewGrid(e, s.Form == Whitened)
 	if s.Form != Whitened && err != nil {
 		return nil, err

@@ -1,12 +1,12 @@
 package lsbd
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 )
 
 // Sample holds codes with known group elements that do not form a grid. Some are missing or repeated, or the angles
@@ -22,7 +22,7 @@ import (
 // f is arbitrary if rows share the other factors. Otherwise f is a sum of one function for each other factor. It is any
 // function of the factor's levels, or the harmonics up to omega turns if these are fewer than the levels.
 type Sample struct {
-	elements Elements
+	elements levels.Table
 	settings Settings
 	moving   []int      // factors that turn
 	objects  [][]int    // rows of each object
@@ -39,7 +39,7 @@ const (
 
 // NewSample groups the rows of codes by object and by the factors that turn. Objects with too few rows are left out. It
 // is an error if no factor turns, or if no object has enough rows.
-func NewSample(e Elements, set Settings) (*Sample, error) {
+func NewSample(e levels.Table, set Settings) (*Sample, error) {
 	s := &Sample{elements: e, settings: set}
 	var held []int
 	for j, f := range e.Factors {
@@ -53,7 +53,7 @@ func NewSample(e Elements, set Settings) (*Sample, error) {
 	if s.moving == nil {
 		return nil, errNoTurns
 	}
-	ids, count := e.group(held, nil)
+	ids, count := e.Combinations(held, nil)
 	groups := make([][]int, count)
 	for i, g := range ids {
 		groups[g] = append(groups[g], i)
@@ -77,7 +77,7 @@ func NewSample(e Elements, set Settings) (*Sample, error) {
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
 			reason = fmt.Errorf("none of the %d objects (combinations of factors that do not turn) has enough rows, %.3g on average: %w; want more rows, or objects: together",
-				len(groups), float64(e.rows())/float64(len(groups)), reason)
+				len(groups), float64(e.Rows())/float64(len(groups)), reason)
 		}
 		return nil, reason
 	}
@@ -111,42 +111,6 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 	return orbits, nil
 }
 
-// group numbers the combinations of levels of some factors, in lexicographic order, over some rows (nil: all).
-func (e Elements) group(factors, rows []int) (ids []int, count int) {
-	k := len(e.Factors)
-	n := len(rows)
-	if rows == nil {
-		n = e.rows()
-	}
-	keys, at := make([]string, n), map[string]int{}
-	var key []byte
-	for i := range keys {
-		row := i
-		if rows != nil {
-			row = rows[i]
-		}
-		key = key[:0]
-		for _, j := range factors {
-			key = binary.BigEndian.AppendUint64(key, uint64(e.Levels[row*k+j]))
-		}
-		keys[i] = string(key)
-		at[keys[i]] = 0
-	}
-	order := make([]string, 0, len(at))
-	for key := range at {
-		order = append(order, key)
-	}
-	slices.Sort(order)
-	for g, key := range order {
-		at[key] = g
-	}
-	ids = make([]int, n)
-	for i, key := range keys {
-		ids[i] = at[key]
-	}
-	return ids, len(order)
-}
-
 // orbit holds the rows of one object with codes that show how one factor turns.
 type orbit struct {
 	factor  factor.Factor
@@ -171,7 +135,7 @@ func (s *Sample) orbit(rows []int, factor int) *orbit {
 			others = append(others, j)
 		}
 	}
-	ids, count := s.elements.group(others, rows)
+	ids, count := s.elements.Combinations(others, rows)
 	members := make([]int, count)
 	for _, g := range ids {
 		members[g]++
@@ -185,7 +149,7 @@ func (s *Sample) orbit(rows []int, factor int) *orbit {
 	o := &orbit{factor: s.elements.Factors[factor]}
 	if 2*len(kept) >= len(rows) {
 		o.rows = kept
-		ids, count = s.elements.group(others, kept)
+		ids, count = s.elements.Combinations(others, kept)
 		o.effects, o.counts = [][]int{ids}, []int{count}
 	} else {
 		o.rows = rows
@@ -214,7 +178,7 @@ func (s *Sample) addEffects(o *orbit, others []int) {
 	var turning []int
 	for _, j := range others {
 		f := s.elements.Factors[j]
-		ids, count := s.elements.group([]int{j}, o.rows)
+		ids, count := s.elements.Combinations([]int{j}, o.rows)
 		if !f.Turns() || count <= harmonicsUpTo(f, order) {
 			o.effects, o.counts = append(o.effects, ids), append(o.counts, count)
 			continue

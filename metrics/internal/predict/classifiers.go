@@ -8,14 +8,58 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Classifier predicts the labels of rows.
-type Classifier func(ctx context.Context, x []float64) ([]int, error)
+// Logistic returns the accuracies on train and test rows of a logistic regression of each factor from standardised codes,
+// with the weight c of the loss.
+func Logistic(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, c float64,
+) (onTrain, onTest []float64, err error) {
+	x, y := Standardise(codes, train, test)
+	return logistic(ctx, x, y, codes.Cols, t, train, test, slices.Repeat([]float64{c}, len(t.Factors)))
+}
+
+// LogisticCV is [Logistic] of codes as given; cross-validation chooses c.
+func LogisticCV(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
+) (onTrain, onTest []float64, err error) {
+	x, y := codes.Take(train), codes.Take(test)
+	weights, err := CrossValidate(ctx, x, t.ByFactor(train), codes.Cols)
+	if err != nil {
+		return nil, nil, err
+	}
+	return logistic(ctx, x, y, codes.Cols, t, train, test, weights)
+}
+
+func logistic(
+	ctx context.Context, x, y []float64, d int, t levels.Table, train, test []int, weights []float64,
+) (onTrain, onTest []float64, err error) {
+	inputs, err := linear.NewInputs(x, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	for j, c := range weights {
+		of := t.Of(j, train)
+		model, err := inputs.Fit(ctx, of, c, fitIterations)
+		if err != nil {
+			return nil, nil, fmt.Errorf("factor %d: %w", j, err)
+		}
+		fitted, err := Labels(ctx, model, x, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		predicted, err := Labels(ctx, model, y, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		onTrain, onTest = append(onTrain, Accuracy(fitted, of)), append(onTest, Accuracy(predicted, t.Of(j, test)))
+	}
+	return onTrain, onTest, nil
+}
 
 // The settings of cross-validated logistic regression.
 const (
@@ -30,23 +74,6 @@ func weightsOfLoss() []float64 {
 		weights[i] = math.Pow(10, -4+8*float64(i)/9)
 	}
 	return weights
-}
-
-// FitLogistic fits a logistic regression of each factor, with the weight C of its loss.
-func FitLogistic(ctx context.Context, x []float64, labels [][]int, d int, weights []float64) ([]Classifier, error) {
-	inputs, err := linear.NewInputs(x, d)
-	if err != nil {
-		return nil, err
-	}
-	models := make([]Classifier, len(labels))
-	for j, l := range labels {
-		model, err := inputs.Fit(ctx, l, weights[j], fitIterations)
-		if err != nil {
-			return nil, fmt.Errorf("factor %d: %w", j, err)
-		}
-		models[j] = func(ctx context.Context, x []float64) ([]int, error) { return Labels(ctx, model, x, d) }
-	}
-	return models, nil
 }
 
 // Labels predicts the labels of the rows of x.
@@ -119,34 +146,6 @@ func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]f
 		chosen[j] = weights[best]
 	}
 	return chosen, nil
-}
-
-// FitBoosted fits boosted trees of each factor.
-func FitBoosted(ctx context.Context, x []float64, labels [][]int, d int) ([]Classifier, error) {
-	columns, err := gbt.NewColumns(len(labels[0]), d, x)
-	if err != nil {
-		return nil, err
-	}
-	models := make([]Classifier, len(labels))
-	for j, l := range labels {
-		if !Vary(l) {
-			only := l[:1]
-			models[j] = func(_ context.Context, x []float64) ([]int, error) { return slices.Repeat(only, len(x)/d), nil }
-			continue
-		}
-		model, err := gbt.FitClassifier(ctx, columns, l, gbt.Defaults())
-		if err != nil {
-			return nil, fmt.Errorf("factor %d: %w", j, err)
-		}
-		models[j] = func(ctx context.Context, x []float64) ([]int, error) {
-			rows, err := gbt.NewColumns(len(x)/d, d, x)
-			if err != nil {
-				return nil, err
-			}
-			return model.Predict(ctx, rows)
-		}
-	}
-	return models, nil
 }
 
 // Standardise returns the codes of the train and of the test rows, standardised by mean and standard deviation of

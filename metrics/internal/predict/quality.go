@@ -3,7 +3,6 @@ package predict
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -18,17 +17,6 @@ func Accuracy(predicted, levels []int) float64 {
 		}
 	}
 	return float64(right) / float64(len(levels))
-}
-
-// MeanAccuracy is the downstream accuracy (Locatello et al. 2019, section 5.5) of classifiers, one for each of K
-// factors; it also returns the accuracy of every factor:
-//
-//	1/K sum_j accuracy_j
-func MeanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64) {
-	for j, p := range predicted {
-		perFactor = append(perFactor, Accuracy(p, levels[j]))
-	}
-	return factor.Mean.Of(perFactor), perFactor
 }
 
 // Determination is the joint R^2 of predictions of some columns of arrays, from first to before last:
@@ -57,9 +45,9 @@ func Determination(y, predicted []float64, columns, first, last int) float64 {
 	return 1 - rest/all
 }
 
-// SquaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
 // (n-1 degrees of freedom) is at most 1e-12.
-func SquaredCorrelation(x, y []float64) float64 {
+func squaredCorrelation(x, y []float64) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
 	scale := matrix.Matrix{Rows: len(x), Cols: 1, Data: x}.UnitColumn(0, column)

@@ -54,7 +54,9 @@ func meanArea(areas []float64) (mean float64, levels int) {
 
 // ROCAreas returns [meanArea] of the probabilities that a model predicts: the mean area over the levels with rows
 // of both kinds, and the number of these levels.
-func ROCAreas(ctx context.Context, model *linear.Logistic, x []float64, labels []int) (mean float64, levels int, err error) {
+func ROCAreas(
+	ctx context.Context, model *linear.Logistic, x []float64, labels []int,
+) (mean float64, levels int, err error) {
 	n, k := len(labels), len(model.Classes)
 	d := len(x) / n
 	const together = 64

@@ -1,20 +1,31 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// channels writes the functions on rows of 16 channels; see kernel.ChannelSums.
+// channels writes the functions on rows of 16 and of 32 channels; see kernel.ChannelSums. Sums of 32 channels take as long
+// as sums of 16: a row waits for the sums of the row before.
 func channels(v isa) {
-	channelSums(v, "channelSquares", "adds to sums over rows of d = x - shift and of d^2", "func(sum, square, x, shift *float32, rows, stride int)", "square", false)
-	channelSums(v, "channelProducts", "adds to sums over rows of u and of u (x - shift)", "func(sum, product, u, x, shift *float32, rows, stride int)", "product", true)
+	for _, n := range []int{16, 32} {
+		channelSums(v, n, "channelSquares", "adds to sums over rows of d = x - shift and of d^2", "func(sum, square, x, shift *float32, rows, stride int)", "square", false)
+		channelSums(v, n, "channelProducts", "adds to sums over rows of u and of u (x - shift)", "func(sum, product, u, x, shift *float32, rows, stride int)", "product", true)
+		channelMap(v, n)
+	}
+	channelGradient(v)
+}
 
-	TEXT("channelMap"+v.suffix, NOSPLIT, "func(dst, x, shift, scale, offset *float32, rows, stride int, floor float32)")
+// channelMap writes max(scale (x - shift) + offset, floor) of n channels.
+func channelMap(v isa, n int) {
+	name := fmt.Sprint("channelMap", n, v.suffix)
+	TEXT(name, NOSPLIT, "func(dst, x, shift, scale, offset *float32, rows, stride int, floor float32)")
 	Pragma("noescape")
-	Doc("channelMap" + v.suffix + " computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.")
-	shift, scale, offset := v.channels("shift"), v.channels("scale"), v.channels("offset")
+	Doc(fmt.Sprintf("%s computes dst = max(scale (x - shift) + offset, floor) in rows of %d channels, at least one.", name, n))
+	shift, scale, offset := v.channels("shift", n), v.channels("scale", n), v.channels("offset", n)
 	f, floor := XMM(), v.virtual()
 	Load(Param("floor"), f)
 	VBROADCASTSS(f, floor)
@@ -30,11 +41,14 @@ func channels(v isa) {
 	})
 	VZEROUPPER()
 	RET()
+}
 
+// channelGradient writes a u + b (x - shift) + offset of 16 channels.
+func channelGradient(v isa) {
 	TEXT("channelGradient"+v.suffix, NOSPLIT, "func(dst, u, x, shift, a, b, offset *float32, rows, stride int)")
 	Pragma("noescape")
 	Doc("channelGradient" + v.suffix + " computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.")
-	shift, a, b, offset := v.channels("shift"), v.channels("a"), v.channels("b"), v.channels("offset")
+	shift, a, b, offset := v.channels("shift", 16), v.channels("a", 16), v.channels("b", 16), v.channels("offset", 16)
 	v.rows([]string{"dst", "u", "x"}, func(at func(string, int) Mem) {
 		for j := range shift {
 			r := v.virtual()
@@ -50,11 +64,12 @@ func channels(v isa) {
 }
 
 // channelSums writes sums of u, or of d = x - shift, and of its products with d.
-func channelSums(v isa, name, doc, signature, product string, other bool) {
-	TEXT(name+v.suffix, NOSPLIT, signature)
+func channelSums(v isa, n int, name, doc, signature, product string, other bool) {
+	name = fmt.Sprint(name, n, v.suffix)
+	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc + " in rows of 16 channels, at least one.")
-	sum, products, shift := v.channels("sum"), v.channels(product), v.channels("shift")
+	Doc(fmt.Sprintf("%s %s in rows of %d channels, at least one.", name, doc, n))
+	sum, products, shift := v.channels("sum", n), v.channels(product, n), v.channels("shift", n)
 	arrays := []string{"x"}
 	if other {
 		arrays = append(arrays, "u")
@@ -79,10 +94,10 @@ func channelSums(v isa, name, doc, signature, product string, other bool) {
 	RET()
 }
 
-// channels loads the 16 elements at a parameter's address.
-func (v isa) channels(parameter string) (list []VecVirtual) {
+// channels loads the n elements at a parameter's address.
+func (v isa) channels(parameter string, n int) (list []VecVirtual) {
 	from := Load(Param(parameter), GP64())
-	for j := 0; j < 16; j += v.lanes {
+	for j := 0; j < n; j += v.lanes {
 		r := v.virtual()
 		VMOVUPS(Mem{Base: from, Disp: 4 * j}, r)
 		list = append(list, r)

@@ -25,7 +25,7 @@ var targets = []target{
 }
 
 // dispatch writes a file for each architecture to a folder with generated stubs. For each function of all levels of all
-// architectures, the file has a function called ...Vector that runs the active level's function.
+// architectures, the file has an exported function that runs the active level's function.
 func dispatch(folder string) error {
 	stubs := map[string]map[string]*ast.FuncType{} // by suffix of the level, by name without it
 	var names []string                             // in the order of the first file
@@ -56,7 +56,7 @@ func dispatch(folder string) error {
 		if t.constraint != "" {
 			fmt.Fprintf(&b, "//go:build %s\n\n", t.constraint)
 		}
-		b.WriteString("package kernel\n\n")
+		b.WriteString("package simd\n\n")
 		if t.levels == nil {
 			b.WriteString("// The functions of this file are never called: the level is always Go.\n\n")
 		}
@@ -97,12 +97,12 @@ func (t target) write(b *bytes.Buffer, name string, signature *ast.FuncType) {
 			arguments = append(arguments, n.Name)
 		}
 	}
-	fmt.Fprintf(b, "func %sVector(%s) {", name, strings.Join(parameters, ", "))
+	fmt.Fprintf(b, "func %s%s(%s) {", strings.ToUpper(name[:1]), name[1:], strings.Join(parameters, ", "))
 	for i, l := range t.levels {
 		call := fmt.Sprintf("%s%s(%s)", name, l.suffix, strings.Join(arguments, ", "))
 		switch {
 		case i < len(t.levels)-1:
-			fmt.Fprintf(b, "\nif active == level%s {\n%s\nreturn\n}", l.suffix, call)
+			fmt.Fprintf(b, "\nif active == %s {\n%s\nreturn\n}", l.suffix, call)
 		default:
 			fmt.Fprintf(b, "\n%s\n", call)
 		}

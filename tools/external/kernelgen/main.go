@@ -1,11 +1,11 @@
-// Command kernelgen writes the assembly of internal/kernel with avo.
+// Command kernelgen writes the assembly of internal/kernel/simd with avo.
 //
-//	go run ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
+//	go run ./kernelgen -isa avx512 -out ../internal/kernel/simd/avx512_amd64.s -stubs ../internal/kernel/simd/avx512_amd64.go -pkg simd
 //
 // The flags -out, -stubs and -pkg belong to avo. With -dispatch it writes the functions that choose between the
 // instruction sets, from the stubs in a folder:
 //
-//	go run ./kernelgen -dispatch ../internal/kernel
+//	go run ./kernelgen -dispatch ../internal/kernel/simd
 package main
 
 import (

@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// QuietInterval is the time between two lines of progress without a terminal.
-const QuietInterval = 10 * time.Second
+// quietInterval is the time between two lines of progress without a terminal.
+const quietInterval = 10 * time.Second
 
 // Console logs the events of a run, and draws its progress.
 type Console struct {
@@ -82,8 +82,8 @@ type Display struct {
 	End   func() // leaves the losses of the last epoch on the screen
 }
 
-// BarInterval is the shortest time between two drawings of a bar.
-const BarInterval = 100 * time.Millisecond
+// barInterval is the shortest time between two drawings of a bar.
+const barInterval = 100 * time.Millisecond
 
 // newDisplay draws a bar on a terminal, or logs an epoch now and then.
 func newDisplay(l *engine.Loop, c *Console) *Display {
@@ -94,13 +94,13 @@ func newDisplay(l *engine.Loop, c *Console) *Display {
 	if err != nil {
 		columns = 80
 	}
-	return BarDisplay(l, c, c.Terminal, columns, BarInterval)
+	return BarDisplay(l, c, c.Terminal, columns, barInterval)
 }
 
 // Columns that bars, their counts and their times take of a line. The wide one includes the steps per second.
 const (
 	wideBar, wideColumns     = 24, 76
-	NarrowBar, narrowColumns = 10, 52
+	narrowBar, narrowColumns = 10, 52
 	wideTerminal             = 120
 )
 
@@ -114,7 +114,7 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 		room = columns - wideColumns
 		options = append(options, progressbar.OptionSetWidth(wideBar), progressbar.OptionShowIts(), progressbar.OptionSetItsString("steps"))
 	} else {
-		options = append(options, progressbar.OptionSetWidth(NarrowBar))
+		options = append(options, progressbar.OptionSetWidth(narrowBar))
 	}
 	epochs, bar := l.Settings().Epochs, progressbar.NewOptions(max(1, l.Steps()-before), options...)
 	meter, last := newMeter(), epochEvent{}
@@ -179,7 +179,7 @@ func LineDisplay(l *engine.Loop, c *Console) *Display {
 	return &Display{Step: func(*engine.StepReport) {}, Epoch: func(r *engine.EpochReport) {
 		held = eventOf(r)
 		now := time.Now()
-		if now.Sub(last) < QuietInterval && r.Epoch != r.Of && r.Epoch != 1 {
+		if now.Sub(last) < quietInterval && r.Epoch != r.Of && r.Epoch != 1 {
 			return
 		}
 		last = now

@@ -16,6 +16,14 @@ type Column struct {
 	Of   func(*Run) (value string, ok bool) // value of a run; false: the run has none
 }
 
+// Cell returns the value of a run; nil if the run has none.
+func (c Column) Cell(r *Run) *string {
+	if text, ok := c.Of(r); ok {
+		return &text
+	}
+	return nil
+}
+
 // fixedColumns are the columns of every run.
 var fixedColumns = []Column{
 	{"run", func(r *Run) (string, bool) { return r.Dir, true }},

@@ -106,7 +106,7 @@ func TestOffsets(t *testing.T) {
 
 // TestWords compares the words of the generated file with their comments.
 func TestWords(t *testing.T) {
-	text, err := os.ReadFile("../../../../internal/kernel/neon_arm64.s")
+	text, err := os.ReadFile("../../../../internal/kernel/simd/neon_arm64.s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (t *File) Assembly(header string) []byte {
 // Stubs returns the declarations of the functions in Go.
 func (t *File) Stubs(header string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n\n//go:build arm64\n\npackage kernel\n", header)
+	fmt.Fprintf(&b, "%s\n\n//go:build arm64\n\npackage simd\n", header)
 	for _, f := range t.functions {
 		fmt.Fprintf(&b, "\n// %s\n//\n//go:noescape\nfunc %s%s\n", f.Doc, f.Name, strings.TrimPrefix(f.Signature, "func"))
 	}

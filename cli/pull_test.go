@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+)
+
+// modelArchives is the folder of the archives of trained models.
+var modelArchives = filepath.Join("..", "results", "models")
+
+// A pulled model is a run for the other commands.
+func TestPull(t *testing.T) {
+	ownData(t)
+	from, dir := modelArchives, t.TempDir()
+	run := filepath.Join(dir, "model")
+	var pulled struct {
+		Name, Run string
+		Already   bool
+		Ledger    struct {
+			Folder, Scale, Run, Config string
+			Seed                       uint64
+		}
+		Metrics []struct {
+			Name, Better    string
+			Ledger, Rounded float64
+		}
+	}
+	decodeOne(t, succeed(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run, "--json").out, &pulled)
+	if pulled.Name != "cofhae-chopsticks" || pulled.Run != run || pulled.Ledger.Folder != "hierarchical-benchmark" || pulled.Already || len(pulled.Metrics) == 0 || pulled.Metrics[0].Name != "r4c" {
+		t.Errorf("%+v", pulled)
+	}
+	if o := succeed(t, "check", run); o.out != run+": as the run wrote it\n" {
+		t.Error(o)
+	}
+	if o := succeed(t, "runs", dir, "--filter", "state=finished"); !strings.Contains(o.out, "model") || !strings.Contains(o.out, "0.9856") {
+		t.Error(o)
+	}
+	if o := succeed(t, "pull", "cofhae-chopsticks", "--out", run); !strings.Contains(o.out, "cofhae-chopsticks is already in "+run) {
+		t.Error(o) // from the folder of downloads
+	}
+	if !long.Enabled() {
+		return
+	}
+	succeed(t, "encode", "--run", run, "--out", filepath.Join(dir, "codes.npy"))
+	succeed(t, "decode", "--run", run, "--what", "traversals", "--out", filepath.Join(dir, "traversals"))
+	succeed(t, "export", "--run", run, "--format", "onnx", "--out", filepath.Join(dir, "encoder.onnx"))
+	succeed(t, "report", "--run", run)
+	succeed(t, "train", "--run", run, "--resume", "train.epochs=1")
+	checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--out", run), 1, "holds the model, changed: it was trained further; want another folder, named by --out")
+}
+
+// The list names every model and the usual folder of the models that are there.
+func TestPullList(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("runs/vae-sprites", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("runs/vae-sprites/config.yaml", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Models []struct {
+			Name, Method, Dataset, Metric, Run string
+			Bytes                              int64
+			Value                              float64
+		}
+	}
+	decodeOne(t, succeed(t, "pull", "--json").out, &list)
+	table := succeed(t, "pull").out
+	for _, m := range list.Models {
+		if m.Bytes == 0 || (m.Name == "vae-sprites") != (m.Run == filepath.Join("runs", "vae-sprites")) || !strings.Contains(table, "\n"+m.Name+" ") {
+			t.Errorf("%+v\n%s", m, table)
+		}
+	}
+	if len(list.Models) != 5 {
+		t.Errorf("%d models", len(list.Models))
+	}
+}
+
+// A mirror serves archives; wrong ones change nothing.
+func TestPullMistakes(t *testing.T) {
+	ownData(t)
+	good := readFile(t, filepath.Join(modelArchives, "cofhae-chopsticks.zip"))
+	dir := t.TempDir()
+	run := filepath.Join(dir, "model")
+	archive := filepath.Join(dir, "cofhae-chopsticks.zip")
+	s := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(s.Close)
+	for _, test := range []struct {
+		content []byte
+		want    string
+	}{
+		{good[:len(good)/2], "bytes; want 3"},
+		{append(append([]byte{}, good[:len(good)-1]...), 1), "its SHA-256 is"},
+	} {
+		if err := os.WriteFile(archive, test.content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []string{dir, archive, s.URL + "/"} {
+			checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run), 1, test.want, "want cofhae-chopsticks.zip (")
+		}
+	}
+	checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/other/", "--out", run), 1, "404 Not Found")
+	if _, err := os.Stat(run); err == nil {
+		t.Error("a run of a wrong archive")
+	}
+	if err := os.WriteFile(archive, good, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o := succeed(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/", "--out", run)
+	if want := " from " + s.URL + "/cofhae-chopsticks.zip, with the known hash\n"; !strings.Contains(o.log, want) {
+		t.Errorf("%v; want %q", o, want)
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"pull", "cofhae-chopstick"}, 2, `there is no trained model "cofhae-chopstick"; did you mean "cofhae-chopsticks"?`},
+		{[]string{"pull", "--out", run}, 2, "--from and --out belong to the name of a model"},
+		{[]string{"pull", "cofhae-chopsticks", "--out", dir}, 1, dir + " holds other files; want another folder, named by --out"},
+	} {
+		checkMistake(t, call(t, test.args...), test.code, test.want)
+	}
+}

@@ -1,0 +1,428 @@
+// Package conv computes convolutions and their gradients.
+//
+// A direct product reads image patches in place. Convolutions with kernel 4 and stride 2, and their transposes, use
+// Winograd's F(2x2, 2x2), which takes 9 products instead of 16 and keeps exact zeros. Their gradients use F(4x4, 2x2),
+// which takes 25 instead of 64. Convolutions with kernel 3 and stride 1 use F(4x4, 3x3), which takes 36 instead of 144.
+package conv
+
+import (
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// convolver is the common part of a convolution and a transposed convolution.
+type convolver struct {
+	*geometry
+	activation kernel.Activation
+	gather     product
+	spread     product
+	gradient   gradient
+	pixel      int       // channels of the small image, rounded up to 16
+	bias       []float32 // padded to whole panels
+	workers    []*convWorker
+
+	// Operands of the call in progress.
+	x, w, y, dy, dx, dw []float32
+	sums, biasSums      []float32 // [groups][weights] and [groups][channels of the output]; nil: not wanted
+	threads             int       // number of threads, about: a thread's next item is so many further
+
+	forwardItem, inputItem, weightItem, packGather, packSpread, totalItem func(worker, i int)
+}
+
+// convWorker is the scratch of one thread.
+type convWorker struct {
+	tile       simd.Tile
+	panel      simd.Panel
+	big, small []float32 // padded images; the padding stays zero
+	wide       []float32 // small images with channels padded to 16
+	inputs     []float32 // further operands of a product
+	products   []float32
+	ahead      prefetches
+}
+
+// Conv is a convolution with bias and activation; see [kernel.ConvShape]. One goroutine at a time may use it.
+type Conv struct {
+	c    convolver
+	fast *conv3 // not nil for shapes that suit it; c is then unused
+}
+
+// Transpose is a transposed convolution with bias and activation; see [kernel.ConvShape]. One goroutine at a time may use it.
+type Transpose struct {
+	c    convolver
+	fast *conv3
+}
+
+// New plans a convolution.
+func New(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, false) }
+
+// NewMixed is [New] in mixed precision, for the parts where this saves time.
+func NewMixed(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, true) }
+
+func newConv(s kernel.ConvShape, a kernel.Activation, mixed bool) (*Conv, error) {
+	if err := s.Check("convolution"); err != nil {
+		return nil, err
+	}
+	if winograd3Fits(s) {
+		return &Conv{fast: newConv3(s, a, false)}, nil
+	}
+	p := &Conv{}
+	p.c.plan(newGeometry(s, false), a, mixed)
+	p.c.bias = make([]float32, simd.NewPanels(s.OutC).Padded)
+	p.c.forwardItem = p.forward
+	p.c.backwardItems(p.backward)
+	return p, nil
+}
+
+// NewTranspose plans a transposed convolution.
+func NewTranspose(s kernel.ConvShape, a kernel.Activation) (*Transpose, error) {
+	return newConvTranspose(s, a, false)
+}
+
+// NewMixedTranspose is [NewTranspose] in mixed precision, for the parts where this saves time.
+func NewMixedTranspose(s kernel.ConvShape, a kernel.Activation) (*Transpose, error) {
+	return newConvTranspose(s, a, true)
+}
+
+func newConvTranspose(s kernel.ConvShape, a kernel.Activation, mixed bool) (*Transpose, error) {
+	if err := s.Check("transposed convolution"); err != nil {
+		return nil, err
+	}
+	if winograd3Fits(s) {
+		return &Transpose{fast: newConv3(s, a, true)}, nil
+	}
+	p := &Transpose{}
+	p.c.plan(newGeometry(s, true), a, mixed)
+	p.c.bias = make([]float32, simd.NewPanels(s.OutC).Padded)
+	p.c.forwardItem = p.forward
+	p.c.backwardItems(p.backward)
+	return p, nil
+}
+
+func (c *convolver) plan(g *geometry, a kernel.Activation, mixed bool) {
+	c.geometry, c.activation = g, a
+	c.pixel = simd.NewPanels(g.smallC).Padded
+	if mixed {
+		c.gather, c.spread, c.gradient = newMixedProducts(g)
+	} else {
+		c.gather, c.spread, c.gradient = newProducts(g)
+	}
+	c.packGather = func(_, i int) { c.gather.pack(c.w, i) }
+	c.packSpread = func(_, i int) { c.spread.pack(c.w, i) }
+	c.totalItem = func(_, i int) { totalGroups(c.dw, c.sums, c.groups, i) }
+}
+
+// prepare allocates the scratch of every thread.
+func (c *convolver) prepare() {
+	c.threads = parallel.Threads()
+	for len(c.workers) < parallel.Threads() {
+		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize)}
+		if c.smallC != c.pixel {
+			w.wide = make([]float32, c.chunk*c.smallPixels()*c.pixel)
+		}
+		inputs, products := 0, 0
+		for _, p := range []interface{ scratch() (int, int) }{c.gather, c.spread, c.gradient} {
+			i, o := p.scratch()
+			inputs, products = max(inputs, i), max(products, o)
+		}
+		w.inputs, w.products = make([]float32, inputs), make([]float32, products)
+		c.workers = append(c.workers, w)
+	}
+}
+
+// following returns the images of the chunk that a thread computes after item i, of one chunk, if each computes as many.
+func (c *convolver) following(i int) (from, to int) { return c.after((i + c.threads) * c.chunk) }
+
+// after returns the images of a chunk.
+func (c *convolver) after(first int) (from, to int) {
+	return min(c.batch, first), min(c.batch, first+c.chunk)
+}
+
+// Forward computes y = f(conv(x, w) + bias). x is [Batch, InH, InW, InC], w
+// [Kernel, Kernel, InC, OutC], bias [OutC], y [Batch, OutH, OutW, OutC].
+func (p *Conv) Forward(x, w, bias, y []float32) {
+	if p.fast != nil {
+		p.fast.forward(x, w, bias, y)
+		return
+	}
+	c := &p.c
+	c.prepare()
+	copy(c.bias, bias)
+	c.x, c.w, c.y = x, w[c.from:c.to], y
+	parallel.ForWorkers(len(c.workers), c.gather.packs(), c.packGather)
+	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
+	c.x, c.w, c.y = nil, nil, nil
+}
+
+func (p *Conv) forward(worker, i int) {
+	c := &p.c
+	s := c.workers[worker]
+	first := i * c.chunk
+	count := min(c.chunk, c.batch-first)
+	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
+	from, to := c.following(i)
+	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
+	for j := range count {
+		c.padBig(s.big[j*c.bigSize:], c.x[(first+j)*n:], nil, kernel.LinearActivation)
+	}
+	out := c.y[first*m : (first+count)*m]
+	c.gather.run(s, c.bias, out, count, c.activation.Epilogue())
+	c.activation.Rest(out)
+}
+
+// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
+// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+func (p *Conv) Backward(x, w, y, dy, dx, dw, db []float32) {
+	if p.fast != nil {
+		p.fast.backward(x, w, y, dy, dx, dw, db)
+		return
+	}
+	p.c.backward(x, w, y, dy, dx, dw, db, dx != nil, false)
+}
+
+// Forward computes y = f(convT(x, w) + bias). x is [Batch, InH, InW, InC], w
+// [Kernel, Kernel, OutC, InC], bias [OutC], y [Batch, OutH, OutW, OutC].
+func (p *Transpose) Forward(x, w, bias, y []float32) {
+	if p.fast != nil {
+		p.fast.forward(x, w, bias, y)
+		return
+	}
+	c := &p.c
+	c.prepare()
+	copy(c.bias, bias)
+	c.x, c.w, c.y = x, w[c.from:c.to], y
+	parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
+	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
+	c.x, c.w, c.y = nil, nil, nil
+}
+
+func (p *Transpose) forward(worker, i int) {
+	c := &p.c
+	s := c.workers[worker]
+	first := i * c.chunk
+	count := min(c.chunk, c.batch-first)
+	n, m := c.smallPixels()*c.smallC, c.bigPixels()*c.bigC
+	from, to := c.following(i)
+	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
+	out := c.y[first*m : (first+count)*m]
+	if p, ok := c.spread.(*narrowTaps); ok { // it needs no zeros around the images
+		p.spread(s, c.x[first*n:], c.smallW*c.smallC, n, c.bias, out, count, c.activation.Epilogue())
+	} else {
+		for j := range count {
+			c.padSmall(s.small[j*c.smallSize:], c.x[(first+j)*n:], nil, kernel.LinearActivation)
+		}
+		c.spread.run(s, c.bias, out, count, c.activation.Epilogue())
+	}
+	c.activation.Rest(out)
+}
+
+// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
+// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+func (p *Transpose) Backward(x, w, y, dy, dx, dw, db []float32) {
+	if p.fast != nil {
+		p.fast.backward(x, w, y, dy, dx, dw, db)
+		return
+	}
+	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
+}
+
+// widen copies small image j of a chunk and places its pixels a multiple of 16 elements apart.
+func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
+	pixel := c.pixel
+	dst := s.wide[j*c.smallPixels()*pixel:]
+	for y := range c.smallH {
+		for x := range c.smallW {
+			copy(dst[(y*c.smallW+x)*pixel:][:c.smallC], src[y*line+x*c.smallC:])
+		}
+	}
+}
+
+// sumPixels adds all pixels of an image to dst, one element a channel.
+func sumPixels(dst, src []float32, h, w, line int, fresh bool) {
+	if fresh {
+		clear(dst)
+	}
+	n := len(dst)
+	for y := range h {
+		row := src[y*line : y*line+w*n]
+		c := 0
+		for ; c+16 <= n; c += 16 {
+			kernel.ColumnSum(dst[c:], row[c:], w, n)
+		}
+		for ; c < n; c++ {
+			sum := float32(0)
+			for i := c; i < len(row); i += n {
+				sum += row[i]
+			}
+			dst[c] += sum
+		}
+	}
+}
+
+// A job is a part of the backward pass for some images, computed a chunk at a time.
+type job struct {
+	first, end   int
+	group, share int       // in the sum of the weights' gradient
+	dx           bool      // the images' gradient
+	sums         []float32 // gradient of the group's weights; nil: not computed
+	biasSums     []float32 // gradient of the group's bias; nil: not computed
+}
+
+// nextOf returns the images of the next chunk that a thread computes of a job.
+func (c *convolver) nextOf(first int, j job) (from, to int) {
+	if first += c.chunk; first >= j.end {
+		first += (c.threads - 1) * (j.end - j.first)
+	}
+	return c.after(first)
+}
+
+// backwardItems sets the items of the backward pass. With one share, an item computes the gradients of images and weights,
+// because both need the images that it pads.
+func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
+	c.inputItem = func(worker, i int) {
+		run(c.workers[worker], job{first: i * c.chunk, end: min(c.batch, (i+1)*c.chunk), dx: true})
+	}
+	c.weightItem = func(worker, i int) {
+		group, share := i/c.shares, i%c.shares
+		j := job{first: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), group: group, share: share, dx: c.dx != nil && c.shares == 1}
+		if n := c.patch() * c.smallC; c.sums != nil {
+			j.sums = c.sums[group*n : (group+1)*n]
+		}
+		if c.biasSums != nil && share == 0 {
+			n := len(c.biasSums) / c.groups
+			j.biasSums = c.biasSums[group*n : (group+1)*n]
+		}
+		run(c.workers[worker], j)
+	}
+}
+
+// backward runs the groups of images and adds up their gradients.
+func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather bool) {
+	c.prepare()
+	if dw != nil {
+		clear(dw[:c.from])
+		clear(dw[c.to:])
+		dw = dw[c.from:c.to]
+	}
+	c.x, c.w, c.y, c.dy, c.dx, c.dw = x, w[c.from:c.to], y, dy, dx, dw
+	memory := kernel.TakeMemory(c.groups * (len(dw) + len(db)))
+	if dw != nil {
+		c.sums = (*memory)[:c.groups*len(dw)]
+	}
+	if db != nil {
+		c.biasSums = (*memory)[c.groups*len(dw):][:c.groups*len(db)]
+	}
+	if spread {
+		parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
+	}
+	if gather {
+		parallel.ForWorkers(len(c.workers), c.gather.packs(), c.packGather)
+	}
+	if c.dx != nil && (c.shares > 1 || dw == nil && db == nil) {
+		parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.inputItem)
+	}
+	if dw != nil || db != nil {
+		parallel.ForWorkers(len(c.workers), c.groups*c.shares, c.weightItem)
+	}
+	if dw != nil {
+		parallel.ForWorkers(len(c.workers), (len(dw)+totalElements-1)/totalElements, c.totalItem)
+	}
+	if db != nil {
+		n := len(db)
+		copy(db, c.biasSums[:n])
+		for group := 1; group < c.groups; group++ {
+			kernel.Add(db, c.biasSums[group*n:(group+1)*n])
+		}
+	}
+	kernel.GiveMemory(memory)
+	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.sums, c.biasSums = nil, nil, nil, nil, nil, nil, nil, nil
+}
+
+// backward does a job.
+func (p *Conv) backward(s *convWorker, job job) {
+	c := &p.c
+	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
+	for first := job.first; first < job.end; first += c.chunk {
+		count := min(c.chunk, job.end-first)
+		fresh := first == job.first
+		for j := range count {
+			i := first + j
+			c.padSmall(s.small[j*c.smallSize:], c.dy[i*m:], c.y[i*m:], c.activation)
+			if job.biasSums != nil {
+				sumPixels(job.biasSums, s.small[j*c.smallSize+c.smallOrigin():], c.smallH, c.smallW, c.smallLine, fresh && j == 0)
+			}
+			if job.sums != nil {
+				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, kernel.LinearActivation)
+			}
+		}
+		from, to := c.nextOf(first, job)
+		s.ahead.set(c.dy[from*m:to*m], c.y[from*m:to*m], c.x[from*n:to*n])
+		if job.dx {
+			s.ahead.list[3] = c.dx[from*n : to*n]
+			c.spread.run(s, nil, c.dx[first*n:(first+count)*n], count, 0)
+		}
+		if job.sums == nil {
+			continue
+		}
+		small := smallImages{s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize}
+		if c.smallC != c.pixel {
+			for j := range count {
+				c.widen(s, j, small.x[j*c.smallSize:], c.smallLine)
+			}
+			small = c.wide(s)
+		}
+		c.gradient.run(s, job.sums, job.share, small, count, fresh)
+	}
+}
+
+// backward does a job.
+func (p *Transpose) backward(s *convWorker, job job) {
+	c := &p.c
+	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
+	for first := job.first; first < job.end; first += c.chunk {
+		count := min(c.chunk, job.end-first)
+		fresh := first == job.first
+		for j := range count {
+			i := first + j
+			c.padBig(s.big[j*c.bigSize:], c.dy[i*n:], c.y[i*n:], c.activation)
+			if job.biasSums != nil {
+				sumPixels(job.biasSums, s.big[j*c.bigSize+c.bigOrigin():], c.bigH, c.bigW, c.bigLine, fresh && j == 0)
+			}
+		}
+		from, to := c.nextOf(first, job)
+		s.ahead.set(c.dy[from*n:to*n], c.y[from*n:to*n], c.x[from*m:to*m])
+		if job.dx {
+			s.ahead.list[3] = c.dx[from*m : to*m]
+			c.gather.run(s, nil, c.dx[first*m:(first+count)*m], count, 0)
+		}
+		if job.sums == nil {
+			continue
+		}
+		small := smallImages{c.x[first*m:], c.smallC, c.smallW * c.smallC, m}
+		if c.smallC != c.pixel {
+			for j := range count {
+				c.widen(s, j, small.x[j*m:], c.smallW*c.smallC)
+			}
+			small = c.wide(s)
+		}
+		c.gradient.run(s, job.sums, job.share, small, count, fresh)
+	}
+}
+
+// wide returns the small images that widen has copied.
+func (c *convolver) wide(s *convWorker) smallImages {
+	return smallImages{s.wide, c.pixel, c.smallW * c.pixel, c.smallPixels() * c.pixel}
+}
+
+// totalElements is the number of weights in an item of totalGroups.
+const totalElements = 4096
+
+// totalGroups sets a part of dw to the sum of groups of as many elements, in their order.
+func totalGroups(dw, sums []float32, groups, part int) {
+	n := len(dw)
+	from, to := part*totalElements, min((part+1)*totalElements, n)
+	copy(dw[from:to], sums[from:to])
+	for group := 1; group < groups; group++ {
+		kernel.Add(dw[from:to], sums[group*n+from:group*n+to])
+	}
+}

@@ -1,0 +1,263 @@
+package conv
+
+import (
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+)
+
+// A convolution and a transposed convolution need three products. Gathering turns patches of the big images into pixels
+// of the small images: the convolution itself, and the gradient that a transposed convolution passes back. Spreading
+// turns small pixels into patches of the big images: the transposed convolution, and the gradient that a convolution
+// passes back. The third product is the gradient of the weights. Each product exists in a form for any geometry, and in
+// faster forms for some.
+
+// product gathers or spreads a chunk of padded images in a worker's scratch. It gathers big images and spreads small
+// images.
+type product interface {
+	packs() int                 // items of work of pack
+	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
+	// run computes a number of images of out; flags are a tile's.
+	run(s *convWorker, bias, out []float32, images, flags int)
+	scratch() (inputs, products int) // elements of the worker's arrays of these names
+}
+
+// gradient computes the gradient of the weights: patches of the big images times pixels of the small images, summed
+// over pixels and images.
+type gradient interface {
+	// run adds the images of a chunk to a share of the sums of a group, as many as weights, or begins them.
+	run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool)
+	scratch() (inputs, products int)
+}
+
+// smallImages lie with pixels of pixel elements, a multiple of 16, rows of line and images of size elements.
+type smallImages struct {
+	x                 []float32
+	pixel, line, size int
+}
+
+// newProducts chooses the forms of the products.
+func newProducts(g *geometry) (gathering, spreading product, weights gradient) {
+	if winogradFits(g) {
+		return newWinogradGather(g), newWinogradSpread(g), newWinogradGradient(g)
+	}
+	if winogradNarrowFits(g) {
+		return newGather(g), newWinogradNarrow(g), newWeightGradient(g)
+	}
+	if narrowTapsFits(g) {
+		return newGather(g), newNarrowTaps(g), newWeightGradient(g)
+	}
+	if g.narrow > 0 {
+		return newGather(g), newNarrow(g), newWeightGradient(g)
+	}
+	return newGather(g), newScatter(g), newWeightGradient(g)
+}
+
+// gather gathers in any geometry: patches of the big image, read where
+// they lie, times the weights.
+type gather struct {
+	g       *geometry
+	panels  simd.Panels
+	weights []float32 // panel after panel: [patch][width]
+	rows    []int     // start of each patch of a chunk of padded images
+	cRows   []int
+}
+
+func newGather(g *geometry) *gather {
+	p := &gather{g: g, panels: simd.NewPanels(g.smallC)}
+	p.weights = make([]float32, g.patch()*p.panels.Padded)
+	for image := range g.chunk {
+		for y := range g.smallH {
+			for x := range g.smallW {
+				p.rows = append(p.rows, image*g.bigSize+y*g.stride*g.bigLine+x*g.stride*g.bigC)
+			}
+		}
+	}
+	for i := range p.rows {
+		p.cRows = append(p.cRows, i*g.smallC)
+	}
+	return p
+}
+
+func (p *gather) packs() int { return p.panels.Count }
+
+func (p *gather) scratch() (inputs, products int) { return 0, 0 }
+
+// pack lays out panel i of the weights w, [patch, smallC].
+func (p *gather) pack(w []float32, i int) {
+	first, width, columns := p.panels.At(i)
+	k, n := p.g.patch(), p.g.smallC
+	dst := p.weights[first*k:]
+	for r := range k {
+		copy(dst[r*width:r*width+columns], w[r*n+first:])
+	}
+}
+
+func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
+	g, t := p.g, &s.tile
+	segment := g.kernelW * g.bigC
+	t.A = s.big
+	t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, g.kernelH, g.bigLine, 1
+	for i := range p.panels.Count {
+		first, width, columns := p.panels.At(i)
+		t.B = p.weights[first*g.patch():]
+		t.Width, t.BStep, t.BSeg = width, width, segment*width
+		t.C, t.Flags = out[first:], flags
+		if bias != nil {
+			t.Bias = bias[first:]
+		}
+		t.Sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
+	}
+}
+
+// scatter spreads in any geometry. The big pixels of one phase (row mod stride, column mod stride) meet the same taps,
+// so each phase is a small convolution.
+type scatter struct {
+	g       *geometry
+	panels  simd.Panels
+	weights []float32
+	phases  []phase
+}
+
+type phase struct {
+	tapsY, tapsX int
+	qy, qx       int
+	py, px       int
+	at           int // offset of its weights: [tapsY, tapsX, smallC][width] panel after panel
+	rows, cRows  []int
+}
+
+func newScatter(g *geometry) *scatter {
+	s := &scatter{g: g, panels: simd.NewPanels(g.bigC)}
+	size := 0
+	for py := range g.stride {
+		for px := range g.stride {
+			f := phase{py: py, px: px, at: size * s.panels.Padded}
+			f.tapsY, f.qy = g.tapsY(py)
+			f.tapsX, f.qx = g.tapsX(px)
+			size += f.tapsY * f.tapsX * g.smallC
+			for i := range g.span(g.bigH, py) {
+				for j := range g.span(g.bigW, px) {
+					f.rows = append(f.rows, (i+f.qy-f.tapsY+1+g.smallTop)*g.smallLine+(j+f.qx-f.tapsX+1+g.smallTop)*g.smallC)
+					f.cRows = append(f.cRows, ((g.stride*i+py)*g.bigW+g.stride*j+px)*g.bigC)
+				}
+			}
+			s.phases = append(s.phases, f)
+		}
+	}
+	s.weights = make([]float32, size*s.panels.Padded)
+	return s
+}
+
+func (s *scatter) packs() int { return len(s.phases) }
+
+func (s *scatter) scratch() (inputs, products int) { return 0, 0 }
+
+func (s *scatter) pack(w []float32, i int) {
+	g, f := s.g, &s.phases[i]
+	depth := f.tapsY * f.tapsX * g.smallC
+	for a := range f.tapsY {
+		ky := (f.py+g.padH)%g.stride + g.stride*(f.tapsY-1-a)
+		for e := range f.tapsX {
+			kx := (f.px+g.padW)%g.stride + g.stride*(f.tapsX-1-e)
+			tap := w[(ky*g.kernelW+kx)*g.bigC*g.smallC:][:g.bigC*g.smallC]
+			for n := range s.panels.Count {
+				first, width, columns := s.panels.At(n)
+				dst := s.weights[f.at+first*depth+(a*f.tapsX+e)*g.smallC*width:]
+				simd.Transpose(dst, tap[first*g.smallC:], width, g.smallC, columns, g.smallC)
+			}
+		}
+	}
+}
+
+func (s *scatter) run(w *convWorker, bias, out []float32, images, flags int) {
+	n := s.g.bigPixels() * s.g.bigC
+	for i := range images {
+		s.image(&w.tile, w.small[i*s.g.smallSize:], s.g.smallC, s.g.smallLine, bias, out[i*n:(i+1)*n], flags)
+	}
+}
+
+// image computes one image from a small image with pixels channels apart and rows line apart.
+func (s *scatter) image(t *simd.Tile, small []float32, channels, line int, bias, out []float32, flags int) {
+	t.A = small
+	for i := range s.phases {
+		f := &s.phases[i]
+		depth := f.tapsY * f.tapsX * channels
+		if depth == 0 {
+			s.fill(f, bias, out, flags)
+			continue
+		}
+		segment := f.tapsX * channels
+		t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, f.tapsY, line, 1
+		for n := range s.panels.Count {
+			first, width, columns := s.panels.At(n)
+			t.B = s.weights[f.at+first*depth:]
+			t.Width, t.BStep, t.BSeg = width, width, segment*width
+			t.C, t.Flags = out[first:], flags
+			if bias != nil {
+				t.Bias = bias[first:]
+			}
+			t.Sweep(f.rows, f.cRows, len(f.rows), columns)
+		}
+	}
+}
+
+// fill writes the pixels of a phase that no tap meets (a kernel smaller than the stride).
+func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
+	for _, at := range f.cRows {
+		if flags&simd.AddBias == 0 {
+			clear(out[at : at+s.g.bigC])
+			continue
+		}
+		for c := range s.g.bigC {
+			v := bias[c]
+			if flags&simd.ApplyReLU != 0 {
+				v = max(v, 0)
+			}
+			out[at+c] = v
+		}
+	}
+}
+
+// weightGradient is the gradient of the weights in any geometry.
+type weightGradient struct {
+	g           *geometry
+	panels      simd.Panels
+	rows, cRows []int
+}
+
+func newWeightGradient(g *geometry) *weightGradient {
+	p := &weightGradient{g: g, panels: simd.NewPanels(g.smallC)}
+	for ky := range g.kernelH {
+		for k := range g.kernelW * g.bigC {
+			p.rows = append(p.rows, ky*g.bigLine+k)
+			p.cRows = append(p.cRows, len(p.cRows)*g.smallC)
+		}
+	}
+	return p
+}
+
+func (p *weightGradient) run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool) {
+	g, t := p.g, &s.tile
+	t.A = s.big
+	t.Steps, t.AStep = g.smallW, g.stride*g.bigC
+	t.Segs, t.ASeg = g.smallH, g.stride*g.bigLine
+	t.Blocks, t.ABlk = images, g.bigSize
+	t.BStep, t.BSeg, t.BBlk = small.pixel, small.line, small.size
+	p.sum(t, sums, share, small.x, fresh)
+}
+
+// sum adds the products of a tile's left operand and small images to a share of a group's sums, or begins it.
+func (p *weightGradient) sum(t *simd.Tile, sums []float32, share int, small []float32, fresh bool) {
+	t.Flags = simd.Accumulate
+	if fresh {
+		t.Flags = 0
+	}
+	from, to := share*len(p.rows)/p.g.shares, (share+1)*len(p.rows)/p.g.shares
+	for i := range p.panels.Count {
+		first, width, columns := p.panels.At(i)
+		t.Width = width
+		t.B, t.C = small[first:], sums[first:]
+		t.Sweep(p.rows[from:to], p.cRows[from:to], to-from, columns)
+	}
+}
+
+func (p *weightGradient) scratch() (inputs, products int) { return 0, 0 }

@@ -1,0 +1,222 @@
+package conv
+
+import (
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// gradient3 is the gradient of the filters. Either each group of images has its gradient, or all threads work on the
+// same tiles and sum each of the 36 parts in order. In both cases the number of threads does not change the result.
+type gradient3 struct {
+	tiling
+	c                       *conv3
+	big, small              images
+	padH, padW              int
+	panels                  simd.Panels
+	sums                    []float32 // scratch of shared tiles: [36][channels of big, pitch of small]
+	taps                    []float32 // scratch: [groups][3, 3, channels of big, pitch of small]
+	groups, groupRows       int       // groups of rows of tiles
+	bigPitch, smallPitch    int
+	bigStride, smallStride  int
+	sumStride               int
+	rows, cRows             []int
+	x, gateX, y, gateY, dw  []float32 // operands of the call in progress
+	first, count            int
+	groupItem, totalItem    func(worker, i int)
+	transformItem, partItem func(worker, i int)
+}
+
+func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
+	p := &gradient3{c: c, big: c.big, small: c.small, padH: padH, padW: padW, panels: simd.NewPanels(c.small.c)}
+	p.bigPitch, p.smallPitch = rowPitch(p.big.pitch), rowPitch(p.small.pitch)
+	p.sumStride = apart(p.big.c * p.small.pitch)
+	p.tiling = newTiling(batch, p.small.h, p.small.w, 36*(p.bigPitch+p.smallPitch), 36*p.sumStride)
+	p.bigStride, p.smallStride = apart(p.tiles()*p.bigPitch), apart(p.tiles()*p.smallPitch)
+	p.rows, p.cRows = simd.RowTable(p.big.c, 1), simd.RowTable(p.big.c, p.small.pitch)
+	p.groups, p.groupRows = 1, p.tileRows
+	if !p.shared {
+		size := (batch + leastItems - 1) / leastItems
+		if most := sumElements / p.tapElements(); most > leastItems {
+			size = (batch + most - 1) / most
+		}
+		p.groups, p.groupRows = (batch+size-1)/size, size*p.down
+	}
+	p.groupItem, p.totalItem, p.transformItem, p.partItem = p.group, p.total, p.transformShared, p.partShared
+	return p
+}
+
+// tapElements returns the number of taps with the padding of scratch.
+func (p *gradient3) tapElements() int { return 9 * p.big.c * p.small.pitch }
+
+// run computes the gradient dw of the filters from big images x and small images y. Either may be a gradient that
+// passes through the activation with a given value.
+func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
+	c := &p.c.scratch
+	own, shared := 36*p.sumStride, p.groups*p.tapElements()
+	if p.shared {
+		own, shared = 0, shared+own
+	}
+	p.taps = c.take(&p.tiling, p.big.pitch, p.small.pitch, 36*p.bigStride, 36*p.smallStride+own, shared)
+	p.sums = p.taps[p.groups*p.tapElements():]
+	defer c.give()
+	p.x, p.gateX, p.y, p.gateY, p.dw = x, gateX, y, gateY, dw
+	workers := c.active
+	if p.shared {
+		for p.first = 0; p.first < p.tileRows; p.first += p.high {
+			p.count = min(p.high, p.tileRows-p.first)
+			parallel.ForWorkers(workers, p.count, p.transformItem)
+			parallel.ForWorkers(workers, 36*p.panels.Count, p.partItem)
+		}
+	} else {
+		parallel.ForWorkers(workers, p.groups, p.groupItem)
+	}
+	parallel.ForWorkers(workers, (p.big.c+totalChannels-1)/totalChannels, p.totalItem)
+	p.x, p.gateX, p.y, p.gateY, p.dw, p.sums, p.taps = nil, nil, nil, nil, nil, nil, nil
+}
+
+// group computes the gradient of a group of images.
+func (p *gradient3) group(worker, group int) {
+	w := p.c.scratch.workers[worker]
+	sums := w.products[36*p.smallStride:]
+	end := min(p.tileRows, (group+1)*p.groupRows)
+	for first := group * p.groupRows; first < end; first += p.high {
+		count := min(p.high, end-first)
+		for r := range count {
+			p.transform(w, first, r)
+		}
+		for i := range 36 * p.panels.Count {
+			p.part(w, sums, i, count*p.across, first == group*p.groupRows)
+		}
+	}
+	p.toTaps(p.taps[group*p.tapElements():], sums, 0, p.big.c)
+}
+
+// toTaps transforms the sums of some channels.
+func (p *gradient3) toTaps(dst, sums []float32, first, count int) {
+	from, tap := first*p.small.pitch, p.big.c*p.small.pitch
+	taps36.run(dst[from:], sums[from:], nil, p.small.pitch, p.sumStride, 3*tap, tap, count, p.small.pitch, p.small.pitch, noFloor)
+}
+
+func (p *gradient3) transformShared(worker, r int) {
+	p.transform(p.c.scratch.workers[worker], p.first, r)
+}
+
+func (p *gradient3) partShared(worker, i int) {
+	p.part(p.c.scratch.workers[worker], p.sums, i, p.count*p.across, p.first == 0)
+}
+
+// transform transforms row first+r of the tiles, to row r of the scratch.
+func (p *gradient3) transform(w *worker3, first, r int) {
+	image, y := p.at(first + r)
+	of := func(all []float32, n int) []float32 {
+		if all == nil {
+			return nil
+		}
+		return all[image*n : (image+1)*n]
+	}
+	columns := 4*p.across + 2
+	p.big.cut(w.strip, of(p.x, p.big.size()), of(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	inputs36.run(w.inputs[r*p.across*p.bigPitch:], w.strip, p.big.pitch, p.bigStride,
+		columns*p.big.pitch, p.big.pitch, p.across, p.bigPitch, 4*p.big.pitch)
+	columns = 4 * p.across
+	p.small.cut(w.pixels, of(p.y, p.small.size()), of(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4, columns)
+	pixels36.run(w.products[r*p.across*p.smallPitch:], w.pixels, p.small.pitch, p.smallStride,
+		columns*p.small.pitch, p.small.pitch, p.across, p.smallPitch, 4*p.small.pitch)
+}
+
+// part computes the products of n tiles for a panel of one of the 36 sums, and adds them or, if fresh, begins the sum.
+func (p *gradient3) part(w *worker3, sums []float32, i, n int, fresh bool) {
+	t := &w.tile
+	t.Steps, t.AStep, t.Segs, t.Blocks = n, p.bigPitch, 1, 1
+	t.BStep, t.Flags = p.smallPitch, simd.Accumulate
+	if fresh {
+		t.Flags = 0
+	}
+	part := i / p.panels.Count
+	first, width, _ := p.panels.At(i % p.panels.Count)
+	t.Width = width
+	t.A, t.B = w.inputs[part*p.bigStride:], w.products[part*p.smallStride+first:]
+	t.C = sums[part*p.sumStride+first:]
+	t.Sweep(p.rows, p.cRows, p.big.c, width)
+}
+
+// totalChannels is the number of channels of the big images in a part of total.
+const totalChannels = 8
+
+// total adds the groups' gradients of some channels, or transforms the sums of shared tiles.
+func (p *gradient3) total(_, i int) {
+	first := i * totalChannels
+	count := min(totalChannels, p.big.c-first)
+	if p.shared {
+		dst := p.taps
+		if p.small.pitch == p.small.c {
+			dst = p.dw
+		}
+		if p.toTaps(dst, p.sums, first, count); p.small.pitch == p.small.c {
+			return
+		}
+	}
+	for k := range 9 {
+		from, n := (k*p.big.c+first)*p.small.pitch, count*p.small.pitch
+		sum := p.taps[from : from+n]
+		for group := 1; group < p.groups; group++ {
+			kernel.Add(sum, p.taps[group*p.tapElements()+from:][:n])
+		}
+		narrowRow(p.dw[(k*p.big.c+first)*p.small.c:][:count*p.small.c], sum, p.small.c, p.small.pitch)
+	}
+}
+
+// biasGradient sums gradients of images over their pixels, in groups of images.
+type biasGradient struct {
+	images
+	batch, size int // all images, and the images of a group
+	activation  kernel.Activation
+	sums        []float32   // [groups, channels]
+	rows        [][]float32 // by thread: a row of gradients before the activation
+	dy, y       []float32
+	item        func(worker, i int)
+}
+
+// biasElements is the number of elements of a group of images, at least.
+const biasElements = 1 << 15
+
+func newBiasGradient(batch int, m images, a kernel.Activation) *biasGradient {
+	b := &biasGradient{images: m, batch: batch, size: min(batch, (biasElements+m.size()-1)/m.size()), activation: a}
+	b.item = b.group
+	return b
+}
+
+func (b *biasGradient) groups() int { return (b.batch + b.size - 1) / b.size }
+
+func (b *biasGradient) run(dy, y, db []float32) {
+	if b.sums == nil {
+		b.sums = make([]float32, b.groups()*b.c)
+	}
+	for len(b.rows) < parallel.Threads() {
+		b.rows = append(b.rows, make([]float32, b.w*b.c))
+	}
+	b.dy, b.y = dy, y
+	parallel.ForWorkers(len(b.rows), b.groups(), b.item)
+	copy(db, b.sums[:b.c])
+	for group := 1; group < b.groups(); group++ {
+		kernel.Add(db, b.sums[group*b.c:(group+1)*b.c])
+	}
+	b.dy, b.y = nil, nil
+}
+
+func (b *biasGradient) group(worker, group int) {
+	line := b.w * b.c
+	sums := b.sums[group*b.c : (group+1)*b.c]
+	for i := group * b.size; i < min(b.batch, (group+1)*b.size); i++ {
+		for r := range b.h {
+			at := (i*b.h + r) * line
+			row := b.dy[at : at+line]
+			if b.y != nil {
+				row = b.rows[worker]
+				b.activation.Gradient(row, b.dy[at:at+line], b.y[at:at+line])
+			}
+			sumPixels(sums, row, 1, b.w, line, i == group*b.size && r == 0)
+		}
+	}
+}

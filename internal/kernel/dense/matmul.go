@@ -1,0 +1,267 @@
+package dense
+
+import (
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/kernel/simd"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// operand is a matrix of a product: row i has element k at data[i*row+k*step].
+type operand struct {
+	data      []float32
+	row, step int
+}
+
+// matmul is a product c = f(a b + bias) of matrices of m by k and k by n elements. An item of work is a panel of
+// columns of a block of rows. One thread computes all the steps of an item, some depth steps at a time. Sums therefore
+// depend on k only: neither on m and n nor on threads.
+type matmul struct {
+	m, k, n int // k counts pairs, in mixed precision
+	panels  simd.Panels
+	block   int // rows in an item
+
+	a     operand // with m rows
+	b     operand // with n rows: b is given by its columns
+	c     []float32
+	cRow  int
+	bias  []float32 // padded to whole panels
+	flags int
+
+	mixed *mixedOperands // nil in single precision
+
+	workers []*matmulWorker
+	laid    *[]float32 // b in panels, one after the other, each row by row; nil: items read b in place or copy it
+	left    *[]float32 // a copied to rows k + spacing apart, or nil
+	lines   []int32    // the lines of a piece of b, in bytes from its beginning, and zeros for two pieces
+	planned [3]int     // rows, columns and distance of rows of the piece with these lines
+
+	item, layItem, leftItem func(worker, i int)
+}
+
+// matmulWorker is the state of a thread.
+type matmulWorker struct {
+	panel   simd.Panel
+	scratch *[]float32 // nil until an item needs it
+}
+
+// Parts of the scratch: a piece of a panel of b, and columns of c that do not fill a panel.
+const (
+	edgeAt   = 3 * simd.Depth / 2 * 32
+	edgeRows = 96
+)
+
+// Sizes of an item of work. The item's rows of a stay in the second-level cache for all panels of b: they take half of
+// it. With too few items for many threads, an item has fewer rows, but enough to be worth an item. A few rows more are
+// not divided.
+const (
+	fewRows, manyRows    = 144, 264
+	manyItems, leastWork = 32, 1 << 17 // multiplications
+)
+
+// newMatmul plans a product.
+func newMatmul(m, k, n int) *matmul {
+	p := &matmul{m: m, k: k, n: n, panels: simd.NewPanelsOf(n, simd.PanelWidth())}
+	work := m * k * p.panels.Width
+	blocks := 1
+	if m > manyRows {
+		rows := min(max(simd.LeftElements()/k, fewRows), manyRows)
+		blocks = (m + rows - 1) / rows
+	}
+	blocks = max(blocks, min(manyItems/p.panels.Count, work/leastWork))
+	p.block = ((m+blocks-1)/blocks + 11) / 12 * 12
+	p.item, p.layItem, p.leftItem = p.run, p.lay, p.copyLeft
+	return p
+}
+
+// compute multiplies.
+func (p *matmul) compute() {
+	for len(p.workers) < parallel.Threads() {
+		p.workers = append(p.workers, &matmulWorker{})
+	}
+	if p.mixed != nil {
+		p.mixed.pairLeft(p)
+	}
+	blocks := (p.m + p.block - 1) / p.block
+	if blocks > 1 && (p.b.step == 1 || p.b.step%aliased == 0 || p.mixed != nil) {
+		p.laid = kernel.TakeMemory(p.k * p.panels.Padded)
+		parallel.ForWorkers(len(p.workers), p.panels.Count, p.layItem)
+	}
+	turns := p.a.step > 1 && p.panels.Count >= worthTurning && p.k >= simd.LeastSteps()
+	if turns || p.a.row%aliased == 0 && p.panels.Count >= worthSpacing {
+		p.left = kernel.TakeMemory(p.m * (p.k + spacing))
+		parallel.ForWorkers(len(p.workers), (p.m+rowBlock-1)/rowBlock, p.leftItem)
+		p.a = operand{*p.left, p.k + spacing, 1}
+	}
+	p.planLines()
+	parallel.ForWorkers(len(p.workers), p.panels.Count*blocks, p.item)
+	if p.laid != nil {
+		kernel.GiveMemory(p.laid)
+		p.laid = nil
+	}
+	if p.left != nil {
+		kernel.GiveMemory(p.left)
+		p.left = nil
+	}
+	p.a.data, p.b.data, p.c = nil, nil, nil
+	for _, w := range p.workers { // they would keep copies that others use by now
+		w.scratch = nil
+		w.panel.A, w.panel.B, w.panel.C, w.panel.Bias, w.panel.Ahead = nil, nil, nil, nil, nil
+	}
+}
+
+// Rows at a distance of a multiple of aliased elements share the same few lines of a cache. spacing more elements
+// separate them.
+const aliased, spacing = 1024, 16
+
+// Rows of a that share cache lines are copied from worthSpacing panels on. Columns of a become rows from worthTurning
+// panels on.
+const worthSpacing, worthTurning = 3, 9
+
+// copyLeft copies a block of rows of a.
+func (p *matmul) copyLeft(_, i int) {
+	from, to := i*rowBlock, min(p.m, (i+1)*rowBlock)
+	line := p.k + spacing
+	if p.a.step > 1 {
+		simd.Transpose((*p.left)[from*line:], p.a.data[from:], line, p.a.step, p.k, to-from)
+		return
+	}
+	for r := from; r < to; r++ {
+		copy((*p.left)[r*line:][:p.k], p.a.data[r*p.a.row:])
+	}
+}
+
+// lay lays out panel i of b.
+func (p *matmul) lay(_, i int) {
+	first, width, columns := p.panels.At(i)
+	if p.mixed != nil {
+		p.mixed.pairRight(p, (*p.laid)[first*p.k:], first, width, columns, 0, p.k)
+		return
+	}
+	p.layPiece((*p.laid)[first*p.k:], first, width, columns, 0, p.k)
+}
+
+// layPiece lays out the steps [begin, end) of a panel of b.
+func (p *matmul) layPiece(dst []float32, first, width, columns, begin, end int) {
+	at := p.b.data[first*p.b.row+begin*p.b.step:]
+	switch {
+	case p.b.step == 1:
+		simd.Transpose(dst, at, width, p.b.row, columns, end-begin)
+	case columns == simd.PanelWidth():
+		simd.CopyRows(dst, at, p.b.step, end-begin)
+	default:
+		simd.CopyRowsGo(dst, at, columns, width, p.b.step, end-begin)
+	}
+}
+
+// run computes an item of work.
+func (p *matmul) run(worker, i int) {
+	w := p.workers[worker]
+	from := i / p.panels.Count * p.block
+	rows := min(p.block, p.m-from)
+	first, width, columns := p.panels.At(i % p.panels.Count)
+	t := &w.panel
+	t.Width, t.Columns, t.ARow, t.AStep, t.CRow = width, columns, p.a.row, p.a.step, p.cRow
+	if p.flags&simd.AddBias != 0 {
+		t.Bias = p.bias[first:]
+	}
+	t.Pairs = p.mixed != nil
+	whole := columns == width || t.Masks()
+	inPlace := whole && p.b.step > 1 && !t.Pairs && (rows < simd.WorthLaying() || p.k < simd.LeastSteps())
+	if p.laid == nil && !inPlace || !whole {
+		w.scratch = kernel.TakeMemory(edgeAt + edgeRows*32)
+		defer kernel.GiveMemory(w.scratch)
+	}
+	pieces := simd.ProductPieces(p.k)
+	for i := range pieces {
+		begin, end := i*p.k/pieces, (i+1)*p.k/pieces
+		t.Steps, t.Flags = end-begin, simd.PieceFlags(p.flags, i, pieces)
+		t.A = p.a.data[from*p.a.row+begin*p.a.step:]
+		t.C = p.c[from*p.cRow+first:]
+		next := p.right(w, inPlace, first, begin, end)
+		if whole {
+			t.Sweep(rows, next, p.lines)
+		} else {
+			w.border(rows, columns, p.lines[len(p.lines)-t.Steps:])
+		}
+	}
+}
+
+// right sets b of a worker's panel to steps [begin, end), in place or in a copy. It returns the elements to be read
+// next: those after them, or those of the next panel.
+func (p *matmul) right(w *matmulWorker, inPlace bool, first, begin, end int) (next []float32) {
+	t := &w.panel
+	switch {
+	case p.laid != nil:
+		t.B, t.BStep = (*p.laid)[first*p.k+begin*t.Width:], t.Width
+		return t.B[min(len(t.B), (end-begin)*t.Width):]
+	case inPlace:
+		t.B, t.BStep = p.b.data[first*p.b.row+begin*p.b.step:], p.b.step
+	case p.mixed != nil:
+		t.B, t.BStep = *w.scratch, t.Width
+		p.mixed.pairRight(p, t.B, first, t.Width, t.Columns, begin, end)
+	default:
+		t.B, t.BStep = *w.scratch, t.Width
+		p.layPiece(t.B, first, t.Width, t.Columns, begin, end)
+	}
+	switch {
+	case end == p.k && first+t.Width >= p.n:
+		return nil
+	case end == p.k:
+		return p.b.data[(first+t.Width)*p.b.row:]
+	case p.mixed != nil:
+		end *= 2
+	}
+	return p.b.data[first*p.b.row+end*p.b.step:]
+}
+
+// planLines sets the lines of a piece of b, where it lies.
+func (p *matmul) planLines() {
+	pieces := simd.ProductPieces(p.k)
+	steps := (p.k + pieces - 1) / pieces
+	rows, columns, row := steps, p.panels.Width, p.b.step
+	if p.mixed != nil {
+		rows *= 2
+	}
+	switch {
+	case p.laid != nil:
+		rows, row = steps, columns
+	case row == 1:
+		rows, columns, row = columns, rows, p.b.row
+	}
+	if planned := [3]int{rows, columns, row}; p.planned == planned {
+		return
+	} else {
+		p.planned, p.lines = planned, p.lines[:0]
+	}
+	for at := 0; at < columns; at += 16 {
+		for r := range rows {
+			p.lines = append(p.lines, int32(4*(r*row+at)))
+		}
+	}
+	if row%16 > 0 { // rows begin within a line, and end in one more
+		for r := range rows {
+			p.lines = append(p.lines, int32(4*(r*row+columns-1)))
+		}
+	}
+	p.lines = append(p.lines, make([]int32, 2*steps)...)
+}
+
+// border computes rows of a panel that reaches beyond the columns of c, by way of a copy.
+func (w *matmulWorker) border(rows, columns int, idle []int32) {
+	t, edge := &w.panel, (*w.scratch)[edgeAt:]
+	a, c, cRow := t.A, t.C, t.CRow
+	for from := 0; from < rows; from += edgeRows {
+		n := min(edgeRows, rows-from)
+		t.A, t.C, t.CRow, t.Rows, t.Ahead, t.Lines = a[from*t.ARow:], edge, 32, n, t.B, idle
+		if t.Flags&simd.Accumulate != 0 {
+			for r := range n {
+				copy(edge[32*r:32*r+columns], c[(from+r)*cRow:])
+			}
+		}
+		t.Multiply()
+		for r := range n {
+			copy(c[(from+r)*cRow:][:columns], edge[32*r:])
+		}
+	}
+	t.CRow = cRow
+}

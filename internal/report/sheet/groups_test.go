@@ -1,0 +1,39 @@
+package sheet
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+func TestGroupSheet(t *testing.T) {
+	d := build(t, &drawn.Sprites{Size: 16, Channels: 1, Scales: 2, Orientations: 4, Positions: 4})
+	rows := 0
+	for _, s := range []supervision.Kind{&supervision.Changes{Law: "uniform", Redraw: "any", Rate: 1, K: 2}, supervision.NewChanges()} {
+		split, err := s.Split(d, rng.New(1, "supervision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := Groups(d, split, Options{Rows: 5, Scale: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := picture.Bounds(); size.Dy() < 5*16 || rows != 0 && size.Dy() != rows {
+			t.Errorf("a sheet of %v", size)
+		} else {
+			rows = size.Dy()
+		}
+	}
+	if got := differing(d, []int{0, 1}); strings.Contains(got, ",") || got == "none" {
+		t.Errorf("neighbours differ in %q", got)
+	}
+	if got := differing(d, []int{3, 3}); got != "none" {
+		t.Errorf("an image differs from itself in %q", got)
+	}
+	if _, err := Groups(d, &supervision.Split{Unlabelled: []int{1}}, Options{}); err == nil || !strings.Contains(err.Error(), "has no groups") {
+		t.Error(err)
+	}
+}

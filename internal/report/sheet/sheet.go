@@ -1,0 +1,550 @@
+// Package sheet lays images of a data set side by side in one picture, with labels.
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+// Options select the images of a contact sheet. The zero value shows up to 8 x 12 images along the first two
+// factors. If more than two factors have several levels, the rows show the first categorical one. The columns show the
+// first circular one, or without one the factor with the most levels.
+type Options struct {
+	Row, Column string         // names of factors; empty: as above
+	Rows        int            // most levels of the row factor, evenly spaced; 0: 8
+	Columns     int            // most levels of the column factor, evenly spaced; 0: 12
+	Fixed       map[string]int // levels of the other factors; default: the middle level of ordinal factors, and 0 of others
+	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
+}
+
+// Contact shows images of a data set in rows and columns along two of its factors. A combination of levels that
+// the set lacks stays blank. A data set with one factor gives one row. If several images have equal levels, or a level
+// is unknown, each place shows the first image with its two levels and the levels of Fixed. Images with more than three
+// channels are shown channel by channel. Sequences (images of one row) and vectors (one pixel) are shown as curves. If
+// numbers lie outside [0, 1], the largest number is white.
+//
+// Sets with equal or unknown levels, and sets without factors, show evenly spaced images in their order if no factor is
+// chosen.
+//
+// For a [datasets.Hierarchical] data set, each row shows the first images of a path, which is a row of choices. Of many
+// paths it shows evenly spaced ones. Factors cannot be chosen for such a set.
+func Contact(d datasets.Dataset, o Options) (image.Image, error) {
+	if d == nil {
+		return nil, errors.New("contact sheet: there is no data set")
+	}
+	if h, ok := d.(datasets.Hierarchical); ok {
+		return pathSheet(h, o)
+	}
+	row, column, err := factorsOf(d, o)
+	if err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	factors := d.Factors()
+	levels, err := fixedLevels(d, o.Fixed)
+	if err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	index, err := datasets.NewIndex(d)
+	unique := err == nil && datasets.Missing(d) == nil
+	if !unique && o.Row == "" && o.Column == "" && len(o.Fixed) == 0 {
+		return orderSheet(d, o)
+	}
+	rows, columns := []int{0}, levelsShown(factors[column], o.Columns, 12)
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: subtitle(d, row, column, levels), Scale: o.Scale}
+	if !unique {
+		t.Subtitle = firstSubtitle(d, row, column, o.Fixed)
+	}
+	if row >= 0 {
+		rows = levelsShown(factors[row], o.Rows, 8)
+	}
+	for _, c := range columns {
+		t.ColumnLabels = append(t.ColumnLabels, Level(factors[column], c))
+	}
+	t.ColumnTitle = factors[column].Name
+	var shown [][]int
+	for _, r := range rows {
+		if row >= 0 {
+			levels[row] = r
+			t.RowLabels = append(t.RowLabels, factors[row].Name+" "+Level(factors[row], r))
+		}
+		if unique {
+			shown = append(shown, rowOf(index, levels, column, columns))
+		}
+	}
+	if !unique {
+		shown = firstImages(d, row, column, rows, columns, o.Fixed)
+	}
+	if t.Rows, err = imagesOf(d, shown); err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	return t.Draw(), nil
+}
+
+// orderSheet shows evenly spaced images, row by row, of a set that has several images with equal levels.
+func orderSheet(d datasets.Dataset, o Options) (image.Image, error) {
+	rows, columns := o.Rows, o.Columns
+	if rows <= 0 {
+		rows = 8
+	}
+	if columns <= 0 {
+		columns = 12
+	}
+	n := d.Len()
+	shown := evenly(n, min(rows, n)*min(columns, n), 0)
+	h, w, c := d.ImageShape()
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), n),
+		Subtitle: fmt.Sprintf("%d x %d x %d; %d of the images, in their order", h, w, c, len(shown)), Scale: o.Scale}
+	inRows := slices.Collect(slices.Chunk(shown, columns))
+	for _, row := range inRows {
+		t.RowLabels = append(t.RowLabels, fmt.Sprint("image ", row[0]))
+	}
+	var err error
+	if t.Rows, err = imagesOf(d, inRows); err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	return t.Draw(), nil
+}
+
+// factorsOf finds the row factor (-1: none) and the column factor.
+func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
+	row, column = -1, -1
+	if o.Row != "" {
+		if row, err = factorNamed(d, o.Row); err != nil {
+			return 0, 0, err
+		}
+	}
+	if o.Column != "" {
+		if column, err = factorNamed(d, o.Column); err != nil {
+			return 0, 0, err
+		}
+	}
+	if row >= 0 && row == column {
+		return 0, 0, fmt.Errorf("rows and columns both show factor %q; want two factors", o.Row)
+	}
+	free := func(taken int, better func(a, b factor.Factor) bool) int { // the first best other factor with something to show
+		best := -1
+		for k, f := range d.Factors() {
+			if k != taken && f.Size > 1 && (best < 0 || better(f, d.Factors()[best])) {
+				best = k
+			}
+		}
+		return best
+	}
+	turns, sorts := turnsMore, moreCategorical
+	if !manyFactors(d) {
+		first := func(a, b factor.Factor) bool { return false }
+		turns, sorts = first, first
+	}
+	if row < 0 && column < 0 && manyFactors(d) {
+		column = free(-1, turns)
+	}
+	if row < 0 {
+		row = free(column, sorts)
+	}
+	if column < 0 {
+		column = free(row, turns)
+	}
+	if column < 0 { // a single factor
+		row, column = -1, max(row, 0)
+	}
+	if column >= len(d.Factors()) {
+		return 0, 0, fmt.Errorf("dataset %s has no factors", d.Name())
+	}
+	return row, column, nil
+}
+
+// turnsMore reports whether a is a better column than b: circular, or with more levels if neither is.
+func turnsMore(a, b factor.Factor) bool {
+	if circular := a.Kind == factor.Circular; circular != (b.Kind == factor.Circular) {
+		return circular
+	}
+	return a.Kind != factor.Circular && a.Size > b.Size
+}
+
+// moreCategorical reports whether a is a better row than b: categorical, and b is not.
+func moreCategorical(a, b factor.Factor) bool {
+	return a.Kind == factor.Categorical && b.Kind != factor.Categorical
+}
+
+// manyFactors reports whether more than two factors vary.
+func manyFactors(d datasets.Dataset) bool {
+	n := 0
+	for _, f := range d.Factors() {
+		if f.Size > 1 {
+			n++
+		}
+	}
+	return n > 2
+}
+
+// fixedLevels returns the levels of the factors that do not vary.
+func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
+	levels := make([]int, len(d.Factors()))
+	for k, f := range d.Factors() {
+		if f.Kind == factor.Ordinal {
+			levels[k] = f.Size / 2
+		}
+	}
+	for name, level := range fixed {
+		k, err := factorNamed(d, name)
+		if err != nil {
+			return nil, err
+		}
+		if size := d.Factors()[k].Size; level < 0 || level >= size {
+			return nil, fmt.Errorf("factor %q has no level %d; want 0 to %d", name, level, size-1)
+		}
+		levels[k] = level
+	}
+	return levels, nil
+}
+
+// rowOf finds the images of some levels of the column factor, with -1 for a missing image.
+func rowOf(index *datasets.Index, levels []int, column int, columns []int) []int {
+	images := make([]int, len(columns))
+	for n, level := range columns {
+		levels[column] = level
+		i, ok := index.Find(levels)
+		if !ok {
+			i = -1
+		}
+		images[n] = i
+	}
+	return images
+}
+
+// imagesOf makes pictures of rows of images with common limits. Negative indices stay blank.
+func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
+	h, w, c := d.ImageShape()
+	var list []int
+	for _, row := range rows {
+		for _, i := range row {
+			if i >= 0 {
+				list = append(list, i)
+			}
+		}
+	}
+	pixels := pixelsOf(d, list)
+	pictures, err := raster.PicturesOf(h, w, c, pixels).Of(pixels)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]image.Image, len(rows))
+	for r, row := range rows {
+		out[r] = make([]image.Image, len(row))
+		for n, i := range row {
+			if i >= 0 {
+				out[r][n], pictures = pictures[0], pictures[1:]
+			}
+		}
+	}
+	return out, nil
+}
+
+// levelsShown returns up to most levels of a factor, evenly spaced. For a pose they are scattered, because at equal
+// steps a grid of rotations repeats similar poses.
+func levelsShown(f factor.Factor, most, otherwise int) []int {
+	levels := evenly(f.Size, most, otherwise)
+	if f.Rotations == nil || len(levels) == f.Size {
+		return levels
+	}
+	for i := range levels {
+		levels[i] = int(math.Mod(float64(i+1)*math.Phi, 1) * float64(f.Size))
+	}
+	slices.Sort(levels)
+	return slices.Compact(levels)
+}
+
+// evenly returns up to most of n levels, evenly spaced from 0. If most is 0, otherwise replaces it.
+func evenly(n, most, otherwise int) []int {
+	if most <= 0 {
+		most = otherwise
+	}
+	most = min(most, n)
+	levels := make([]int, most)
+	for i := range levels {
+		levels[i] = i * n / most
+	}
+	return levels
+}
+
+// Level returns the name of a level, or its value to three digits.
+func Level(f factor.Factor, level int) string {
+	if f.Names != nil {
+		return f.Names[level]
+	}
+	return strconv.FormatFloat(f.Value(level), 'g', 3, 64)
+}
+
+// subtitleLetters bounds the letters of a line of a sheet's subtitle.
+const subtitleLetters = 165
+
+// subtitle lists the factors, and the levels of the fixed factors.
+func subtitle(d datasets.Dataset, row, column int, levels []int) string {
+	var parts []string
+	for k, f := range d.Factors() {
+		part := fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind)
+		if k != row && k != column {
+			part += fmt.Sprintf(" fixed at %s", Level(f, levels[k]))
+		}
+		parts = append(parts, part)
+	}
+	h, w, c := d.ImageShape()
+	line := fmt.Sprintf("%d x %d x %d; factors ", h, w, c)
+	var lines []string
+	for k, part := range parts {
+		if k < len(parts)-1 {
+			part += ", "
+		}
+		if len(line)+len(part) > subtitleLetters {
+			lines, line = append(lines, strings.TrimSuffix(line, " ")), ""
+		}
+		line += part
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// factorNamed finds a factor by its name.
+func factorNamed(d datasets.Dataset, name string) (int, error) {
+	var names []string
+	for k, f := range d.Factors() {
+		if f.Name == name {
+			return k, nil
+		}
+		names = append(names, f.Name)
+	}
+	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
+}
+
+// firstImages finds, for levels of the row factor (-1: none) and of the column factor, the first image that has both
+// and the fixed levels. It writes -1 if no image has them.
+func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed map[string]int) [][]int {
+	found := make([][]int, len(rows))
+	for r := range found {
+		found[r] = slices.Repeat([]int{-1}, len(columns))
+	}
+	levels := make([]int, len(d.Factors()))
+	for i, left := 0, len(rows)*len(columns); i < d.Len() && left > 0; i++ {
+		d.FactorsAt(i, levels)
+		r, c := 0, slices.Index(columns, levels[column])
+		if row >= 0 {
+			r = slices.Index(rows, levels[row])
+		}
+		if r < 0 || c < 0 || found[r][c] >= 0 || !hasLevels(d, levels, fixed) {
+			continue
+		}
+		found[r][c] = i
+		left--
+	}
+	return found
+}
+
+// hasLevels reports whether levels agree with the fixed factors.
+func hasLevels(d datasets.Dataset, levels []int, fixed map[string]int) bool {
+	for k, f := range d.Factors() {
+		if level, ok := fixed[f.Name]; ok && levels[k] != level {
+			return false
+		}
+	}
+	return true
+}
+
+// firstSubtitle names the factors that a sheet of first images shows.
+func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) string {
+	h, w, c := d.ImageShape()
+	var parts []string
+	for k, f := range d.Factors() {
+		switch level, ok := fixed[f.Name]; {
+		case k == row || k == column:
+			parts = append(parts, fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind))
+		case ok:
+			parts = append(parts, fmt.Sprintf("%s fixed at %s", f.Name, Level(f, level)))
+		}
+	}
+	return fmt.Sprintf("%d x %d x %d; the first image of each of %s", h, w, c, strings.Join(parts, ", "))
+}
+
+// pathSheet is the contact sheet of a hierarchical data set.
+func pathSheet(d datasets.Hierarchical, o Options) (image.Image, error) {
+	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
+		return nil, fmt.Errorf("contact sheet: the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())
+	}
+	images := make([]int, d.Len())
+	for i := range images {
+		images[i] = i
+	}
+	path, choices := datasets.PathsOf(d, images)
+	rows := evenly(len(choices), o.Rows, 8)
+	columns := o.Columns
+	if columns <= 0 {
+		columns = 12
+	}
+	members := make([][]int, len(choices))
+	for i, p := range path {
+		if len(members[p]) < columns {
+			members[p] = append(members[p], i)
+		}
+	}
+	h, w, c := d.ImageShape()
+	t := &raster.Tiles{
+		Title:    fmt.Sprintf("%s: %d images", d.Name(), d.Len()),
+		Subtitle: fmt.Sprintf("%d x %d x %d; a row for each path: %d of %d", h, w, c, len(rows), len(choices)),
+		Scale:    o.Scale,
+	}
+	var all [][]float32
+	for _, p := range rows {
+		all = append(all, pixelsOf(d, members[p]))
+	}
+	pictures := raster.PicturesOf(h, w, c, all...)
+	if pictures.Curves() {
+		t.Subtitle += fmt.Sprintf("; from %.3g to %.3g", pictures.Low, pictures.High)
+	}
+	for i, p := range rows {
+		shown, err := pictures.Of(all[i])
+		if err != nil {
+			return nil, fmt.Errorf("contact sheet: %w", err)
+		}
+		t.Rows = append(t.Rows, shown)
+		t.RowLabels = append(t.RowLabels, datasets.PathName(d, choices[p]))
+	}
+	return t.Draw(), nil
+}
+
+func pixelsOf(d datasets.Dataset, list []int) []float32 {
+	h, w, c := d.ImageShape()
+	pixels := make([]float32, len(list)*h*w*c)
+	datasets.Fill(d, list, pixels)
+	return pixels
+}
+
+// Views shows random images of a data set with their augmented views. A row begins with the image itself. It skips
+// a normalisation at the end of the pipeline.
+func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, error) {
+	h, w, c := d.ImageShape()
+	p = p[:len(p)-len(p.Plain())]
+	if err := p.Suits(h, w, c); err != nil {
+		return nil, fmt.Errorf("view sheet: %w", err)
+	}
+	rows, columns := o.Rows, o.Columns
+	if rows <= 0 {
+		rows = 8
+	}
+	if columns <= 0 {
+		columns = 12
+	}
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: views of random images", d.Name()), ColumnLabels: []string{"image"}, Scale: o.Scale}
+	for i, step := range p {
+		t.Subtitle += []string{"", ", "}[min(i, 1)] + step.Name
+	}
+	for n := range columns {
+		t.ColumnLabels = append(t.ColumnLabels, fmt.Sprint("view ", n+1))
+	}
+	s, size, n := rng.New(0, "view sheet"), h*w*c, min(rows, d.Len())
+	shown := make([]float32, n*(1+columns)*size)
+	for row := range n {
+		image := shown[row*(1+columns)*size:][:size]
+		d.Image(s.IntN(d.Len()), image)
+		for v := range columns {
+			p.Apply(shown[(row*(1+columns)+1+v)*size:][:size], image, h, w, c, s)
+		}
+	}
+	pictures, err := raster.PicturesOf(h, w, c, shown).Of(shown)
+	if err != nil {
+		return nil, fmt.Errorf("view sheet: %w", err)
+	}
+	t.Rows = slices.Collect(slices.Chunk(pictures, 1+columns))
+	return t.Draw(), nil
+}
+
+// Groups shows the groups of images of a split, in a row each. A row names the factors that differ between its
+// first image and another one. It shows at most Rows groups, and at most Columns images of each.
+func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, error) {
+	if s.GroupCount() == 0 {
+		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
+	}
+	rows, columns := o.Rows, o.Columns
+	if rows <= 0 {
+		rows = 8
+	}
+	if columns <= 0 {
+		columns = 12
+	}
+	b, err := supervision.NewSampler(s, rows*s.M, rng.New(0, "group sheet"))
+	if err != nil {
+		return nil, fmt.Errorf("group sheet: %w", err)
+	}
+	if err := b.StartEpoch(); err != nil {
+		return nil, fmt.Errorf("group sheet: %w", err)
+	}
+	batch, _ := b.Next() // the first of groups
+	groups := batch.Indices[:min(len(batch.Indices), rows*batch.Group)]
+	h, w, c := d.ImageShape()
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: groups of %d images", d.Name(), batch.Group), Subtitle: "factors that differ from the first image", Scale: o.Scale}
+	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, groups))
+	for at := 0; at < len(groups); at += batch.Group {
+		group := groups[at : at+batch.Group]
+		shown, err := pictures.Of(pixelsOf(d, group[:min(len(group), columns)]))
+		if err != nil {
+			return nil, fmt.Errorf("group sheet: %w", err)
+		}
+		t.Rows, t.RowLabels = append(t.Rows, shown), append(t.RowLabels, differing(d, group))
+	}
+	return t.Draw(), nil
+}
+
+// Pairs shows pairs of images, a row for each, with a label.
+func Pairs(d datasets.Dataset, title, under string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
+	if len(pairs) == 0 || len(pairs) != len(labels) {
+		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
+	}
+	h, w, c := d.ImageShape()
+	var images []int
+	for _, p := range pairs {
+		images = append(images, p[:]...)
+	}
+	t := &raster.Tiles{Title: title, Subtitle: under, Scale: scale, RowLabels: labels}
+	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, images))
+	for _, p := range pairs {
+		shown, err := pictures.Of(pixelsOf(d, p[:]))
+		if err != nil {
+			return nil, fmt.Errorf("pair sheet: %w", err)
+		}
+		t.Rows = append(t.Rows, shown)
+	}
+	return t.Draw(), nil
+}
+
+// differing names the factors that differ between the first image of a group and any other.
+func differing(d datasets.Dataset, group []int) string {
+	factors := d.Factors()
+	first, levels, differs := make([]int, len(factors)), make([]int, len(factors)), make([]bool, len(factors))
+	d.FactorsAt(group[0], first)
+	for _, i := range group[1:] {
+		d.FactorsAt(i, levels)
+		for k := range factors {
+			differs[k] = differs[k] || levels[k] != first[k]
+		}
+	}
+	var names []string
+	for k, f := range factors {
+		if differs[k] {
+			names = append(names, f.Name)
+		}
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

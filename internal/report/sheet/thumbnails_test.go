@@ -1,0 +1,59 @@
+package sheet
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/long"
+)
+
+// Thumbnails stay within their bounds for all images.
+func TestThumbnails(t *testing.T) {
+	long.NotShort(t)
+	for _, size := range long.Sample([]struct{ h, w, c int }{{200, 100, 3}, {64, 64, 1}, {1, 50, 2}, {1, 1, 7}, {8, 8, 5}}, 3) {
+		d := noise{size.h, size.w, size.c}
+		images := make([]int, 500)
+		for i := range images {
+			images[i] = i
+		}
+		s, err := Thumbnails(d, images)
+		if err != nil {
+			t.Fatal(size, err)
+		}
+		text, ok := strings.CutPrefix(s.Source, "data:image/png;base64,")
+		file, err := base64.StdEncoding.DecodeString(text)
+		if !ok || err != nil || len(file) > thumbnailBytes {
+			t.Errorf("%v: %d bytes, %v", size, len(file), err)
+		}
+		sheet, err := png.Decode(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(size, err)
+		}
+		if b := sheet.Bounds(); b.Dx() != s.Across*s.Width || b.Dy() != (s.Count+s.Across-1)/s.Across*s.Height || s.Count < 20 || s.Count > mostThumbnails || max(s.Width, s.Height) > thumbnailSide {
+			t.Errorf("%v: sheet %v of %d pictures %d x %d, %d in a row", size, b, s.Count, s.Width, s.Height, s.Across)
+		}
+	}
+	if s, err := Thumbnails(nil, []int{0}); s != nil || err != nil {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// noise is a set of images that no file format makes smaller.
+type noise struct{ h, w, c int }
+
+func (noise) Name() string                { return "noise" }
+func (n noise) ImageShape() (h, w, c int) { return n.h, n.w, n.c }
+func (noise) Factors() []factor.Factor    { return nil }
+func (noise) Len() int                    { return 1000 }
+func (noise) FactorsAt(int, []int)        {}
+func (n noise) Image(i int, dst []float32) {
+	for k := range dst {
+		v := math.Sin(float64(i*len(dst)+k)) * 43758.5453
+		dst[k] = float32(v - math.Floor(v))
+	}
+}

@@ -1,0 +1,136 @@
+package losses
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/losses/internal/symmetry"
+)
+
+// RotationWalk returns the codes of episodes of m images with actions that rotate R^n. Episode e starts from the code
+// z_e:
+//
+//	y_e,0 = g_e,0 z_e,  y_e,t = g_e,t y_e,t-1,  t = 1 ... m-1,
+//	g_a = R_12(angle_a,1) R_13(angle_a,2) ... R_n-1,n(angle_a,n(n-1)/2),
+//
+// where R_ij is the identity except [i,i] = [j,j] = cos, [i,j] = sin, [j,i] = -sin, and the pairs i < j are in
+// lexicographic order. Norms are kept.
+//
+// z is [episodes, n] with n of 2 or more. angles, in radians, are [actions, n(n-1)/2]. actions, [episodes*m, actions],
+// has a 1 for the action that leads to each image. A row of zeros, such as an episode's first, is the identity. The
+// result is [episodes*m, n], differentiable in z and angles. A step takes time quadratic in n: no matrix is formed.
+//
+// Source: Quessard et al. 2020, equation 6.
+func RotationWalk(z, angles, actions *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return symmetry.RotationWalk(z, angles, actions, m)
+}
+
+// Planes returns the number of coordinate planes of R^n, n(n-1)/2: the angles of a rotation in [RotationWalk].
+func Planes(n int) int { return symmetry.Planes(n) }
+
+// Entanglement returns |L - target|. L is the mean over actions of the squared angles, excluding the largest,
+//
+//	L = 1/A sum_a ( sum_p angle_a,p^2 - max_p angle_a,p^2 ),
+//
+// which is 0 where every action rotates one plane of coordinates. angles, in radians, is [actions, planes], as in
+// [RotationWalk]; the result is a scalar in squared radians. It is differentiable except at ties of the largest angle,
+// where the first counts as the largest, and at L = target, where the gradient is 0.
+//
+// Source: Quessard et al. 2020, equation 7; their public code gives the target.
+func Entanglement(angles *gorgonia.Node, target float64) (*gorgonia.Node, error) {
+	return symmetry.Entanglement(angles, target)
+}
+
+// EntanglementLoss is [Entanglement] of a model's actions.
+type EntanglementLoss struct {
+	Weight Weight  `yaml:"weight" doc:"factor in the total: lambda"`
+	Target float64 `yaml:"target" doc:"value at which the loss is 0, squared radians"`
+}
+
+// NewEntanglement returns the default settings.
+func NewEntanglement() *EntanglementLoss { return &EntanglementLoss{Weight: Constant(0.01)} }
+
+// Validate checks the settings.
+func (l *EntanglementLoss) Validate() error { return notNegative("target", l.Target) }
+
+// Weighting implements [Loss].
+func (l *EntanglementLoss) Weighting() Weight { return l.Weight }
+
+// Optimum implements [Optimal]: one angle of every action is not 0.
+func (l *EntanglementLoss) Optimum(x *Example) bool {
+	fill(x.ActionAngles, 0)
+	x.ActionAngles[1] = 2
+	return l.Target == 0
+}
+
+// Variants implements [Varied].
+func (*EntanglementLoss) Variants() []Loss {
+	return []Loss{&EntanglementLoss{Weight: Constant(1), Target: 100}}
+}
+
+// Add implements [Loss].
+func (l *EntanglementLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.ActionAngles == nil {
+		return nil, fmt.Errorf("%w; want the model quessard", missing("actions that rotate the codes"))
+	}
+	return Entanglement(in.ActionAngles, l.Target)
+}
+
+// PredictByBlocks returns the codes that linear actions predict from the images before: row i is A_a z_i-1 for the
+// action a that leads to image i. A_a is the identity except for a 2 x 2 block M_a in the columns 2b and 2b+1 with b =
+// columns[a]. A row without an action is 0.
+//
+// z is [rows, d]; blocks are [actions, 4], each row by row. actions, [rows, actions], has a 1 for the action that leads
+// to an image from the row before. Its row is zero if no action does, as for the first image of an episode. The result
+// is [rows, d], differentiable in z and blocks.
+//
+// Source: Caselles-Dupré et al. 2019, section 4 (ForwardVAE).
+func PredictByBlocks(z, blocks, actions *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
+	return symmetry.PredictByBlocks(z, blocks, actions, columns)
+}
+
+// Prediction returns the mean squared difference of predicted codes, as [PredictByBlocks] returns them, from codes. The
+// mean runs over columns and over rows with an action; it is 0 if no row has an action. predicted and codes are [rows,
+// d], actions [rows, actions]; the result is a scalar, differentiable in predicted and codes.
+//
+// Source: Caselles-Dupré et al. 2019, section 4.
+func Prediction(predicted, codes, actions *gorgonia.Node) (*gorgonia.Node, error) {
+	return symmetry.Prediction(predicted, codes, actions)
+}
+
+// PredictionLoss is [Prediction] of a model's codes.
+type PredictionLoss struct {
+	Weight Weight `yaml:"weight" doc:"factor in the total"`
+}
+
+// NewPrediction returns the default settings.
+func NewPrediction() *PredictionLoss { return &PredictionLoss{Weight: Constant(1)} }
+
+// Weighting implements [Loss].
+func (l *PredictionLoss) Weighting() Weight { return l.Weight }
+
+// Supervised implements [Supervised].
+func (*PredictionLoss) Supervised() {}
+
+// Optimum implements [Optimal]: it sets the codes to their predictions.
+func (l *PredictionLoss) Optimum(x *Example) bool {
+	copy(x.Predicted, x.Codes)
+	return true
+}
+
+// Add implements [Loss].
+func (l *PredictionLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.Predicted == nil {
+		return nil, fmt.Errorf("%w; want the model forward-vae", missing("codes predicted by actions"))
+	}
+	if in.Actions == nil {
+		return nil, errors.New("it needs the actions between images; want the supervision walks")
+	}
+	actions, err := in.Actions()
+	if err != nil {
+		return nil, err
+	}
+	return Prediction(in.Predicted, in.Codes, actions)
+}

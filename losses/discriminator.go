@@ -1,0 +1,133 @@
+package losses
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses/internal/density"
+)
+
+// DensityRatio returns the mean over rows of log p/(1-p). A discriminator gives p, the probability that a row of codes
+// comes from q(z) rather than from the product of its marginals. For the optimal discriminator this is the total
+// correlation KL(q(z) || prod_j q(z_j)).
+//
+// The logits are [rows, 1], log p/(1-p) itself, or [rows, 2] with the softmax (p, 1-p). The result is an unbounded
+// scalar, in nats, differentiable everywhere.
+//
+// Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
+func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return density.DensityRatio(logits) }
+
+// Discrimination returns the binary cross-entropy of a discriminator. The first half of the rows of its logits are
+// codes and cost half the mean of -log p. The second half are permuted codes (see [Permute]) and cost half the mean of
+// -log(1-p). The logits are as in [DensityRatio]. The result is a scalar, in nats, at least 0; it is log 2 if the
+// discriminator cannot tell codes from permuted codes. It is differentiable everywhere.
+//
+// Source: Kim and Mnih 2018, algorithm 2.
+func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
+	return density.Discrimination(logits)
+}
+
+// Permute permutes each column of the codes [n, columns] independently and writes the result to dst: a sample of the
+// product of the marginals. If active, [n, columns], is not nil, Permute moves only the active entries of a column
+// (above 0) and keeps the others. Shuffle works like the method of math/rand's Rand: it calls swap for a random
+// permutation of n.
+//
+// Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez
+// 2021, algorithm 2.
+func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap func(i, j int))) {
+	copy(dst, codes)
+	rows := make([]int, 0, len(codes)/columns)
+	for c := range columns {
+		rows = rows[:0]
+		for at := c; at < len(codes); at += columns {
+			if active == nil || active[at] > 0 {
+				rows = append(rows, at)
+			}
+		}
+		shuffle(len(rows), func(i, j int) { dst[rows[i]], dst[rows[j]] = dst[rows[j]], dst[rows[i]] })
+	}
+}
+
+// PermuteBlocks is [Permute] for consecutive blocks of columns with the given widths: the columns of a block stay
+// together.
+func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap func(i, j int))) {
+	copy(dst, codes)
+	columns, first := 0, 0
+	for _, w := range widths {
+		columns += w
+	}
+	for _, w := range widths {
+		shuffle(len(codes)/columns, func(i, j int) {
+			for c := first; c < first+w; c++ {
+				dst[i*columns+c], dst[j*columns+c] = dst[j*columns+c], dst[i*columns+c]
+			}
+		})
+		first += w
+	}
+}
+
+// Discriminator holds the settings of a discriminator of codes and permuted codes, and the settings of its training.
+//
+// Sources differ in the codes that they permute. FactorVAE's paper (Kim and Mnih 2018, algorithm 2) draws a second
+// batch of the same size after the model's step. It encodes this batch with the updated parameters and permutes the
+// codes: SecondBatch. The code of Locatello et al. 2019 (disentanglement_lib) permutes the codes of the step itself,
+// which saves a pass through the encoder: codes and permuted codes then have equal values in each column. COFHAE (Ross
+// and Doshi-Velez 2021) also permutes the codes of the step, but trains on codes recomputed after it: Renew.
+type Discriminator struct {
+	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
+	Logits int     `yaml:"logits" doc:"1: the log density ratio; 2: logits of a softmax"`
+	LR     float64 `yaml:"lr" doc:"learning rate of Adam"`
+	Beta1  float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
+	Beta2  float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
+	Renew  bool    `yaml:"renew" doc:"recompute the training codes with the updated parameters"`
+
+	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
+}
+
+// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six hidden layers of 1000, and a softmax.
+func NewDiscriminator() *Discriminator {
+	return &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}
+}
+
+// Validate checks the settings.
+func (d *Discriminator) Validate() error {
+	for i, w := range d.Hidden {
+		if w < 1 || w > 1<<16 {
+			return config.Invalid(fmt.Sprintf("hidden.%d", i), "want 1 to 65536, got %d", w)
+		}
+	}
+	switch {
+	case len(d.Hidden) == 0:
+		return config.Invalid("hidden", "want the width of one layer or more, such as [1000, 1000, 1000]")
+	case d.Logits != 1 && d.Logits != 2:
+		return config.Invalid("logits", "want 1 or 2, got %d", d.Logits)
+	}
+	return (&NetworkTraining{d.LR, d.Beta1, d.Beta2}).Validate()
+}
+
+// Build adds the network for codes [rows, columns] to a graph and returns its
+// logits. The parameters' names begin with name.
+func (d *Discriminator) Build(g *nn.Graph, codes *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	h, err := hidden(g, codes, name, d.Hidden, graph.LeakyReLU)
+	if err != nil {
+		return nil, err
+	}
+	return nn.Dense(g, h, name+"/logits", d.Logits, graph.Linear)
+}
+
+// densityRatio adds the density ratio of a model's samples by a discriminator.
+func (d *Discriminator) densityRatio(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
+	if in.Sample == nil {
+		return nil, missing("samples of the codes")
+	}
+	logits, err := in.Discriminator(d, in.Sample, active)
+	if err != nil {
+		return nil, err
+	}
+	return DensityRatio(logits)
+}

@@ -1,0 +1,257 @@
+// Package dependence computes measures of the dependence of code columns: total correlation, HSIC and covariances.
+package dependence
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/check"
+)
+
+// Estimator is a losses.TCEstimator.
+type Estimator uint8
+
+// The estimators.
+const (
+	Minibatch Estimator = iota
+	Weighted
+	Stratified
+)
+
+var names = [...]string{"minibatch", "weighted", "stratified"}
+
+func (e Estimator) String() string {
+	if int(e) < len(names) {
+		return names[e]
+	}
+	return fmt.Sprintf("TCEstimator(%d)", uint8(e))
+}
+
+// ParseEstimator is the inverse of Estimator.String.
+func ParseEstimator(name string) (Estimator, error) {
+	i := slices.Index(names[:], name)
+	if i < 0 {
+		return 0, fmt.Errorf("unknown estimator %q; known: %s", name, strings.Join(names[:], ", "))
+	}
+	return Estimator(i), nil
+}
+
+// TotalCorrelation adds the node that losses.TotalCorrelation documents, with blocks losses.BlockCorrelation, with a
+// mask losses.ConditionalTotalCorrelation. Its time grows with n^2 D, its memory with n D. With a single row, or a
+// single row with the same active columns, the stratified weight is 1.
+func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estimator, dataSize int, blocks ...[]int) (*gorgonia.Node, error) {
+	in := check.Optional(z, mean, logVariance, mask)
+	return graph.Apply(graph.Spec{
+		Name: "minibatch tc",
+		Key:  graph.Key(estimator, dataSize, blocks),
+		Diff: []bool{true, true, true, false}[:len(in)],
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if err := check.Matrices("codes, means, log variances and a mask", in...); err != nil {
+				return nil, err
+			}
+			if err := check.Distinct("columns of blocks", slices.Concat(blocks...), in[0][1]); err != nil {
+				return nil, err
+			}
+			least := map[Estimator]int{Minibatch: math.MinInt, Weighted: 1, Stratified: in[0][0]}
+			if low, ok := least[estimator]; !ok || dataSize < low {
+				return nil, graph.Wanted("an estimator, and the size of the data set for weighted and stratified", []any{estimator, dataSize})
+			}
+			return tensor.ScalarShape(), nil
+		},
+		New: graph.Bodies(newTC[float32](estimator, dataSize, blocks), newTC[float64](estimator, dataSize, blocks)),
+	}, in...)
+}
+
+// tc sums log densities of mixtures: it adds the joint density of rows with the same active columns and subtracts the
+// densities of single columns.
+type tc[T graph.Float] struct {
+	n, width  int
+	estimator Estimator
+	size      float64
+	batch     gaussians[T]
+	mixture   *mixture[T]
+	parts     []tcPart
+	lse       [][]T   // of the parts
+	blocks    [][]int // replace single columns; nil: single columns
+	hash      []uint64
+	active    []int // active columns of a row
+	rows      []int // backing of the parts' rows
+	columns   []int // backing of the parts' columns
+}
+
+func newTC[T graph.Float](estimator Estimator, dataSize int, blocks [][]int) func(in []tensor.Shape) *tc[T] {
+	return func(in []tensor.Shape) *tc[T] {
+		n, d := in[0][0], in[0][1]
+		return &tc[T]{
+			n: n, width: d, estimator: estimator, size: float64(dataSize), blocks: blocks,
+			batch:   gaussians[T]{width: d, precision: make([]T, n*d), constant: make([]T, n*d)},
+			mixture: newMixture[T](n, d),
+			hash:    make([]uint64, n),
+			active:  make([]int, n),
+			rows:    make([]int, 0, n*(d+1)),
+			columns: make([]int, 0, n*d+d),
+		}
+	}
+}
+
+func (f *tc[T]) Forward(in [][]T, out []T) {
+	f.read(in)
+	f.divide(in)
+	sum := 0.0
+	for i, p := range f.parts {
+		f.prepare(p, 1)
+		sum += p.sign * f.mixture.density()
+		if len(f.lse) <= i {
+			f.lse = append(f.lse, make([]T, 0, f.n))
+		}
+		f.lse[i] = append(f.lse[i][:0], f.mixture.lse[:len(p.rows)]...)
+	}
+	out[0] = T(sum / float64(f.n))
+}
+
+// read computes precisions and constants of the posteriors.
+func (f *tc[T]) read(in [][]T) {
+	b := &f.batch
+	b.z, b.mean = in[0], in[1]
+	for i, v := range in[2] {
+		b.precision[i] = -v
+		b.constant[i] = T(-0.5 * (math.Log(2*math.Pi) + float64(v)))
+	}
+	numeric.Exp(b.precision, b.precision)
+	for i := range b.precision {
+		b.precision[i] /= 2
+	}
+}
+
+// divide lists the mixtures of the mask.
+func (f *tc[T]) divide(in [][]T) {
+	if f.blocks != nil {
+		f.divideBlocks()
+		return
+	}
+	f.parts, f.rows, f.columns = f.parts[:0], f.rows[:0], f.columns[:0]
+	on := func(r, c int) bool { return len(in) < 4 || in[3][r*f.width+c] > 0.5 }
+	f.hashRows(on)
+	same := func(r, s int) bool {
+		if f.hash[r] != f.hash[s] {
+			return false
+		}
+		for c := range f.width {
+			if on(r, c) != on(s, c) {
+				return false
+			}
+		}
+		return true
+	}
+	for r := range f.n {
+		if f.active[r] < 2 || slices.ContainsFunc(f.parts, func(p tcPart) bool { return same(r, p.rows[0]) }) {
+			continue
+		}
+		first, from := len(f.columns), len(f.rows)
+		for c := range f.width {
+			if on(r, c) {
+				f.columns = append(f.columns, c)
+			}
+		}
+		for s := r; s < f.n; s++ {
+			if same(r, s) {
+				f.rows = append(f.rows, s)
+			}
+		}
+		f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], 1})
+	}
+	f.divideColumns(on)
+}
+
+// hashRows sets the hash and the number of active columns of each row.
+func (f *tc[T]) hashRows(on func(r, c int) bool) {
+	for r := range f.n {
+		f.hash[r], f.active[r] = 14695981039346656037, 0
+		for c := range f.width {
+			f.hash[r] *= 1099511628211
+			if on(r, c) {
+				f.hash[r]++
+				f.active[r]++
+			}
+		}
+	}
+}
+
+// divideColumns adds the mixture of each column that is active in a row with several active columns.
+func (f *tc[T]) divideColumns(on func(r, c int) bool) {
+	for c := range f.width {
+		first, from := len(f.columns), len(f.rows)
+		f.columns = append(f.columns, c)
+		counted := false
+		for r := range f.n {
+			if on(r, c) {
+				f.rows = append(f.rows, r)
+				counted = counted || f.active[r] > 1
+			}
+		}
+		if counted {
+			f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], -1})
+		}
+	}
+}
+
+// divideBlocks lists the mixtures of all blocks together, and of each.
+func (f *tc[T]) divideBlocks() {
+	if len(f.parts) > 0 {
+		return
+	}
+	for r := range f.n {
+		f.rows, f.active[r] = append(f.rows, r), len(f.blocks)
+	}
+	f.parts = append(f.parts, tcPart{f.rows, slices.Concat(f.blocks...), 1})
+	for _, b := range f.blocks {
+		f.parts = append(f.parts, tcPart{f.rows, b, -1})
+	}
+}
+
+// prepare sets the mixture to a part, with a factor for rows with two active columns or more.
+func (f *tc[T]) prepare(p tcPart, factor float64) {
+	f.mixture.set(&f.batch, p.rows, p.columns, f.weights(len(p.rows)))
+	for i, r := range p.rows {
+		if f.active[r] > 1 {
+			f.mixture.factor[i] = T(factor)
+		}
+	}
+}
+
+// weights returns the weights among m of the batch's rows.
+func (f *tc[T]) weights(m int) weights {
+	rows, size := float64(m), f.size*float64(m)/float64(f.n)
+	switch {
+	case f.estimator == Weighted:
+		return weights{base: -math.Log(rows * size)}
+	case f.estimator == Stratified && m > 1:
+		others := rows - 1
+		return weights{-math.Log(others), math.Log(others / size), math.Log((size - others) / size)}
+	}
+	return weights{}
+}
+
+func (f *tc[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	for _, d := range din {
+		clear(d)
+	}
+	for i, p := range f.parts {
+		f.prepare(p, p.sign*float64(dout[0])/float64(f.n))
+		copy(f.mixture.lse, f.lse[i])
+		f.mixture.addSlopes(&f.batch, p.rows, p.columns, din[0], din[1], din[2])
+	}
+}
+
+// tcPart is a mixture of the estimate.
+type tcPart struct {
+	rows, columns []int
+	sign          float64
+}

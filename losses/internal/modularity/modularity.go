@@ -1,0 +1,262 @@
+// Package modularity computes the deviation of sub-codes within groups of rows that agree in a factor.
+package modularity
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/losses/internal/check"
+)
+
+// Modularity adds the node that losses.Modularity documents.
+func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	blocks, err := check.OrEven(blocks, z, groups)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", d, err)
+	}
+	return graph.Apply(graph.Spec{
+		Name: "modularity",
+		Key:  graph.Key(d, a, unbiased, blocks),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if !d.Known() || !a.Known() {
+				return nil, graph.Wanted("a known deviation and aggregate", fmt.Sprintf("%v and %v", d, a))
+			}
+			return tensor.ScalarShape(), check.Blocks(blocks, in)
+		},
+		New:  graph.Bodies(newModularity[float32](d, a, unbiased, blocks), newModularity[float64](d, a, unbiased, blocks)),
+		Diff: []bool{true, false},
+	}, z, groups)
+}
+
+// modularity computes the deviations of groups, and their aggregates.
+type modularity[T graph.Float] struct {
+	aggregate factor.Aggregate
+	unbiased  bool
+	columns   int
+	codes     []subCode[T]
+	groupings []*grouping[T]
+
+	z      []T
+	size   int // elements of all groups
+	parts  [partCount]part[T]
+	values *numeric.Loop
+	slopes *numeric.Loop
+	eager  bool // compute gradients along with values: they have been asked for before
+}
+
+func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, unbiased bool, blocks []factor.Block) func([]tensor.Shape) *modularity[T] {
+	return func(in []tensor.Shape) *modularity[T] {
+		rows, factors := in[0][0], check.Factors(in[1])
+		m := &modularity[T]{aggregate: a, unbiased: unbiased, columns: in[0][1], groupings: make([]*grouping[T], factors)}
+		for _, b := range blocks {
+			if m.groupings[b.Factor] == nil {
+				m.groupings[b.Factor] = newGrouping[T](b.Factor, factors, rows)
+			}
+			w := len(b.Columns)
+			c := subCode[T]{columns: b.Columns, groups: m.groupings[b.Factor], x: make([]T, rows*w), dx: make([]T, rows*w)}
+			c.contiguous = b.Columns[w-1]-b.Columns[0] == w-1 && slices.IsSorted(b.Columns)
+			c.values, c.weights, c.counted = make([]float64, rows), make([]float64, rows), make([]float64, 2*rows)
+			m.codes = append(m.codes, c)
+		}
+		for i := range m.parts {
+			m.parts[i] = part[T]{kind: d, measures: map[int]measure[T]{}}
+		}
+		m.values = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.value) })
+		m.slopes = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.slope) })
+		return m
+	}
+}
+
+// each calls a function for the groups of a part.
+func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int)) float64 {
+	lo, hi := m.size*i/partCount, m.size*(i+1)/partCount
+	at := 0
+	for k := range m.codes {
+		c := &m.codes[k]
+		for g := range c.groups.count() {
+			if at >= lo && at < hi {
+				do(&m.parts[i], c, g)
+			}
+			at += c.groups.rows(g) * len(c.columns)
+		}
+	}
+	return 0
+}
+
+// value gathers the sub-codes of a group and computes their deviation.
+func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
+	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
+	x := c.x[lo*w : hi*w]
+	for i, row := range c.groups.order[lo:hi] {
+		z := m.z[row*m.columns : (row+1)*m.columns]
+		if c.contiguous {
+			copy(x[i*w:(i+1)*w], z[c.columns[0]:])
+			continue
+		}
+		for k, j := range c.columns {
+			x[i*w+k] = z[j]
+		}
+	}
+	c.values[g] = 0
+	if hi-lo > 1 {
+		c.values[g] = m.factor(hi-lo) * p.of(hi-lo, w).value(x, hi-lo)
+	}
+	if m.eager {
+		m.slope(p, c, g)
+	}
+}
+
+// slope computes the gradient of the deviation of a group: right after its value, or long after it if the gradient
+// counts.
+func (m *modularity[T]) slope(p *part[T], c *subCode[T], g int) {
+	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
+	x, dx := c.x[lo*w:hi*w], c.dx[lo*w:hi*w]
+	if hi-lo == 1 {
+		clear(dx)
+		return
+	}
+	measure := p.of(hi-lo, w)
+	if !m.eager {
+		if c.weights[g] == 0 {
+			return
+		}
+		measure.value(x, hi-lo)
+	}
+	measure.gradient(x, hi-lo, dx)
+}
+
+func (m *modularity[T]) Forward(in [][]T, out []T) {
+	m.z, m.size = in[0], 0
+	for _, g := range m.groupings {
+		if g != nil {
+			g.read(in[1])
+		}
+	}
+	for i := range m.codes {
+		m.size += len(m.codes[i].groups.order) * len(m.codes[i].columns)
+	}
+	m.values.Run()
+	sum := 0.0
+	for i := range m.codes {
+		sum += m.aggregate.Of(m.count(&m.codes[i]))
+	}
+	out[0] = T(sum)
+}
+
+// count returns the values of the groups of a sub-code that count.
+func (m *modularity[T]) count(c *subCode[T]) []float64 {
+	q := c.counted[:0]
+	for g, v := range c.values[:c.groups.count()] {
+		if c.groups.rows(g) >= m.least() {
+			q = append(q, v)
+		}
+	}
+	return q
+}
+
+// least returns the least number of rows of a group that counts.
+func (m *modularity[T]) least() int {
+	if m.unbiased {
+		return 2
+	}
+	return 1
+}
+
+// factor returns the correction of the deviation of n rows. Variance and MPD are means over all ordered pairs of rows,
+// including a row with itself, which contributes 0. The unbiased estimate is the mean over the pairs of different rows.
+func (m *modularity[T]) factor(n int) float64 {
+	if m.unbiased {
+		return float64(n) / float64(n-1)
+	}
+	return 1
+}
+
+// weigh computes the weights of the groups' deviations in the gradient.
+func (m *modularity[T]) weigh(c *subCode[T]) {
+	q := m.count(c)
+	slopes := c.counted[len(q):][:len(q)]
+	m.aggregate.Slope(q, slopes)
+	for g := range c.groups.count() {
+		c.weights[g] = 0
+		if n := c.groups.rows(g); n >= m.least() {
+			c.weights[g], slopes = m.factor(n)*slopes[0], slopes[1:]
+		}
+	}
+}
+
+func (m *modularity[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	for i := range m.codes {
+		m.weigh(&m.codes[i])
+	}
+	if !m.eager {
+		m.slopes.Run()
+		m.eager = m.aggregate != factor.Max // only one group has the maximum
+	}
+	clear(din[0])
+	for i := range m.codes {
+		m.scatter(&m.codes[i], float64(dout[0]), din[0])
+	}
+}
+
+// scatter adds a sub-code's gradient to the gradient of the codes.
+func (m *modularity[T]) scatter(c *subCode[T], scale float64, dz []T) {
+	w := len(c.columns)
+	for g := range c.groups.count() {
+		f := scale * c.weights[g]
+		if f == 0 {
+			continue
+		}
+		for i := c.groups.starts[g]; i < c.groups.starts[g+1]; i++ {
+			dx, to := c.dx[i*w:(i+1)*w], dz[c.groups.order[i]*m.columns:]
+			for k, j := range c.columns {
+				to[j] += T(f * float64(dx[k]))
+			}
+		}
+	}
+}
+
+// subCode is a block: its columns, group by group, the groups' deviations, and their
+// weights in the gradient.
+type subCode[T graph.Float] struct {
+	columns    []int
+	contiguous bool
+	groups     *grouping[T]
+	x, dx      []T
+	values     []float64 // of all groups
+	weights    []float64
+	counted    []float64 // values of the groups that count, and then their weights
+}
+
+// partCount is the number of pieces of parallel work.
+const partCount = 8
+
+// part is a piece of parallel work. It has a deviation for each number of columns.
+type part[T graph.Float] struct {
+	kind     factor.Deviation
+	measures map[int]measure[T]
+}
+
+// of returns the deviation for rows points of columns coordinates.
+func (p *part[T]) of(rows, columns int) deviation[T] {
+	m, ok := p.measures[columns]
+	if !ok || m.maxRows < rows {
+		m.maxRows = 1
+		for m.maxRows < rows {
+			m.maxRows *= 2
+		}
+		m.deviation = newDeviation[T](p.kind, m.maxRows, columns)
+		p.measures[columns] = m
+	}
+	return m.deviation
+}
+
+type measure[T graph.Float] struct {
+	deviation[T]
+	maxRows int
+}

@@ -1,0 +1,375 @@
+package losses
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses/internal/check"
+	"github.com/unravel-ml/unravel/losses/internal/total"
+	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/losses/logic/syntax"
+)
+
+// Logic returns the quantity of a sentence as a node, [logic.Quantity.Node]. Parts that are named losses (variance,
+// diameter, mpd, radius, mad, contraction) are computed by the losses' operations.
+//
+// Source: Zhang and Sugiyama 2024, section 2 and appendix B.
+func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
+	return q.NodeWith(sentenceParts(), z, y, groups)
+}
+
+// LogicLoss is the quantity of a sentence of first-order logic about a model's
+// codes and the known factors of the images; see package logic.
+//
+// z are the codes. z.name are the columns that Codes assigns to a name: a factor or any other name. Without Codes,
+// factors have equal shares of the columns if the number of factors divides the columns. Transformations act within
+// labelled groups. They move the columns that have the name of a circular factor or of a factor of rotations in space,
+// or the columns that the sentence names. y.name are values of factors, scaled to [0, 1]; circular factors are in
+// turns.
+type LogicLoss struct {
+	Weight   Weight           `yaml:"weight" doc:"factor in the total"`
+	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
+	On       On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded); a sentence can also choose sample by the prefix: with z ~ q"`
+	Samples  int              `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
+
+	Discriminator *Discriminator   `yaml:"discriminator" doc:"discriminator for independent[discriminator]; no other sentence uses it"`
+	Network       *NetworkTraining `yaml:"network" doc:"training of functions in mlp (exists h: z -> y in mlp: ...); no other sentence uses it"`
+}
+
+// NewLogic returns the default settings, without a sentence.
+func NewLogic() *LogicLoss {
+	return &LogicLoss{Weight: Constant(1), On: OnCodes, Samples: 1,
+		Discriminator: &Discriminator{Hidden: []int{256, 256}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999}, Network: NewNetworkTraining()}
+}
+
+// DecodeConfig reads the sentence alone, or all keys.
+func (l *LogicLoss) DecodeConfig(n *config.Node) error {
+	if n.IsScalar() {
+		n.Wrap("sentence")
+	}
+	return n.Decode((*plainLogicLoss)(l))
+}
+
+// EncodeConfig writes all keys.
+func (l LogicLoss) EncodeConfig() (any, error) { return plainLogicLoss(l), nil }
+
+// ConfigForms implements config.Former.
+func (l LogicLoss) ConfigForms() []any { return []any{plainLogicLoss(l), config.Short("sentence")} }
+
+// ConfigType describes the accepted values.
+func (LogicLoss) ConfigType() string { return "a sentence, or a mapping" }
+
+// Validate checks the settings.
+func (l *LogicLoss) Validate() error {
+	if l.Sentence == nil {
+		return config.Invalid("sentence", "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)")
+	}
+	switch {
+	case l.Samples < 1:
+		return config.Invalid("samples", "want a number of at least 1, got %d", l.Samples)
+	case l.Samples > 1 && !l.sentence().Sampled:
+		return config.Invalid("samples", "%d samples of a sentence about the codes; want on: sample, or a sentence that begins: with z ~ q", l.Samples)
+	}
+	return nil
+}
+
+// sentence returns the sentence, which is about samples if the settings say so.
+func (l *LogicLoss) sentence() syntax.Sentence {
+	s := *l.Sentence
+	s.Sampled = s.Sampled || l.On == OnSample
+	return s
+}
+
+// Weighting implements [Loss].
+func (l *LogicLoss) Weighting() Weight { return l.Weight }
+
+// NeedsGroups implements [Grouped]: a sentence with transformations between rows needs the groups with known
+// transformations.
+func (l *LogicLoss) NeedsGroups() bool { return l.Sentence != nil && l.Sentence.Moves() }
+
+// Explain implements [Explained]: the formula, the quantity, and the meaning of zero.
+func (l *LogicLoss) Explain() string {
+	s := l.sentence()
+	return s.Formula() + "; " + s.Truth().String()
+}
+
+// Variants implements [Varied]; the defaults have no sentence.
+func (*LogicLoss) Variants() []Loss {
+	var all []Loss
+	for _, text := range []string{
+		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)",
+		"forall[mean] v in y.size: 0.5 * (forall[mean] i, j: y.size(i) = v and y.size(j) = v -> z.size(i) =[euclidean] z.size(j))",
+		"(forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)) and forall[mean] i: exists c in {0, 1}: z.angle(i) =[absolute] c",
+		"exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)",
+		"exists m.size: y.size -> z.size: forall[mean] i: z.size(i) =[squared] m.size(y.size(i))",
+		"exists h: z -> y in affine by least squares: forall i: h(z(i)) =[euclidean] y(i)",
+		"independent(z.shape, z.size)",
+		"forall[mean] i: exists[harmonic] c in {0, 1}: z.angle(i) =[absolute] c",
+		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[cosine] z.shape(j)",
+	} {
+		l := NewLogic()
+		sentence, err := syntax.Parse(text)
+		if err != nil {
+			continue // TestVariants finds it
+		}
+		l.Sentence = &sentence
+		all = append(all, l)
+	}
+	return all
+}
+
+// Add implements [Loss].
+func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
+	on := l.On
+	if l.Sentence != nil && l.Sentence.Sampled {
+		if on = OnSample; in.Sample == nil || in.Sample == in.Codes { // the latter: a deterministic model
+			return nil, missing("samples of posteriors for z ~ q")
+		}
+	}
+	z, err := on.node(in)
+	if err != nil {
+		return nil, err
+	}
+	if l.Sentence == nil {
+		return nil, l.Validate()
+	}
+	if l.NeedsGroups() && in.Transformations == nil {
+		return nil, errNoMoves
+	}
+	q, err := logic.Compile(l.sentence(), l.schema(in, z.Shape()[1]))
+	if err != nil {
+		return nil, err
+	}
+	if !q.Differentiable() {
+		return nil, errors.New("the sentence has no gradient with respect to the codes; want a differentiable premetric of codes, such as =[euclidean]")
+	}
+	batch, err := sentenceInputs(q, in)
+	if err != nil {
+		return nil, err
+	}
+	if l.Samples > 1 {
+		return l.meanOverSamples(in, q, batch)
+	}
+	return q.NodeOf(l.parts(in), batch)
+}
+
+// meanOverSamples returns the mean quantity of the model's sample and of further ones.
+func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.Inputs) (*gorgonia.Node, error) {
+	if in.Codes == nil || in.LogVariance == nil || !in.Codes.Shape().Eq(in.LogVariance.Shape()) {
+		return nil, missing("Gaussian posteriors of all columns for more than 1 sample")
+	}
+	var all []*gorgonia.Node
+	var weights []float64
+	for k := range l.Samples {
+		if k > 0 {
+			var err error
+			if batch.Samples, err = in.posteriorSample(fmt.Sprintf("sample %d", k+1)); err != nil {
+				return nil, err
+			}
+		}
+		n, err := q.NodeOf(l.parts(in), batch)
+		if err != nil {
+			return nil, err
+		}
+		all, weights = append(all, n), append(weights, 1/float64(l.Samples))
+	}
+	return graph.WeightedSum(weights, all...)
+}
+
+// schema returns the names that the sentence can use.
+func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
+	s := logic.Schema{Codes: width, SubCodes: l.Codes}
+	var sharing []string
+	if in.Transformations != nil {
+		for _, t := range in.Transformations.inputs() {
+			s.Turns = append(s.Turns, t.Turn)
+		}
+		sharing = factor.Names(in.Transformations.Factors)
+	}
+	if in.Labels != nil {
+		s.Factors = factor.Names(in.Labels.Factors)
+		sharing = s.Factors
+	}
+	if k := len(sharing); k > 0 && len(l.Codes) == 0 && width%k == 0 {
+		s.SubCodes = map[string][]int{}
+		for i, b := range check.Shares(width, k) {
+			s.SubCodes[sharing[i]] = b.Columns
+		}
+	}
+	return s
+}
+
+// parts are the operations of the sentence's parts in a program that trains.
+func (l *LogicLoss) parts(in *Input) logic.Named {
+	named, count := sentenceParts(), 0
+	named.Independence = func(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+		switch {
+		case by == syntax.TotalCorrelation && in.Population > 0:
+			return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCWeighted, in.Population)
+		case by != syntax.ByDiscriminator:
+			return plainIndependence(by, blocks, z, batch)
+		}
+		name := in.Name
+		if count++; count > 1 {
+			name = fmt.Sprintf("%s-%d", in.Name, count)
+		}
+		return l.discriminated(in, name, blocks, z)
+	}
+	named.Network = func(f logic.Network, x *gorgonia.Node) (*gorgonia.Node, error) {
+		switch {
+		case in.Trainer == nil:
+			return nil, needsTrainer("a network")
+		case l.Samples > 1:
+			return nil, errors.New("a function in mlp is trained on one sample; want samples: 1")
+		}
+		return in.Trainer.Network(TrainedNetwork{Name: in.Name + "/" + f.Name, Input: x, Layers: f.Layers, Out: f.Out, Training: l.Network})
+	}
+	return named
+}
+
+// discriminated is the density ratio of the blocks of z by a discriminator of their columns.
+func (l *LogicLoss) discriminated(in *Input, name string, blocks [][]int, z *gorgonia.Node) (*gorgonia.Node, error) {
+	switch {
+	case in.Trainer == nil:
+		return nil, needsTrainer("a discriminator")
+	case l.Samples > 1:
+		return nil, errors.New("a discriminator judges one sample; want samples: 1 with independent[discriminator]")
+	}
+	codes, err := selectColumns(z, slices.Concat(blocks...))
+	if err != nil {
+		return nil, err
+	}
+	a := Adversary{Name: name, Codes: codes, Discriminator: l.Discriminator}
+	for _, b := range blocks {
+		a.Blocks = append(a.Blocks, len(b))
+	}
+	logits, err := in.Trainer.Discriminator(a)
+	if err != nil {
+		return nil, err
+	}
+	return DensityRatio(logits)
+}
+
+// plainLogicLoss is LogicLoss without its short form.
+type plainLogicLoss LogicLoss
+
+// Validate checks the settings.
+func (l *plainLogicLoss) Validate() error { return (*LogicLoss)(l).Validate() }
+
+// sentenceParts are the operations of the parts of sentences that are named losses.
+func sentenceParts() logic.Named {
+	plain := func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, groups *gorgonia.Node) (*gorgonia.Node, error) {
+		return Modularity(d, a, Plain, z, groups, b)
+	}
+	return logic.Named{Modularity: plain, Contraction: sentenceContraction, Independence: plainIndependence}
+}
+
+func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
+	kinds := map[syntax.Premetric]DistanceKind{syntax.Discrete: DiscreteDistance, syntax.Circular: CircularDistance}
+	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != syntax.Euclidean}
+	for _, k := range c.Factors {
+		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period}) // otherwise absolute
+	}
+	return Contraction(s, z, y, groups)
+}
+
+// sentenceInputs requests the inputs of a sentence.
+func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error) {
+	batch.Codes = in.Codes
+	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {
+		return batch, errNoLabels
+	}
+	switch {
+	case q.NeedsValues(): // rows with unknown values are outside the domain
+		batch.Values, batch.Labels, err = in.Labels.Values(UnitsRange)
+	case q.NeedsLabels():
+		batch.Labels, err = in.Labels.Groups()
+	}
+	if err != nil {
+		return batch, err
+	}
+	if batch.LogVariances = in.LogVariance; batch.LogVariances == nil && q.NeedsLogVariances() {
+		return batch, missing("Gaussian posteriors for =[kl] and =[wasserstein]")
+	}
+	batch.Samples = in.Sample
+	if q.NeedsMoves() {
+		batch.Group = in.Group
+		batch.Moves, err = in.Transformations.moves()
+	}
+	return batch, err
+}
+
+// turnInput is a transformation of groups with its input.
+type turnInput struct {
+	logic.Turn
+	node func() (*gorgonia.Node, error)
+}
+
+// inputs lists the transformations of groups under the names in sentences: circular factors, factors of rotations, and
+// rotations without a factor (rotation0 and so on).
+func (m *Transformations) inputs() []turnInput {
+	var all []turnInput
+	r := 0
+	space := func(name string) {
+		at := r
+		all = append(all, turnInput{logic.Turn{Name: name, Space: true}, func() (*gorgonia.Node, error) { return m.Rotation(at) }})
+		r++
+	}
+	for k, f := range m.Factors {
+		switch {
+		case f.Rotations != nil && r < m.Rotations:
+			space(f.Name)
+		case f.Kind == factor.Circular:
+			all = append(all, turnInput{logic.Turn{Name: f.Name}, func() (*gorgonia.Node, error) { return m.Angles(k) }})
+		}
+	}
+	for r < m.Rotations {
+		space(fmt.Sprintf("rotation%d", r))
+	}
+	return all
+}
+
+// moves returns the transformations from a group's first row to each, in the order of inputs.
+func (m *Transformations) moves() (*gorgonia.Node, error) {
+	var nodes gorgonia.Nodes
+	for _, t := range m.inputs() {
+		n, err := t.node()
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, n)
+	}
+	return graph.ConcatColumns(nodes...)
+}
+
+// plainIndependence returns the dependence in a sentence without a trainer: [HSIC] or the total correlation of
+// posteriors.
+func plainIndependence(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+	switch by {
+	case syntax.HSIC:
+		return blocksHSIC(z, blocks)
+	case syntax.TotalCorrelation:
+		return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCMinibatch, 0)
+	}
+	return nil, errors.New("the discriminator of independent[discriminator] trains with the model; want the loss logic in a config")
+}
+
+// blocksHSIC is the sum, over all blocks except the last, of [HSIC] of the block and all later blocks together.
+func blocksHSIC(z *gorgonia.Node, blocks [][]int) (*gorgonia.Node, error) {
+	var all gorgonia.Nodes
+	for k := range blocks[1:] {
+		n, err := HSIC(z, z, nil, Kernel{Columns: blocks[k]}, Kernel{Columns: slices.Concat(blocks[k+1:]...)})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return total.Sum(all...)
+}

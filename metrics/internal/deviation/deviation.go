@@ -1,0 +1,180 @@
+// Package deviation measures how far codes move within groups of rows: the deviations of sub-codes, the movement of
+// columns under interventions, and the assignment of columns to factors.
+//
+// The deviations of n points p_i are defined in Zhang and Sugiyama 2024, sections 3.1 and 3.2.
+package deviation
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// ByLevel returns d of the points of each level that occurs.
+func ByLevel(
+	ctx context.Context, points []float64, columns int, g *levels.Groups, d Func,
+) (values []float64, err error) {
+	group := make([]float64, 0, g.Largest()*columns)
+	for level := range g.Count {
+		members := g.Members(level)
+		if len(members) == 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		group = group[:0]
+		if columns == 1 {
+			for _, i := range members {
+				group = append(group, points[i])
+			}
+		} else {
+			for _, i := range members {
+				group = append(group, points[i*columns:(i+1)*columns]...)
+			}
+		}
+		value, err := d(group, g.Count[level])
+		if err != nil {
+			return nil, fmt.Errorf("level %d: %w", level, err)
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// Variance is the sum over columns of the variance (example 4):
+//
+//	1/n sum_i |p_i - mean|^2
+func Variance(points []float64, columns int) (sum float64) {
+	n := float64(len(points) / columns)
+	for c := range columns {
+		var mean, square, rest float64
+		for i := c; i < len(points); i += columns {
+			mean += (points[i] - points[c]) / n // from the first point: less rounding
+		}
+		for i := c; i < len(points); i += columns {
+			d := points[i] - points[c] - mean
+			square += d * d
+			rest += d
+		}
+		sum += (square - rest*rest/n) / n
+	}
+	return sum
+}
+
+// Func measures points, row by row, and may reorder them. They may be a random sample of a group of count points.
+type Func func(points []float64, count int) (float64, error)
+
+// New returns the measure d of points with columns numbers each.
+func New(ctx context.Context, d factor.Deviation, columns int) Func {
+	if columns == 1 {
+		switch d {
+		case factor.MAD:
+			return ofLine(madOfLine)
+		case factor.Radius:
+			return ofLine(radiusOfLine)
+		case factor.Diameter:
+			return ofLine(diameterOfLine)
+		case factor.MPD:
+			return ofLine(mpdOfLine)
+		}
+	}
+	switch d {
+	case factor.MAD:
+		median := &geometry.Median{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			err := median.Fit(points, columns)
+			return median.MeanDistance, err
+		}
+	case factor.Radius:
+		ball := &geometry.Ball{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			err := ball.Enclose(points, columns)
+			return ball.Radius, err
+		}
+	case factor.Diameter:
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			if err := pairs.Set(points, columns); err != nil {
+				return 0, err
+			}
+			distance, _, _, err := pairs.Diameter()
+			return distance, err
+		}
+	case factor.MPD:
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
+		return func(points []float64, count int) (float64, error) {
+			if err := pairs.Set(points, columns); err != nil {
+				return 0, err
+			}
+			// pairs of a point with itself, at distance 0, are 1/count of all pairs of the group, and a larger part of
+			// a sample's pairs
+			mean, err := pairs.Mean()
+			return mean / 2 * float64(count-1) / float64(count), err
+		}
+	}
+	return func(points []float64, _ int) (float64, error) { return Variance(points, columns), nil }
+}
+
+// ofLine makes a Func of a measure of numbers.
+func ofLine(measure func(x []float64) float64) Func {
+	return func(points []float64, _ int) (float64, error) { return measure(points), nil }
+}
+
+// madOfLine is the mean absolute deviation from the median (example 3):
+//
+//	min_c 1/n sum_i |x_i - c|
+func madOfLine(x []float64) float64 {
+	slices.Sort(x)
+	median, n := x[len(x)/2], float64(len(x))
+	var sum float64
+	for _, v := range x {
+		sum += math.Abs(v-median) / n
+	}
+	return sum
+}
+
+// radiusOfLine is half the range (example 2):
+//
+//	min_c max_i |x_i - c| = (max x - min x)/2
+func radiusOfLine(x []float64) float64 { return slices.Max(x)/2 - slices.Min(x)/2 }
+
+// diameterOfLine is the range (example 7):
+//
+//	max_ij |x_i - x_j| = max x - min x
+func diameterOfLine(x []float64) float64 { return slices.Max(x) - slices.Min(x) }
+
+// mpdOfLine is half the mean pairwise distance (section 3.2), in time n log n:
+//
+//	1/(2 n^2) sum_ij |x_i - x_j| = 1/n^2 sum_i (2i - n + 1) x_i,  x sorted, i from 0
+func mpdOfLine(x []float64) float64 {
+	slices.Sort(x)
+	n := float64(len(x))
+	var sum float64
+	for i, v := range x {
+		sum += (float64(2*i+1) - n) / n * (v - x[0]) / n
+	}
+	return sum
+}
+
+// Points copies columns of codes, row by row. With standardise, each is divided by its standard deviation.
+func Points(codes matrix.Matrix, columns []int, standardise bool) []float64 {
+	some := codes.Columns(columns)
+	if !standardise {
+		return some.Data
+	}
+	column := make([]float64, some.Rows)
+	for c := range some.Cols {
+		some.UnitColumn(c, column)
+		for i, v := range column {
+			some.Data[i*some.Cols+c] = v
+		}
+	}
+	return some.Data
+}

@@ -1,0 +1,258 @@
+// Package levels has the levels of factors, row by row: rows with equal levels, and the levels of columns of numbers.
+package levels
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
+)
+
+// Table has the levels of factors, row by row.
+type Table struct {
+	Factors []factor.Factor
+	Levels  []int // rows x factors; factor.Unknown where one is not known
+}
+
+// Rows returns the number of rows of a table with factors.
+func (t Table) Rows() int { return len(t.Levels) / len(t.Factors) }
+
+// Of returns the levels of factor j in some rows.
+func (t Table) Of(j int, rows []int) []int {
+	list := make([]int, len(rows))
+	for at, i := range rows {
+		list[at] = t.Levels[i*len(t.Factors)+j]
+	}
+	return list
+}
+
+// ByFactor returns the levels of every factor in some rows.
+func (t Table) ByFactor(rows []int) [][]int {
+	list := make([][]int, len(t.Factors))
+	for j := range list {
+		list[j] = t.Of(j, rows)
+	}
+	return list
+}
+
+// Unknown counts the rows with an unknown level, by factor; nil if all levels are known.
+func (t Table) Unknown() []int {
+	if !slices.Contains(t.Levels, factor.Unknown) {
+		return nil
+	}
+	counts := make([]int, len(t.Factors))
+	for at, l := range t.Levels {
+		if l == factor.Unknown {
+			counts[at%len(counts)]++
+		}
+	}
+	return counts
+}
+
+// Counts returns the number of rows of each level of factor j.
+func (t Table) Counts(j int) []int {
+	counts := make([]int, t.Factors[j].Size)
+	for at := j; at < len(t.Levels); at += len(t.Factors) {
+		if l := t.Levels[at]; l != factor.Unknown {
+			counts[l]++
+		}
+	}
+	return counts
+}
+
+// Varying lists the factors with several known levels in the first rows of the table.
+func (t Table) Varying(rows int) (list []int) {
+	k := len(t.Factors)
+	for j := range t.Factors {
+		first := factor.Unknown
+		for i := j; i < rows*k; i += k {
+			l := t.Levels[i]
+			if first == factor.Unknown {
+				first = l
+			}
+			if l != first && l != factor.Unknown {
+				list = append(list, j)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// Combinations numbers the combinations of levels of some factors, in lexicographic order, over some rows (nil: all).
+func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
+	k := len(t.Factors)
+	n := len(rows)
+	if rows == nil {
+		n = t.Rows()
+	}
+	keys, at := make([]string, n), map[string]int{}
+	var key []byte
+	for i := range keys {
+		row := i
+		if rows != nil {
+			row = rows[i]
+		}
+		key = key[:0]
+		for _, j := range factors {
+			key = binary.BigEndian.AppendUint64(key, uint64(t.Levels[row*k+j]))
+		}
+		keys[i] = string(key)
+		at[keys[i]] = 0
+	}
+	order := make([]string, 0, len(at))
+	for key := range at {
+		order = append(order, key)
+	}
+	slices.Sort(order)
+	for g, key := range order {
+		at[key] = g
+	}
+	ids = make([]int, n)
+	for i, key := range keys {
+		ids[i] = at[key]
+	}
+	return ids, len(order)
+}
+
+// Alone returns the groups of rows that agree in all factors but factor j and have at least two levels of it.
+func (t Table) Alone(j int) [][]int {
+	var others []int
+	for other := range t.Factors {
+		if other != j {
+			others = append(others, other)
+		}
+	}
+	ids, count := t.Combinations(others, nil)
+	groups, moves := make([][]int, count), make([]bool, count)
+	k := len(t.Factors)
+	for i, id := range ids {
+		groups[id] = append(groups[id], i)
+		moves[id] = moves[id] || t.Levels[i*k+j] != t.Levels[groups[id][0]*k+j]
+	}
+	kept := groups[:0]
+	for id, rows := range groups {
+		if moves[id] {
+			kept = append(kept, rows)
+		}
+	}
+	return kept
+}
+
+// Groups holds rows by level.
+type Groups struct {
+	Order []int // rows, level by level
+	Count []int // by level: rows of the table, chosen or not
+	first []int // by level, and the end
+}
+
+// Members returns the rows of a level.
+func (g *Groups) Members(level int) []int { return g.Order[g.first[level]:g.first[level+1]] }
+
+// Largest returns the number of rows of the largest group.
+func (g *Groups) Largest() (most int) {
+	for l := range g.Count {
+		most = max(most, g.first[l+1]-g.first[l])
+	}
+	return most
+}
+
+// Groups groups the given rows (nil: all) by the level of factor j, without the rows where it is unknown.
+func (t Table) Groups(j int, rows []int) *Groups {
+	k, count := len(t.Factors), t.Counts(j)
+	chosen := count
+	if rows == nil {
+		rows = make([]int, t.Rows())
+		for i := range rows {
+			rows[i] = i
+		}
+	} else {
+		chosen = make([]int, len(count))
+		for _, i := range rows {
+			if l := t.Levels[i*k+j]; l >= 0 {
+				chosen[l]++
+			}
+		}
+	}
+	g := &Groups{first: make([]int, len(count)+1), Count: count}
+	for l, n := range chosen {
+		g.first[l+1] = g.first[l] + n
+	}
+	next := slices.Clone(g.first)
+	g.Order = make([]int, g.first[len(count)])
+	for _, i := range rows {
+		if l := t.Levels[i*k+j]; l >= 0 {
+			g.Order[next[l]] = i
+			next[l]++
+		}
+	}
+	return g
+}
+
+// Differing returns, by factor, the pairs of rows with different known levels: all pairs, or that many random ones.
+func (t Table) Differing(ctx context.Context, most int, s *rng.Stream) ([][][2]int, error) {
+	n, k := t.Rows(), len(t.Factors)
+	differ := make([][][2]int, k)
+	add := func(i, j int) {
+		for f := range k {
+			if a, b := t.Levels[i*k+f], t.Levels[j*k+f]; a != b && a != factor.Unknown && b != factor.Unknown {
+				differ[f] = append(differ[f], [2]int{i, j})
+			}
+		}
+	}
+	if possible := n * (n - 1) / 2; possible <= most {
+		for i := range n {
+			for j := range i {
+				add(i, j)
+			}
+		}
+		return differ, ctx.Err()
+	}
+	for at := range most {
+		if at%(1<<16) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		i, j := s.IntN(n), s.IntN(n-1)
+		if j >= i {
+			j++
+		}
+		add(i, j)
+	}
+	return differ, nil
+}
+
+// Among returns the pairs within some rows, as indices into these rows.
+func Among(differ [][][2]int, rows []int) [][][2]int {
+	if differ == nil {
+		return nil
+	}
+	place := make(map[int]int, len(rows))
+	for at, i := range rows {
+		place[i] = at
+	}
+	some := make([][][2]int, len(differ))
+	for f, pairs := range differ {
+		for _, p := range pairs {
+			a, first := place[p[0]]
+			b, second := place[p[1]]
+			if first && second {
+				some[f] = append(some[f], [2]int{a, b})
+			}
+		}
+	}
+	return some
+}
+
+// Chosen returns some rows of a list; nil of nil.
+func Chosen[T any](list []T, rows []int) []T {
+	if list == nil {
+		return nil
+	}
+	some := make([]T, len(rows))
+	for at, i := range rows {
+		some[at] = list[i]
+	}
+	return some
+}

@@ -1,0 +1,260 @@
+package levels
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+)
+
+// Numbers is a column of numbers, one for each row.
+type Numbers struct {
+	Values []float64 // NaN where unknown
+	Ints   []int64   // the values as integers, where float64 may not distinguish them; nil: Values are exact
+}
+
+// Factor makes the column a factor, with the level of every row. The levels are the distinct values, ascending, or bins
+// of a continuous factor, which also gets exact values. Circular values that are not evenly spaced need a period. With
+// found, whole numbers or few distinct values are ordinal, others continuous. A column with only NaN is a factor of one
+// level.
+func (c Numbers) Factor(
+	kind factor.ColumnKind, found bool, bins int,
+) (f factor.Factor, levels []int, exact []float64, err error) {
+	levels = slices.Repeat([]int{factor.Unknown}, len(c.Values))
+	rows := c.known()
+	if len(rows) == 0 {
+		return factor.Factor{Kind: kind.Kind, Size: 1}, levels, nil, nil
+	}
+	whole := c
+	if len(rows) < len(c.Values) {
+		c = Numbers{Chosen(c.Values, rows), Chosen(c.Ints, rows)}
+	}
+	numbers, distinct := c.distinct()
+	if found {
+		integers := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
+		kind = factor.ColumnKind{Kind: factor.Ordinal, Continuous: !integers && len(distinct) > bins}
+	}
+	if kind.Continuous {
+		if numbers, distinct, err = Bin(c.Values, bins); err != nil {
+			return f, nil, nil, err
+		}
+		exact, kind.Kind = slices.Clone(whole.Values), factor.Ordinal
+	}
+	f = factor.Factor{Kind: kind.Kind, Values: distinct, Size: len(distinct)}
+	if kind.Kind == factor.Circular && (kind.Period > 0 || !c.even(numbers, f)) {
+		if f, numbers, err = (factor.ColumnKind{Kind: kind.Kind, Period: kind.Period, Sample: true}).Levels(c.Values); err != nil {
+			return f, nil, nil, err
+		}
+	}
+	for at, i := range rows {
+		levels[i] = numbers[at]
+	}
+	return f, levels, exact, nil
+}
+
+// known lists the rows with known values.
+func (c Numbers) known() []int {
+	rows := make([]int, 0, len(c.Values))
+	for i, v := range c.Values {
+		if !math.IsNaN(v) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// even reports whether the values of a factor's levels are equally spaced, exactly where they are integers.
+func (c Numbers) even(levels []int, f factor.Factor) bool {
+	if c.Ints != nil {
+		least := slices.Min(c.Ints)
+		f.Values = make([]float64, f.Size)
+		for i, l := range levels {
+			f.Values[l] = float64(uint64(c.Ints[i]) - uint64(least))
+		}
+	}
+	return f.Even()
+}
+
+// distinct numbers the distinct values in ascending order. It compares Ints, if set, as float64 does not hold all
+// integers.
+func (c Numbers) distinct() (levels []int, distinct []float64) {
+	if c.Ints == nil {
+		return number(c.Values)
+	}
+	levels, order := number(c.Ints)
+	for _, v := range order {
+		distinct = append(distinct, float64(v))
+	}
+	return levels, distinct
+}
+
+func number[T int64 | float64](values []T) (levels []int, distinct []T) {
+	at := make(map[T]int)
+	for _, v := range values {
+		if _, ok := at[v]; !ok {
+			at[v] = 0
+			distinct = append(distinct, v)
+		}
+	}
+	slices.Sort(distinct)
+	for l, v := range distinct {
+		at[v] = l
+	}
+	levels = make([]int, len(values))
+	for i, v := range values {
+		levels[i] = at[v]
+	}
+	return levels, distinct
+}
+
+// Bin cuts the range of values into bins of equal width. It returns the level of every value, counting non-empty bins
+// only, and the centres of these bins. Errors: no values, values that are NaN or infinite, and bins out of range.
+func Bin(values []float64, bins int) (levels []int, centres []float64, err error) {
+	if len(values) == 0 {
+		return nil, nil, fmt.Errorf("there are no values to bin")
+	}
+	for i, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, nil, fmt.Errorf("value %d is %v; want finite numbers", i, v)
+		}
+	}
+	if bins < 1 || bins > mutual.MaxBins {
+		return nil, nil, config.Invalid("bins", "%d is out of range; want 1 to %d", bins, mutual.MaxBins)
+	}
+	ids, used := mutual.Bin(values, bins), make([]int, bins)
+	for _, b := range ids {
+		used[b] = 1
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	for b, found := range used {
+		if used[b] = len(centres); found == 1 {
+			t := (float64(b) + 0.5) / float64(bins)
+			centres = append(centres, low*(1-t)+high*t) // the range itself may overflow
+		}
+	}
+	levels = make([]int, len(ids))
+	for i, b := range ids {
+		levels[i] = used[b]
+	}
+	return levels, centres, nil
+}
+
+// sameRotation is the largest distance of matrix elements between equal rotations, for float32 and text with few
+// digits.
+const sameRotation = 1e-5
+
+// Rotations returns a factor of rotations in space, with the level of every row. A row has the 9 numbers of a matrix or
+// the 4 of a quaternion; equal rotations share a level.
+func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
+	f.Kind = factor.Categorical
+	levels, at := make([]int, m.Rows), map[[9]int64]int{}
+	for i := range levels {
+		g, err := rotationOf(m.Row(i))
+		if err != nil {
+			return f, nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		var key [9]int64
+		for e, v := range g {
+			key[e] = int64(math.Round(v / sameRotation))
+		}
+		level, known := at[key]
+		if !known {
+			level, at[key] = f.Size, f.Size
+			f.Rotations, f.Size = append(f.Rotations, g), f.Size+1
+		}
+		levels[i] = level
+	}
+	return f, levels, nil
+}
+
+// rotationOf returns the matrix of 9 numbers, or of a quaternion of any length.
+func rotationOf(v []float64) (g [9]float64, err error) {
+	if len(v) == 9 {
+		copy(g[:], v)
+		if !factor.IsRotation(&g) {
+			return g, fmt.Errorf("the matrix %v is no rotation; want orthonormal rows and determinant 1", v)
+		}
+		return g, nil
+	}
+	g, ok := rotation.FromQuaternion([4]float64(v))
+	if !ok {
+		return g, fmt.Errorf("the quaternion %v has no direction; want one other than 0", v)
+	}
+	return g, nil
+}
+
+// Sparse reports whether a circular factor has more angles than bins, and fewer than five rows for each angle on
+// average; metrics of levels would measure chance.
+func (t Table) Sparse(j, bins int) (angles, rows int, sparse bool) {
+	const fewRows = 5
+	for _, n := range t.Counts(j) {
+		if n > 0 {
+			angles, rows = angles+1, rows+n
+		}
+	}
+	return angles, rows, angles > bins && rows < fewRows*angles
+}
+
+// SetArcs replaces the levels of a circular factor by equal arcs and drops arcs without rows.
+func (t Table) SetArcs(j, bins int) {
+	k, f := len(t.Factors), t.Factors[j]
+	arc := make([]int, f.Size) // by level
+	for l := range arc {
+		turns := f.Angle(l) / (2 * math.Pi)
+		arc[l] = min(int((turns-math.Floor(turns))*float64(bins)), bins-1)
+	}
+	number := slices.Repeat([]int{-1}, bins)
+	for at := j; at < len(t.Levels); at += k {
+		if l := t.Levels[at]; l >= 0 {
+			number[arc[l]] = 0
+		}
+	}
+	of := factor.Factor{Name: f.Name, Kind: f.Kind}
+	for b, used := range number {
+		if used == 0 {
+			number[b] = of.Size
+			of.Size++
+			of.Angles = append(of.Angles, 2*math.Pi*(float64(b)+0.5)/float64(bins))
+		}
+	}
+	if of.Size == bins { // a whole turn in equal steps
+		of.Angles = nil
+	}
+	for at := j; at < len(t.Levels); at += k {
+		if l := t.Levels[at]; l >= 0 {
+			t.Levels[at] = number[arc[l]]
+		}
+	}
+	t.Factors[j] = of
+}
+
+// Span is a range of values.
+type Span struct{ low, high float64 }
+
+// SpanOf returns the range of the known values, or low > high without known values.
+func SpanOf(values []float64) Span {
+	s := Span{math.Inf(1), math.Inf(-1)}
+	for _, v := range values {
+		if v == v {
+			s.low, s.high = min(s.low, v), max(s.high, v)
+		}
+	}
+	return s
+}
+
+// Unit maps values to [0, 1] by their range, or to 0 if all are equal. Unknown values, NaN, stay.
+func (s Span) Unit(values []float64) []float64 {
+	scaled := make([]float64, len(values))
+	if s.low >= s.high {
+		return scaled
+	}
+	for i, v := range values {
+		scaled[i] = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, as the range may overflow
+	}
+	return scaled
+}

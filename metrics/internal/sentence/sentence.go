@@ -1,0 +1,107 @@
+// Package sentence arranges codes and factors as the rows of sentences of logic.
+package sentence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// Rows returns all rows, as the sentence needs them. values returns the numbers of the factors, row by row.
+func Rows(q *logic.Quantity, codes matrix.Matrix, t levels.Table, values func() []float64) logic.Batch {
+	n, k := codes.Rows, len(t.Factors)
+	b := logic.Batch{Codes: rowList(codes.Data, n, codes.Cols)}
+	if q.NeedsValues() {
+		b.Values = rowList(values(), n, k)
+	}
+	if q.NeedsValues() || q.NeedsLabels() { // rows with unknown values are outside the domain
+		labels := make([]float64, n*k)
+		for at, level := range t.Levels {
+			labels[at] = float64(level)
+		}
+		b.Labels = rowList(labels, n, k)
+	}
+	if q.NeedsMoves() {
+		levels := make([][]int, n)
+		for i := range levels {
+			levels[i] = t.Levels[i*k : (i+1)*k]
+		}
+		b.Moves, b.Groups = logic.MovesOf(t.Factors, levels)
+	}
+	return b
+}
+
+// rowList divides an array into n rows, which share its memory.
+func rowList(data []float64, n, width int) [][]float64 {
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = data[i*width : (i+1)*width]
+	}
+	return rows
+}
+
+// Affordable returns a batch, or random rows of it that keep the sentence within the allowed number of tuples and of rows
+// (0: any). It returns the given error if it needs a stream and there is none.
+func Affordable(
+	ctx context.Context, q *logic.Quantity, b logic.Batch, rows, allowed int, s *rng.Stream, none error,
+) (logic.Batch, error) {
+	n := len(b.Codes)
+	most := n
+	if rows > 0 {
+		most = min(n, rows)
+	}
+	whole, err := q.Tuples(b)
+	if err != nil || most == n && whole <= float64(allowed) {
+		return b, err
+	}
+	if s == nil {
+		return b, fmt.Errorf("the sentence has %.2g tuples of %d rows; to measure %d tuples of random rows: %w", whole, n, allowed, none)
+	}
+	order := s.Perm(n)
+	fits := func(m int) (bool, error) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		tuples, err := q.Tuples(chosenRows(b, order[:m]))
+		return tuples <= float64(allowed), err
+	}
+	if ok, err := fits(most); ok || err != nil {
+		return chosenRows(b, order[:most]), err
+	}
+	few := 1
+	for most-few > 1 { // few rows fit, most do not: tuples grow with the rows
+		middle := (few + most) / 2
+		switch ok, err := fits(middle); {
+		case err != nil:
+			return b, err
+		case ok:
+			few = middle
+		default:
+			most = middle
+		}
+	}
+	return chosenRows(b, order[:few]), nil
+}
+
+// chosenRows returns some rows of a batch, in the batch's order.
+func chosenRows(b logic.Batch, rows []int) logic.Batch {
+	rows = slices.Clone(rows)
+	slices.Sort(rows)
+	b.Codes, b.Values, b.Labels = levels.Chosen(b.Codes, rows), levels.Chosen(b.Values, rows), levels.Chosen(b.Labels, rows)
+	b.Moves, b.Groups = levels.Chosen(b.Moves, rows), levels.Chosen(b.Groups, rows)
+	return b
+}
+
+// joined copies rows of a width to a matrix.
+func joined(rows [][]float64, width int) matrix.Matrix {
+	m := matrix.Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
+	for _, row := range rows {
+		m.Data = append(m.Data, row...)
+	}
+	return m
+}

@@ -1,0 +1,166 @@
+package votes
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// Votes draws n votes of batch rows, and counts them by column of the codes and factor.
+func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64, error) {
+	factors, rows := make([]int, n), make([]int32, n*batch)
+	for v := range factors {
+		if v%256 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		factors[v] = d.factor()
+		first := d.row(factors[v])
+		rows[v*batch] = int32(first)
+		members := d.members(first, factors[v])
+		for i := 1; i < batch; i++ {
+			rows[v*batch+i] = int32(members[d.stream.IntN(len(members))])
+		}
+	}
+	found := make([]leastVariance, len(b.blocks)*n) // by block and vote
+	chunks := (n + votesAtOnce - 1) / votesAtOnce
+	err := parallel.Each(ctx, len(b.blocks)*chunks, func(item int) error { // the chunks of a block follow each other
+		block, from := item/chunks, item%chunks*votesAtOnce
+		for v := from; v < min(from+votesAtOnce, n); v++ {
+			found[block*n+v] = b.least(block, rows[v*batch:(v+1)*batch])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	votes := make([][]float64, b.width)
+	for c := range votes {
+		votes[c] = make([]float64, len(d.table.Factors))
+	}
+	for v, j := range factors {
+		best := found[v]
+		for block := 1; block < len(b.blocks); block++ {
+			if next := found[block*n+v]; next.variance < best.beaten {
+				best = next
+			}
+		}
+		votes[best.column][j]++
+	}
+	return votes, nil
+}
+
+// Majority returns the factor that every column c stands for, from the train votes V of columns for factors (Kim and
+// Mnih 2018, section 4). A vote is the column that varies least ([Columns.least]):
+//
+//	C(c) = argmax_j V_cj
+func Majority(votes [][]float64) (stands []int) {
+	for _, row := range votes {
+		stands = append(stands, slices.Index(row, slices.Max(row)))
+	}
+	return stands
+}
+
+// Correct counts, by factor j, the votes V of the columns that stand for it, and all votes. The score is the ratio of
+// their sums:
+//
+//	sum_c V_c,C(c) / sum_cj V_cj
+func Correct(votes [][]float64, stands []int) (right, all []float64) {
+	right, all = make([]float64, len(votes[0])), make([]float64, len(votes[0]))
+	for c, row := range votes {
+		for j, v := range row {
+			if all[j] += v; stands[c] == j {
+				right[j] += v
+			}
+		}
+	}
+	return right, all
+}
+
+// sameVariance is the relative difference below which variances count as equal; rounding of float32 codes makes a
+// smaller one.
+const sameVariance = 1e-6
+
+// leastVariance is the first column with the least variance over the rows of a vote.
+type leastVariance struct {
+	column   int32   // of the codes
+	variance float64 // times the number of rows
+	beaten   float64 // a variance below this is less; one between counts as equal
+}
+
+// Columns holds columns of codes in blocks of kernel.MomentColumns, row by row. A row of a block takes a cache
+// line or two.
+type Columns struct {
+	width   int   // columns of the codes
+	columns []int // of these, the columns that vote
+	blocks  [][]float64
+}
+
+// least returns the vote of rows that share a level: the column of a block with
+//
+//	argmin_c var_rows(z_c / s_c)
+//
+// where s_c is the standard deviation of the column over all rows.
+func (b *Columns) least(block int, rows []int32) (best leastVariance) {
+	var sum, square [kernel.MomentColumns]float64
+	kernel.RowMoments(&sum, &square, b.blocks[block], rows)
+	n, first := float64(len(rows)), block*kernel.MomentColumns
+	for c, at := range b.columns[first:min(first+kernel.MomentColumns, len(b.columns))] {
+		variance := max(square[c]-sum[c]*sum[c]/n, 0)
+		if c == 0 || variance < best.beaten {
+			rounding := n * 0x1p-52 * square[c]
+			best = leastVariance{column: int32(at), variance: variance, beaten: (1-sameVariance)*variance - rounding}
+		}
+	}
+	return best
+}
+
+// NewColumns copies columns of codes minus their first number, divided by their scales.
+func NewColumns(codes matrix.Matrix, columns []int, scales []float64) *Columns {
+	const width = kernel.MomentColumns
+	b := &Columns{width: codes.Cols, columns: columns, blocks: make([][]float64, (len(columns)+width-1)/width)}
+	parallel.For(len(b.blocks), func(_, at int) {
+		x := make([]float64, codes.Rows*width)
+		for to, c := range columns[at*width : min((at+1)*width, len(columns))] {
+			first := codes.Data[c]
+			for i := range codes.Rows {
+				x[i*width+to] = (codes.Data[i*codes.Cols+c] - first) / scales[c]
+			}
+		}
+		b.blocks[at] = x
+	})
+	return b
+}
+
+// votesAtOnce is the number of votes of one block of columns in a task.
+const votesAtOnce = 256
+
+// Active returns the columns with a standard deviation of at least prune, and the scale of every column: its deviation,
+// or 1 for raw columns. Columns that are not raw must vary.
+func Active(codes matrix.Matrix, prune float64, raw bool) (active []int, scales []float64) {
+	d := codes.Cols
+	scales = make([]float64, d)
+	deviations, columns := make([]float64, d), make([][]float64, parallel.Threads())
+	parallel.ForWorkers(len(columns), d, func(worker, c int) {
+		if columns[worker] == nil {
+			columns[worker] = make([]float64, codes.Rows)
+		}
+		deviations[c] = codes.UnitColumn(c, columns[worker])
+	})
+	for c, deviation := range deviations {
+		if n := float64(codes.Rows); n > 1 {
+			deviation *= math.Sqrt(n / (n - 1))
+		}
+		scales[c] = 1
+		if !raw {
+			scales[c] = deviation
+		}
+		if deviation >= prune && (raw || deviation > 0) {
+			active = append(active, c)
+		}
+	}
+	return active, scales
+}

@@ -1,0 +1,56 @@
+// Package analysis measures the codes of finished runs in ways that runs do not. It stores results in the run's
+// folder.
+package analysis
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// ErrNotRun is the error for a run that is not there or not analysed so far.
+var ErrNotRun = errors.New("not run yet")
+
+// named returns the named results; all is false if one is missing.
+func named(results []metrics.Result, names []string) (list []metrics.Result, all bool) {
+	for _, name := range names {
+		at := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
+		if at < 0 {
+			return nil, false
+		}
+		list = append(list, results[at])
+	}
+	return list, true
+}
+
+// read reads a file of an analysis from a run's folder or the ledger. ok is false if the file is missing or damaged.
+func read(run sweep.Entry, file string, x any) (ok bool, err error) {
+	if run.Dir == "" {
+		text, ok := run.Stored[file]
+		return ok && json.Unmarshal(text, x) == nil, nil
+	}
+	store, err := rundir.View(run.Dir)
+	if err != nil {
+		return false, err
+	}
+	text, err := store.Read(file)
+	if err != nil { // missing or unreadable
+		return false, nil
+	}
+	return json.Unmarshal(text, x) == nil, nil
+}
+
+// write writes the result of an analysis to a file in a run's folder.
+func write(dir, file string, x any) error {
+	store, err := rundir.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = store.Write(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(x) })
+	return errors.Join(err, store.Close())
+}

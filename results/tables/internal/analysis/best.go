@@ -1,0 +1,127 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Best measures only the K best code columns of every factor of a trained model. The metric med chooses them from all
+// measured images (Cao et al. 2022, section 3.3). All metrics then see these columns, in their order. The option k of
+// med normalises by all columns, as the authors' code does. mig and sap use no principal components here.
+type Best struct {
+	K int `yaml:"k" doc:"number of best columns of every factor"`
+}
+
+// Validate checks the settings.
+func (b *Best) Validate() error {
+	if b.K < 1 {
+		return config.Invalid("k", "%d columns; want 1 or more", b.K)
+	}
+	return nil
+}
+
+// topped holds the chosen columns of a run and their results, as stored in the run's folder.
+type topped struct {
+	Run     string           `json:"run"` // hash of its config
+	Columns []int            `json:"columns"`
+	Results []metrics.Result `json:"results"`
+}
+
+// Results returns the results of metrics for a finished run. Without a stored result, explore lets it measure them.
+func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.Choice, explore bool) ([]metrics.Result, error) {
+	names := metrics.ResultNames(choices)
+	var x topped
+	if ok, err := read(run, b.file(), &x); err != nil {
+		return nil, err
+	} else if results, all := named(x.Results, names); ok && all && x.Run == run.Hash {
+		return results, nil
+	}
+	if !explore || run.Dir == "" {
+		return nil, fmt.Errorf("%w (the model is trained, and its best columns are not measured)", ErrNotRun)
+	}
+	whole, _, err := train.OpenExperiment(run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e := whole.Sample()
+	codes, err := e.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if x, err = b.measure(ctx, e.Input(codes), run.Config.Seed, choices); err != nil {
+		return nil, err
+	}
+	x.Run = run.Hash
+	return x.Results, write(run.Dir, b.file(), x)
+}
+
+// measure computes metrics of the best columns of codes.
+func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (x topped, err error) {
+	named, err := metrics.Named(medName)
+	if err != nil {
+		return x, err
+	}
+	med, ok := named.Value.(*metrics.MED)
+	if !ok {
+		return x, fmt.Errorf("the metric %s is a %T; want Unravel's metric, which chooses columns", medName, named.Value)
+	}
+	med.TopK = b.K
+	if _, x.Columns, err = med.Select(ctx, in); err != nil {
+		return x, err
+	}
+	if len(x.Columns) == 0 {
+		return x, errors.New("no column tells anything about a factor")
+	}
+	chosen := *in
+	chosen.Codes, chosen.Spaces = in.Codes.Columns(x.Columns), nil
+	for _, c := range b.settings(choices) { // one by one, because each has its own columns
+		of := &chosen
+		if c.Name == medName {
+			of = in
+		}
+		r, err := metrics.Evaluate(ctx, of, seed, []metrics.Choice{c})
+		if err != nil {
+			return x, err
+		}
+		x.Results = append(x.Results, r...)
+	}
+	for i, name := range metrics.ResultNames(choices) {
+		x.Results[i].Name = name
+	}
+	return x, nil
+}
+
+// medName is the name of the metric that chooses.
+const medName = "med"
+
+// settings returns the metrics with their settings for chosen columns.
+func (b *Best) settings(choices []metrics.Choice) []metrics.Choice {
+	list := slices.Clone(choices)
+	for i, c := range list {
+		switch m := c.Value.(type) {
+		case *metrics.MED:
+			one := *m
+			one.TopK = b.K
+			list[i].Value = &one
+		case *metrics.MIG:
+			one := *m
+			one.Components = 0
+			list[i].Value = &one
+		case *metrics.SAP:
+			one := *m
+			one.Components = 0
+			list[i].Value = &one
+		}
+	}
+	return list
+}
+
+// file returns the name of the file in the run's folder.
+func (b *Best) file() string { return fmt.Sprintf("top-%d.json", b.K) }

@@ -1,0 +1,129 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Mimosa learns components and a hierarchy from the codes of a run's training images. Metrics compare both with the
+// true ones.
+type Mimosa struct {
+	mimosa.Options `yaml:",inline"`
+}
+
+// explored is the result of MIMOSA, as stored in the run's folder.
+type explored struct {
+	Options    mimosa.Options      `json:"options"`
+	Run        string              `json:"run"` // hash of its config
+	Hierarchy  hierarchy.Hierarchy `json:"hierarchy"`
+	Components []int               `json:"components"` // by training image; -1: in no component
+	Results    []metrics.Result    `json:"results"`
+}
+
+// Results returns the results of metrics for a finished run. Without a stored result, explore lets it run MIMOSA.
+func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, list []metrics.Choice, explore bool) ([]metrics.Result, error) {
+	x, err := m.stored(run)
+	if err != nil {
+		return nil, err
+	}
+	if results, ok := x.of(list); x != nil && ok {
+		return results, nil
+	}
+	if !explore || run.Dir == "" {
+		return nil, fmt.Errorf("%w (the autoencoder is trained, and its codes are not explored)", ErrNotRun)
+	}
+	e, _, err := train.OpenExperiment(run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	images := e.TrainingImages()
+	if x == nil || len(x.Components) != len(images) {
+		r, err := m.explore(ctx, e, images)
+		if err != nil {
+			return nil, err
+		}
+		x = &explored{Options: m.Options, Run: run.Hash, Hierarchy: r.Hierarchy, Components: r.Labels}
+	}
+	in := e.InputOf(matrix.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
+	in.Hierarchy, in.Components = x.Hierarchy, x.Components
+	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.defined(list)); err != nil {
+		return nil, err
+	}
+	results, _ := x.of(list)
+	return results, write(run.Dir, m.file(), x)
+}
+
+// explore runs MIMOSA on the codes of images.
+func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
+	codes, err := e.Encode(ctx, images)
+	if err != nil {
+		return nil, err
+	}
+	wide := make([]float64, len(codes))
+	for i, v := range codes {
+		wide[i] = float64(v)
+	}
+	r, err := mimosa.Run(ctx, wide, e.Coder.Width(), m.Options, nil)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("mimosa: %w", train.ErrStopped)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mimosa: %w", err)
+	}
+	return r, nil
+}
+
+// defined returns the metrics that have a value: without components there is no purity.
+func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
+	if !x.empty() {
+		return choices
+	}
+	return slices.DeleteFunc(slices.Clone(choices), func(c metrics.Choice) bool { return c.Name == purity })
+}
+
+// purity is the name of the metric.
+const purity = "purity"
+
+// empty reports that MIMOSA found no component.
+func (x *explored) empty() bool {
+	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
+}
+
+// of returns the results of metrics; an undefined purity is NaN.
+func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool) {
+	if x == nil {
+		return nil, false
+	}
+	results, names := slices.Clip(x.Results), metrics.ResultNames(choices)
+	for i, c := range choices {
+		if c.Name == purity && x.empty() {
+			none := metrics.Result{Name: names[i], Value: math.NaN(), Notes: []string{"there is no component"}}
+			results = append(results, none)
+		}
+	}
+	return named(results, names)
+}
+
+// file returns the name of the file for a result with these options. The file lies in the run's folder.
+func (m *Mimosa) file() string {
+	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v", m.Options))[:8] + ".json"
+}
+
+// stored reads an earlier result; nil if the file is missing, damaged, or from another run.
+func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
+	var x explored
+	if ok, err := read(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {
+		return nil, err
+	}
+	return &x, nil
+}

@@ -1,0 +1,91 @@
+// Package length compares how long runs train: by the number of images that they see.
+package length
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// Sizes holds the sizes of the data sets that have been opened.
+type Sizes struct{ known []size }
+
+// size is the number of images of a data set.
+type size struct {
+	data   catalog.Choice
+	images float64
+}
+
+// Share returns the number of images that a run sees, divided by the number that a run of the scale full sees. It is
+// NaN if one of them does not train, or its data set cannot be opened.
+func (x *Sizes) Share(here, full train.Config) float64 {
+	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)
+	if h, f := here.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(here.Dataset, full.Dataset) {
+		a, b = a*x.epoch(here), b*x.epoch(full)
+	}
+	if !(a > 0 && b > 0) {
+		return math.NaN()
+	}
+	return a / b
+}
+
+// images returns the number of images of a config's data set; NaN if it cannot be opened.
+func (x *Sizes) images(c train.Config) float64 {
+	switch d := c.Dataset.Value.(type) { // sets that draw their images when opened
+	case *drawnsets.Chopsticks:
+		return float64(d.Samples)
+	case *drawnsets.Spaceshapes:
+		return float64(d.Samples)
+	case *drawnsets.Cars:
+		return float64(d.Elevations * d.Azimuths * d.Objects)
+	case *drawnsets.Room: // it has four shapes
+		return float64(d.Hues * d.Hues * d.Hues * d.Scales * 4 * d.Orientations)
+	}
+	for _, known := range x.known {
+		if reflect.DeepEqual(known.data, c.Dataset) {
+			return known.images
+		}
+	}
+	images := math.NaN()
+	if set, err := c.Dataset.Build(c.Seed); err == nil {
+		images = float64(set.Len())
+	}
+	x.known = append(x.known, size{c.Dataset, images})
+	return images
+}
+
+// epoch returns the images of an epoch: all of the data set, or the images of its steps.
+func (x *Sizes) epoch(c train.Config) float64 {
+	n := x.images(c)
+	if steps := c.Train.EpochSteps * c.Train.Batch; steps > 0 {
+		n = min(n, float64(steps))
+	}
+	return n
+}
+
+// Least returns the smaller of two shares and ignores NaN.
+func Least(a, b float64) float64 {
+	switch {
+	case math.IsNaN(a):
+		return b
+	case math.IsNaN(b):
+		return a
+	}
+	return min(a, b)
+}
+
+// Percents writes a range of shares in percent, in two digits.
+func Percents(low, high float64) string {
+	from, to := fmt.Sprintf("%.2g", 100*low), fmt.Sprintf("%.2g", 100*min(high, 1))
+	if high >= 0.995 {
+		to = "100"
+	}
+	if from == to {
+		return from + " %"
+	}
+	return from + " to " + to + " %"
+}

@@ -1,0 +1,156 @@
+// Package runconfig reads and decodes the configs of a table's runs, each once.
+package runconfig
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
+)
+
+// Cache holds configs and texts of metrics. Its keys are the complete settings. Several goroutines may use it.
+type Cache struct {
+	bases      Memo[[2]string, *Base]       // by folder and name
+	prototypes Memo[string, *prototype]     // by the digest of the settings without the seed
+	texts      Memo[metrics.Metric, string] // of metrics
+	lists      Memo[listKey, string]        // of lists of metrics
+}
+
+// listKey identifies a list of metrics by its place in memory.
+type listKey struct {
+	first *metrics.Choice
+	count int
+}
+
+// Settings are the settings of a run.
+type Settings struct {
+	Overrides []string // key.path=value; the last one is the seed
+	Seed      uint64
+	Real      bool             // a public data set replaces its twin
+	Metrics   []metrics.Choice // metrics at the end; empty: none
+	Unhashed  bool             // the run needs no hash, which takes time
+}
+
+// Run returns the run of a config with settings.
+func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
+	text, err := c.textOf(s.Metrics)
+	if err != nil {
+		return sweep.Run{}, err
+	}
+	last := len(s.Overrides) - 1
+	key := b.Digest(append(s.Overrides[:last:last], text), s.Real)
+	if known, ok := c.prototypes.Find(key); ok {
+		return known.of(name, s.Seed), nil
+	}
+	all, err := train.Load(b.file, b.source, s.Overrides...)
+	if err != nil {
+		return sweep.Run{}, err
+	}
+	if real, ok := catalog.RealOf(all.Dataset.Value); ok && s.Real {
+		all.Dataset = real
+	}
+	sample := all.Metrics.Sample
+	all.Metrics = train.Defaults().Metrics
+	all.Metrics.Sample, all.Metrics.Final, all.Train.Figures = sample, s.Metrics, false
+	if s.Unhashed {
+		return sweep.Run{Name: name, Config: all}, nil
+	}
+	proto, err := prototypeOf(all)
+	if proto == nil || err != nil {
+		return sweep.NewRun(name, all) // with its error
+	}
+	c.prototypes.Put(key, proto)
+	return proto.of(name, s.Seed), nil
+}
+
+// Base is a config named by rows.
+type Base struct {
+	file   string
+	source []byte
+	text   string // without comments
+}
+
+// Base reads a config, once.
+func (c *Cache) Base(name, folder string) (*Base, error) {
+	return c.bases.Get([2]string{folder, name}, func() (*Base, error) {
+		file, source, err := configs.Find(name, folder)
+		if err != nil {
+			return nil, err
+		}
+		root, err := configs.Parse(file, source, train.Defaults())
+		if err != nil {
+			return nil, err
+		}
+		return &Base{file, source, root.Inline()}, nil
+	})
+}
+
+// Digest identifies a run by the table's settings: the base config without its comments, and the overrides with the
+// seed. A later option of a part leaves it unchanged, because Digest ignores defaults.
+func (b *Base) Digest(overrides []string, real bool) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n%t", b.text, strings.Join(overrides, "\n"), real)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// prototype is a config whose runs differ only in seed.
+type prototype struct {
+	config        train.Config
+	before, after []byte // the config's identity before and after the seed
+}
+
+// of returns the run with another name and seed. Runs share the config's pointers.
+func (p *prototype) of(name string, seed uint64) sweep.Run {
+	c := p.config
+	c.Name, c.Seed = name, seed
+	text := append(bytes.Clone(p.before), fmt.Sprintf("\nseed: %d\n", seed)...)
+	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
+}
+
+// prototypeOf returns the part of a config that other seeds share. It is nil for a config with a start, because the
+// start often depends on the seed.
+func prototypeOf(c train.Config) (*prototype, error) {
+	if c.Init != nil {
+		return nil, nil
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	identity, err := c.Identity()
+	before, after, ok := bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
+	if !ok {
+		return nil, err
+	}
+	return &prototype{c, before, after}, nil
+}
+
+// textOf returns the text of a list of metrics.
+func (c *Cache) textOf(list []metrics.Choice) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	return c.lists.Get(listKey{&list[0], len(list)}, func() (string, error) {
+		text, err := config.Encode(struct{ Metrics []metrics.Choice }{list})
+		return string(text), err
+	})
+}
+
+// Text returns the text of a metric, see [MetricText].
+func (c *Cache) Text(m metrics.Choice) (string, error) {
+	return c.texts.Get(m.Value, func() (string, error) { return MetricText(m) })
+}
+
+// MetricText writes a metric with all its options.
+func MetricText(c metrics.Choice) (string, error) {
+	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
+	return string(text), err
+}

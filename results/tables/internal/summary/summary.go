@@ -1,0 +1,58 @@
+// Package summary reduces the values behind a cell to one number.
+package summary
+
+import (
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/metrics/ranking"
+)
+
+// Mean returns the mean of values; NaN of none.
+func Mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// Median returns the median of values.
+func Median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Deviation returns the standard deviation of values (n-1 degrees of freedom); 0 for a single value.
+func Deviation(values []float64) float64 {
+	if len(values) < 2 {
+		return 0
+	}
+	center, square := Mean(values), 0.0
+	for _, v := range values {
+		square += (v - center) * (v - center)
+	}
+	return math.Sqrt(square / float64(len(values)-1))
+}
+
+// MeanTau returns the mean of Kendall's tau-b between two orders, over data sets. It skips a data set where one order
+// has only ties; it is NaN if there is no other.
+func MeanTau(a, b [][]float64) float64 {
+	var all []float64
+	for i := range a {
+		if v := ranking.KendallTau(a[i], b[i]); !math.IsNaN(v) {
+			all = append(all, v)
+		}
+	}
+	return Mean(all)
+}
+
+// Split returns the numbers of each data set. They run row after row, and over the data sets within a row.
+func Split(values []float64, sets int) [][]float64 {
+	list := make([][]float64, sets)
+	for i, v := range values {
+		list[i%sets] = append(list[i%sets], v)
+	}
+	return list
+}

@@ -1,0 +1,229 @@
+// Package labels fills the inputs of a program with the known factors of a batch.
+package labels
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// Inputs are the inputs of a program with the known factors of a batch. Inputs are created on first request.
+type Inputs struct {
+	known  *supervision.Labels
+	scaled [][]float32 // the values, by factor and level
+
+	groups, levels *gorgonia.Node // levels is groups where no similarities are known
+	different      *gorgonia.Node
+	values, given  *gorgonia.Node // in the units range and as-given; the same if no factor is continuous
+
+	data       datasets.Hierarchical // nil: the data set is not
+	exact      *gorgonia.Node
+	row        []float64 // scratch: the dimensions of an image
+	sizes      []float64 // sizes of the dimensions: the largest of their levels
+	continuous []span    // by factor
+}
+
+// span is where a factor has its exact values, and their range in the data set.
+type span struct {
+	dimension int // -1: it has levels only
+	low, high float64
+}
+
+// New returns the inputs for known labels of a data set.
+func New(known *supervision.Labels, data datasets.Dataset) *Inputs {
+	l := &Inputs{known: known}
+	l.data, _ = data.(datasets.Hierarchical)
+	for _, f := range known.Factors {
+		scaled := make([]float32, f.Size)
+		for level := range scaled {
+			scaled[level] = float32(f.Scaled(level))
+		}
+		l.scaled = append(l.scaled, scaled)
+	}
+	if l.data != nil {
+		l.row = make([]float64, l.data.Hierarchy().Continuous())
+	}
+	l.continuous = l.spans()
+	return l
+}
+
+// spans finds the factors with exact values in the data set; their levels are bins of equal widths.
+func (l *Inputs) spans() []span {
+	list := make([]span, len(l.known.Factors))
+	for k, f := range l.known.Factors {
+		list[k].dimension = -1
+		if l.data == nil {
+			continue
+		}
+		factors := l.data.Factors()
+		own := factors[len(factors)-len(l.row):]
+		at := slices.IndexFunc(own, func(o factor.Factor) bool { return o.Name == f.Name && slices.Equal(o.Values, f.Values) })
+		if n := len(f.Values); at >= 0 && n > 1 {
+			half := (f.Values[1] - f.Values[0]) / 2
+			list[k] = span{at, f.Values[0] - half, f.Values[n-1] + half}
+		}
+	}
+	return list
+}
+
+// Offer lists the inputs that losses may ask for, for rows of codes. There is a row for each image and, in a model of
+// two views, another for its second view.
+func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
+	k := len(l.known.Factors)
+	input := func(n **gorgonia.Node, name string) (*gorgonia.Node, error) {
+		var err error
+		if *n == nil {
+			*n, err = g.Input(name, rows, k)
+		}
+		return *n, err
+	}
+	offered := &losses.Labels{
+		Factors:  l.known.Factors,
+		Assigned: l.known.Assigned,
+		Groups:   func() (*gorgonia.Node, error) { return input(&l.groups, "labels/groups") },
+		Values: func(u losses.Units) (values, known *gorgonia.Node, err error) {
+			if !l.known.KnowsLevels() {
+				return nil, nil, errors.New("it needs values of the factors, and the supervision knows only similarities; want {labels: ...}")
+			}
+			if u == losses.UnitsAsGiven && slices.ContainsFunc(l.continuous, func(s span) bool { return s.dimension >= 0 }) {
+				values, err = input(&l.given, "labels/given")
+			} else {
+				values, err = input(&l.values, "labels/values")
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			if l.known.Pairs == nil {
+				known, err = input(&l.groups, "labels/groups")
+			} else {
+				known, err = input(&l.levels, "labels/levels")
+			}
+			return values, known, err
+		},
+	}
+	if l.known.TellsApart() {
+		offered.Different = func() (*gorgonia.Node, error) { return input(&l.different, "labels/different") }
+	}
+	if l.data != nil {
+		offered.Exact = func() (*gorgonia.Node, error) {
+			var err error
+			if l.exact == nil {
+				n := l.data.Hierarchy().Continuous()
+				l.sizes = levelSizes(l.data.Factors()[len(l.data.Factors())-n:])
+				l.exact, err = g.Input("labels/exact", rows, n)
+			}
+			return l.exact, err
+		}
+	}
+	return offered
+}
+
+// Fill writes the labels of a batch, image by image, and again for a second view.
+func (l *Inputs) Fill(b supervision.Batch) {
+	l.write(l.groups, b.Levels, (*Inputs).group)
+	l.write(l.levels, b.Levels, (*Inputs).level)
+	l.write(l.values, b.Levels, (*Inputs).value)
+	l.write(l.given, b.Levels, (*Inputs).value)
+	l.writeDifferent(b)
+	l.writeExact(l.values, b, true)
+	l.writeExact(l.given, b, false)
+	if l.exact != nil {
+		to, width := nn.Data(l.exact), len(l.row)
+		for row := range len(to) / width {
+			l.data.Values(b.Indices[row%len(b.Indices)], l.row)
+			for c, v := range l.row {
+				to[row*width+c] = float32(v / l.sizes[c])
+			}
+		}
+	}
+}
+
+// write fills an input with the meanings of a batch's numbers; a batch without numbers counts as -1 everywhere.
+func (l *Inputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *Inputs, factor int, number int32) float32) {
+	if n == nil {
+		return
+	}
+	for i, data := 0, nn.Data(n); i < len(data); i++ {
+		number := int32(-1)
+		if len(numbers) > 0 {
+			number = numbers[i%len(numbers)]
+		}
+		data[i] = meaning(l, i%len(l.scaled), number)
+	}
+}
+
+// writeDifferent writes the rows of images that differ; rows of a second view name rows of that view.
+func (l *Inputs) writeDifferent(b supervision.Batch) {
+	if l.different == nil {
+		return
+	}
+	data := nn.Data(l.different)
+	for i := range data {
+		if data[i] = -1; len(b.Different) == 0 {
+			continue
+		}
+		if row := b.Different[i%len(b.Different)]; row >= 0 {
+			data[i] = float32(int(row) + i/len(b.Different)*len(b.Indices))
+		}
+	}
+}
+
+// writeExact writes the exact values of continuous factors where their levels are known.
+func (l *Inputs) writeExact(n *gorgonia.Node, b supervision.Batch, scaled bool) {
+	if n == nil || l.data == nil || len(b.Levels) == 0 {
+		return
+	}
+	for i, data, k := 0, nn.Data(n), len(l.continuous); i < len(data); i++ {
+		s, number := l.continuous[i%k], b.Levels[i%len(b.Levels)]
+		if s.dimension < 0 || number < 0 || int(number) >= len(l.scaled[i%k]) {
+			continue
+		}
+		l.data.Values(b.Indices[i/k%len(b.Indices)], l.row)
+		v := l.row[s.dimension]
+		if scaled {
+			v = (v - s.low) / (s.high - s.low)
+		}
+		data[i] = float32(v)
+	}
+}
+
+// group is the number itself: of a level or of a pair.
+func (l *Inputs) group(_ int, number int32) float32 { return float32(number) }
+
+// level is the number of a level, and -1 for the number of a pair.
+func (l *Inputs) level(factor int, number int32) float32 {
+	if int(number) >= len(l.scaled[factor]) {
+		return -1
+	}
+	return float32(number)
+}
+
+// value is 0 where no level is known.
+func (l *Inputs) value(factor int, number int32) float32 {
+	if number < 0 || int(number) >= len(l.scaled[factor]) {
+		return 0
+	}
+	return l.scaled[factor][number]
+}
+
+// levelSizes returns the largest size of the values of the levels of factors, 1 if all are 0.
+func levelSizes(factors []factor.Factor) []float64 {
+	sizes := make([]float64, len(factors))
+	for j, f := range factors {
+		for level := range f.Size {
+			sizes[j] = max(sizes[j], math.Abs(f.Value(level)))
+		}
+		if sizes[j] == 0 {
+			sizes[j] = 1
+		}
+	}
+	return sizes
+}

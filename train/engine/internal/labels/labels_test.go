@@ -1,0 +1,56 @@
+package labels
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// TestLabelInputs checks what losses see of the factors of a batch.
+func TestLabelInputs(t *testing.T) {
+	known := &supervision.Labels{Factors: []factor.Factor{
+		{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{2, 4, 6}},
+		{Name: "angle", Size: 4, Kind: factor.Circular},
+		{Name: "shape", Size: 3, Kind: factor.Categorical}}}
+	l := New(known, nil)
+	g := nn.NewGraph(nn.NewParams(1))
+	labels := l.Offer(g, 2)
+	l.Fill(supervision.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has asked for an input
+	groups, err := labels.Groups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, levels, err := labels.Values(losses.UnitsAsGiven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if levels != groups {
+		t.Error("levels are another input than groups, and no similarity is known")
+	}
+	if again, err := labels.Groups(); err != nil || again != groups {
+		t.Error("the second loss that asks gets another input")
+	}
+	l.Fill(supervision.Batch{Levels: []int32{2, 3, 2, -1, 1, 0}})
+	if got, want := nn.Data(groups), []float32{2, 3, 2, -1, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("groups %v, want %v", got, want)
+	}
+	if got, want := nn.Data(values), []float32{1, 0.75, 1, 0, 0.25, 0}; !slices.Equal(got, want) {
+		t.Errorf("values %v, want %v", got, want)
+	}
+	l.Fill(supervision.Batch{}) // a batch about which nothing is known
+	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
+		t.Errorf("groups %v, want %v", got, want)
+	}
+	if got := nn.Data(values); slices.Max(got) != 0 || slices.Min(got) != 0 {
+		t.Errorf("values %v of which nothing is known, want 0", got)
+	}
+	known.Pairs = []supervision.SimilarPair{{A: 0, B: 1}}
+	if _, _, err := New(known, nil).Offer(g, 2).Values(losses.UnitsRange); err == nil || !strings.Contains(err.Error(), "only similarities") {
+		t.Errorf("values of similarities: error %v", err)
+	}
+}

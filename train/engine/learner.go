@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
+)
+
+// learner updates the parameters of an objective, a network or a discriminator by the gradients of a program.
+type learner struct {
+	optimizer Optimizer
+	pending   *accumulator    // nil: every batch has its update
+	gradients [][]float32     // gradients of the program's last run
+	taken     [][]float32     // gradients of the update
+	device    *learnerTapes   // nil: the CPU updates
+	pace      func(at moment) // sets the numbers of states that move with the update; nil: the CPU moves them
+}
+
+// moment is the time of an update.
+type moment struct {
+	Time
+	progress float64 // fraction of training before the step
+}
+
+// take takes the gradients of a batch. It returns the norm of the gradients of the update, or of the batch if the group
+// is not complete.
+func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
+	if l.device != nil {
+		return l.device.take(images, g)
+	}
+	l.taken = l.pending.take(l.gradients, images, g)
+	return l.optimizer.Norm(l.taken), nil
+}
+
+// update takes a step of the optimiser; see [Optimizer.Update].
+func (l *learner) update(rate, clip float64) error {
+	if l.device != nil {
+		l.device.next(rate, clip)
+		return l.device.step.Run()
+	}
+	l.optimizer.Update(l.taken, rate, clip)
+	return nil
+}
+
+// learnerTapes are the tapes of a learner on a device.
+type learnerTapes struct {
+	machine *machine.Machine
+	group   int           // of the machine's gradients
+	sum     *machine.Tape // adds up gradients, and computes the norm of the sum; nil: every batch has its update
+	numbers vulkan.Buffer
+	norm    vulkan.Buffer // in host memory
+	step    *machine.Tape
+	next    func(rate, clip float64)
+}
+
+// record records the updates by a group of a machine's gradients. batch records what follows each batch, and update
+// what follows each update; both may be nil.
+func (l *learner) record(d *machine.Device, m *machine.Machine, group int, nodes gorgonia.Nodes,
+	batch, update func(*machine.Tape)) error {
+	t := &learnerTapes{machine: m, group: group, step: d.NewTape()}
+	var gradients []vulkan.Buffer
+	for _, n := range nodes {
+		gradients = append(gradients, m.Buffer(n))
+	}
+	each := t.step
+	if l.pending != nil {
+		t.sum = d.NewTape()
+		each, gradients = t.sum, t.recordSum(l.pending, gradients)
+	}
+	t.next = l.optimizer.(onDevice).record(t.step, gradients)
+	if batch != nil {
+		batch(each)
+	}
+	if update != nil {
+		update(t.step)
+	}
+	l.device = t
+	for _, tape := range t.tapes() {
+		if err := tape.Compile(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *learnerTapes) tapes() []*machine.Tape {
+	if t.sum == nil {
+		return []*machine.Tape{t.step}
+	}
+	return []*machine.Tape{t.sum, t.step}
+}
+
+// recordSum adds gradients to their sums, and returns the sums.
+func (t *learnerTapes) recordSum(a *accumulator, gradients []vulkan.Buffer) (sums []vulkan.Buffer) {
+	t.numbers, t.norm = t.sum.Host(kernels.Numbers), t.sum.Host(1)
+	var sizes []int
+	for i, x := range a.sums {
+		sums, sizes = append(sums, t.sum.Changes(x)), append(sizes, len(x))
+		kernels.Accumulate(t.sum.Tape, sums[i], gradients[i], t.numbers, len(x))
+	}
+	square := t.sum.Scratch(1)
+	kernels.SquaredNorm(t.sum.Tape, sums, sizes, square)
+	t.sum.Copy(t.norm, square)
+	t.sum.EndOperation()
+	return sums
+}
+
+func (t *learnerTapes) take(images int, g *BatchGroup) (norm float64, err error) {
+	norm = math.Sqrt(t.machine.SquaredNorm(t.group))
+	if t.sum == nil || !finite(norm) {
+		return norm, nil
+	}
+	scale := 1.0
+	if g.complete {
+		scale /= float64(g.Images)
+	}
+	kernels.SetAccumulate(t.numbers, g.Batches == 1, float64(images), scale)
+	if err := t.sum.Run(); err != nil {
+		return 0, err
+	}
+	if g.complete {
+		norm = math.Sqrt(float64(t.norm.Floats()[0]))
+	}
+	return norm, nil
+}
+
+// attach joins a program with the optimisers of its objective, networks and discriminators, once.
+func (l *Loop) attach(o *objective, p *program) error {
+	if p.learner != nil {
+		return nil
+	}
+	p.learner = &learner{optimizer: o.optimizer, pending: o.pending, gradients: p.gradients}
+	for _, n := range p.networks {
+		n.learner = &learner{optimizer: l.discriminators[n.name], pending: l.pending[n.name], gradients: n.gradients}
+	}
+	for _, a := range p.adversaries {
+		a.learner = &learner{optimizer: l.discriminators[a.name], pending: l.pending[a.name], gradients: a.gradients}
+	}
+	if !l.plan.holds {
+		return nil
+	}
+	d := l.plan.device
+	err := p.learner.record(d, p.machine, 0, p.nodes, p.recordBatch, func(t *machine.Tape) {
+		p.learner.pace = p.recordUpdate(t, l.average)
+	})
+	for i, n := range p.networks {
+		if err == nil {
+			err = n.learner.record(d, p.machine, 1+i, n.nodes, nil, nil)
+		}
+	}
+	for _, a := range p.adversaries {
+		if err == nil {
+			err = a.learner.record(d, a.machine, 0, a.nodes, nil, nil)
+		}
+	}
+	return err
+}
+
+// learners lists the learners of a program.
+func (p *program) learners() []*learner {
+	list := []*learner{p.learner}
+	for _, n := range p.networks {
+		list = append(list, n.learner)
+	}
+	for _, a := range p.adversaries {
+		list = append(list, a.learner)
+	}
+	return list
+}

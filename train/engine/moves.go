@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// moveInputs are the inputs of a program that say how the images of labelled groups have moved.
+type moveInputs struct {
+	factors   []factor.Factor
+	rotations int
+	inputs    []movesInput
+	nodes     map[int]*gorgonia.Node // by the first of their columns in a batch's moves
+}
+
+// offer lists the inputs that losses may ask for, for rows of codes.
+func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
+	input := func(first, width int) (*gorgonia.Node, error) {
+		if n := m.nodes[first]; n != nil {
+			return n, nil
+		}
+		n, err := g.Input(fmt.Sprintf("transformations/%d", first), rows, width)
+		if err != nil {
+			return nil, err
+		}
+		in := movesInput{dst: nn.Data(n)}
+		for c := range width {
+			in.columns = append(in.columns, first+c)
+		}
+		m.inputs, m.nodes[first] = append(m.inputs, in), n
+		return n, nil
+	}
+	return &losses.Transformations{
+		Factors: m.factors, Rotations: m.rotations,
+		Angles:   func(factor int) (*gorgonia.Node, error) { return input(factor, 1) },
+		Rotation: func(r int) (*gorgonia.Node, error) { return input(len(m.factors)+4*r, 4) },
+	}
+}

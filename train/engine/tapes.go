@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// recordAverage records a step of an average, and returns the memory of its numbers.
+func recordAverage(t *machine.Tape, a *nn.Average) vulkan.Buffer {
+	numbers := t.Host(kernels.Numbers)
+	targets, sources := a.Pairs()
+	for i, x := range targets {
+		kernels.Average(t.Tape, t.Changes(x), t.Reads(sources[i]), numbers, len(x))
+	}
+	return numbers
+}
+
+// recordBatch records the changes of states after a batch: running moments and the queue.
+func (p *program) recordBatch(t *machine.Tape) {
+	for _, r := range p.running {
+		x, sets := r.Values(), r.Moments.Shape()[0]
+		kernels.FollowMoments(t.Tape, p.machine.Buffer(r.Moments), t.Changes(x), sets, len(x)/2, r.Count())
+	}
+	if q := p.queue; q != nil {
+		columns, next := t.Changes(nn.Data(q.Columns)), t.Changes(nn.Data(q.Next))
+		n, width, capacity := q.Keys.Shape()[0], q.Keys.Shape()[1], q.Columns.Shape()[1]
+		kernels.Enqueue(t.Tape, p.machine.Buffer(q.Keys), columns, next, n, width, capacity)
+	}
+}
+
+// recordUpdate records the changes of states after an update: EMA targets and averages of weights. The returned
+// function sets their numbers.
+func (p *program) recordUpdate(t *machine.Tape, a *average) func(at moment) {
+	var momentum, decay vulkan.Buffer
+	if p.targets != nil {
+		momentum = recordAverage(t, p.targets.Average)
+	}
+	if a != nil {
+		decay = recordAverage(t, a.step)
+	}
+	return func(at moment) {
+		if p.targets != nil {
+			kernels.SetAverage(momentum, p.targets.Momentum(at.progress))
+		}
+		if a != nil {
+			kernels.SetAverage(decay, a.decay(at.Time))
+		}
+	}
+}
+
+// states lists the states that a device changes.
+func (p *program) states() (list [][]float32) {
+	for _, r := range p.running {
+		list = append(list, r.Values())
+	}
+	if p.queue != nil {
+		list = append(list, nn.Data(p.queue.Columns), nn.Data(p.queue.Next))
+	}
+	if p.targets != nil {
+		targets, sources := p.targets.Pairs()
+		list = append(append(list, targets...), sources...)
+	}
+	return list
+}
+
+// onDevice is an optimiser that updates parameters on a device.
+type onDevice interface {
+	// record records an update of the parameters by gradients. The returned function sets the numbers of the next
+	// update; see [Optimizer.Update].
+	record(t *machine.Tape, gradients []vulkan.Buffer) (next func(rate, clip float64))
+}
+
+// record records the update of every tensor by a function of its buffers: the values, and the states in the order of
+// their making. It returns the memory of the numbers of a step.
+func (u *updater) record(t *machine.Tape, one func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
+	numbers := t.Host(kernels.Numbers)
+	for i := range u.values {
+		held := []vulkan.Buffer{t.Changes(u.values[i])}
+		for at := i; at < len(u.tensors); at += len(u.values) {
+			held = append(held, t.Changes(u.tensors[at].Value))
+		}
+		one(i, held, numbers)
+		t.EndOperation()
+	}
+	return numbers
+}
+
+// record implements onDevice.
+func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
+	a := &o.settings
+	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+		kernels.Adam(t.Tape, held[0], held[1], held[2], gradients[i], numbers, len(o.values[i]), o.decay(i, a.Decay) != 0)
+	})
+	return func(rate, clip float64) {
+		o.steps++
+		kernels.SetAdam(numbers, kernel.AdamConstants{LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2,
+			Epsilon: a.Epsilon, Clip: clip}, o.steps, a.Decay)
+	}
+}
+
+// record implements onDevice.
+func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
+	l := &o.settings
+	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+		kernels.LAMB(t.Tape, held[0], held[1], held[2], gradients[i], numbers, len(o.values[i]), l.Decay != 0, o.excluded[i])
+	})
+	return func(rate, clip float64) {
+		o.steps++
+		kernels.SetLAMB(numbers, kernel.AdamConstants{LearningRate: l.LR * rate, Beta1: l.Beta1, Beta2: l.Beta2,
+			Epsilon: l.Epsilon, Clip: clip}, o.steps, l.Decay)
+	}
+}
+
+// record implements onDevice.
+func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
+	s := &o.settings
+	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+		var velocity vulkan.Buffer
+		if s.Momentum > 0 {
+			velocity = held[1]
+		}
+		n, decay := len(o.values[i]), o.decay(i, s.Decay) != 0
+		kernels.SGD(t.Tape, held[0], velocity, gradients[i], numbers, n, s.Nesterov, decay)
+	})
+	return func(rate, clip float64) {
+		o.steps++
+		fresh := 1 - s.Dampening
+		if o.steps == 1 {
+			fresh = 1
+		}
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: fresh, Clip: clip, Decay: s.Decay}.Set(numbers)
+	}
+}
+
+// record implements onDevice.
+func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
+	s := &o.settings
+	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+		if o.excluded[i] {
+			kernels.SGD(t.Tape, held[0], held[1], gradients[i], numbers, len(o.values[i]), false, false)
+		} else {
+			kernels.LARS(t.Tape, held[0], held[1], gradients[i], numbers, len(o.values[i]))
+		}
+	})
+	return func(rate, clip float64) {
+		o.steps++
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: 1, Clip: clip, Decay: s.Decay,
+			Trust: s.Trust}.Set(numbers)
+	}
+}
+
+// record implements onDevice.
+func (o *rmsprop) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
+	r := &o.settings
+	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+		var mean, velocity vulkan.Buffer
+		if r.Centred {
+			mean = held[2]
+		}
+		if r.Momentum > 0 {
+			velocity = held[len(held)-1]
+		}
+		n, decay := len(o.values[i]), o.decay(i, r.Decay) != 0
+		kernels.RMSProp(t.Tape, held[0], held[1], mean, velocity, gradients[i], numbers, n, decay)
+	})
+	return func(rate, clip float64) {
+		o.steps++
+		kernels.RootSquare{Rate: r.LR * rate, Alpha: r.Alpha, Clip: clip, Decay: r.Decay, Epsilon: r.Epsilon,
+			Momentum: r.Momentum}.Set(numbers)
+	}
+}
+
+// record implements onDevice for members that do.
+func (g *grouped) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
+	var list []func(rate, clip float64)
+	for i := range g.members {
+		m := &g.members[i]
+		var own []vulkan.Buffer
+		for _, of := range m.indices {
+			own = append(own, gradients[of])
+		}
+		list = append(list, m.Optimizer.(onDevice).record(t, own))
+	}
+	return func(rate, clip float64) {
+		for i := range g.members {
+			steps, _ := g.members[i].State()
+			*steps = g.steps
+			list[i](rate, clip)
+		}
+		g.steps++
+	}
+}
