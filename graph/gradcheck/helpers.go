@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/race"
 )
 
 // Must returns a function that returns its node. If it gets an error, it fails the test.
@@ -51,7 +52,7 @@ func AllocationFree(t testing.TB, dt tensor.Dtype, loss *gorgonia.Node, wrt ...*
 		}
 	}
 	run()
-	if n := testing.AllocsPerRun(20, run); n >= 1 {
+	if n := testing.AllocsPerRun(20, run); n >= 1 && !race.Enabled { // the race detector drops items from pools
 		t.Errorf("%v: %v allocations in a run, want 0", dt, n)
 	}
 }

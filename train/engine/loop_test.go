@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/race"
 )
 
 func TestStepAllocations(t *testing.T) {
@@ -30,7 +31,7 @@ func TestStepAllocations(t *testing.T) {
 	n := float64(loop.Step() - steps)
 	objects, bytes := float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
 	t.Logf("%.1f objects, %.0f bytes a step", objects, bytes)
-	if objects > 100 || bytes > 64<<10 {
+	if (objects > 100 || bytes > 64<<10) && !race.Enabled { // the race detector drops items from pools
 		t.Errorf("a step allocates %.1f objects, %.0f bytes; want at most 100 and 64 KiB", objects, bytes)
 	}
 }
