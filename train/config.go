@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -270,11 +270,11 @@ func (s *EarlyStop) Validate() error {
 const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // sentence returns the sentence to watch; nil if a metric's name is watched instead.
-func (s *EarlyStop) sentence() (*syntax.Sentence, error) {
+func (s *EarlyStop) sentence() (*logic.Sentence, error) {
 	if s == nil || strings.Trim(s.Metric, resultLetters) == "" {
 		return nil, nil
 	}
-	parsed, err := syntax.Parse(s.Metric)
+	parsed, err := logic.Parse(s.Metric)
 	return &parsed, err
 }
 

@@ -52,7 +52,7 @@ func TestLargeBatches(t *testing.T) {
 		}
 		if !strings.Contains(text, "c in z") && !strings.Contains(text, "k") { // which take long tuple by tuple
 			w := q.world(Batch{Codes: b.z, Values: b.y, Labels: b.labels})
-			if want := w.reference(s.Quantale, s.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {
+			if want := w.reference(s.tree.Quantale, s.tree.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {
 				t.Errorf("%s: %v, want %v", text, v, want)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -22,9 +21,12 @@ func Approximate(
 	for _, b := range blocks {
 		s.SubCodes[s.Factors[b.Factor]] = b.Columns
 	}
-	fit := func(f syntax.Function, argument, target syntax.Term) ([]logic.Fitted, logic.Batch, error) {
-		all := syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Squared, f.At(argument), target))
-		q, err := logic.Compile(syntax.Sentence{Body: syntax.Exists(syntax.Functions(f), all)}, s)
+	fit := func(format string, names ...any) ([]logic.Fitted, logic.Batch, error) {
+		sentence, err := logic.Parse(fmt.Sprintf(format, names...))
+		if err != nil {
+			return nil, logic.Batch{}, err
+		}
+		q, err := logic.Compile(sentence, s)
 		if err != nil {
 			return nil, logic.Batch{}, err
 		}
@@ -36,15 +38,13 @@ func Approximate(
 	var functions []logic.Fitted
 	for _, b := range blocks {
 		name := s.Factors[b.Factor]
-		f := syntax.Function{Name: "m", From: syntax.Space{Name: name}, To: syntax.Space{Codes: true, Name: name}}
-		fitted, _, err := fit(f, syntax.Factor(name, "i"), syntax.SubCode(name, "i"))
+		fitted, _, err := fit("exists m: y.%[1]q -> z.%[1]q: forall[mean] i: m(y.%[1]q(i)) =[squared] z.%[1]q(i)", name)
 		if err != nil {
 			return product, inverse, fmt.Errorf("product approximation, factor %q: %w", name, err)
 		}
 		functions = append(functions, fitted...)
 	}
-	affine := syntax.Function{Name: "h", From: syntax.Space{Codes: true}, Class: syntax.Affine}
-	h, b, err := fit(affine, syntax.Codes("i"), syntax.Factors("i"))
+	h, b, err := fit("exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)")
 	if err != nil {
 		return product, inverse, fmt.Errorf("left inverse: %w", err)
 	}

@@ -206,7 +206,7 @@ func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys .
 // inheritSentence gives a metric without a sentence the loss's sentence. A metric with the same sentence takes its
 // columns. A sentence about samples has no metric, because codes are posterior means.
 func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...string) bool) bool {
-	if l.Sentence == nil || l.On == losses.OnSample || l.Sentence.Sampled {
+	if l.Sentence == nil || l.On == losses.OnSample || l.Sentence.Sampled() {
 		return false
 	}
 	switch {

@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // operation is a binary operation on [0, inf] with its partial derivatives. At a kink they take one side. An infinite

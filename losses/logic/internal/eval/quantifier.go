@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // quantifier aggregates the quantities of a body over the tuples of its variables, and holds the results of its last

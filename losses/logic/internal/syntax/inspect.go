@@ -1,56 +1,51 @@
 package syntax
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Inspect calls a function with a formula or term, and with all formulas and terms in it. Below a part for which the
 // function is false it goes no further.
-func Inspect(part any, visit func(part any) bool) {
+func Inspect(part Part, visit func(part Part) bool) {
 	if t, ok := part.(Term); ok {
 		part = Bare(t)
 	}
-	if part == nil || !visit(part) {
+	if !visit(part) {
 		return
 	}
-	var below []any
 	switch p := part.(type) {
 	case *Equality:
-		below = []any{p.A, p.B}
+		Inspect(p.A, visit)
+		Inspect(p.B, visit)
 	case *Connective:
-		below = []any{p.A, p.B}
+		Inspect(p.A, visit)
+		Inspect(p.B, visit)
 	case *Negated:
-		below = []any{p.A}
+		Inspect(p.A, visit)
 	case *Scaled:
-		below = []any{p.A}
+		Inspect(p.A, visit)
 	case *Quantified:
-		below = []any{p.Body}
+		Inspect(p.Body, visit)
 	case *Independence:
 		for _, t := range p.Codes {
-			below = append(below, t)
+			Inspect(t, visit)
 		}
 	case *Arithmetic:
-		below = []any{p.A, p.B}
+		Inspect(p.A, visit)
+		Inspect(p.B, visit)
 	case *Multiple:
-		below = []any{p.A}
+		Inspect(p.A, visit)
 	case *Moved:
-		below = []any{p.A}
+		Inspect(p.A, visit)
 	case *Application:
-		below = []any{p.A}
-	}
-	for _, b := range below {
-		Inspect(b, visit)
+		Inspect(p.A, visit)
 	}
 }
 
 // contains reports whether a part of a formula or term has a property.
-func contains(part any, is func(part any) bool) (found bool) {
-	Inspect(part, func(p any) bool {
+func contains(part Part, is func(part Part) bool) (found bool) {
+	Inspect(part, func(p Part) bool {
 		found = found || is(p)
 		return !found
 	})
@@ -58,8 +53,8 @@ func contains(part any, is func(part any) bool) (found bool) {
 }
 
 // Applications lists the applications of functions in a formula or term.
-func Applications(part any) (all []*Application) {
-	Inspect(part, func(p any) bool {
+func Applications(part Part) (all []*Application) {
+	Inspect(part, func(p Part) bool {
 		if a, ok := p.(*Application); ok {
 			all = append(all, a)
 		}
@@ -70,7 +65,7 @@ func Applications(part any) (all []*Application) {
 
 // Mentions reports whether a formula contains a variable.
 func Mentions(f Formula, name string) bool {
-	return contains(f, func(p any) bool {
+	return contains(f, func(p Part) bool {
 		a, ok := p.(*Access)
 		return p == Variable(name) || ok && string(a.Row) == name
 	})
@@ -78,7 +73,7 @@ func Mentions(f Formula, name string) bool {
 
 // Moves reports whether the sentence uses transformations between rows.
 func (s Sentence) Moves() bool {
-	return contains(s.Body, func(p any) bool {
+	return contains(s.Body, func(p Part) bool {
 		q, ok := p.(*Quantified)
 		return ok && len(q.Domain.Moves) > 0
 	})
@@ -86,21 +81,17 @@ func (s Sentence) Moves() bool {
 
 // Mentions reports whether the sentence is about factors, and whether it has sub-codes by name, such as z.shape.
 func (s Sentence) Mentions() (factors, subCodes bool) {
-	var note func(p any) bool
-	note = func(p any) bool {
+	Inspect(s.Body, func(p Part) bool {
 		switch p := p.(type) {
 		case *Access:
 			factors = factors || !p.Codes
 			subCodes = subCodes || p.Codes && p.Name != ""
 		case *Quantified:
 			factors = factors || p.Domain.Set == ValueSet
-			if p.Domain.Set == PointSet {
-				note(p.Domain.Space)
-			}
+			subCodes = subCodes || p.Domain.Set == PointSet && p.Domain.Space.Name != ""
 		}
 		return true
-	}
-	Inspect(s.Body, note)
+	})
 	return factors, subCodes
 }
 
@@ -124,11 +115,11 @@ func IsCrisp(f Formula) bool {
 // Guards splits the body of a quantifier into crisp formulas that restrict its
 // domain, and the rest.
 func (q *Quantified) Guards() (crisp []Formula, rest Formula) {
-	if rest = q.Body; q.Domain.Set == FunctionSet {
-		return nil, rest
-	}
-	if q.Universal {
-		for {
+	switch {
+	case q.Domain.Set == FunctionSet, !q.Universal && IsCrisp(q.Body):
+		return nil, q.Body
+	case q.Universal:
+		for rest = q.Body; ; {
 			c, ok := rest.(*Connective)
 			if !ok || c.Kind != ImpliesKind || !IsCrisp(c.A) || IsCrisp(c.B) {
 				return crisp, rest
@@ -136,21 +127,17 @@ func (q *Quantified) Guards() (crisp []Formula, rest Formula) {
 			crisp, rest = append(crisp, conjuncts(c.A, nil)...), c.B
 		}
 	}
-	if q.Universal || IsCrisp(rest) {
-		return crisp, rest
-	}
-	var kept Formula
-	for _, f := range conjuncts(rest, nil) {
+	for _, f := range conjuncts(q.Body, nil) {
 		switch {
 		case IsCrisp(f):
 			crisp = append(crisp, f)
-		case kept == nil:
-			kept = f
+		case rest == nil:
+			rest = f
 		default:
-			kept = &Connective{Place: Place(f.position()), Kind: AndKind, A: kept, B: f}
+			rest = &Connective{Place: Place(f.position()), Kind: AndKind, A: rest, B: f}
 		}
 	}
-	return crisp, kept
+	return crisp, rest
 }
 
 // conjuncts lists the operands of a conjunction.
@@ -189,7 +176,7 @@ func Unbounded(f Formula) Formula {
 
 // HasQuantifier reports whether a formula computes quantities of quantifiers, one tuple at a time.
 func HasQuantifier(f Formula) (has bool) {
-	Inspect(f, func(p any) bool {
+	Inspect(f, func(p Part) bool {
 		switch p.(type) {
 		case *Quantified, *Independence:
 			has = has || !IsCrisp(p.(Formula))
@@ -199,25 +186,6 @@ func HasQuantifier(f Formula) (has bool) {
 	})
 	return has
 }
-
-// CheckAggregate returns an error if the aggregate of the quantifier does not exist, or does not suit its domain.
-func (q *Quantified) CheckAggregate() error {
-	switch {
-	case q.Fold == NoFold && (!q.Universal || q.Aggregate <= factor.MeanSquare):
-		return nil
-	case q.Fold == NoFold:
-		return fmt.Errorf("unknown aggregate %v", q.Aggregate)
-	case q.Fold >= wrongFold || q.Fold.Universal() != q.Universal:
-		return errors.New("unknown aggregate of a quantifier")
-	case q.Fold == AnySoft && !validTemperature(q.Temperature):
-		return fmt.Errorf("the soft minimum has the temperature %v, want a number of more than 0", q.Temperature)
-	case q.Domain.Set == PointSet:
-		return fmt.Errorf("exists[%v] is an aggregate of finitely many, not of all points of %s; want exists without an aggregate", q.Fold, TextOf(q.Domain.Space))
-	}
-	return nil
-}
-
-func (k Kind) String() string { return [...]string{"and", "or", "->"}[k] }
 
 // Symmetric reports whether the last two variables of a quantifier are interchangeable.
 func Symmetric(f *Quantified, guards []Formula, body Formula) bool {

@@ -1,9 +1,6 @@
 package syntax
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // Formula returns the sentence in the symbols of logic, without premetrics, aggregates
 // and multiples.
@@ -45,8 +42,6 @@ func logical(w *writer, f Formula, level int) {
 			w.add(variables(f.Domain), ": ")
 			logical(w, f.Body, levelImplies)
 		})
-	default:
-		w.add("?")
 	}
 }
 
@@ -74,11 +69,7 @@ func variables(d Domain) string {
 	case ValueSet:
 		w.add(" ∈ y.", quoteName(d.Factor))
 	case MemberSet:
-		all := make([]string, len(d.Members))
-		for i, m := range d.Members {
-			all[i] = mathTerm(m)
-		}
-		w.add(" ∈ {", strings.Join(all, ", "), "}")
+		w.add(" ∈ {", joined(d.Members, mathTerm), "}")
 	case PointSet:
 		w.add(" ∈ ")
 		w.access(d.Space)
@@ -133,12 +124,10 @@ func aggregator(f *Quantified) string {
 		return "inf"
 	case f.Fold == AnySoft:
 		return "soft[" + number(f.Temperature) + "]"
-	case f.Fold != NoFold:
-		return f.Fold.String()
-	case !f.Universal:
-		return "min"
+	case f.Universal:
+		return f.AggregateName()
 	}
-	return f.Aggregate.String()
+	return f.Fold.String()
 }
 
 func logicOf(f Formula) string {
@@ -185,5 +174,5 @@ func distance(e *Equality) string {
 	case Wasserstein:
 		return "W₂(q[" + a + "], q[" + b + "])"
 	}
-	return "arc(" + a + ", " + b + "; " + strconv.FormatFloat(e.Period, 'g', -1, 64) + ")"
+	return "arc(" + a + ", " + b + "; " + number(e.Period) + ")"
 }

@@ -1,7 +1,7 @@
 package syntax
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -10,27 +10,28 @@ import (
 
 // String returns the sentence as text. Parse(s.String()) is the same sentence.
 func (s Sentence) String() string {
+	settings := s.settings()
+	if s.Sampled {
+		settings = append([]string{"z ~ q"}, settings...)
+	}
 	w := writer{}
-	switch q := s.Quantale.String(); {
-	case s.Sampled && q != "":
-		w.add("with z ~ q, ", strings.TrimPrefix(q, "with "), " ")
-	case s.Sampled:
-		w.add("with z ~ q: ")
-	case q != "":
-		w.add(q, " ")
+	if len(settings) > 0 {
+		w.add("with ", strings.Join(settings, ", "), ": ")
 	}
 	w.formula(s.Body, levelImplies)
 	return w.String()
 }
 
 // TextOf returns a part of a sentence as text.
-func TextOf(part any) string {
+func TextOf(part Part) string {
 	w := writer{}
 	switch part := part.(type) {
 	case Formula:
 		w.formula(part, levelImplies)
 	case Term:
 		w.term(part, levelPlus)
+	case *Function:
+		w.function(part)
 	}
 	return w.String()
 }
@@ -94,8 +95,6 @@ func (w *writer) formula(f Formula, level int) {
 	case *Quantified:
 		// The body extends as far as possible: it is alone or in parentheses.
 		w.enclosed(levelImplies, level, func() { w.quantified(f) })
-	default:
-		w.add("?")
 	}
 }
 
@@ -133,30 +132,21 @@ func (w *writer) quantified(q *Quantified) {
 	switch {
 	case q.Fold == AnySoft:
 		w.add("exists[soft ", number(q.Temperature), "] ")
-	case q.Fold != NoFold && q.Universal:
-		w.add("forall[", q.Fold.String(), "] ")
-	case q.Fold != NoFold:
-		w.add("exists[", q.Fold.String(), "] ")
-	case !q.Universal:
-		w.add("exists ")
-	case q.Aggregate == factor.Max:
+	case q.Universal && q.Fold == NoFold && q.Aggregate == factor.Max:
 		w.add("forall ")
+	case q.Universal:
+		w.add("forall[", q.AggregateName(), "] ")
+	case q.Fold == NoFold:
+		w.add("exists ")
 	default:
-		w.add("forall[", q.Aggregate.String(), "] ")
+		w.add("exists[", q.Fold.String(), "] ")
 	}
 	w.variables(q.Domain)
 	switch q.Domain.Set {
 	case ValueSet:
 		w.add(" in y.", quoteName(q.Domain.Factor))
 	case MemberSet:
-		w.add(" in {")
-		for i, c := range q.Domain.Members {
-			if i > 0 {
-				w.add(", ")
-			}
-			w.term(c, levelAtom)
-		}
-		w.add("}")
+		w.add(" in {", joined(q.Domain.Members, func(c Term) string { return w.text(func(w *writer) { w.term(c, levelAtom) }) }), "}")
 	case PointSet:
 		w.add(" in ")
 		w.access(q.Domain.Space)
@@ -174,14 +164,7 @@ func (w *writer) term(t Term, level int) {
 	case Number:
 		w.add(number(float64(t)))
 	case Vector:
-		w.add("[")
-		for i, x := range t {
-			if i > 0 {
-				w.add(", ")
-			}
-			w.add(number(x))
-		}
-		w.add("]")
+		w.add("[", joined(t, number), "]")
 	case Level:
 		w.add(strconv.Quote(string(t)))
 	case *Access:
@@ -204,8 +187,6 @@ func (w *writer) term(t Term, level int) {
 		})
 	case *Multiple:
 		w.enclosed(levelTimes, level, func() { w.add(number(t.Factor), " * "); w.term(t.A, levelTimes) })
-	default:
-		w.add("?")
 	}
 }
 
@@ -218,23 +199,30 @@ func (w *writer) access(a *Access) {
 	if a.Name != "" {
 		w.add(".", quoteName(a.Name))
 	} else if len(a.Columns) > 0 {
-		w.add("[")
-		for i, r := range a.Columns {
-			if i > 0 {
-				w.add(", ")
-			}
-			w.add(strconv.Itoa(r.Lo))
-			if r.Hi != r.Lo+1 {
-				w.add(":", strconv.Itoa(r.Hi))
-			}
-		}
-		w.add("]")
+		w.add("[", joined(a.Columns, Range.String), "]")
 	}
 	if a.Row != "" {
 		w.add("(")
 		w.variable(a.Row)
 		w.add(")")
 	}
+}
+
+// String returns the range as it stands in a sentence.
+func (r Range) String() string {
+	if r.Hi == r.Lo+1 {
+		return strconv.Itoa(r.Lo)
+	}
+	return fmt.Sprintf("%d:%d", r.Lo, r.Hi)
+}
+
+// joined returns the texts of elements, with commas between.
+func joined[T any](all []T, text func(T) string) string {
+	texts := make([]string, len(all))
+	for i, x := range all {
+		texts[i] = text(x)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // AggregateName is the name of the aggregate of a universal quantifier.
@@ -247,30 +235,21 @@ func (q *Quantified) AggregateName() string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// String returns the function as a quantifier has it.
-func (f Function) String() string {
-	w := writer{}
+// function writes a function as a quantifier has it.
+func (w *writer) function(f *Function) {
 	w.add(quoteFunction(f.Name), ": ")
-	w.access(f.From.Access(0))
+	w.access(f.From)
 	w.add(" -> ")
-	w.access(f.To.Access(0))
+	w.access(f.To)
 	if f.Class != AnyFunction {
 		w.add(" in ", f.Class.String())
 	}
 	if f.Class == MLP && f.Layers != nil {
-		w.add(" {layers: [")
-		for i, n := range f.Layers {
-			if i > 0 {
-				w.add(", ")
-			}
-			w.add(strconv.Itoa(n))
-		}
-		w.add("]}")
+		w.add(" {layers: [", joined(f.Layers, strconv.Itoa), "]}")
 	}
 	if f.By != ByBody {
 		w.add(" by ", f.By.String())
 	}
-	return w.String()
 }
 
 // quoteFunction writes the name of a function as it stands in a sentence.
@@ -284,12 +263,12 @@ func quoteFunction(name string) string {
 
 func (w *writer) moved(m *Moved) {
 	w.add("act")
-	if f := m.Move.Multiple(); f != 1 {
-		w.add("[", number(f), "]")
+	if m.Frequency != 1 {
+		w.add("[", number(m.Frequency), "]")
 	}
-	w.add("(", string(m.Move.Name))
-	if m.Move.Turn != "" {
-		w.add(".", quoteName(m.Move.Turn))
+	w.add("(", string(m.Name))
+	if m.Turn != "" {
+		w.add(".", quoteName(m.Turn))
 	}
 	w.add(", ")
 	w.term(m.A, levelPlus)
@@ -298,11 +277,11 @@ func (w *writer) moved(m *Moved) {
 
 // variables writes the variables of a domain, `i, j, g(i, j)`.
 func (w *writer) variables(d Domain) {
-	all := slices.Clone(d.Names)
-	for i, f := range d.Functions {
-		all[i] = f.String()
+	if d.Set == FunctionSet {
+		w.add(joined(d.Functions, func(f *Function) string { return TextOf(f) }))
+		return
 	}
-	w.add(strings.Join(all, ", "))
+	w.add(strings.Join(d.Names, ", "))
 	for _, m := range d.Moves {
 		w.add(", ", m.Name, "(")
 		w.variable(m.From)
@@ -322,9 +301,5 @@ func (w *writer) independence(f *Independence) {
 
 // list writes the sub-codes.
 func (f *Independence) list() string {
-	var all []string
-	for _, t := range f.Codes {
-		all = append(all, TextOf(t))
-	}
-	return strings.Join(all, ", ")
+	return joined(f.Codes, func(a *Access) string { return TextOf(a) })
 }

@@ -1,6 +1,10 @@
-package syntax
+package logic
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
+)
 
 // Truth relates a quantity of 0 to the truth of the sentence (Zhang and Sugiyama 2024,
 // theorem 1).
@@ -28,12 +32,13 @@ func (t Truth) String() string {
 // by theorem 10, assumes parts that are 0 exactly if they are true.) The cosine distance is 0 also between vectors with
 // equal directions.
 func (s Sentence) Truth() Truth {
-	l := s.Quantale.linkOf(s.Body)
+	q := s.tree.Quantale
+	l := linkOf(q, s.tree.Body)
 	t := Truth{Implied: l.sound == "", Equivalent: l.sound == "" && l.complete == ""}
 	switch {
 	case t.Equivalent:
 		t.Reason = "it has no negation, and no implication but from crisp formulas"
-		if s.Implies == ImpliesStrict || s.Not == NotStrict {
+		if q.Implies == syntax.ImpliesStrict || q.Not == syntax.NotStrict {
 			t.Reason = "its implications are strict or from crisp formulas, and its negations strict"
 		}
 	case t.Implied:
@@ -48,52 +53,52 @@ func (s Sentence) Truth() Truth {
 // reason means that it does.
 type link struct{ sound, complete string }
 
-func (q Quantale) linkOf(f Formula) link {
-	if IsCrisp(f) {
+func linkOf(q syntax.Quantale, f syntax.Formula) link {
+	if syntax.IsCrisp(f) {
 		return link{}
 	}
 	switch f := f.(type) {
-	case *Equality:
-		if f.Premetric == Cosine {
+	case *syntax.Equality:
+		if f.Premetric == syntax.Cosine {
 			return link{sound: fmt.Sprintf("=[cosine] is 0 also between vectors of one direction: 0 of %s means that %s and %s have one direction, not that they are equal",
-				TextOf(f), TextOf(f.A), TextOf(f.B))}
+				syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
 		}
-	case *Connective:
-		a, b := q.linkOf(f.A), q.linkOf(f.B)
+	case *syntax.Connective:
+		a, b := linkOf(q, f.A), linkOf(q, f.B)
 		switch {
-		case f.Kind != ImpliesKind:
+		case f.Kind != syntax.ImpliesKind:
 			return link{either(a.sound, b.sound), either(a.complete, b.complete)}
-		case IsCrisp(f.A):
+		case syntax.IsCrisp(f.A):
 			return b
-		case q.Implies == ImpliesStrict:
+		case q.Implies == syntax.ImpliesStrict:
 			return link{either(b.sound, antecedent(f, a.complete)), either(b.complete, a.sound)}
 		}
-		l := link{sound: b.sound, complete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", TextOf(f), TextOf(f.A), TextOf(f.B))}
+		l := link{sound: b.sound, complete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
 		l.sound = either(l.sound, antecedent(f, a.complete))
 		return l
-	case *Negated:
-		a := q.linkOf(f.A)
-		l := link{complete: fmt.Sprintf("the negation of %s is not 0 where that is only nearly true", TextOf(f.A))}
+	case *syntax.Negated:
+		a := linkOf(q, f.A)
+		l := link{complete: fmt.Sprintf("the negation of %s is not 0 where that is only nearly true", syntax.TextOf(f.A))}
 		if a.complete != "" {
-			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", TextOf(f.A), a.complete)
+			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", syntax.TextOf(f.A), a.complete)
 		}
-		if q.Not == NotStrict {
+		if q.Not == syntax.NotStrict {
 			l.complete = a.sound
 		}
 		return l
-	case *Independence:
-		return f.link()
-	case *Scaled:
-		return q.linkOf(f.A)
-	case *Quantified:
-		l := q.linkOf(f.Body)
+	case *syntax.Independence:
+		return linkOfIndependence(f)
+	case *syntax.Scaled:
+		return linkOf(q, f.A)
+	case *syntax.Quantified:
+		l := linkOf(q, f.Body)
 		for _, d := range f.Domain.Functions {
-			if d.Class == MLP {
-				l.complete = either(l.complete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, TextOf(f)))
+			if d.Class == syntax.MLP {
+				l.complete = either(l.complete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, syntax.TextOf(f)))
 			}
 		}
-		if f.Fold == AnySoft {
-			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", TextOf(f)))
+		if f.Fold == syntax.AnySoft {
+			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", syntax.TextOf(f)))
 		}
 		return l
 	}
@@ -101,11 +106,11 @@ func (q Quantale) linkOf(f Formula) link {
 }
 
 // antecedent is why an implication from a quantity that may be true and not 0 is not sound.
-func antecedent(f *Connective, complete string) string {
+func antecedent(f *syntax.Connective, complete string) string {
 	if complete == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", TextOf(f.A), TextOf(f.B), complete)
+	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", syntax.TextOf(f.A), syntax.TextOf(f.B), complete)
 }
 
 func either(a, b string) string {
@@ -115,13 +120,13 @@ func either(a, b string) string {
 	return b
 }
 
-// link tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
-func (f *Independence) link() link {
+// linkOfIndependence tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
+func linkOfIndependence(f *syntax.Independence) link {
 	switch f.By {
-	case TotalCorrelation:
-		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", TextOf(f))}
-	case ByDiscriminator:
-		estimate := fmt.Sprintf("%s is the estimate of a discriminator", TextOf(f))
+	case syntax.TotalCorrelation:
+		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", syntax.TextOf(f))}
+	case syntax.ByDiscriminator:
+		estimate := fmt.Sprintf("%s is the estimate of a discriminator", syntax.TextOf(f))
 		return link{estimate, estimate}
 	}
 	return link{}

@@ -3,7 +3,6 @@ package syntax
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 )
@@ -104,64 +103,43 @@ const (
 
 // Names of the operations in sentences, by number.
 func premetricNames() []string {
-	return []string{"", "euclidean", "squared", "absolute", "discrete", "circular", "cosine", "kl", "wasserstein"}
+	return []string{"crisp", "euclidean", "squared", "absolute", "discrete", "circular", "cosine", "kl", "wasserstein"}
 }
 
-func conjunctionNames() []string {
-	return []string{"add", "max", "logexp", "norm", "root", "product"}
-}
-
+func conjunctionNames() []string { return []string{"add", "max", "logexp", "norm", "root", "product"} }
 func disjunctionNames() []string {
 	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh"}
 }
-
 func implicationNames() []string {
 	return []string{"monus", "max", "logexp", "norm", "root", "product", "strict"}
 }
+func negationNames() []string   { return []string{"complement", "inverse", "strict"} }
+func aggregateNames() []string  { return []string{"mean", "max", "sum", "mean-square"} }
+func classNames() []string      { return []string{"any", "affine", "linear", "isometry", "mlp"} }
+func fitNames() []string        { return []string{"body", "least squares", "absolute", "max"} }
+func dependenceNames() []string { return []string{"hsic", "tc", "discriminator"} }
 
-func negationNames() []string { return []string{"complement", "inverse", "strict"} }
+func (p Premetric) String() string   { return premetricNames()[p] }
+func (c Conjunction) String() string { return conjunctionNames()[c] }
+func (d Disjunction) String() string { return disjunctionNames()[d] }
+func (i Implication) String() string { return implicationNames()[i] }
+func (n Negation) String() string    { return negationNames()[n] }
+func (c Class) String() string       { return classNames()[c] }
+func (f Fit) String() string         { return fitNames()[f] }
+func (d Dependence) String() string  { return dependenceNames()[d] }
 
-func aggregateNames() []string { return []string{"mean", "max", "sum", "mean-square"} }
-
-func (p Premetric) String() string {
-	if p == Crisp {
-		return "crisp"
-	}
-	return nameOf("Premetric", premetricNames(), int(p))
-}
-
-func (c Conjunction) String() string { return nameOf("Conjunction", conjunctionNames(), int(c)) }
-
-func (d Disjunction) String() string { return nameOf("Disjunction", disjunctionNames(), int(d)) }
-
-func (i Implication) String() string { return nameOf("Implication", implicationNames(), int(i)) }
-
-func (n Negation) String() string { return nameOf("Negation", negationNames(), int(n)) }
-
-func nameOf(kind string, names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("%s(%d)", kind, i)
-}
-
-// String returns the settings of a sentence, such as `with and = max, or = harmonic:`;
-// empty for the default operations.
-func (q Quantale) String() string {
-	var parts []string
+// settings lists the operations that are not the defaults, such as `and = max`.
+func (q Quantale) settings() (all []string) {
 	add := func(connective, name string, i uint8) {
 		if i != 0 {
-			parts = append(parts, connective+" = "+name)
+			all = append(all, connective+" = "+name)
 		}
 	}
 	add("and", q.And.String(), uint8(q.And))
 	add("or", q.Or.String(), uint8(q.Or))
 	add("->", q.Implies.String(), uint8(q.Implies))
 	add("not", q.Not.String(), uint8(q.Not))
-	if len(parts) == 0 {
-		return ""
-	}
-	return "with " + strings.Join(parts, ", ") + ":"
+	return all
 }
 
 // set changes the operation of a connective.
@@ -186,14 +164,6 @@ func (q *Quantale) set(connective, name string) error {
 	return nil
 }
 
-// Check returns an error if an operation does not exist.
-func (q Quantale) Check() error {
-	if q.And > AndProduct || q.Or > OrTanh || q.Implies > ImpliesStrict || q.Not > NotStrict {
-		return fmt.Errorf("unknown operation among %v, %v, %v, %v", q.And, q.Or, q.Implies, q.Not)
-	}
-	return nil
-}
-
 // Fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
 // (example 15) or a soft minimum, for forall a conjunction (example 14).
 type Fold uint8
@@ -209,48 +179,18 @@ const (
 	AllNorm                       // sqrt(sum_k a_k^2)
 	AllRoot                       // (sum_k sqrt a_k)^2
 	AllProduct                    // prod_k (1 + a_k) - 1
-	wrongFold                     // of an operation that does not exist
 )
 
 // Names of the folds in sentences.
-func anyNames() []string {
-	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh", "soft"}
-}
-
+func anyNames() []string { return append(disjunctionNames(), "soft") }
 func allNames() []string { return []string{"logexp", "norm", "root", "product"} }
 
 func (f Fold) String() string {
-	switch {
-	case f <= AnySoft:
-		return anyNames()[f]
-	case f < wrongFold:
+	if f.Universal() {
 		return allNames()[f-AllLogExp]
 	}
-	return "?"
+	return anyNames()[f]
 }
 
 // Universal reports whether a fold belongs to forall.
 func (f Fold) Universal() bool { return f >= AllLogExp }
-
-// foldOfAll returns the fold of a conjunction that names no aggregate.
-func foldOfAll(c Conjunction) Fold {
-	switch c {
-	case AndLogExp:
-		return AllLogExp
-	case AndNorm:
-		return AllNorm
-	case AndRoot:
-		return AllRoot
-	case AndProduct:
-		return AllProduct
-	}
-	return wrongFold
-}
-
-// foldOfAny returns the fold of a disjunction.
-func foldOfAny(o Disjunction) Fold {
-	if o > OrTanh {
-		return wrongFold
-	}
-	return Fold(o)
-}

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 func parsed(t *testing.T, text string) syntax.Sentence {
@@ -92,25 +91,6 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestSettings reads and writes sentences as settings do.
-func TestSettings(t *testing.T) {
-	var s syntax.Sentence
-	if _, err := s.MarshalText(); err == nil {
-		t.Error("no sentence is written")
-	}
-	for _, text := range []string{"", "forall"} {
-		if err := s.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-	if err := s.UnmarshalText([]byte("  forall   i: z(i)=[squared]0\n")); err != nil {
-		t.Error(err)
-	}
-	if text, err := s.MarshalText(); err != nil || string(text) != "forall i: z(i) =[squared] 0" {
-		t.Errorf("it is written as %s, %v", text, err)
-	}
-}
-
 func TestMentions(t *testing.T) {
 	for text, want := range map[string][2]bool{
 		`forall i: z(i) =[absolute] 0`:                                                   {false, false},
@@ -125,19 +105,6 @@ func TestMentions(t *testing.T) {
 			t.Errorf("%s: mentions factors %v, sub-codes %v; want %v", text, factors, subCodes, want)
 		}
 	}
-}
-
-// Sentences can be built in Go as well.
-func ExampleForAll() {
-	i, j := syntax.Variable("i"), syntax.Variable("j")
-	injective := syntax.Sentence{Body: syntax.ForAll(factor.Mean, syntax.Rows("i", "j"), syntax.Implies(
-		syntax.Equal(syntax.Euclidean, syntax.Codes(i), syntax.Codes(j)),
-		syntax.Equal(syntax.Euclidean, syntax.Factors(i), syntax.Factors(j))))}
-	fmt.Println(injective)
-	fmt.Println(injective.Quantity())
-	// Output:
-	// forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)
-	// mean{i, j} (‖y(i) − y(j)‖ ∸ ‖z(i) − z(j)‖)
 }
 
 // TestNames tests that every operation has a name that sets it.
@@ -155,13 +122,13 @@ func TestNames(t *testing.T) {
 			default:
 				q.Not = syntax.Negation(i)
 			}
-			s, err := syntax.Parse(q.String() + " forall i: i = i")
+			s, err := syntax.Parse(syntax.Sentence{Quantale: q, Sampled: true, Body: parsed(t, "forall i: i = i").Body}.String())
 			if err != nil || s.Quantale != q {
 				t.Errorf("%v is parsed as %v, %v", q, s.Quantale, err)
 			}
 		}
 	}
-	if got := fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.Premetric(9), syntax.NotInverse, syntax.Negation(4)); got != "crisp circular Premetric(9) inverse Negation(4)" {
+	if got := fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.NotInverse, syntax.AnyFunction, syntax.ByBody); got != "crisp circular inverse any body" {
 		t.Error(got)
 	}
 }
