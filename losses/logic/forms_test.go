@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -146,7 +147,7 @@ func formBatches(seed int) map[string]Batch {
 			return []float64{float64(i % 3), 1, float64(i / 3), 1}[k]
 		},
 	}
-	for _, name := range sortedKeys(codes) { // the stream is shared
+	for _, name := range slices.Sorted(maps.Keys(codes)) { // the stream is shared
 		var b Batch
 		for i := range 9 {
 			level := []float64{float64(i % 3), float64(r.IntN(2)), float64(r.IntN(3))}
@@ -185,7 +186,7 @@ func TestRandomForms(t *testing.T) {
 			functions++
 		}
 		all := formBatches(seed)
-		for _, name := range sortedKeys(all) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			v, err := q.ValueOf(all[name])
 			if err != nil {
 				t.Fatalf("sentence %d, %v: %v", seed, s, err)

@@ -2,7 +2,6 @@ package logic
 
 import (
 	"errors"
-	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -186,5 +185,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func inf() float64 { return math.Inf(1) }

@@ -1,8 +1,10 @@
 package logic
 
 import (
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +45,7 @@ func TestRandomSentences(t *testing.T) {
 			tolerance = 1e-3 // of the search for a centre
 		}
 		all := batches(seed, 5)
-		for _, name := range sortedKeys(all) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			d := all[name]
 			v, err := q.ValueOf(d.of(q))
 			if err != nil {

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -125,7 +126,7 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 	case a.Name != "" && a.Codes:
 		columns, ok := c.schema.SubCodes[a.Name]
 		if !ok {
-			panic(c.wrong(a, "there is no sub-code %q%s", a.Name, registry.Suggest(a.Name, sortedKeys(c.schema.SubCodes))))
+			panic(c.wrong(a, "there is no sub-code %q%s", a.Name, registry.Suggest(a.Name, slices.Sorted(maps.Keys(c.schema.SubCodes)))))
 		}
 		return columns
 	case a.Name != "":

@@ -16,31 +16,21 @@ type Quantale struct {
 	Not     Negation
 }
 
-// Premetric is a distance that is 0 exactly between equal terms (Zhang and Sugiyama
-// 2024, definition 4), except for Cosine. For vectors it is the sum over columns, except for
-// Euclidean, Cosine and Wasserstein.
+// Premetric is a distance that is 0 exactly between equal terms (Zhang and Sugiyama 2024, definition 4), except for
+// Cosine. The comment of package logic has all formulas.
 type Premetric uint8
 
 // The premetrics.
 const (
-	Crisp     Premetric = iota // no premetric: 0 or infinity, without a gradient
-	Euclidean                  // sqrt(sum_k (a_k - b_k)^2)
-	Squared                    // sum_k (a_k - b_k)^2
-	Absolute                   // sum_k |a_k - b_k|
-	Discrete                   // number of columns that differ; its gradient is 0
-	Circular                   // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
-
-	// Cosine is 1 - <a, b> / (|a| |b|). It is 0 if both vectors are 0, and 1 if only one is. It is not strict: it is 0
-	// also between vectors with equal directions.
-	Cosine
-
-	// KL is the divergence of the Gaussian posteriors of two rows, in nats: sum_k (e^t_k - 1 - t_k + (a_k - b_k)^2 /
-	// v_k) / 2. The means are a_k, b_k, the variances u_k, v_k, and t_k = log(u_k / v_k).
-	KL
-
-	// Wasserstein is the 2-Wasserstein distance of the Gaussian posteriors of two rows: sqrt(sum_k (a_k - b_k)^2 + (s_k
-	// - r_k)^2). The means are a_k, b_k, the standard deviations s_k, r_k.
-	Wasserstein
+	Crisp       Premetric = iota // no premetric: 0 or infinity, without a gradient
+	Euclidean                    // sqrt(sum_k (a_k - b_k)^2)
+	Squared                      // sum_k (a_k - b_k)^2
+	Absolute                     // sum_k |a_k - b_k|
+	Discrete                     // number of columns that differ; its gradient is 0
+	Circular                     // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
+	Cosine                       // 1 - <a, b> / (|a| |b|); not strict
+	KL                           // divergence of the Gaussian posteriors of two rows
+	Wasserstein                  // 2-Wasserstein distance of the Gaussian posteriors of two rows
 )
 
 // Conjunction takes the place of `and`: a product on [0, inf] with the unit 0.
