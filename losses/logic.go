@@ -20,7 +20,7 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, section 2 and appendix B.
 func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	return q.NodeWith(sentenceParts(), z, y, groups)
+	return q.NodeOf(sentenceParts(), logic.Inputs{Codes: z, Values: y, Labels: groups})
 }
 
 // LogicLoss is the quantity of a sentence of first-order logic about a model's

@@ -84,7 +84,7 @@ func (c *compiler) posteriors(e *syntax.Equality) program.Node {
 		if !ok || !a.Codes {
 			panic(c.wrong(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors))
 		}
-		row, columns := c.row(a), c.columnsOf(a)
+		row, columns := c.row(a.Row, a), c.columnsOf(a)
 		mean := 0
 		if c.sentence.Sampled {
 			mean = c.program.Input(program.Means, c.program.Codes)

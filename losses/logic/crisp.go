@@ -104,7 +104,7 @@ func (c *compiler) side(t syntax.Term, e *syntax.Equality) side {
 		if v.Codes {
 			panic(c.wrong(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]"))
 		}
-		s := side{owner: c.row(v), labels: c.columnsOf(v)}
+		s := side{owner: c.row(v.Row, v), labels: c.columnsOf(v)}
 		for _, f := range s.labels {
 			s.values = append(s.values, program.Entry{Column: c.program.Values + f, Variable: s.owner.Variable})
 		}
@@ -131,17 +131,13 @@ func (c *compiler) side(t syntax.Term, e *syntax.Equality) side {
 }
 
 func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) side {
-	b := c.lookup(v, t)
+	b := c.element(v, t)
 	switch {
 	case b.Set == syntax.RowSet:
 		return side{row: b}
 	case b.Set == syntax.ValueSet:
 		value := program.Entry{Column: c.program.LevelValues + b.Factor, Variable: b.Variable}
 		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{value}}
-	case b.Set == syntax.MoveSet:
-		panic(c.wrong(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name))
-	case b.Set == syntax.PointSet:
-		panic(c.wrong(t, "%s stands for any point of the codes: %s", v, wantCentre))
 	case b.width < 0:
 		return side{levels: b.members, member: b}
 	}

@@ -236,7 +236,7 @@ func (c *compiler) domainOf(f *syntax.Function, from []int, a *syntax.Applicatio
 func (c *compiler) levels(n *program.Fit, a *syntax.Application, x *syntax.Access) {
 	c.program.NeedsLabels = true
 	if x != nil {
-		n.Row = c.row(x).Variable
+		n.Row = c.row(x.Row, x).Variable
 		for _, f := range n.FromColumns {
 			c.program.Leveled[f] = true
 		}
@@ -350,7 +350,7 @@ func (c *compiler) networkValue(a *syntax.Application, m *mapping) linear {
 	if !ok {
 		panic(c.wrong(a, "%s in mlp is a function of %s of a row, got %s", m.Name, syntax.TextOf(m.From), syntax.TextOf(a.A)))
 	}
-	row := c.row(x)
+	row := c.row(x.Row, x)
 	c.domainOf(m.Function, m.from, a, x)
 	var l linear
 	for k := range m.to {

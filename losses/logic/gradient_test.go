@@ -106,7 +106,7 @@ func build(q *Quantity) func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		if err := q.checkNodes(nodes(q, in)); err != nil {
 			return nil, err
 		}
-		return q.whole(Named{}, nodes(q, in))
+		return q.NodeOf(Named{}, nodes(q, in))
 	}
 }
 

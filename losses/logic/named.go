@@ -11,7 +11,7 @@ import (
 )
 
 // Named holds the operations of the named losses that can be parts of a sentence; see
-// [Quantity.NodeWith]. Package losses provides them.
+// [Quantity.NodeOf]. Package losses provides them.
 type Named struct {
 	// Modularity takes the rows of each value of the factor b.Factor and the plain deviation of their columns
 	// b.Columns. It returns the aggregate over the values. A value with a single row has deviation 0.

@@ -39,7 +39,7 @@ func (c *compiler) group(b *binding, e *syntax.Equality) bool {
 		switch t := syntax.Bare(sides[1]).(type) {
 		case *syntax.Access:
 			if string(t.Row) != b.name {
-				other = c.row(t)
+				other = c.row(t.Row, t)
 			}
 		case syntax.Variable:
 			if v := c.lookup(t, e); v.Set == syntax.ValueSet {
@@ -85,10 +85,19 @@ func (c *compiler) lookup(v syntax.Variable, part syntax.Part) *binding {
 }
 
 // row finds the variable of a row.
-func (c *compiler) row(a *syntax.Access) *binding {
-	b := c.lookup(a.Row, a)
+func (c *compiler) row(v syntax.Variable, part syntax.Part) *binding {
+	b := c.lookup(v, part)
 	if b.Set != syntax.RowSet {
-		panic(c.wrong(a, "%s stands for %s, want a variable that stands for a row", a.Row, b.what()))
+		panic(c.wrong(part, "%s stands for %s, want a variable that stands for a row", v, b.what()))
+	}
+	return b
+}
+
+// element finds a variable that an equality can have: a row, a value or a constant.
+func (c *compiler) element(v syntax.Variable, t syntax.Term) *binding {
+	b := c.lookup(v, t)
+	if b.Set == syntax.MoveSet {
+		panic(c.wrong(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name))
 	}
 	return b
 }
@@ -99,8 +108,6 @@ func (b *binding) what() string {
 		return "a value of a factor"
 	case syntax.MemberSet:
 		return "a constant"
-	case syntax.PointSet:
-		return "a point of the codes"
 	case syntax.MoveSet:
 		return "a transformation"
 	}
@@ -272,16 +279,7 @@ func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binding) {
 	for _, m := range f.Domain.Moves {
 		c.declare(f, m.Name)
 		b := &binding{Binder: &program.Binder{Set: syntax.MoveSet}, name: m.Name}
-		for _, row := range []struct {
-			name syntax.Variable
-			to   **binding
-		}{{m.From, &b.from}, {m.To, &b.to}} {
-			found := c.lookup(row.name, m.Place)
-			if found.Set != syntax.RowSet {
-				panic(c.wrong(m, "%s stands for %s, want a variable that stands for a row", row.name, found.what()))
-			}
-			*row.to = found
-		}
+		b.from, b.to = c.row(m.From, m), c.row(m.To, m)
 		if b.from == b.to {
 			panic(c.wrong(m, "%s leads from %s to itself; want two rows", m.Name, m.From))
 		}

@@ -67,7 +67,7 @@ func (c *compiler) linear(t syntax.Term) linear {
 }
 
 func (c *compiler) linearAccess(a *syntax.Access) linear {
-	b := c.row(a)
+	b := c.row(a.Row, a)
 	var l linear
 	for _, column := range c.columnsOf(a) {
 		if !a.Codes {
@@ -80,14 +80,10 @@ func (c *compiler) linearAccess(a *syntax.Access) linear {
 }
 
 func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) linear {
-	b := c.lookup(v, t)
+	b := c.element(v, t)
 	switch {
 	case b.Set == syntax.RowSet:
 		panic(c.wrong(t, "%s stands for a row; want its code or factor, such as z(%s)", v, v))
-	case b.Set == syntax.MoveSet:
-		panic(c.wrong(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name))
-	case b.Set == syntax.PointSet:
-		panic(c.wrong(t, "%s stands for any point of the codes: %s", v, wantCentre))
 	case b.Set == syntax.ValueSet:
 		c.program.NeedsValues = true
 		var l linear
