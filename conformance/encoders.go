@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -14,20 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 )
-
-// allEncoders tests every registered encoder with [CheckEncoder].
-func allEncoders(t *testing.T) {
-	for _, e := range nn.Encoders.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckEncoder(e)) })
-	}
-}
-
-// allDecoders tests every registered decoder with [CheckDecoder].
-func allDecoders(t *testing.T) {
-	for _, e := range nn.Decoders.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckDecoder(e)) })
-	}
-}
 
 // CheckEncoder returns the faults of an entry of the registry of encoders, on images of several sizes. The encoder
 // must accept at least one size. It may refuse others with an error that names the size. Faults are:
@@ -39,46 +24,20 @@ func allDecoders(t *testing.T) {
 //   - non-finite numbers, in values, gradients and running moments, also for constant images;
 //   - gradients that differ by more than 3 % from finite differences along them (in float32).
 func CheckEncoder(e registry.Entry[nn.Encoder]) error {
-	f := &findings{part: "encoder " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
-		c := &netCheck{findings: f, result: func(tensor.Shape) tensor.Shape { return nil }}
-		c.input = func(image tensor.Shape) []int { return image }
-		c.layers = func(g *nn.Graph, in *gorgonia.Node, name string, _ tensor.Shape) (*gorgonia.Node, error) {
+	return faultsOfEntry("encoder", e, func(f *findings, s nn.Encoder) {
+		c := &netCheck{findings: f, layers: func(g *nn.Graph, in *gorgonia.Node, name string, _ tensor.Shape) (*gorgonia.Node, error) {
 			return s.Encode(g, in, name)
-		}
+		}}
 		c.check()
-	}()
-	return f.err()
+	})
 }
 
 // CheckDecoder returns the faults of an entry of the registry of decoders: the faults of [CheckEncoder], on codes of
 // 5 columns, and logits without the shape of the images.
 func CheckDecoder(e registry.Entry[nn.Decoder]) error {
-	f := &findings{part: "decoder " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
-		c := &netCheck{findings: f, result: func(image tensor.Shape) tensor.Shape { return image }}
-		c.input = func(tensor.Shape) []int { return []int{5} }
-		c.layers = s.Decode
-		c.check()
-	}()
-	return f.err()
-}
-
-// allLayers tests every registered kind of layer with [CheckLayer].
-func allLayers(t *testing.T) {
-	for _, e := range nn.Parts.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLayer(e)) })
-	}
+	return faultsOfEntry("decoder", e, func(f *findings, s nn.Decoder) {
+		(&netCheck{findings: f, layers: s.Decode, codes: 5}).check()
+	})
 }
 
 // CheckLayer returns the faults of an entry of the registry of layers. It builds an encoder from a layer of 4
@@ -104,9 +63,8 @@ func CheckLayer(e registry.Entry[nn.Layer]) error {
 // netCheck checks a network.
 type netCheck struct {
 	*findings
-	input  func(image tensor.Shape) []int        // shape of a row of the input
-	result func(image tensor.Shape) tensor.Shape // shape of a row of the result; nil: columns
 	layers func(g *nn.Graph, in *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error)
+	codes  int // columns of a decoder's input; 0: an encoder
 }
 
 const (
@@ -126,8 +84,12 @@ type network struct {
 func (c *netCheck) build(p *nn.Params, image tensor.Shape, training bool) (*network, error) {
 	n := &network{graph: nn.NewGraph(p)}
 	n.graph.Training = training
+	shape := append([]int{netRows}, image...)
+	if c.codes > 0 {
+		shape = []int{netRows, c.codes}
+	}
 	var err error
-	if n.in, err = n.graph.Input("input", append([]int{netRows}, c.input(image)...)...); err != nil {
+	if n.in, err = n.graph.Input("input", shape...); err != nil {
 		return nil, err
 	}
 	n.pixels = len(nn.Data(n.in)) / netRows
@@ -168,8 +130,8 @@ func (c *netCheck) size(image tensor.Shape) bool {
 		}
 		return false
 	}
-	got, want := n.out.Shape(), c.result(image)
-	if want == nil && (got.Dims() != 2 || got[0] != netRows) || want != nil && !slices.Equal([]int(got), append([]int{netRows}, want...)) {
+	got := n.out.Shape()
+	if c.codes == 0 && (got.Dims() != 2 || got[0] != netRows) || c.codes > 0 && !slices.Equal(got, append(tensor.Shape{netRows}, image...)) {
 		c.add("images of %v: the result of %d rows has shape %v; want [rows, columns], or of a decoder [rows, height, width, channels]", image, netRows, got)
 		return true
 	}
@@ -178,10 +140,9 @@ func (c *netCheck) size(image tensor.Shape) bool {
 			c.add("parameter %q; want a name that begins with the given one and a slash, net/", name)
 		}
 	}
-	c.same(n, p, image)
-	c.trainable(p, image)
+	c.run(func() { c.same(n, p, image) }, func() { c.trainable(p, image) })
 	if size := image.TotalSize(); size <= 256 && p.Count() <= manyParameters || size <= 100 {
-		c.slopes(n, image)
+		c.run(func() { c.slopes(n, image) })
 	}
 	return true
 }
@@ -189,11 +150,7 @@ func (c *netCheck) size(image tensor.Shape) bool {
 // values runs the network on rows.
 func (c *netCheck) values(n *network, rows ...int) []float64 {
 	n.fill(rows...)
-	values, err := run(n.out)
-	if err != nil {
-		c.add("running it: %w", err)
-		return make([]float64, n.out.Shape().TotalSize())
-	}
+	values := c.results("running it", n.out)
 	if i := notFinite(values[0]); i >= 0 {
 		c.add("element %d of the result is %v", i, values[0][i])
 	}
@@ -211,10 +168,7 @@ func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 		same bool
 	}{{"a second graph of the same parameters", p, true}, {"another model of the seed", nn.NewParams(seed), true}, {"a model of another seed", nn.NewParams(seed + 1), false}} {
 		other, err := c.build(of.p, image, false)
-		if err != nil {
-			c.add("%s: %w", of.what, err)
-			return
-		}
+		c.must(err, "%s", of.what)
 		if equal := slices.Equal(first, c.values(other, 0, 1, 2, 3)); equal != of.same {
 			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", of.what, equal)
 		}
@@ -246,30 +200,18 @@ func (n *network) training() (loss *gorgonia.Node, names []string, grads gorgoni
 // trainable checks values, gradients and running moments in a graph for training.
 func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 	n, err := c.build(p, image, true)
-	if err != nil {
-		c.add("for training: %w", err)
-		return
-	}
+	c.must(err, "for training")
 	loss, names, grads, err := n.training()
-	if err != nil {
-		c.add("for training: %w", err)
-		return
-	}
+	c.must(err, "for training")
 	nodes := append(grads, loss)
 	for i, r := range n.graph.Running() {
 		nodes, names = append(nodes, r.Moments), append(names[:len(grads)+i:len(grads)+i], "running moments")
 	}
 	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		c.add("for training: %w", err)
-		return
-	}
+	c.must(err, "for training")
 	for _, rows := range [][]int{{0, 1, 2, 3}, {black, black, black, black}, {white, white, white, white}, {5, 5, 5, 5}} {
 		n.fill(rows...)
-		if err := m.RunAll(); err != nil {
-			c.add("for training, rows %v: %w", rows, err)
-			return
-		}
+		c.must(m.RunAll(), "for training, rows %v", rows)
 		for i, node := range nodes {
 			values, err := elements(m.Value(node))
 			if at := notFinite(values); err != nil || at >= 0 {
@@ -282,31 +224,18 @@ func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 // slopes compares the gradient of each parameter with the finite difference of the loss along it.
 func (c *netCheck) slopes(n *network, image tensor.Shape) {
 	loss, names, grads, err := n.training()
-	if err != nil {
-		c.add("gradients: %w", err)
-		return
-	}
+	c.must(err, "gradients")
 	n.fill(0, 1, 2, 3)
-	values, err := run(append(grads, loss)...)
-	if err != nil {
-		c.add("gradients: %w", err)
-		return
-	}
+	values := c.results("gradients", append(grads, loss)...)
 	forward, err := machine.New(n.out.Graph(), n.out)
-	if err != nil {
-		c.add("gradients: %w", err)
-		return
-	}
+	c.must(err, "gradients")
 	for i, name := range names {
 		slope := length(values[i])
 		if slope < 1e-4 {
 			continue // below the rounding errors of float32 differences
 		}
 		got, err := n.along(forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
-		if err != nil {
-			c.add("gradients: %w", err)
-			return
-		}
+		c.must(err, "gradients")
 		if !near(got, slope) {
 			c.add("images of %v: the loss falls by %.4g along the gradient of %q, whose length is %.4g; want the same", image, got, name, slope)
 		}

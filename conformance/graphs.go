@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -96,6 +97,13 @@ func run(nodes ...*gorgonia.Node) ([][]float64, error) {
 	return all, nil
 }
 
+// results computes nodes, and returns copies of their elements. It ends the check if that fails.
+func (f *findings) results(what string, nodes ...*gorgonia.Node) [][]float64 {
+	values, err := run(nodes...)
+	f.must(err, "%s", what)
+	return values
+}
+
 // elements copies the numbers of a value.
 func elements(v gorgonia.Value) ([]float64, error) {
 	switch v := v.(type) {
@@ -106,13 +114,9 @@ func elements(v gorgonia.Value) ([]float64, error) {
 	case *tensor.Dense:
 		switch v.Dtype() {
 		case tensor.Float64:
-			return append([]float64{}, v.Float64s()...), nil
+			return slices.Clone(v.Float64s()), nil
 		case tensor.Float32:
-			list := make([]float64, v.DataSize())
-			for i, x := range v.Float32s() {
-				list[i] = float64(x)
-			}
-			return list, nil
+			return wide(v.Float32s()), nil
 		}
 	}
 	return nil, fmt.Errorf("its value is %T; want numbers", v)
@@ -120,12 +124,7 @@ func elements(v gorgonia.Value) ([]float64, error) {
 
 // notFinite returns the index of the first non-finite number, or -1.
 func notFinite(list []float64) int {
-	for i, v := range list {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 // farApart returns the index of the first pair of numbers that differ by more than a tolerance, relative to the

@@ -223,23 +223,14 @@ func (x *modelCheck) objective(o models.Objective) {
 		group = 2
 	}
 	m := x.model(seed)
-	if m == nil {
-		return
-	}
 	at := "objective " + o.Name
 	t, err := x.compile(m, o, n, group)
-	if err != nil {
-		x.add("%s: %w", at, err)
-		return
-	}
+	x.must(err, "%s", at)
 	before := snapshot(m.Params())
 	const steps = 3
 	for i := range steps {
 		t.fill(i, func(row int) int { return 10*i + row })
-		if err := t.step(float64(i) / (steps + 1)); err != nil {
-			x.add("%s, step %d: %w", at, i+1, err)
-			return
-		}
+		x.must(t.step(float64(i)/(steps+1)), "%s, step %d", at, i+1)
 	}
 	// A single parameter may stay: a bias before a batch norm has no effect.
 	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
@@ -252,31 +243,21 @@ func (x *modelCheck) objective(o models.Objective) {
 // resumed compares the next step of a model with the next step of a new model with its parameters and states.
 func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int) {
 	m := x.model(seed)
-	if m == nil {
-		return
-	}
 	other, err := x.compile(m, o, n, group)
-	if err != nil {
-		x.add("objective %s: the second model: %w", o.Name, err)
-		return
-	}
+	x.must(err, "objective %s: the second model", o.Name)
 	for _, name := range m.Params().Names() {
 		copy(m.Params().Get(name).Float32s(), t.model.Params().Get(name).Float32s())
 	}
 	for i := steps; i < steps+2; i++ {
 		for _, t := range []*trained{t, other} {
 			t.fill(i, func(row int) int { return 10*i + row })
-			if err := t.step(0.9); err != nil {
-				x.add("objective %s, step %d: %w", o.Name, i+1, err)
-				return
-			}
+			x.must(t.step(0.9), "objective %s, step %d", o.Name, i+1)
 		}
 	}
 	went, resumed := snapshot(t.model.Params()), snapshot(m.Params())
 	for _, name := range slices.Sorted(maps.Keys(went)) {
 		if !slices.Equal(went[name], resumed[name]) {
-			x.add("objective %s: a model that is given the parameters and states of another takes another step (%q differs); want all that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
-			return
+			x.fatal("objective %s: a model that is given the parameters and states of another takes another step (%q differs); want all that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
 		}
 	}
 }
@@ -285,9 +266,6 @@ func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int
 func (x *modelCheck) hard(o models.Objective, group int) {
 	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
 		m := x.model(seed)
-		if m == nil {
-			return
-		}
 		t, err := x.compile(m, o, c.n, group)
 		if err == nil {
 			t.fill(0, func(int) int { return c.image })
