@@ -53,7 +53,7 @@ func (c *cascade) sampling(g *nn.Graph, n int) error {
 	if err != nil {
 		return err
 	}
-	noise, err := g.Input("noise", n, c.settings.Latent)
+	noise, err := g.Input("noise", n, c.width)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *cascade) costing(g *nn.Graph, n int) error {
 	if err != nil {
 		return err
 	}
-	points, err := g.Input("points", n, c.settings.Categories+c.settings.Latent)
+	points, err := g.Input("points", n, c.settings.Categories+c.width)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (c *cascade) choose(e *Early) error {
 		return err
 	}
 	copy(c.targets, nn.Data(c.images))
-	d, k := c.settings.Latent, c.settings.Categories
+	d, k := c.width, c.settings.Categories
 	z := e.Value(c.sampled)
 	for at := 0; at < len(z); at += d {
 		copy(c.points[at/d*(k+d)+k:], z[at:at+d])

@@ -9,7 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -81,7 +80,10 @@ func (s *CascadeVAE) Validate() error {
 
 // New implements Settings.
 func (s *CascadeVAE) New(data Data, seed uint64) (Model, error) {
-	m := &cascadeVAE{autoencoder: newAutoencoder(s.Networks, data, seed), settings: *s}
+	m := &cascadeVAE{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, s.Latent)}, settings: *s}
+	if s.Categories > 0 {
+		m.sizes = []int{s.Categories}
+	}
 	if err := Materialise(m, data); err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (s *CascadeVAE) New(data Data, seed uint64) (Model, error) {
 }
 
 type cascadeVAE struct {
-	autoencoder
+	mixed
 	settings CascadeVAE
 }
 
@@ -108,39 +110,16 @@ func (m *cascadeVAE) state(g *nn.Graph, name string) (*gorgonia.Node, error) {
 // Paced implements [Paced].
 func (m *cascadeVAE) Paced() bool { return m.settings.PhaseSteps == 0 }
 
-// Objectives implements Model.
-func (m *cascadeVAE) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// sizes returns the number of options of the category, or nothing without categories.
-func (m *cascadeVAE) sizes() []int {
-	if m.settings.Categories == 0 {
-		return nil
-	}
-	return []int{m.settings.Categories}
-}
-
-// Spaces implements Model.
-func (m *cascadeVAE) Spaces() []Space {
-	list := discreteSpaces(m.sizes())
-	return append(list, Space{Name: "euclidean", First: len(list), Width: m.settings.Latent})
-}
-
-// Prior implements Generative: N(0, I), and a uniform category.
-func (m *cascadeVAE) Prior(r *rng.Stream, code []float32) {
-	drawOptions(r, m.sizes(), code)
-	r.Normals(code[len(m.sizes()):])
-}
-
 // heads adds the mean and log sigma of the posterior.
 func (m *cascadeVAE) heads(g *nn.Graph, images *gorgonia.Node) (mean, logSigma *gorgonia.Node, err error) {
 	h, err := m.features(g, images)
 	if err != nil {
 		return nil, nil, err
 	}
-	if mean, err = nn.Dense(g, h, "latent/mean", m.settings.Latent, graph.Linear); err != nil {
+	if mean, err = nn.Dense(g, h, "latent/mean", m.width, graph.Linear); err != nil {
 		return nil, nil, err
 	}
-	raw, err := nn.Dense(g, h, "latent/scale", m.settings.Latent, graph.Linear)
+	raw, err := nn.Dense(g, h, "latent/scale", m.width, graph.Linear)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,15 +193,6 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 	return sum, nil
 }
 
-// Decode implements Decoder.
-func (m *cascadeVAE) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
-	points, err := unnumbered(codes, m.sizes())
-	if err != nil {
-		return nil, err
-	}
-	return m.autoencoder.Decode(g, points)
-}
-
 // Build implements Model.
 func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	images, err := m.images(g, n)
@@ -233,7 +203,7 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
-	noise, err := g.Input("noise", n, m.settings.Latent)
+	noise, err := g.Input("noise", n, m.width)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +211,7 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
-	weights, err := g.Input("kl weights", m.settings.Latent)
+	weights, err := g.Input("kl weights", m.width)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -55,6 +56,32 @@ func choices(l latent.List) (sizes []int) {
 		}
 	}
 	return sizes
+}
+
+// mixed is an autoencoder with a code of categories, then width continuous columns.
+type mixed struct {
+	autoencoder
+	sizes []int // numbers of options of the categories
+}
+
+// Spaces implements Model.
+func (m *mixed) Spaces() []Space {
+	return append(discreteSpaces(m.sizes), Space{Name: "euclidean", First: len(m.sizes), Width: m.width})
+}
+
+// Prior implements Generative with N(0, I), and uniform choices.
+func (m *mixed) Prior(r *rng.Stream, code []float32) {
+	drawOptions(r, m.sizes, code)
+	r.Normals(code[len(m.sizes):])
+}
+
+// Decode implements Decoder.
+func (m *mixed) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
+	points, err := unnumbered(codes, m.sizes)
+	if err != nil {
+		return nil, err
+	}
+	return m.autoencoder.Decode(g, points)
 }
 
 // discreteSpaces lists the parts of codes that are choices among options.

@@ -53,11 +53,11 @@ func (s *ICEBeeM) Validate() error {
 
 // New implements Settings.
 func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
-	m := &iceBeeM{base: newBase(s.Encoder, data, seed), width: s.Width}
+	m := &iceBeeM{base: newBase(s.Encoder, data, seed, s.Width)}
 	for _, name := range s.Conditions {
 		i := slices.IndexFunc(data.Factors, func(f factor.Factor) bool { return f.Name == name })
 		if i < 0 {
-			return nil, config.Invalid("conditions", "the data set has no factor %q; want %v", name, factorNames(data.Factors))
+			return nil, config.Invalid("conditions", "the data set has no factor %q; want %v", name, factor.Names(data.Factors))
 		}
 		m.conditions = append(m.conditions, data.Factors[i])
 	}
@@ -68,33 +68,14 @@ func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
 	return m, err
 }
 
-func factorNames(list []factor.Factor) (names []string) {
-	for _, f := range list {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 type iceBeeM struct {
 	base
-	width      int
 	conditions []factor.Factor
-}
-
-// Objectives implements Model.
-func (m *iceBeeM) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// Spaces implements Model.
-func (m *iceBeeM) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.width}} }
-
-// Encode implements Model.
-func (m *iceBeeM) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	return codes(&m.base, g, images, m.width)
 }
 
 // Build implements Model.
 func (m *iceBeeM) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	p, err := deterministic(&m.base, g, n, m.width)
+	p, err := m.deterministic(g, n)
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +99,14 @@ func (m *iceBeeM) table(g *nn.Graph) (*gorgonia.Node, error) {
 // condition adds g(y) for the labels of a batch, and reports the rows with all labels.
 func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorgonia.Node, err error) {
 	if l == nil {
-		return nil, nil, fmt.Errorf("the energy has the conditions %v, but the batches have no labels; want a supervision with labels, such as {labels: {fraction: 0.1}}, or no conditions", factorNames(m.conditions))
+		return nil, nil, fmt.Errorf("the energy has the conditions %v, but the batches have no labels; want a supervision with labels, such as {labels: {fraction: 0.1}}, or no conditions", factor.Names(m.conditions))
 	}
 	at := make([]conditionColumn, len(m.conditions))
 	first := 0
 	for i, f := range m.conditions {
 		c := slices.IndexFunc(l.Factors, func(o factor.Factor) bool { return o.Name == f.Name && o.Size == f.Size })
 		if c < 0 {
-			return nil, nil, fmt.Errorf("the labels lack the condition %s of %d levels; they have %v", f.Name, f.Size, factorNames(l.Factors))
+			return nil, nil, fmt.Errorf("the labels lack the condition %s of %d levels; they have %v", f.Name, f.Size, factor.Names(l.Factors))
 		}
 		at[i] = conditionColumn{c, first, f.Size}
 		first += f.Size

@@ -55,7 +55,7 @@ func (s *MoCo) Validate() error {
 
 // New implements Settings.
 func (s *MoCo) New(data Data, seed uint64) (Model, error) {
-	m := &moco{twoViews: twoViews{base: newBase(s.Encoder, data, seed)}, settings: *s}
+	m := &moco{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, settings: *s}
 	return m, m.start(m)
 }
 

@@ -139,7 +139,7 @@ type pairVAE struct {
 }
 
 func newPairVAE(name string, n Networks, latent int, r *mergeRule, data Data, seed uint64) (Model, error) {
-	m := &pairVAE{vae{autoencoder: newAutoencoder(n, data, seed), latent: latent}, name, r}
+	m := &pairVAE{vae{mixed: mixed{autoencoder: newAutoencoder(n, data, seed, latent)}}, name, r}
 	return m, Materialise(m, data)
 }
 

@@ -48,24 +48,21 @@ func (s *Quessard) New(data Data, seed uint64) (Model, error) {
 	if len(data.Actions) == 0 {
 		return nil, fmt.Errorf("quessard: %w", errNoActions)
 	}
-	m := &quessard{autoencoder: newAutoencoder(s.Networks, data, seed), dim: s.Dim}
+	m := &quessard{newAutoencoder(s.Networks, data, seed, s.Dim)}
 	if _, err := m.angles(nn.NewGraph(m.params)); err != nil {
 		return nil, err
 	}
 	return m, Materialise(m, data)
 }
 
-type quessard struct {
-	autoencoder
-	dim int
-}
+type quessard struct{ autoencoder }
 
 // angles returns the parameters of the actions, [actions, planes]. They start uniform within pi/Dim on both sides of
 // 0, as in the public notebooks. Larger angles would be ambiguous.
 func (m *quessard) angles(g *nn.Graph) (*gorgonia.Node, error) {
-	return g.Param("actions/angles", tensor.Shape{len(m.data.Actions), losses.Planes(m.dim)}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
+	return g.Param("actions/angles", tensor.Shape{len(m.data.Actions), losses.Planes(m.width)}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
 		for i := range values {
-			values[i] = float32(math.Pi * (2*s.Float64() - 1) / float64(m.dim))
+			values[i] = float32(math.Pi * (2*s.Float64() - 1) / float64(m.width))
 		}
 	})
 }
@@ -77,17 +74,17 @@ func (m *quessard) Objectives() []Objective {
 
 // Spaces implements Model.
 func (m *quessard) Spaces() []Space {
-	return []Space{{Name: "sphere", Width: m.dim, Circle: m.dim == 2, Sphere: m.dim == 3, Unit: true}}
+	return []Space{{Name: "sphere", Width: m.width, Circle: m.width == 2, Sphere: m.width == 3, Unit: true}}
 }
 
 // Prior implements Generative. Every direction is equally likely, because the model has no other prior.
 func (m *quessard) Prior(r *rng.Stream, code []float32) {
-	(&latent.Sphere{Dim: m.dim - 1}).Prior(r, code)
+	(&latent.Sphere{Dim: m.width - 1}).Prior(r, code)
 }
 
 // Encode implements Model.
 func (m *quessard) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	z, err := codes(&m.base, g, images, m.dim)
+	z, err := m.base.Encode(g, images)
 	if err != nil {
 		return nil, err
 	}
