@@ -136,32 +136,24 @@ func likeliest(weights *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, len(sizes)}, err
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return likeliestOptions[float32]{sizes, in[0][1]} },
-			func(in []tensor.Shape) graph.Body[float64] { return likeliestOptions[float64]{sizes, in[0][1]} }),
+		New:  graph.Bodies(likeliestOptions[float32](sizes), likeliestOptions[float64](sizes)),
 		Diff: []bool{false},
 	}, weights)
 }
 
-type likeliestOptions[T graph.Float] struct {
-	sizes []int
-	k     int
-}
-
-func (f likeliestOptions[T]) Forward(in [][]T, out []T) {
-	for row := range len(out) / len(f.sizes) {
-		weights := in[0][row*f.k : (row+1)*f.k]
-		for b, n := range f.sizes {
-			best := 0
-			for j, w := range weights[:n] {
-				if w > weights[best] {
-					best = j
+func likeliestOptions[T graph.Float](sizes []int) func([]tensor.Shape) forward[T] {
+	return func([]tensor.Shape) forward[T] {
+		return func(in [][]T, out []T) {
+			weights := in[0]
+			for i := range out { // rows of blocks
+				n, best := sizes[i%len(sizes)], 0
+				for j, w := range weights[:n] {
+					if w > weights[best] {
+						best = j
+					}
 				}
+				out[i], weights = T(1+best), weights[n:]
 			}
-			out[row*len(f.sizes)+b] = T(1 + best)
-			weights = weights[n:]
 		}
 	}
 }
-
-func (likeliestOptions[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

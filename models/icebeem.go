@@ -140,12 +140,7 @@ func level[T graph.Float](row []T, c conditionColumn) int {
 
 // complete reports whether a row has labels of all conditions.
 func complete[T graph.Float](row []T, at []conditionColumn) bool {
-	for _, c := range at {
-		if level(row, c) < 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(at, func(c conditionColumn) bool { return level(row, c) < 0 })
 }
 
 // conditionKnown returns 1 for each row of labels [rows, K] with labels of all conditions, and 0 for other rows:
@@ -155,9 +150,8 @@ func conditionKnown(labels *gorgonia.Node, at []conditionColumn) (*gorgonia.Node
 		Name:  "known conditions",
 		Key:   graph.Key(at),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return tensor.Shape{in[0][0]}, checkLabels(in[0], at) },
-		New: graph.Bodies(func(in []tensor.Shape) knownRows[float32] { return knownRows[float32]{in[0][1], at} },
-			func(in []tensor.Shape) knownRows[float64] { return knownRows[float64]{in[0][1], at} }),
-		Diff: []bool{false},
+		New:   graph.Bodies(knownRows[float32](at), knownRows[float64](at)),
+		Diff:  []bool{false},
 	}, labels)
 }
 
@@ -171,20 +165,18 @@ func checkLabels(s tensor.Shape, at []conditionColumn) error {
 	return err
 }
 
-type knownRows[T graph.Float] struct {
-	columns int
-	at      []conditionColumn
-}
-
-func (k knownRows[T]) Forward(in [][]T, out []T) {
-	for i := range out {
-		if out[i] = 0; complete(in[0][i*k.columns:][:k.columns], k.at) {
-			out[i] = 1
+func knownRows[T graph.Float](at []conditionColumn) func([]tensor.Shape) forward[T] {
+	return func(s []tensor.Shape) forward[T] {
+		columns := s[0][1]
+		return func(in [][]T, out []T) {
+			for i := range out {
+				if out[i] = 0; complete(in[0][i*columns:][:columns], at) {
+					out[i] = 1
+				}
+			}
 		}
 	}
 }
-
-func (knownRows[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // conditionRows returns, for each row of labels [rows, K], the sum of its rows in a table [levels, width]: [rows,
 // width]. If a label is unknown, the sum is 0. It is differentiable in the table.
@@ -202,8 +194,7 @@ func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgoni
 			}
 			return tensor.Shape{in[0][0], width}, err
 		},
-		New: graph.Bodies(func(in []tensor.Shape) chosenRows[float32] { return chosenRows[float32]{in[0][1], in[1][1], at} },
-			func(in []tensor.Shape) chosenRows[float64] { return chosenRows[float64]{in[0][1], in[1][1], at} }),
+		New:  graph.Bodies(newChosenRows[float32](at), newChosenRows[float64](at)),
 		Diff: []bool{false, true},
 	}, labels, table)
 }
@@ -211,6 +202,10 @@ func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgoni
 type chosenRows[T graph.Float] struct {
 	columns, width int
 	at             []conditionColumn
+}
+
+func newChosenRows[T graph.Float](at []conditionColumn) func([]tensor.Shape) chosenRows[T] {
+	return func(in []tensor.Shape) chosenRows[T] { return chosenRows[T]{in[0][1], in[1][1], at} }
 }
 
 func (f chosenRows[T]) Forward(in [][]T, out []T) {

@@ -141,18 +141,18 @@ func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
 			out[0] /= group
 			return out, nil
 		},
-		New: graph.Bodies(func(in []tensor.Shape) firsts[float32] { return firsts[float32]{in[0].TotalSize() / in[0][0], group} },
-			func(in []tensor.Shape) firsts[float64] { return firsts[float64]{in[0].TotalSize() / in[0][0], group} }),
+		New:  graph.Bodies(firsts[float32](group), firsts[float64](group)),
 		Diff: []bool{false},
 	}, images)
 }
 
-type firsts[T graph.Float] struct{ pixels, group int }
-
-func (f firsts[T]) Forward(in [][]T, out []T) {
-	for i := range len(out) / f.pixels {
-		copy(out[i*f.pixels:][:f.pixels], in[0][i*f.group*f.pixels:])
+func firsts[T graph.Float](group int) func([]tensor.Shape) forward[T] {
+	return func(s []tensor.Shape) forward[T] {
+		pixels := s[0].TotalSize() / s[0][0]
+		return func(in [][]T, out []T) {
+			for i := range len(out) / pixels {
+				copy(out[i*pixels:][:pixels], in[0][i*group*pixels:])
+			}
+		}
 	}
 }
-
-func (firsts[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
