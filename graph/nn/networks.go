@@ -8,7 +8,6 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/graph"
 )
 
 // Encoder holds the settings of a network from images to features.
@@ -134,8 +133,8 @@ func (e *ConvEncoder) Validate() error {
 	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
 		return err
 	}
-	if _, err := graph.ParseActivation(e.Activation); err != nil {
-		return config.Invalid("activation", "%w", err)
+	if err := validActivation("activation", e.Activation); err != nil {
+		return err
 	}
 	return validInit(e.Init)
 }
@@ -182,7 +181,7 @@ func sixteenths(image tensor.Shape) error {
 }
 
 func validInit(name string) error {
-	if _, err := ParseInit(name); err != nil {
+	if _, err := parseInit(name); err != nil {
 		return config.Invalid("init", "%w", err)
 	}
 	return nil

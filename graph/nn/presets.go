@@ -83,7 +83,7 @@ func (s *SmallConv) Validate() error {
 	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
 		return err
 	}
-	if err := validActivation("activation", s.Activation); err != nil {
+	if err := optionalActivation("activation", s.Activation); err != nil {
 		return err
 	}
 	return validNormed(s.Norm, s.Groups, s.Width)
@@ -130,10 +130,7 @@ func (s *SmallConv) Decode(g *Graph, codes *gorgonia.Node, name string, image te
 }
 
 // Mirror implements [Mirrored].
-func (s *SmallConv) Mirror() Decoder {
-	d := *s
-	return &d
-}
+func (s *SmallConv) Mirror() Decoder { return s }
 
 const resnetSource = "He et al. 2016, section 3 and 4.2"
 
@@ -236,10 +233,7 @@ func (s *ResNetAE) Decode(g *Graph, codes *gorgonia.Node, name string, image ten
 }
 
 // Mirror implements [Mirrored].
-func (s *ResNetAE) Mirror() Decoder {
-	d := *s
-	return &d
-}
+func (s *ResNetAE) Mirror() Decoder { return s }
 
 // EncoderLayers implements [EncoderParts].
 func (e *ConvEncoder) EncoderLayers() *Layers {
@@ -338,8 +332,8 @@ func encode16(e checkedEncoder, g *Graph, images *gorgonia.Node, name string) (*
 	if err := e.Validate(); err != nil {
 		return nil, inLayer(name, err)
 	}
-	if _, err := channels(images, name); err != nil {
-		return nil, err
+	if _, err := imagesIn(images); err != nil {
+		return nil, inLayer(name, err)
 	}
 	if err := sixteenths(images.Shape()[1:]); err != nil {
 		return nil, inLayer(name, err)
