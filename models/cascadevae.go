@@ -44,8 +44,8 @@ type CascadeVAE struct {
 	Closed     int     `yaml:"closed" doc:"number of phases before the categories open"`
 }
 
-// NewCascadeVAE returns the default settings: the paper's settings for dSprites.
-func NewCascadeVAE() *CascadeVAE {
+// newCascadeVAE returns the default settings: the paper's settings for dSprites.
+func newCascadeVAE() *CascadeVAE {
 	return &CascadeVAE{Networks: newNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
 }
 

@@ -26,14 +26,14 @@ type DeltaVAE struct {
 	Latent latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
 }
 
-// NewDeltaVAE returns the default settings: a torus.
-func NewDeltaVAE() *DeltaVAE {
+// newDeltaVAE returns the default settings: a torus.
+func newDeltaVAE() *DeltaVAE {
 	return &DeltaVAE{Networks: newNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
 // New implements Settings.
 func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
-	m := newDeltaVAE(s.Networks, data, seed, s.Latent)
+	m := deltaVAEOf(s.Networks, data, seed, s.Latent)
 	return &m, Materialise(&m, data)
 }
 
@@ -43,7 +43,7 @@ type deltaVAE struct {
 	frames [][]int // groups of spaces with orthogonal locations
 }
 
-func newDeltaVAE(n Networks, data Data, seed uint64, spaces latent.List) deltaVAE {
+func deltaVAEOf(n Networks, data Data, seed uint64, spaces latent.List) deltaVAE {
 	return deltaVAE{mixed: mixed{newAutoencoder(n, data, seed, 0), choices(spaces)}, latent: spaces}
 }
 

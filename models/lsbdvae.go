@@ -48,7 +48,7 @@ func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &lsbdVAE{newDeltaVAE(s.Networks, data, seed, s.Latent), moves, s.StopGradient}
+	m := &lsbdVAE{deltaVAEOf(s.Networks, data, seed, s.Latent), moves, s.StopGradient}
 	if s.Orthogonal {
 		if m.frames, err = s.frames(moves); err != nil {
 			return nil, err

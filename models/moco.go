@@ -33,14 +33,14 @@ type MoCo struct {
 	second bool // version 2
 }
 
-// NewMoCo returns the default settings.
-func NewMoCo() *MoCo {
+// newMoCo returns the default settings.
+func newMoCo() *MoCo {
 	return &MoCo{Views: Views{normedEncoder(nn.BatchNorm)}, Width: 128, Queue: 65536, Momentum: Momentum{Base: 0.999, Schedule: constantMomentum}}
 }
 
 // NewMoCo2 returns the default settings of version 2.
 func NewMoCo2() *MoCo {
-	s := NewMoCo()
+	s := newMoCo()
 	s.second = true
 	return s
 }

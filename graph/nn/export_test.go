@@ -1,7 +1,11 @@
 package nn
 
-// Initialisers by name or limit, for the tests.
+// Names that only the tests need.
 var (
-	ParseInit = parseInit
-	Uniform   = uniform
+	ParseInit    = parseInit
+	Uniform      = uniform
+	NewSmallConv = newSmallConv
+	NewResNet18  = newResNet18
+	NewResNetAE  = newResNetAE
+	NewBurgess   = newBurgess
 )

@@ -1,7 +1,6 @@
 package nn
 
 import (
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 

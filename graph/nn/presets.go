@@ -73,8 +73,8 @@ type SmallConv struct {
 	Groups     int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
 }
 
-// NewSmallConv returns the default settings.
-func NewSmallConv() *SmallConv {
+// newSmallConv returns the default settings.
+func newSmallConv() *SmallConv {
 	return &SmallConv{Width: 32, Features: 256, Activation: "relu", Norm: NoNorm, Groups: defaultGroups}
 }
 
@@ -145,8 +145,8 @@ type ResNet18 struct {
 	Features int    `yaml:"features" doc:"width of a final dense layer; 0: no dense layer, the features are the channels' means"`
 }
 
-// NewResNet18 returns the default settings.
-func NewResNet18() *ResNet18 {
+// newResNet18 returns the default settings.
+func newResNet18() *ResNet18 {
 	return &ResNet18{Width: 64, Norm: BatchNorm, Groups: defaultGroups}
 }
 
@@ -197,8 +197,8 @@ type ResNetAE struct {
 	Features int    `yaml:"features" doc:"width of the dense layer"`
 }
 
-// NewResNetAE returns the default settings.
-func NewResNetAE() *ResNetAE {
+// newResNetAE returns the default settings.
+func newResNetAE() *ResNetAE {
 	return &ResNetAE{Width: 16, Norm: GroupNorm, Groups: defaultGroups, Features: 256}
 }
 
