@@ -16,19 +16,19 @@ func TestPlaces(t *testing.T) {
 	if !slices.Equal(categorical, []int{-1, 1, -1}) || !slices.Equal(continuous, []int{-1, 1, 2, 4, -1}) {
 		t.Errorf("%v, %v", categorical, continuous)
 	}
-	values, mask := make([]float64, h.Continuous()), make([]bool, h.Continuous())
+	mask := make([]bool, h.Continuous())
 	for _, choice := range [][]int{{0, -1, 0}, {1, 0, 1}, {1, 1, 0}} {
-		flat := make([]float64, h.Width())
-		for i := range values {
-			values[i] = 7
-		}
-		if err := h.Flat(choice, values, flat); err != nil {
-			t.Fatal(err)
+		chosen, first := map[int]bool{-1: true}, 0 // columns of chosen options of active dimensions
+		for c, options := range h.Categoricals() {
+			if choice[c] >= 0 {
+				chosen[first+choice[c]] = chosen[categorical[c]]
+			}
+			first += options
 		}
 		h.Masks(choice, mask)
 		for i, c := range continuous {
-			if active := c < 0 || flat[c] == 1; active != mask[i] {
-				t.Errorf("choices %v: dimension %d is active %v by its place, %v by the mask", choice, i, active, mask[i])
+			if chosen[c] != mask[i] {
+				t.Errorf("choices %v: dimension %d is active %v by its place, %v by the mask", choice, i, chosen[c], mask[i])
 			}
 		}
 	}
