@@ -60,8 +60,8 @@ func TestCounts(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	values := []float64{10, 11, 12, 13, 14, 15}
 	for _, test := range []struct {
-		choice    []int
-		mask      string // of continuous dimensions
+		choice []int
+		mask   string // of continuous dimensions
 		row    []float64
 	}{
 		{[]int{0, -1}, "111000", []float64{1, 0, 10, 11, 12, 0, 0, 0}},
@@ -85,11 +85,11 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 	for want, err := range map[string]error{
-		"1 choices and 6 values; want 2 and 6":                shapes.Row([]int{1}, values, make([]float64, 8)),
-		"2 choices and 5 values; want 2 and 6":                shapes.Row([]int{1, 0}, values[1:], make([]float64, 8)),
-		"a row of 7 numbers; want 8":                          shapes.Row([]int{1, 0}, values, make([]float64, 7)),
-		"option 3 of categorical dimension 0; want 0 to 2":    shapes.Row([]int{3, 0}, values, make([]float64, 8)),
-		"option -2 of categorical dimension 1; want 0 to 1":   shapes.Row([]int{0, -2}, values, make([]float64, 8)),
+		"1 choices and 6 values; want 2 and 6":              shapes.Row([]int{1}, values, make([]float64, 8)),
+		"2 choices and 5 values; want 2 and 6":              shapes.Row([]int{1, 0}, values[1:], make([]float64, 8)),
+		"a row of 7 numbers; want 8":                        shapes.Row([]int{1, 0}, values, make([]float64, 7)),
+		"option 3 of categorical dimension 0; want 0 to 2":  shapes.Row([]int{3, 0}, values, make([]float64, 8)),
+		"option -2 of categorical dimension 1; want 0 to 1": shapes.Row([]int{0, -2}, values, make([]float64, 8)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
