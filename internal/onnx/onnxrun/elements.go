@@ -60,7 +60,7 @@ func dropout(a *attributes) (compute, error) {
 	attribute(a, "ratio", float32(0.5))
 	attribute(a, "seed", 0)
 	return func(in []*value) (*value, error) {
-		if len(in) == 3 && in[2] != nil && slices.ContainsFunc(in[2].ints, func(v int64) bool { return v != 0 }) {
+		if training := given(in, 2); training != nil && slices.ContainsFunc(training.ints, func(v int64) bool { return v != 0 }) {
 			return nil, errors.New("it is in training mode; want a network exported for inference")
 		}
 		return in[0], nil
@@ -124,13 +124,14 @@ func clip(a *attributes) (compute, error) {
 	return func(in []*value) (*value, error) {
 		low, high := low, high
 		for i, to := range []*float32{&low, &high} {
-			if len(in) <= 1+i || in[1+i] == nil {
+			limit := given(in, 1+i)
+			if limit == nil {
 				continue
 			}
-			if len(in[1+i].floats) != 1 {
-				return nil, fmt.Errorf("limit %d has shape %v; want one float32", i, in[1+i].shape)
+			if len(limit.floats) != 1 {
+				return nil, fmt.Errorf("limit %d has shape %v; want one float32", i, limit.shape)
 			}
-			*to = in[1+i].floats[0]
+			*to = limit.floats[0]
 		}
 		return mapped(in[0], func(dst, src []float32) {
 			for i, x := range src {

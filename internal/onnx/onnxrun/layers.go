@@ -140,13 +140,14 @@ func checkConv(in []*value, groups, axisIn, axisOut int) (bias []float32, err er
 	if channels != want {
 		return nil, fmt.Errorf("its input %v has %d channels; want %d, for weights of shape %v", in[0].shape, channels, want, shape)
 	}
-	if len(in) < 3 || in[2] == nil {
+	b := given(in, 2)
+	if b == nil {
 		return make([]float32, shape[axisOut]), nil
 	}
-	if len(in[2].floats) != shape[axisOut] {
-		return nil, fmt.Errorf("its bias has shape %v; want [%d]", in[2].shape, shape[axisOut])
+	if len(b.floats) != shape[axisOut] {
+		return nil, fmt.Errorf("its bias has shape %v; want [%d]", b.shape, shape[axisOut])
 	}
-	return in[2].floats, nil
+	return b.floats, nil
 }
 
 // square reports whether height and width have the same geometry, without dilation.
@@ -317,10 +318,7 @@ func gemm(a *attributes) (compute, error) {
 		if turnB {
 			f = weights.of(w, func() []float32 { return permuted(w, []int{1, 0}).floats })
 		}
-		var bias *value
-		if len(in) > 2 {
-			bias = in[2]
-		}
+		bias := given(in, 2)
 		if bias != nil && alpha == 1 && beta == 1 && len(bias.shape) > 0 && len(bias.floats) == columns && bias.shape[len(bias.shape)-1] == columns {
 			return y, plans.of(x.floats, f, bias.floats, y.floats, x.shape[0], inner, columns)
 		}

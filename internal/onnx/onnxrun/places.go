@@ -3,10 +3,7 @@ package onnxrun
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-
-	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
 // taken returns the elements of x at places along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. Places
@@ -74,277 +71,12 @@ func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
 	})
 }
 
-// transpose permutes axes. Between the orders of ONNX and of the kernels it moves nothing.
-func transpose(a *attributes) (compute, error) {
-	perm := attribute(a, "perm", []int(nil))
-	return func(in []*value) (*value, error) {
-		x, rank := in[0], len(in[0].shape)
-		p := perm
-		if !a.has("perm") {
-			for k := range rank {
-				p = append(p, rank-1-k)
-			}
-		}
-		seen := make([]bool, rank)
-		for _, k := range p {
-			if len(p) != rank || k < 0 || k >= rank || seen[k] {
-				return nil, fmt.Errorf("perm %v does not permute the axes of shape %v", p, x.shape)
-			}
-			seen[k] = true
-		}
-		switch {
-		case x.ints == nil && !x.last && slices.Equal(p, []int{0, 3, 1, 2}):
-			return imageOrder(x), nil
-		case x.last && slices.Equal(p, []int{0, 2, 3, 1}):
-			return kernelOrder(x), nil
-		}
-		return permuted(x.plain(), p), nil
-	}, nil
-}
-
-// permuted returns a plain array with axes in another order.
-func permuted(x *value, perm []int) *value {
-	rank := len(perm)
-	if slices.IsSorted(perm) {
-		return x
-	}
-	y := &value{shape: make([]int, rank)}
-	of := strides(x.shape, x.shape)
-	steps := make([]int, rank)
-	for k, p := range perm {
-		y.shape[k], steps[k] = x.shape[p], of[p]
-	}
-	if x.ints != nil {
-		y.ints = make([]int64, len(x.ints))
-		permute(y.ints, x.ints, y.shape, steps)
-	} else {
-		y.floats = make([]float32, len(x.floats))
-		permute(y.floats, x.floats, y.shape, steps)
-	}
-	return y
-}
-
-func permute[T any](y, x []T, shape, steps []int) {
-	n, step := shape[len(shape)-1], steps[len(steps)-1]
-	overRows(shape, func(row int, at []int) {
-		from := offset(at, steps)
-		for i := row * n; i < (row+1)*n; i++ {
-			y[i] = x[from]
-			from += step
-		}
-	})
-}
-
-// reshape takes a shape with -1 for a size to be found, and 0 for the size of x there.
-func reshape(a *attributes) (compute, error) {
-	allowZero := a.flag("allowzero", 0)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		to, err := asInts(in[1], "the shape")
-		if err != nil {
-			return nil, err
-		}
-		open, known := -1, 1
-		for k, d := range to {
-			if d == 0 && !allowZero {
-				if k >= len(x.shape) {
-					return nil, fmt.Errorf("shape %v takes size %d of shape %v", to, k, x.shape)
-				}
-				d = x.shape[k]
-				to[k] = d
-			}
-			switch {
-			case d >= 0 && d <= mostElements && known*d <= mostElements: // the order excludes an overflow
-				known *= d
-			case d == -1 && open < 0:
-				open = k
-			default:
-				return nil, fmt.Errorf("shape %v is not possible for %d elements", to, x.len())
-			}
-		}
-		if open >= 0 {
-			if known == 0 || x.len()%known != 0 {
-				return nil, fmt.Errorf("shape %v is not possible for the %d elements of shape %v", to, x.len(), x.shape)
-			}
-			to[open] = x.len() / known
-			known *= to[open]
-		}
-		if known != x.len() {
-			return nil, fmt.Errorf("shape %v is not possible for the %d elements of shape %v", to, x.len(), x.shape)
-		}
-		return x.reshaped(to), nil
-	}, nil
-}
-
-// flatten returns a matrix: the axes before an axis, and the axes from it on.
-func flatten(a *attributes) (compute, error) {
-	axis := attribute(a, "axis", 1)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		k := axis
-		if k < 0 {
-			k += len(x.shape)
-		}
-		if k < 0 || k > len(x.shape) {
-			return nil, fmt.Errorf("axis %d is out of range for shape %v", axis, x.shape)
-		}
-		return x.reshaped([]int{product(x.shape[:k]), product(x.shape[k:])}), nil
-	}, nil
-}
-
-// axesInput returns the axes of a node: an attribute before an operator set, and input k since.
-func axesInput(a *attributes, k, since int) func(in []*value) ([]int, error) {
-	if a.opset < since {
-		axes := attribute(a, "axes", []int(nil))
-		return func([]*value) ([]int, error) { return axes, nil }
-	}
-	return func(in []*value) ([]int, error) { return givenInts(in, k, nil, "the list of axes") }
-}
-
 // givenInts returns the integers of input k, and otherwise if the input is left out.
 func givenInts(in []*value, k int, otherwise []int, what string) ([]int, error) {
-	if len(in) <= k || in[k] == nil {
-		return otherwise, nil
+	if v := given(in, k); v != nil {
+		return asInts(v, what)
 	}
-	return asInts(in[k], what)
-}
-
-// squeeze removes axes of size 1.
-func squeeze(a *attributes) (compute, error) {
-	axesOfNode := axesInput(a, 1, 13)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		axes, err := axesOfNode(in)
-		if err == nil {
-			axes, err = axesOf(axes, len(x.shape))
-		}
-		if err != nil {
-			return nil, err
-		}
-		shape := []int{}
-		for k, d := range x.shape {
-			gone := slices.Contains(axes, k) || len(axes) == 0 && d == 1
-			if gone && d != 1 {
-				return nil, fmt.Errorf("axis %d of shape %v has size %d; want 1", k, x.shape, d)
-			}
-			if !gone {
-				shape = append(shape, d)
-			}
-		}
-		return x.reshaped(shape), nil
-	}, nil
-}
-
-// unsqueeze adds axes of size 1.
-func unsqueeze(a *attributes) (compute, error) {
-	axesOfNode := axesInput(a, 1, 13)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		axes, err := axesOfNode(in)
-		if err == nil {
-			axes, err = axesOf(axes, len(x.shape)+len(axes))
-		}
-		if err != nil {
-			return nil, err
-		}
-		shape := slices.Clone(x.shape)
-		for _, k := range axes {
-			shape = slices.Insert(shape, k, 1)
-		}
-		return x.reshaped(shape), nil
-	}, nil
-}
-
-// shapeOf returns the sizes of the axes from start to end.
-func shapeOf(a *attributes) (compute, error) {
-	start, end := attribute(a, "start", 0), attribute(a, "end", math.MaxInt32)
-	return func(in []*value) (*value, error) {
-		shape := in[0].shape
-		place := func(k int) int {
-			if k < 0 {
-				k += len(shape)
-			}
-			return min(max(k, 0), len(shape))
-		}
-		from := place(start)
-		return ofInts(shape[from:max(from, place(end))]), nil
-	}, nil
-}
-
-// ofInts returns a list of integers as a value.
-func ofInts(list []int) *value {
-	v := &value{shape: []int{len(list)}, ints: make([]int64, len(list))}
-	for i, n := range list {
-		v.ints[i] = int64(n)
-	}
-	return v
-}
-
-// constant returns the attribute that a node has.
-func constant(a *attributes) (compute, error) {
-	var v *value
-	switch {
-	case a.has("value"):
-		v = ofTensor(attribute(a, "value", &onnx.Tensor{}))
-	case a.has("value_float"):
-		v = &value{floats: []float32{attribute(a, "value_float", float32(0))}}
-	case a.has("value_floats"):
-		list := attribute(a, "value_floats", []float32{})
-		v = &value{shape: []int{len(list)}, floats: list}
-	case a.has("value_int"):
-		v = &value{ints: []int64{int64(attribute(a, "value_int", 0))}}
-	case a.has("value_ints"):
-		v = ofInts(attribute(a, "value_ints", []int{}))
-	default:
-		return nil, errors.New("it has no value of numbers")
-	}
-	return func([]*value) (*value, error) { return v, nil }, nil
-}
-
-// constantOfShape repeats a number.
-func constantOfShape(a *attributes) (compute, error) {
-	v := ofTensor(attribute(a, "value", &onnx.Tensor{Shape: []int{1}, Floats: []float32{0}}))
-	return func(in []*value) (*value, error) {
-		shape, err := asInts(in[0], "the shape")
-		if err != nil {
-			return nil, err
-		}
-		return expanded(v, shape)
-	}, nil
-}
-
-// expand repeats axes of size 1.
-func expand(*attributes) (compute, error) {
-	return func(in []*value) (*value, error) {
-		to, err := asInts(in[1], "the shape")
-		if err != nil {
-			return nil, err
-		}
-		return expanded(in[0].plain(), to)
-	}, nil
-}
-
-func expanded(x *value, to []int) (*value, error) {
-	if _, err := count(to); err != nil {
-		return nil, err
-	}
-	shape, err := broadcastShape(x.shape, to)
-	if err != nil {
-		return nil, err
-	}
-	y := &value{shape: shape}
-	if x.ints != nil {
-		y.ints = repeated(shape, x.shape, x.ints)
-	} else {
-		y.floats = repeated(shape, x.shape, x.floats)
-	}
-	return y, nil
-}
-
-// repeated repeats an array to a shape.
-func repeated[T any](shape, of []int, x []T) []T {
-	zero := []T{*new(T)}
-	return combine(shape, of, nil, x, zero, func(a, _ T) T { return a })
+	return otherwise, nil
 }
 
 // concat joins arrays along an axis.
@@ -578,26 +310,6 @@ func equalParts(n, parts int) (sizes []int) {
 	return sizes
 }
 
-// depthToSpace makes blocks of pixels from channels.
-func depthToSpace(a *attributes) (compute, error) {
-	b, mode := attribute(a, "blocksize", 0), a.word("mode", "DCR", "CRD")
-	return func(in []*value) (*value, error) {
-		if err := asImages(in[0], "its input"); err != nil {
-			return nil, err
-		}
-		x := in[0].plain()
-		n, c, h, w := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
-		if b < 1 || b > mostElements || c%(b*b) != 0 {
-			return nil, fmt.Errorf("blocks of %d by %d pixels do not divide %d channels", b, b, c)
-		}
-		shape, perm := []int{n, b, b, c / (b * b), h, w}, []int{0, 3, 4, 1, 5, 2}
-		if mode == "CRD" {
-			shape, perm = []int{n, c / (b * b), b, b, h, w}, []int{0, 1, 4, 2, 5, 3}
-		}
-		return permuted(x.reshaped(shape), perm).reshaped([]int{n, c / (b * b), h * b, w * b}), nil
-	}, nil
-}
-
 // pad adds elements at both ends of axes: a number, or copies of elements.
 func pad(a *attributes) (compute, error) {
 	mode := a.word("mode", "constant", "reflect", "edge")
@@ -629,10 +341,9 @@ func pad(a *attributes) (compute, error) {
 
 // givenNumber returns the number of input k, and otherwise if the input is left out.
 func givenNumber(in []*value, k int, otherwise float32) (float32, error) {
-	if len(in) <= k || in[k] == nil {
+	switch v := given(in, k); {
+	case v == nil:
 		return otherwise, nil
-	}
-	switch v := in[k]; {
 	case v.len() != 1:
 		return 0, fmt.Errorf("the number to pad with has shape %v", v.shape)
 	case v.ints != nil:

@@ -12,20 +12,15 @@ import (
 // reduction is a number of a row of numbers.
 type reduction func(row []float32) float32
 
-func sum(row []float32) float32 {
-	s := 0.0
-	for _, v := range row {
-		s += float64(v)
-	}
-	return float32(s)
-}
+func sum(row []float32) float32 { return float32(total(row)) }
 
-func mean(row []float32) float32 {
-	s := 0.0
+func mean(row []float32) float32 { return float32(total(row) / float64(len(row))) }
+
+func total(row []float32) (s float64) {
 	for _, v := range row {
 		s += float64(v)
 	}
-	return float32(s / float64(len(row)))
+	return s
 }
 
 func largest(row []float32) float32 {
@@ -60,7 +55,7 @@ func reduced(x []float32, rows, n int, f reduction) []float32 {
 func reduce(f reduction, since int) func(a *attributes) (compute, error) {
 	return func(a *attributes) (compute, error) {
 		keep, none := a.flag("keepdims", 1), false
-		axesOfNode := axesInput(a, 1, since)
+		axesOfNode := axesInput(a, 1, since, false)
 		if a.opset >= since {
 			none = a.flag("noop_with_empty_axes", 0)
 		}
@@ -70,9 +65,6 @@ func reduce(f reduction, since int) func(a *attributes) (compute, error) {
 			}
 			x, rank := in[0].plain(), len(in[0].shape)
 			axes, err := axesOfNode(in)
-			if err == nil {
-				axes, err = axesOf(axes, rank)
-			}
 			if err != nil {
 				return nil, err
 			}
@@ -164,13 +156,7 @@ func argExtreme(before func(a, b float32) bool) func(a *attributes) (compute, er
 
 // lastAxis moves an axis to the end.
 func lastAxis(x *value, k int) *value {
-	perm := []int{}
-	for i := range x.shape {
-		if i != k {
-			perm = append(perm, i)
-		}
-	}
-	return permuted(x, append(perm, k))
+	return permuted(x, append(slices.Delete(countUp(len(x.shape)), k, k+1), k))
 }
 
 // softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13 it is along all axes from one on.
@@ -204,18 +190,8 @@ func softmax(log bool) func(a *attributes) (compute, error) {
 			turned := lastAxis(x, k)
 			y := &value{shape: turned.shape, floats: slices.Clone(turned.floats)}
 			normalise(y.floats, x.shape[k], log)
-			back := make([]int, len(x.shape)) // the inverse of lastAxis
-			for i := range back {
-				switch {
-				case i < k:
-					back[i] = i
-				case i == k:
-					back[i] = len(back) - 1
-				default:
-					back[i] = i - 1
-				}
-			}
-			return permuted(y, back), nil
+			last := len(x.shape) - 1
+			return permuted(y, slices.Insert(countUp(last), k, last)), nil // the inverse of lastAxis
 		}, nil
 	}
 }

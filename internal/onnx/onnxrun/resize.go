@@ -31,7 +31,10 @@ func resize(a *attributes) (compute, error) {
 			return nil, err
 		}
 		x := in[0].plain()
-		scales, sizes := resizeInputs(in, modern)
+		scales, sizes := given(in, 2), given(in, 3)
+		if !modern {
+			scales, sizes = given(in, 1), nil
+		}
 		to, factors, err := targets(x.shape, scales, sizes)
 		if err != nil {
 			return nil, err
@@ -49,19 +52,6 @@ func resize(a *attributes) (compute, error) {
 		}
 		return x, nil
 	}, nil
-}
-
-// resizeInputs returns the inputs with factors and sizes; nil: left out. Only modern nodes have sizes.
-func resizeInputs(in []*value, modern bool) (scales, sizes *value) {
-	switch {
-	case !modern && len(in) == 2:
-		scales = in[1]
-	case modern && len(in) > 2:
-		if scales = in[2]; len(in) > 3 {
-			sizes = in[3]
-		}
-	}
-	return scales, sizes
 }
 
 // targets returns the size and the factor of each axis, from sizes or else from factors.

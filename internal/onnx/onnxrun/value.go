@@ -113,6 +113,14 @@ func turned(x []float32, n, rows, columns int) []float32 {
 	return y
 }
 
+// given returns input k, or nil if it is left out.
+func given(in []*value, k int) *value {
+	if k >= len(in) {
+		return nil
+	}
+	return in[k]
+}
+
 // asImages checks for a value of images.
 func asImages(v *value, what string) error {
 	if len(v.shape) != 4 || v.ints != nil {
