@@ -42,8 +42,9 @@ type step struct {
 	last []int // values that no later step takes
 }
 
-// compute computes a node's output from its inputs; an input that is left out is nil.
-type compute func(in []*value) (*value, error)
+// compute computes a node's output from its inputs; an input that is left out is nil. It panics with a [failure] if
+// the inputs do not fit.
+type compute func(in []*value) *value
 
 // New prepares a network with its output of a name, or its only output. It computes all that does not depend on the
 // input.
@@ -153,7 +154,7 @@ func (p *planner) define(n *Network) (input onnx.Value, err error) {
 		if err := define(w.Name); err != nil {
 			return input, err
 		}
-		if _, err := count(w.Shape); err != nil {
+		if _, err := checkedCount(w.Shape); err != nil {
 			return input, fmt.Errorf("initialiser %q: %w", w.Name, err)
 		}
 		n.fixed[p.number(n, w.Name)] = ofTensor(w)
@@ -310,20 +311,21 @@ func (p *planner) add(n *Network, m maker) error {
 }
 
 // compute runs the step.
-func (s *step) compute(values []*value) (*value, error) {
+func (s *step) compute(values []*value) (v *value, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("node %s: %w", label(s.node), err)
+		}
+	}()
+	defer catch(&err)
 	in := make([]*value, len(s.in))
 	for k, i := range s.in {
 		if i >= 0 {
 			in[k] = values[i]
 		}
 	}
-	v, err := s.run(in)
-	if err == nil {
-		_, err = count(v.shape)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("node %s: %w", label(s.node), err)
-	}
+	v = s.run(in)
+	count(v.shape)
 	return v, nil
 }
 

@@ -1,17 +1,15 @@
 package onnxrun
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 )
 
 // taken returns the elements of x at places along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. Places
 // of -1 get fill. An axis with nil places stays as it is.
-func taken(x *value, places [][]int, fill float32) (*value, error) {
+func taken(x *value, places [][]int, fill float32) *value {
 	x = x.plain()
 	if len(x.shape) == 0 {
-		return x, nil
+		return x
 	}
 	shape := slices.Clone(x.shape)
 	for k, p := range places {
@@ -19,10 +17,7 @@ func taken(x *value, places [][]int, fill float32) (*value, error) {
 			shape[k] = len(p)
 		}
 	}
-	n, err := count(shape)
-	if err != nil {
-		return nil, err
-	}
+	n := count(shape)
 	y := &value{shape: shape}
 	if x.ints != nil {
 		y.ints = make([]int64, n)
@@ -31,7 +26,7 @@ func taken(x *value, places [][]int, fill float32) (*value, error) {
 		y.floats = make([]float32, n)
 		take(y.floats, x.floats, shape, x.shape, places, fill)
 	}
-	return y, nil
+	return y
 }
 
 func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
@@ -72,32 +67,23 @@ func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
 }
 
 // givenInts returns the integers of input k, and otherwise if the input is left out.
-func givenInts(in []*value, k int, otherwise []int, what string) ([]int, error) {
+func givenInts(in []*value, k int, otherwise []int, what string) []int {
 	if v := given(in, k); v != nil {
 		return asInts(v, what)
 	}
-	return otherwise, nil
+	return otherwise
 }
 
 // concat joins arrays along an axis.
-func concat(a *attributes) (compute, error) {
+func concat(a *attributes) compute {
 	axis := attribute(a, "axis", 1)
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		if slices.Contains(in, nil) {
-			return nil, errors.New("an input is left out")
+			panic(failed("an input is left out"))
 		}
-		k, err := axisOf(axis, len(in[0].shape))
-		if err != nil {
-			return nil, err
-		}
-		shape, err := joinedShape(in, k)
-		if err != nil {
-			return nil, err
-		}
-		n, err := count(shape)
-		if err != nil {
-			return nil, err
-		}
+		k := axisOf(axis, len(in[0].shape))
+		shape := joinedShape(in, k)
+		n := count(shape)
 		y := &value{shape: shape}
 		if in[0].ints != nil {
 			y.ints = make([]int64, n)
@@ -114,12 +100,12 @@ func concat(a *attributes) (compute, error) {
 			}
 			at += n
 		}
-		return y, nil
-	}, nil
+		return y
+	}
 }
 
 // joinedShape returns the shape of arrays side by side along axis k. Their other axes must be equal.
-func joinedShape(in []*value, k int) ([]int, error) {
+func joinedShape(in []*value, k int) []int {
 	first := in[0]
 	shape := slices.Clone(first.shape)
 	shape[k] = 0
@@ -129,11 +115,11 @@ func joinedShape(in []*value, k int) ([]int, error) {
 			same = j == k || x.shape[j] == shape[j]
 		}
 		if !same {
-			return nil, fmt.Errorf("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k)
+			panic(failed("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k))
 		}
 		shape[k] += x.shape[k]
 	}
-	return shape, nil
+	return shape
 }
 
 // copyRows copies the rows of n elements of x to place at of the rows of y.
@@ -144,7 +130,7 @@ func copyRows[T any](y, x []T, rows, row, n, at int) {
 }
 
 // slice takes elements from start to end in steps, along axes. These are attributes before operator set 10.
-func slice(a *attributes) (compute, error) {
+func slice(a *attributes) compute {
 	var lists [4][]int // starts, ends, axes, steps
 	old := a.opset < 10
 	if old {
@@ -152,30 +138,22 @@ func slice(a *attributes) (compute, error) {
 			lists[i] = attribute(a, name, []int(nil))
 		}
 	}
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		l := lists
-		if !old && len(in) < 3 {
-			return nil, errors.New("it has no starts and ends")
-		}
-		for i, name := range []string{"starts", "ends", "axes", "steps"} {
-			if old {
-				break
+		if !old {
+			if len(in) < 3 {
+				panic(failed("it has no starts and ends"))
 			}
-			var err error
-			if l[i], err = givenInts(in, i+1, nil, "the list of "+name); err != nil {
-				return nil, err
+			for i, name := range []string{"starts", "ends", "axes", "steps"} {
+				l[i] = givenInts(in, i+1, nil, "the list of "+name)
 			}
 		}
-		places, err := slicePlaces(in[0].shape, l[0], l[1], l[2], l[3])
-		if err != nil {
-			return nil, err
-		}
-		return taken(in[0], places, 0)
-	}, nil
+		return taken(in[0], slicePlaces(in[0].shape, l[0], l[1], l[2], l[3]), 0)
+	}
 }
 
 // slicePlaces lists the places of a slice along each axis. nil axes are the first ones, and nil steps are 1.
-func slicePlaces(shape, starts, ends, axes, steps []int) ([][]int, error) {
+func slicePlaces(shape, starts, ends, axes, steps []int) [][]int {
 	if axes == nil {
 		axes = countUp(len(starts))
 	}
@@ -183,20 +161,18 @@ func slicePlaces(shape, starts, ends, axes, steps []int) ([][]int, error) {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, fmt.Errorf("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps))
+		panic(failed("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps)))
 	}
-	if _, err := axesOf(axes, len(shape)); err != nil {
-		return nil, err
-	}
+	axesOf(axes, len(shape))
 	places := make([][]int, len(shape))
 	for i, axis := range axes {
-		k, _ := axisOf(axis, len(shape))
+		k := axisOf(axis, len(shape))
 		if steps[i] == 0 {
-			return nil, errors.New("a step is 0")
+			panic(failed("a step is 0"))
 		}
 		places[k] = sliced(shape[k], starts[i], ends[i], steps[i])
 	}
-	return places, nil
+	return places
 }
 
 // countUp returns 0, 1, ..., n-1.
@@ -229,35 +205,30 @@ func sliced(n, start, end, step int) []int {
 }
 
 // gather takes elements at indices along an axis.
-func gather(a *attributes) (compute, error) {
+func gather(a *attributes) compute {
 	axis := attribute(a, "axis", 0)
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		x, at := in[0], in[1]
-		k, err := axisOf(axis, len(x.shape))
-		if err != nil {
-			return nil, err
-		}
+		k := axisOf(axis, len(x.shape))
 		if at.ints == nil {
-			return nil, errors.New("its indices are float32; want integers")
+			panic(failed("its indices are float32; want integers"))
 		}
 		list := make([]int, len(at.ints))
 		for i, n := range at.ints {
-			if list[i], err = axisOf(int(n), x.shape[k]); err != nil {
-				return nil, fmt.Errorf("index %d is out of range for axis %d of shape %v", n, k, x.shape)
+			if size := int64(x.shape[k]); n < -size || n >= size {
+				panic(failed("index %d is out of range for axis %d of shape %v", n, k, x.shape))
 			}
+			list[i] = axisOf(int(n), x.shape[k])
 		}
 		places := make([][]int, len(x.shape))
 		places[k] = list
-		y, err := taken(x, places, 0)
-		if err != nil {
-			return nil, err
-		}
-		return y.reshaped(slices.Concat(x.shape[:k], at.shape, x.shape[k+1:])), nil
-	}, nil
+		y := taken(x, places, 0)
+		return y.reshaped(slices.Concat(x.shape[:k], at.shape, x.shape[k+1:]))
+	}
 }
 
 // split takes the parts of an axis; each output is a part.
-func split(a *attributes) (compute, error) {
+func split(a *attributes) compute {
 	axis, parts := attribute(a, "axis", 0), len(a.node.Outputs)
 	var sizes []int
 	if a.opset < 13 {
@@ -267,38 +238,32 @@ func split(a *attributes) (compute, error) {
 		parts = attribute(a, "num_outputs", parts)
 	}
 	output := a.output
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		x := in[0]
-		k, err := axisOf(axis, len(x.shape))
-		if err != nil {
-			return nil, err
-		}
-		sizes, err := givenInts(in, 1, sizes, "the list of sizes")
-		if err != nil {
-			return nil, err
-		}
+		k := axisOf(axis, len(x.shape))
+		sizes := givenInts(in, 1, sizes, "the list of sizes")
 		if sizes == nil {
 			if parts < 1 || parts > x.shape[k] || parts != len(a.node.Outputs) {
-				return nil, fmt.Errorf("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape)
+				panic(failed("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape))
 			}
 			sizes = equalParts(x.shape[k], parts)
 		}
 		from, all := 0, 0
 		for i, n := range sizes {
 			if n < 0 || n > x.shape[k] {
-				return nil, fmt.Errorf("sizes %v do not divide axis %d of shape %v", sizes, k, x.shape)
+				panic(failed("sizes %v do not divide axis %d of shape %v", sizes, k, x.shape))
 			}
 			if all += n; i < output {
 				from += n
 			}
 		}
 		if all != x.shape[k] || output >= len(sizes) {
-			return nil, fmt.Errorf("sizes %v do not divide axis %d of shape %v into %d outputs", sizes, k, x.shape, len(a.node.Outputs))
+			panic(failed("sizes %v do not divide axis %d of shape %v into %d outputs", sizes, k, x.shape, len(a.node.Outputs)))
 		}
 		places := make([][]int, len(x.shape))
 		places[k] = sliced(x.shape[k], from, from+sizes[output], 1)
 		return taken(x, places, 0)
-	}, nil
+	}
 }
 
 // equalParts divides n elements into parts of equal size. The last parts may be smaller.
@@ -311,80 +276,62 @@ func equalParts(n, parts int) (sizes []int) {
 }
 
 // pad adds elements at both ends of axes: a number, or copies of elements.
-func pad(a *attributes) (compute, error) {
+func pad(a *attributes) compute {
 	mode := a.word("mode", "constant", "reflect", "edge")
 	var pads []int
 	var fill float32
 	if a.opset < 11 {
 		pads, fill = attribute(a, "pads", pads), attribute(a, "value", fill)
 	}
-	return func(in []*value) (*value, error) {
-		pads, err := givenInts(in, 1, pads, "the list of pads")
-		if err != nil {
-			return nil, err
-		}
-		fill, err := givenNumber(in, 2, fill)
-		if err != nil {
-			return nil, err
-		}
-		axes, err := givenInts(in, 3, countUp(len(in[0].shape)), "the list of axes")
-		if err != nil {
-			return nil, err
-		}
-		places, err := padPlaces(in[0].shape, pads, axes, mode)
-		if err != nil {
-			return nil, err
-		}
-		return taken(in[0], places, fill)
-	}, nil
+	return func(in []*value) *value {
+		pads := givenInts(in, 1, pads, "the list of pads")
+		fill := givenNumber(in, 2, fill)
+		axes := givenInts(in, 3, countUp(len(in[0].shape)), "the list of axes")
+		return taken(in[0], padPlaces(in[0].shape, pads, axes, mode), fill)
+	}
 }
 
 // givenNumber returns the number of input k, and otherwise if the input is left out.
-func givenNumber(in []*value, k int, otherwise float32) (float32, error) {
+func givenNumber(in []*value, k int, otherwise float32) float32 {
 	switch v := given(in, k); {
 	case v == nil:
-		return otherwise, nil
+		return otherwise
 	case v.len() != 1:
-		return 0, fmt.Errorf("the number to pad with has shape %v", v.shape)
+		panic(failed("the number to pad with has shape %v", v.shape))
 	case v.ints != nil:
-		return float32(v.ints[0]), nil
+		return float32(v.ints[0])
 	default:
-		return v.floats[0], nil
+		return v.floats[0]
 	}
 }
 
 // padPlaces lists the places of elements along each axis after padding; nil: an axis stays. pads has the numbers before
 // each of the axes, then the numbers after them.
-func padPlaces(shape, pads, axes []int, mode string) ([][]int, error) {
-	if _, err := axesOf(axes, len(shape)); err != nil {
-		return nil, err
-	}
+func padPlaces(shape, pads, axes []int, mode string) [][]int {
+	axesOf(axes, len(shape))
 	if len(pads) != 2*len(axes) {
-		return nil, fmt.Errorf("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes))
+		panic(failed("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes)))
 	}
 	places := make([][]int, len(shape))
 	for i, axis := range axes {
-		k, _ := axisOf(axis, len(shape))
+		k := axisOf(axis, len(shape))
 		before, after := pads[i], pads[len(axes)+i]
 		if before == 0 && after == 0 {
 			continue
 		}
-		var err error
-		if places[k], err = padded(shape[k], before, after, mode); err != nil {
-			return nil, err
-		}
+		places[k] = padded(shape[k], before, after, mode)
 	}
-	return places, nil
+	return places
 }
 
 // padded lists the places of n elements with others before and after.
-func padded(n, before, after int, mode string) ([]int, error) {
+func padded(n, before, after int, mode string) []int {
 	most := mostElements
 	if mode == "reflect" {
 		most = n - 1
 	}
 	if mode == "edge" && n == 0 || min(before, after) < -n || max(before, after) > most || n+before+after < 0 {
-		return nil, fmt.Errorf("pads %d and %d of mode %s are not possible for %d elements", before, after, mode, n)
+		panic(failed("pads %d and %d of mode %s are not possible for %d elements", before, after, mode, n))
 	}
 	list := make([]int, n+before+after)
 	for i := range list {
@@ -402,5 +349,5 @@ func padded(n, before, after int, mode string) ([]int, error) {
 		}
 		list[i] = p
 	}
-	return list, nil
+	return list
 }
