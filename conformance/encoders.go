@@ -184,25 +184,24 @@ func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 	}
 }
 
-// training adds a loss on the network's result, and its gradients.
-func (n *network) training() (loss *gorgonia.Node, names []string, grads gorgonia.Nodes, err error) {
-	if loss, err = pull(n.out, "result"); err != nil {
-		return nil, nil, nil, err
-	}
+// training adds a loss on the network's result, and its gradients. Faults begin with a text.
+func (c *netCheck) training(text string, n *network) (loss *gorgonia.Node, names []string, grads gorgonia.Nodes) {
+	loss, err := pull(n.out, "result")
+	c.must(err, "%s", text)
 	names, weights := n.graph.Reached(loss)
 	if len(weights) == 0 {
-		return nil, nil, nil, fmt.Errorf("the result depends on no parameter that is trained")
+		c.fatal("%s: the result depends on no parameter that is trained", text)
 	}
 	grads, err = gorgonia.Grad(loss, weights...)
-	return loss, names, grads, err
+	c.must(err, "%s", text)
+	return loss, names, grads
 }
 
 // trainable checks values, gradients and running moments in a graph for training.
 func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 	n, err := c.build(p, image, true)
 	c.must(err, "for training")
-	loss, names, grads, err := n.training()
-	c.must(err, "for training")
+	loss, names, grads := c.training("for training", n)
 	nodes := append(grads, loss)
 	for i, r := range n.graph.Running() {
 		nodes, names = append(nodes, r.Moments), append(names[:len(grads)+i:len(grads)+i], "running moments")
@@ -223,8 +222,7 @@ func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 
 // slopes compares the gradient of each parameter with the finite difference of the loss along it.
 func (c *netCheck) slopes(n *network, image tensor.Shape) {
-	loss, names, grads, err := n.training()
-	c.must(err, "gradients")
+	loss, names, grads := c.training("gradients", n)
 	n.fill(0, 1, 2, 3)
 	values := c.results("gradients", append(grads, loss)...)
 	forward, err := machine.New(n.out.Graph(), n.out)
@@ -234,8 +232,7 @@ func (c *netCheck) slopes(n *network, image tensor.Shape) {
 		if slope < 1e-4 {
 			continue // below the rounding errors of float32 differences
 		}
-		got, err := n.along(forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
-		c.must(err, "gradients")
+		got := c.along(n, forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
 		if !near(got, slope) {
 			c.add("images of %v: the loss falls by %.4g along the gradient of %q, whose length is %.4g; want the same", image, got, name, slope)
 		}
@@ -248,7 +245,7 @@ func near(got, slope float64) bool { return math.Abs(got-slope) <= 0.03*slope }
 // along returns the finite-difference slope of the loss along the gradient of a parameter. Kinks of ReLU spoil long
 // steps, and rounding spoils short ones. It tries up to four step sizes, and returns the first slope that is near the
 // length of the gradient, or otherwise the closest.
-func (n *network) along(forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64, err error) {
+func (c *netCheck) along(n *network, forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64) {
 	held := slices.Clone(w)
 	defer copy(w, held)
 	best = math.Inf(1)
@@ -261,13 +258,9 @@ func (n *network) along(forward *machine.Machine, w []float32, gradient []float6
 				w[j] = held[j] + float32(by*g/slope)
 				moved += float64(w[j]-held[j]) * g / slope * float64(1-2*side)
 			}
-			if err := forward.RunAll(); err != nil {
-				return 0, err
-			}
+			c.must(forward.RunAll(), "gradients")
 			out, err := elements(forward.Value(n.out))
-			if err != nil {
-				return 0, err
-			}
+			c.must(err, "gradients")
 			sides[side] = pullOf(out, "result")
 		}
 		if got := (sides[0] - sides[1]) / moved; math.Abs(got-slope) < math.Abs(best-slope) {
@@ -277,7 +270,7 @@ func (n *network) along(forward *machine.Machine, w []float32, gradient []float6
 			break
 		}
 	}
-	return best, nil
+	return best
 }
 
 // length returns the Euclidean norm.
