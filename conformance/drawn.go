@@ -48,9 +48,7 @@ func (x *splits) drawnImages() {
 		}
 		d.Draw(stream, images, taken)
 		for _, i := range images {
-			if i < 0 || i >= x.set.Len() {
-				x.fatal("a drawn group has image %d of dataset %s; want 0 to %d", i, x.set.Name(), x.set.Len()-1)
-			}
+			x.image(i, "a drawn group")
 		}
 		x.taken("a drawn group", taken, d.M)
 	}

@@ -104,9 +104,7 @@ func (x *splits) groups() {
 				g, len(group), len(s.Transformations[g]), columns, k, s.Rotations)
 		}
 		for m, i := range group {
-			if i < 0 || i >= x.set.Len() {
-				x.fatal("group %d has image %d of dataset %s; want 0 to %d", g, i, x.set.Name(), x.set.Len()-1)
-			}
+			x.image(i, "group %d", g)
 			row := s.Transformations[g][m*columns : (m+1)*columns]
 			x.moves(g, m, group[0], i, row)
 			for r := range s.Rotations {
@@ -115,6 +113,13 @@ func (x *splits) groups() {
 				}
 			}
 		}
+	}
+}
+
+// image checks the number of an image of the data set.
+func (x *splits) image(i int, owner string, args ...any) {
+	if i < 0 || i >= x.set.Len() {
+		x.fatal("%s has image %d of dataset %s; want 0 to %d", fmt.Sprintf(owner, args...), i, x.set.Name(), x.set.Len()-1)
 	}
 }
 

@@ -1,6 +1,8 @@
 package models
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/graph/nn"
@@ -16,15 +18,7 @@ type Heads struct {
 
 // Validate checks the settings.
 func (h *Heads) Validate() error {
-	for _, w := range []struct {
-		key string
-		is  int
-	}{{"hidden", h.Hidden}, {"projected", h.Projected}, {"predictor", h.Predictor}} {
-		if err := validWidth(w.key, w.is); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(validWidth("hidden", h.Hidden), validWidth("projected", h.Projected), validWidth("predictor", h.Predictor))
 }
 
 // projector is BYOL's network from codes to projections.

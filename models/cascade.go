@@ -6,7 +6,6 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/assign"
-	"github.com/unravel-ml/unravel/models/latent"
 )
 
 // cascade computes what a step of a cascadeVAE needs first: its place in the schedule, and the categories of the
@@ -45,22 +44,11 @@ func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorg
 
 // sampling builds the pass from images and noise to samples.
 func (c *cascade) sampling(g *nn.Graph, n int) error {
-	images, err := c.cascadeVAE.images(g, n)
+	d, err := c.drawn(g, n)
 	if err != nil {
 		return err
 	}
-	mean, logSigma, err := c.heads(g, images)
-	if err != nil {
-		return err
-	}
-	noise, err := g.Input("noise", n, c.width)
-	if err != nil {
-		return err
-	}
-	if c.sampled, err = latent.GaussianSample(mean, logSigma, noise); err != nil {
-		return err
-	}
-	c.encoded, c.eps = nn.Data(images), nn.Data(noise)
+	c.sampled, c.encoded, c.eps = d.z, nn.Data(d.images), nn.Data(d.noise)
 	c.passes = append(c.passes, Pass{Graph: g, Outputs: []*gorgonia.Node{c.sampled}})
 	return nil
 }

@@ -127,6 +127,24 @@ func (m *cascadeVAE) heads(g *nn.Graph, images *gorgonia.Node) (mean, logSigma *
 	return mean, logSigma, err
 }
 
+// drawn holds the posteriors of images, and samples of them.
+type drawn struct{ images, noise, mean, logSigma, z *gorgonia.Node }
+
+// drawn adds the graph from images and noise to samples.
+func (m *cascadeVAE) drawn(g *nn.Graph, n int) (d drawn, err error) {
+	if d.images, err = m.images(g, n); err != nil {
+		return d, err
+	}
+	if d.mean, d.logSigma, err = m.heads(g, d.images); err != nil {
+		return d, err
+	}
+	if d.noise, err = g.Input("noise", n, m.width); err != nil {
+		return d, err
+	}
+	d.z, err = latent.GaussianSample(d.mean, d.logSigma, d.noise)
+	return d, err
+}
+
 // Encode implements Model.
 func (m *cascadeVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	mean, _, err := m.heads(g, images)
@@ -195,19 +213,7 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 
 // Build implements Model.
 func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	images, err := m.images(g, n)
-	if err != nil {
-		return nil, err
-	}
-	mean, logSigma, err := m.heads(g, images)
-	if err != nil {
-		return nil, err
-	}
-	noise, err := g.Input("noise", n, m.width)
-	if err != nil {
-		return nil, err
-	}
-	z, err := latent.GaussianSample(mean, logSigma, noise)
+	d, err := m.drawn(g, n)
 	if err != nil {
 		return nil, err
 	}
@@ -215,10 +221,10 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &cascade{cascadeVAE: m, images: images, noise: noise, weights: nn.Data(weights)}
-	points := z
+	c := &cascade{cascadeVAE: m, images: d.images, noise: d.noise, weights: nn.Data(weights)}
+	points := d.z
 	if m.settings.Categories > 0 {
-		if points, err = c.categories(g, z, n); err != nil {
+		if points, err = c.categories(g, d.z, n); err != nil {
 			return nil, err
 		}
 	}
@@ -226,18 +232,18 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
-	kl, err := losses.KLGaussian(mean, logSigma)
+	kl, err := losses.KLGaussian(d.mean, d.logSigma)
 	if err != nil {
 		return nil, err
 	}
-	logVariance, err := graph.Scale(2, logSigma)
+	logVariance, err := graph.Scale(2, d.logSigma)
 	if err != nil {
 		return nil, err
 	}
 	return &Program{
-		Outputs: &losses.Outputs{Images: images, Logits: logits, Codes: mean, Sample: z, LogVariance: logVariance,
-			Posteriors: []losses.Posterior{cascadePosterior{mean, logSigma, weights}}, Rows: n},
-		Noise:   []*gorgonia.Node{noise},
+		Outputs: &losses.Outputs{Images: d.images, Logits: logits, Codes: d.mean, Sample: d.z, LogVariance: logVariance,
+			Posteriors: []losses.Posterior{cascadePosterior{d.mean, d.logSigma, weights}}, Rows: n},
+		Noise:   []*gorgonia.Node{d.noise},
 		Logged:  []Logged{{Name: "kl-unweighted", Node: kl}},
 		Prelude: &Prelude{Passes: c.passes, Decide: c.decide},
 	}, nil

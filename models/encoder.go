@@ -18,9 +18,20 @@ func NewEncoder() *Encoder { return &Encoder{Encoder: nn.DefaultEncoder(), Laten
 // Validate checks the settings.
 func (s *Encoder) Validate() error { return validLatent(s.Latent) }
 
+// maxWidth limits the columns of a code.
+const maxWidth = 1 << 20
+
 func validLatent(n int) error {
-	if n < 1 || n > 1<<20 {
-		return config.Invalid("latent", "%d dimensions; want 1 to %d", n, 1<<20)
+	if n < 1 || n > maxWidth {
+		return config.Invalid("latent", "%d dimensions; want 1 to %d", n, maxWidth)
+	}
+	return nil
+}
+
+// validRange checks an integer option.
+func validRange(key string, is, least, most int) error {
+	if is < least || is > most {
+		return config.Invalid(key, "want %d to %d, got %d", least, most, is)
 	}
 	return nil
 }

@@ -45,14 +45,12 @@ func NewForwardVAE() *ForwardVAE {
 // Validate checks the settings.
 func (s *ForwardVAE) Validate() error {
 	switch {
-	case s.Latent < 0 || s.Latent > 1<<20:
-		return config.Invalid("latent", "%d dimensions; want 0 to %d", s.Latent, 1<<20)
 	case s.Scale != scalePaper && s.Scale != scalePublic:
 		return config.Invalid("scale", "%q is unknown; want %s or %s", s.Scale, scalePaper, scalePublic)
 	case s.Init != initIdentity && s.Init != initOnes:
 		return config.Invalid("init", "%q is unknown; want %s or %s", s.Init, initIdentity, initOnes)
 	}
-	return nil
+	return validRange("latent", s.Latent, 0, maxWidth)
 }
 
 // New implements Settings.

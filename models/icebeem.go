@@ -40,8 +40,8 @@ func NewICEBeeM() *ICEBeeM { return &ICEBeeM{Encoder: nn.DefaultEncoder(), Width
 
 // Validate checks the settings.
 func (s *ICEBeeM) Validate() error {
-	if s.Width < 1 || s.Width > 1<<20 {
-		return config.Invalid("width", "%d columns; want 1 to %d", s.Width, 1<<20)
+	if err := validRange("width", s.Width, 1, maxWidth); err != nil {
+		return err
 	}
 	for i, name := range s.Conditions {
 		if slices.Contains(s.Conditions[:i], name) {

@@ -7,7 +7,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -47,8 +46,8 @@ func NewMoCo2() *MoCo {
 
 // Validate checks the settings.
 func (s *MoCo) Validate() error {
-	if s.Queue < 1 || s.Queue > 1<<20 {
-		return config.Invalid("queue", "want 1 to %d, got %d", 1<<20, s.Queue)
+	if err := validRange("queue", s.Queue, 1, 1<<20); err != nil {
+		return err
 	}
 	return validWidth("width", s.Width)
 }

@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -34,12 +33,7 @@ type Quessard struct {
 func NewQuessard() *Quessard { return &Quessard{Networks: newNetworks(), Dim: 4} }
 
 // Validate checks the settings.
-func (s *Quessard) Validate() error {
-	if s.Dim < 2 || s.Dim > 1024 {
-		return config.Invalid("dim", "%d dimensions; want 2 to 1024", s.Dim)
-	}
-	return nil
-}
+func (s *Quessard) Validate() error { return validRange("dim", s.Dim, 2, 1024) }
 
 var errNoActions = errors.New("it learns from actions between images, and there are none; want supervision: walks, or {walks: {factors: [x, y]}} to name what they change")
 

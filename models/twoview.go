@@ -201,9 +201,4 @@ func (l layers) build(g *nn.Graph, x *gorgonia.Node, name string) (*gorgonia.Nod
 	return x, nil
 }
 
-func validWidth(key string, n int) error {
-	if n < 1 || n > 1<<16 {
-		return config.Invalid(key, "want 1 to 65536, got %d", n)
-	}
-	return nil
-}
+func validWidth(key string, n int) error { return validRange(key, n, 1, 1<<16) }

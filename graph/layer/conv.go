@@ -31,15 +31,16 @@ type ConvOptions struct {
 // if the stride leaves over pixels, as stride 2 does on even sides. With Valid, height' = floor((height-k)/stride) +
 // 1.
 func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
-	return convolution(&convKind{"convolution", convShape, false, kernelOf(conv.New), kernelOf(conv.NewMixed), kernels.Conv, kernels.ConvGradient}, x, w, bias, o)
+	return convolution(&convKind{"convolution", convShape, false,
+		kernelOf(conv.New), kernelOf(conv.NewMixed), kernels.Conv, kernels.ConvGradient}, x, w, bias, o)
 }
 
 // ConvTranspose returns activation(x' + bias) as [batch, height', width', out]. Take a convolution with filters w [k,
 // k, out, in]: x' is the gradient of its images if its result has the gradient x [batch, height, width, in]. For SAME
 // padding height' = height*stride, for Valid (height-1)*stride + k.
 func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
-	return convolution(&convKind{"transposed convolution", convTransposeShape, true, kernelOf(conv.NewTranspose), kernelOf(conv.NewMixedTranspose),
-		kernels.ConvTranspose, kernels.ConvTransposeGradient}, x, w, bias, o)
+	return convolution(&convKind{"transposed convolution", convTransposeShape, true,
+		kernelOf(conv.NewTranspose), kernelOf(conv.NewMixedTranspose), kernels.ConvTranspose, kernels.ConvTransposeGradient}, x, w, bias, o)
 }
 
 type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)

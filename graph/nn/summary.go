@@ -211,7 +211,9 @@ func FLOP(out *gorgonia.Node) (sum float64) {
 // SummariseEncoder lists the layers of an encoder on images [height, width, channels]. It makes parameters for this
 // purpose and drops them.
 func SummariseEncoder(e Encoder, image tensor.Shape) ([]LayerSummary, error) {
-	return summariseNew("images", image, func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error) { return e.Encode(g, in, "encoder") })
+	return summariseNew("images", image, func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error) {
+		return e.Encode(g, in, "encoder")
+	})
 }
 
 // SummariseDecoder lists the layers of a decoder from the given number of codes to images [height, width, channels].
@@ -222,7 +224,8 @@ func SummariseDecoder(d Decoder, codes int, image tensor.Shape) ([]LayerSummary,
 }
 
 // summariseNew lists the layers of a network with new parameters, for an input of one row.
-func summariseNew(input string, row tensor.Shape, build func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error)) ([]LayerSummary, error) {
+func summariseNew(input string, row tensor.Shape,
+	build func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error)) ([]LayerSummary, error) {
 	g := NewGraph(NewParams(0))
 	in, err := g.Input(input, append([]int{1}, row...)...)
 	if err != nil {
