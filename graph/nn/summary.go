@@ -28,7 +28,8 @@ type LayerSummary struct {
 // Dense layers and convolutions count 2 FLOP for every product in their matrices. Their biases and activations are
 // free. Copies count 0. Other operations count 1 for each element of input or result, whichever is larger.
 func Summarise(g *Graph, in, out *gorgonia.Node) []LayerSummary {
-	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in, seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
+	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in,
+		seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
 	s.addIdle(in)
 	s.visit(out)
 	return s.rows
