@@ -39,10 +39,10 @@ func (f *findings) record(err error) {
 	}
 }
 
-// stopped is the panic of a check that cannot go on.
+// stopped is the panic that ends a check after a fatal fault.
 type stopped struct{}
 
-// fatal records a fault and ends the check that run has begun.
+// fatal records a fault and ends the check; see run.
 func (f *findings) fatal(format string, args ...any) {
 	f.add(format, args...)
 	panic(stopped{})

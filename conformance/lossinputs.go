@@ -307,25 +307,12 @@ func round(x []float64) {
 
 // reached lists the named inputs that a node depends on.
 func reached(root *gorgonia.Node, nodes map[string]*gorgonia.Node) map[string]bool {
-	named := map[*gorgonia.Node]string{}
+	found, all := map[string]bool{}, root.Graph().ExactSubgraphRoots(root).AllNodes()
 	for name, n := range nodes {
-		named[n] = name
-	}
-	found, seen := map[string]bool{}, map[*gorgonia.Node]bool{}
-	var walk func(n *gorgonia.Node)
-	walk = func(n *gorgonia.Node) {
-		if seen[n] {
-			return
-		}
-		seen[n] = true
-		if name, ok := named[n]; ok {
+		if all.Contains(n) {
 			found[name] = true
 		}
-		for at := root.Graph().From(n.ID()); at.Next(); {
-			walk(at.Node().(*gorgonia.Node))
-		}
 	}
-	walk(root)
 	return found
 }
 

@@ -133,7 +133,7 @@ func namesOfOption(field reflect.Value) []string {
 	return []string{}
 }
 
-// newText returns a pointer to a new value of a field or of what the field points to.
+// newText returns a pointer to a new value of a field. For a pointer field it points to a new value of the base type.
 func newText(field reflect.Value) reflect.Value {
 	if field.Kind() == reflect.Pointer {
 		return reflect.New(field.Type().Elem())
