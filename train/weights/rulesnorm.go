@@ -24,9 +24,7 @@ func groupNorm(t *translator, s *step) string {
 // standardise is (x - mean)/sqrt(variance + epsilon) with moments [1, 2, channels] that are given.
 func standardise(t *translator, s *step) string {
 	in := t.operands(s)
-	row := func(i int) string {
-		return t.reshape(t.columns(in[1], i, i+1), s.shape[len(s.shape)-1:])
-	}
+	row := func(i int) string { return t.reshape(t.columns(in[1], i, i+1), s.shape[len(s.shape)-1:]) }
 	mean, variance := row(0), row(1)
 	deviation := t.deviation(s, variance)
 	return t.affine(s, t.node("Div", nil, t.node("Sub", nil, in[0], mean), deviation), 2)
