@@ -213,12 +213,7 @@ func (e *Experiment) holdOut() error {
 	if e.Split.GroupCount() > 0 {
 		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
 	}
-	held := make([]bool, n)
-	for _, list := range [][]int{e.HeldOut, e.validated} {
-		for _, i := range list {
-			held[i] = true
-		}
-	}
+	held := e.held()
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
 		return fmt.Errorf("%d of %d images are held out, and no image is left to train on", len(e.HeldOut)+len(e.validated), n)
@@ -229,16 +224,19 @@ func (e *Experiment) holdOut() error {
 	return nil
 }
 
+// held reports of each image whether it is held out of training.
+func (e *Experiment) held() []bool {
+	held := make([]bool, e.Data.Len())
+	for _, i := range slices.Concat(e.HeldOut, e.validated) {
+		held[i] = true
+	}
+	return held
+}
+
 // TrainingImages lists the images for training in ascending order, without held-out images.
 func (e *Experiment) TrainingImages() []int {
-	held := make([]bool, e.Data.Len())
-	for _, list := range [][]int{e.HeldOut, e.validated} {
-		for _, i := range list {
-			held[i] = true
-		}
-	}
 	var list []int
-	for i, h := range held {
+	for i, h := range e.held() {
 		if !h {
 			list = append(list, i)
 		}

@@ -191,10 +191,8 @@ func (e *Experiment) openOthers() error {
 		}
 		other = other.Some(m.Sample)
 		in := other.Input(matrix.Matrix{Rows: other.Data.Len(), Cols: e.Coder.Width()})
-		for j, choice := range m.Metrics {
-			if err := metrics.Suits(in, m.Metrics[j:j+1]); err != nil {
-				return e.Config.mistake(fmt.Sprintf("%s.metrics.%d.%s", key, j, choice.Name), withoutFactors(err))
-			}
+		if err := e.Config.suit(in, m.Metrics, key+".metrics", ""); err != nil {
+			return err
 		}
 		e.others = append(e.others, other)
 	}

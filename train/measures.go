@@ -9,7 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
-	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/choices"
@@ -424,14 +423,7 @@ func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 	if w.Images = e.HeldOut; w.Images == nil {
 		w.Images = all(e.Data)
 	}
-	if total := len(w.Images); total > m.Images {
-		chosen := rng.New(e.Config.Seed, "metric/images").Perm(total)[:m.Images]
-		for i, at := range chosen {
-			chosen[i] = w.Images[at]
-		}
-		slices.Sort(chosen)
-		w.Images = chosen
-	}
+	w.Images = slices.Sorted(slices.Values(sampled(w.Images, m.Images, e.Config.Seed, "metric/images")))
 	n := len(w.Images)
 	if w.Every == 0 {
 		w.Every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)

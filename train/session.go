@@ -51,6 +51,7 @@ type session struct {
 	best       *Best          // the best evaluation so far; nil: none
 	trained    bool           // whether an earlier session ended training
 	trainedAt  time.Time      // when training ended
+	saved      time.Time      // when the last checkpoint was written
 	begun      time.Time      // when the process began to work on the run
 	cpu        time.Duration  // core time of the process until begun
 	resumed    bool           // whether the session continues from a checkpoint
@@ -91,7 +92,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.
 		}
 	}
 	if e.Start != nil && l.Step() == 0 { // before the folder is a run: it is resumed without the source
-		if err := (&saver{session: s}).save(false); err != nil {
+		if err := s.save(false); err != nil {
 			return nil, err
 		}
 	}
@@ -190,9 +191,9 @@ func (s *session) addHooks(m *monitor.Monitor, o Options) {
 		s.loop.AddHook(s.stop.Hook(stopPriority, s.console))
 	}
 	if m != nil && s.experiment.Config.Train.Keep.Best != "" {
-		s.loop.AddHook((&keeper{session: s, monitor: m}).hook())
+		s.loop.AddHook(s.bestHook(m))
 	}
-	s.loop.AddHook((&saver{session: s, every: s.experiment.Config.Train.Checkpoint, saved: time.Now()}).hook())
+	s.loop.AddHook(s.saveHook(s.experiment.Config.Train.Checkpoint))
 	s.loop.AddHook(o.Hooks...)
 }
 
