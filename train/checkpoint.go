@@ -261,7 +261,6 @@ func (s *session) attribute(r *rundir.Record) {
 	r.Generation = r.History.Generation()
 }
 
-// recordFailure records that the run failed.
 func (s *session) recordFailure(failure error, begun time.Time) error {
 	r := rundir.NewRecord(begun)
 	s.attribute(r)
@@ -269,7 +268,6 @@ func (s *session) recordFailure(failure error, begun time.Time) error {
 	return r.Write(s.store)
 }
 
-// trainedBy returns the history of the run until now.
 func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment()) }
 
 // segment returns this session's part of the training.

@@ -331,7 +331,6 @@ func (s *EarlyStop) result(choices []metrics.Choice) string {
 	return s.Metric
 }
 
-// engine returns the settings for the engine.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
 		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Device: s.Device, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}

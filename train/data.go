@@ -40,7 +40,6 @@ func PrepareData(ctx context.Context, d catalog.Choice, a *Activity) error {
 	})
 }
 
-// prepareData converts the files of the config's data set.
 func (c *Config) prepareData(ctx context.Context, a *Activity) error {
 	for _, part := range c.dataSets() {
 		if err := PrepareData(ctx, part.choice, a); err != nil {
@@ -53,7 +52,6 @@ func (c *Config) prepareData(ctx context.Context, a *Activity) error {
 	return nil
 }
 
-// dataSet is a data set in a config.
 type dataSet struct {
 	key    string
 	choice catalog.Choice
@@ -111,7 +109,6 @@ type reader struct {
 	key string
 }
 
-// readers lists the file-reading parts.
 func (c *Config) readers() (list []reader) {
 	add := func(key string, part any) {
 		if r, ok := part.(datasets.FileReader); ok {
@@ -187,7 +184,6 @@ func dataWarning(dir string, e *Experiment) (string, error) {
 	return changed, nil
 }
 
-// buildData builds the data set.
 func (c *Config) buildData() (datasets.Dataset, error) {
 	d, err := c.Dataset.Build(c.Seed)
 	if err != nil {

@@ -135,7 +135,6 @@ func InputOf(d datasets.Dataset, codes matrix.Matrix, images []int) *metrics.Inp
 	return in
 }
 
-// spacesOf lists the columns of a model's latent spaces.
 func spacesOf(m models.Model) (spaces [][]int) {
 	for _, s := range m.Spaces() {
 		var columns []int
@@ -302,7 +301,6 @@ func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error)
 	return f, nil
 }
 
-// decide sets whether training has converged.
 func (f *Fit) decide() {
 	f.Converged = false
 	switch {

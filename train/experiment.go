@@ -199,7 +199,6 @@ func (e *Experiment) openOthers() error {
 	return nil
 }
 
-// modelData describes the model's training data.
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
 	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions

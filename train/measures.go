@@ -291,7 +291,6 @@ func (Encode) ConfigForms() []any { return []any{true, 0, nil} }
 // ConfigType describes the accepted values.
 func (e Encode) ConfigType() string { return "true, false or a number" }
 
-// validEncode checks the number of kept codes against the measured ones.
 func (m *Measures) validEncode() error {
 	switch {
 	case m.Encode < EncodeNone:

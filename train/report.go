@@ -99,13 +99,11 @@ func (s *session) drawDecoded(m *monitor.Monitor, step int) error {
 	return s.logs.Events.Flush()
 }
 
-// lines reads the run's log.
 func (s *session) lines() (log []rundir.Line, err error) {
 	err = s.store.ReadLog(func(line rundir.Line) { log = append(log, line) })
 	return log, err
 }
 
-// lossNames lists the losses of every objective in the order of the config.
 func (s *session) lossNames() (names []report.LossNames) {
 	for _, o := range s.experiment.losses(s.loop) {
 		names = append(names, report.LossNames{Objective: o.Objective, Names: o.Names})
@@ -193,7 +191,6 @@ func (e *Experiment) drawingOf(ctx context.Context, count int) (*figures.Drawing
 	return e.drawing(metrics.NewMatrix(len(images), e.Coder.Width(), codes), images, nil), err
 }
 
-// source returns the model for the exchange of weights.
 func (e *Experiment) source() weights.Source {
 	return weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
 }
@@ -208,7 +205,6 @@ func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
 	return json.Marshal(x)
 }
 
-// exploreSome is Explore as a value.
 func (e *Experiment) exploreSome(ctx context.Context, count int) (*web.Explore, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
@@ -230,7 +226,6 @@ func (e *Experiment) pageContent(c *page.Content) *page.Content {
 	return c
 }
 
-// writeReport writes the page about the run.
 func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Result, drawn []report.Figure) error {
 	c := s.experiment.pageContent(&page.Content{Dir: s.store.Dir(), Config: s.config, Epochs: s.loop.Epoch(), Steps: s.loop.Step(),
 		Best: (*checkpoint.Best)(s.best), Spread: page.Spread(s.logs.Last), Results: r.Metrics, Figures: drawn})

@@ -161,7 +161,6 @@ func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err 
 	return resumed, err
 }
 
-// encodeConfig stores the resolved config in the session.
 func (s *session) encodeConfig() error {
 	text, err := s.experiment.Config.Encode()
 	s.config = string(text)
@@ -340,7 +339,6 @@ func (s *session) restore() error {
 	return nil
 }
 
-// wrote reports whether a file of the run has this content.
 func (s *session) wrote(name string, text []byte) bool {
 	found, err := s.store.Read(name)
 	return err == nil && bytes.Equal(found, text)
@@ -393,7 +391,6 @@ func (s *session) close() {
 	}
 }
 
-// record records that the run is finished.
 func (s *session) record(begun time.Time) error {
 	r, err := s.newRecord(begun)
 	if err != nil {

@@ -63,7 +63,6 @@ func self(path string) holder {
 	return holder{Process: os.Getpid(), Host: host, Boot: bootID(), Device: device(filepath.Dir(path)), ID: rand.Text()}
 }
 
-// system is the system's files.
 type system struct{}
 
 func (system) Mkdir(path string) error { return os.Mkdir(path, 0o777) }

@@ -57,7 +57,6 @@ func Version(name string, newer int) string {
 	return fmt.Sprintf("%s%s%d", name, disk.PrevSuffix, newer)
 }
 
-// rename renames an existing file.
 func (r *Run) rename(from, to string) error {
 	if err := r.prepare(to); err != nil {
 		return err

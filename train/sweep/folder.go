@@ -1,12 +1,10 @@
 package sweep
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -71,7 +69,6 @@ func (e *Entry) Damaged() bool {
 // Read reads a run's folder.
 func Read(dir string) Entry { return new(Reader).read(dir) }
 
-// readResults reads the results of a finished run.
 func (e *Entry) readResults() error {
 	if err := e.readJSON(rundir.MetricsFile, &e.Metrics); err != nil {
 		return err
@@ -95,12 +92,8 @@ func (e *Entry) readJSON(name string, into any) error {
 	if err != nil {
 		return &rundir.DamagedError{Path: path, Err: err}
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(into); err != nil {
+	if err := json.Unmarshal(text, into); err != nil {
 		return &rundir.DamagedError{Path: path, Err: err}
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &rundir.DamagedError{Path: path, Err: errors.New("there is more behind the JSON value")}
 	}
 	if !e.Record.Wrote(name, text) {
 		return &rundir.DamagedError{Path: path, Err: errors.New("the run did not write it so")}

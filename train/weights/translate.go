@@ -111,7 +111,6 @@ func (t *translator) translate(s *Source, p Part, l Layout) {
 	t.finish(value, onnx.Value{Name: out, Doc: doc, Shape: shape})
 }
 
-// images adds the input of images in a layout.
 func (t *translator) images(name string, shape []int, l Layout) {
 	v := onnx.Value{Name: name, Doc: "images [N, H, W, C]", Shape: shape}
 	value := name
@@ -250,14 +249,12 @@ func (t *translator) unique(name string) string {
 	return free
 }
 
-// floats adds a constant.
 func (t *translator) floats(name string, shape []int, values []float32) string {
 	name = t.unique(name)
 	t.graph.Weights = append(t.graph.Weights, onnx.Tensor{Name: name, Shape: shape, Floats: values})
 	return name
 }
 
-// scalar adds a number.
 func (t *translator) scalar(v float64) string {
 	return t.floats(path.Join(t.layer, "number"), nil, []float32{float32(v)})
 }

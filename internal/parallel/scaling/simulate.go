@@ -227,7 +227,6 @@ func (s *schedule) assign() {
 	}
 }
 
-// parse makes parts of marks.
 func (t *Trace) parse() []part {
 	p := &parser{trace: t, tasks: map[int32]*taskWork{}}
 	return p.parts()
@@ -264,7 +263,6 @@ func (p *parser) parts() (list []part) {
 	}
 }
 
-// section reads the items of a section.
 func (p *parser) section(m mark) *sectionWork {
 	w := &sectionWork{most: int(m.most), place: m.at}
 	for range m.n {

@@ -183,13 +183,9 @@ func unless[T any](own bool, to *T, value T) {
 func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys ...string) bool) bool {
 	switch m := m.(type) {
 	case *metrics.LeftInverse:
-		if !set("units") {
-			m.Units = metrics.Units(l.Units)
-		}
+		unless(set("units"), &m.Units, metrics.Units(l.Units))
 	case *metrics.MaxError:
-		if !set("units") {
-			m.Units = metrics.Units(l.Units)
-		}
+		unless(set("units"), &m.Units, metrics.Units(l.Units))
 		switch {
 		case set("fit"):
 		case l.Kind == losses.Minimax:
@@ -215,9 +211,7 @@ func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...str
 	case m.Sentence.String() != l.Sentence.String():
 		return false
 	}
-	if !set("codes", "assign") {
-		m.Codes = l.Codes
-	}
+	unless(set("codes", "assign"), &m.Codes, l.Codes)
 	return true
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
@@ -75,17 +74,11 @@ func (c *Content) Page(ctx context.Context, d *figures.Drawing) (report.Page, er
 	return p, err
 }
 
-// codes returns the codes for a page.
 func (c *Content) codes(d *figures.Drawing) (*web.Codes, error) {
 	rows := report.PageRows(d.Codes.Rows, d.Codes.Cols)
-	some := matrix.Matrix{Rows: len(rows), Cols: d.Codes.Cols}
-	for _, row := range rows {
-		some.Data = append(some.Data, d.Codes.Row(row)...)
-	}
-	return report.PageCodes(d.InputOf(some, rows), d.Data, rows, figures.Gather(c.DataRows, rows), d.Model.Spaces())
+	return report.PageCodes(d.InputOf(figures.Rows(d.Codes, rows), rows), d.Data, rows, figures.Gather(c.DataRows, rows), d.Model.Spaces())
 }
 
-// facts lists the short facts on a run's page.
 func (c *Content) facts(m models.Model) []report.Fact {
 	list := []report.Fact{{Name: "model", Value: c.Model}, {Name: "data set", Value: c.Dataset},
 		{Name: "seed", Value: fmt.Sprint(c.Seed)}, {Name: "epochs", Value: fmt.Sprint(c.Epochs)},
@@ -112,7 +105,6 @@ func (c *Content) facts(m models.Model) []report.Fact {
 	return list
 }
 
-// duration writes seconds for people.
 func duration(seconds float64) string {
 	if seconds < 60 {
 		return fmt.Sprintf("%.1f s", seconds)

@@ -105,7 +105,6 @@ func (a *Activity) show() {
 	a.log.Info(text, values...)
 }
 
-// label names the activity and its current part, if it has parts.
 func (a *Activity) label() string { return strings.TrimSpace(a.what + " " + a.part) }
 
 // End removes the activity.

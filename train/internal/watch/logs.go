@@ -50,7 +50,6 @@ func (g *Logs) Hook(priority int) engine.Hook {
 		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
 }
 
-// epoch writes a finished epoch to the logs.
 func (g *Logs) epoch(r *engine.EpochReport) error {
 	if err := g.Store.Present(); err != nil {
 		return err

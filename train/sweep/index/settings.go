@@ -168,29 +168,20 @@ func (r Results) Len() int {
 
 // Get returns a result, or false without one.
 func (r Results) Get(name string) (float64, bool) {
-	text, ok := r.text(name)
-	if !ok {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil
-}
-
-// text returns a result as a text.
-func (r Results) text(name string) (string, bool) {
 	if r.names == nil {
-		return "", false
+		return 0, false
 	}
 	i, ok := r.names.at[name]
 	if !ok {
-		return "", false
+		return 0, false
 	}
 	rest := r.values
 	for range i {
 		_, rest, _ = strings.Cut(rest, ",")
 	}
 	text, _, _ := strings.Cut(rest, ",")
-	return text, true
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
 }
 
 // All lists the results in alphabetical order of their names.

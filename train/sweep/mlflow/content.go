@@ -152,7 +152,6 @@ func keepParams(params, has map[string]string, note string) (lacking map[string]
 	return lacking, strings.TrimSpace(note)
 }
 
-// tagsOf returns the tags of a run.
 func tagsOf(r *index.Run, note string) map[string]string {
 	tags := map[string]string{"unravel.folder": r.Dir, "unravel.state": string(r.State)}
 	for tag, value := range map[string]string{noteTag: note, "unravel.hash": r.Hash, "unravel.version": r.Version,
@@ -173,7 +172,6 @@ func tagsOf(r *index.Run, note string) map[string]string {
 	return tags
 }
 
-// pairs lists parameters or tags by their keys.
 func pairs(all map[string]string) (list []pair) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, pair{key, all[key]})

@@ -56,7 +56,6 @@ func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summar
 	return s.sum, s.failed
 }
 
-// sender sends runs to one server.
 type sender struct {
 	client *client
 	dir    string // absolute
@@ -83,7 +82,6 @@ type job struct {
 	deleted bool      // a user deleted the run
 }
 
-// prepare returns the runs to send by the name of their experiment.
 func (s *sender) prepare(runs []*index.Run) map[string][]*job {
 	holders := rundir.NewHolders()
 	damaged, waiting := 0, 0
@@ -120,7 +118,6 @@ func (s *sender) experimentName(folder string) string {
 	return cut(name, maxExperimentName)
 }
 
-// experiment sends the runs of an experiment.
 func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error {
 	id, deleted, err := s.client.experiment(ctx, name)
 	if err != nil {
