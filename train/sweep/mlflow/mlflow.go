@@ -36,7 +36,8 @@ type Summary struct {
 }
 
 // Send sends runs of the folder dir to a server. It leaves out damaged runs and runs that have not begun. It also
-// leaves out runs with unreadable files or refused values, and names these runs in the error.
+// leaves out runs with unreadable files or refused values, and names these runs in the error. Unfinished runs get their
+// present state ([index.Live]).
 func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summary, error) {
 	c, err := newClient(to)
 	if err != nil {
@@ -83,12 +84,12 @@ type job struct {
 }
 
 func (s *sender) prepare(runs []*index.Run) map[string][]*job {
-	holders := rundir.NewHolders()
+	index.Live(s.dir, runs)
 	damaged, waiting := 0, 0
 	jobs := map[string][]*job{}
 	for _, r := range runs {
 		folder := filepath.Join(s.dir, filepath.FromSlash(r.Dir))
-		status := statusOf(r, folder, holders)
+		status := statuses[r.State]
 		switch {
 		case r.State == sweep.Damaged:
 			damaged++
