@@ -261,8 +261,8 @@ func (s *session) attribute(r *rundir.Record) {
 	r.Generation = r.History.Generation()
 }
 
-func (s *session) recordFailure(failure error, begun time.Time) error {
-	r := rundir.NewRecord(begun)
+func (s *session) recordFailure(failure error) error {
+	r := rundir.NewRecord(s.begun)
 	s.attribute(r)
 	r.Error = failure.Error()
 	return r.Write(s.store)

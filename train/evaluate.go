@@ -101,9 +101,7 @@ func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 	}
 	some := matrix.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
 	if codes.Data != nil {
-		for _, i := range e.HeldOut {
-			some.Data = append(some.Data, codes.Row(i)...)
-		}
+		some.Data = codes.Take(e.HeldOut)
 	}
 	return e.InputOf(some, e.HeldOut)
 }

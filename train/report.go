@@ -113,16 +113,10 @@ func (s *session) lossNames() (names []report.LossNames) {
 
 // initialCodes returns the codes of images before training. The seed determines them.
 func (e *Experiment) initialCodes(images []int) (matrix.Matrix, error) {
-	data := e.modelData()
-	m, err := e.Config.Model.Value.New(data, e.Config.Seed)
+	_, coder, err := e.newModel()
 	if err != nil {
 		return matrix.Matrix{}, err
 	}
-	coder, err := NewCoder(m, data)
-	if err != nil {
-		return matrix.Matrix{}, err
-	}
-	coder.views = e.Config.Views
 	codes, err := coder.Encode(context.Background(), e.Data, images)
 	return metrics.NewMatrix(len(images), coder.Width(), codes), err
 }
@@ -236,7 +230,7 @@ func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Resul
 	if c.Log, err = s.lines(); err != nil {
 		return err
 	}
-	if c.Record, err = s.newRecord(s.begun); err != nil {
+	if c.Record, err = s.newRecord(); err != nil {
 		return err
 	}
 	p, err := c.Page(ctx, s.experiment.drawing(codes, nil, nil))

@@ -391,8 +391,8 @@ func (s *session) close() {
 	}
 }
 
-func (s *session) record(begun time.Time) error {
-	r, err := s.newRecord(begun)
+func (s *session) record() error {
+	r, err := s.newRecord()
 	if err != nil {
 		return err
 	}
@@ -400,8 +400,8 @@ func (s *session) record(begun time.Time) error {
 }
 
 // newRecord returns the record of the run as if it ended now.
-func (s *session) newRecord(begun time.Time) (*rundir.Record, error) {
-	r := rundir.NewRecord(begun)
+func (s *session) newRecord() (*rundir.Record, error) {
+	r := rundir.NewRecord(s.begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
 	if !s.resumed {
 		r.CPU = (cputime.Process() - s.cpu).Seconds()

@@ -369,9 +369,5 @@ func Apart(n, count int) []int {
 
 // Rows returns some rows of a matrix.
 func Rows(m matrix.Matrix, rows []int) matrix.Matrix {
-	some := matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: make([]float64, 0, len(rows)*m.Cols)}
-	for _, i := range rows {
-		some.Data = append(some.Data, m.Row(i)...)
-	}
-	return some
+	return matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: m.Take(rows)}
 }
