@@ -23,24 +23,13 @@ type Log struct {
 	size int64
 }
 
-// CreateLog begins an empty log.
-func (r *Run) CreateLog(name string) (*Log, error) {
-	if err := r.prepare(name); err != nil {
-		return nil, err
-	}
-	if err := r.Remove(name); err != nil {
-		return nil, err
-	}
-	if err := r.Held(); err != nil {
-		return nil, err
-	}
-	return openLog(r.Path(name))
-}
-
 // ResumeLog continues a log for a run that continues from a step. It removes incomplete objects, objects with a
 // greater "step", and objects without a "step" that follow them. It makes a missing log.
 func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err := r.prepare(name); err != nil {
+		return nil, err
+	}
+	if err := r.Held(); err != nil {
 		return nil, err
 	}
 	err := disk.Own(r.Path(name))
@@ -50,11 +39,7 @@ func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("continuing %s: %w", r.Path(name), err)
 	}
-	return openLog(r.Path(name))
-}
-
-func openLog(path string) (*Log, error) {
-	f, err := disk.OpenFile(path, os.O_CREATE|os.O_WRONLY)
+	f, err := disk.OpenFile(r.Path(name), os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +47,7 @@ func openLog(path string) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Log{path, f, size}, nil
+	return &Log{r.Path(name), f, size}, nil
 }
 
 // Append writes v as a JSON object. After an error the log keeps its earlier content, as far as the disk allows.

@@ -24,11 +24,7 @@ type Logs struct {
 // Open opens the logs. It drops lines of the current epoch and later ones; they will be logged again.
 func (g *Logs) Open(l *engine.Loop) (err error) {
 	step := int64(l.Step() - l.InEpoch())
-	if !g.Store.Has(rundir.LogFile) {
-		if g.lines, err = g.Store.CreateLog(rundir.LogFile); err != nil {
-			return err
-		}
-	} else if g.lines, err = g.Store.ResumeLog(rundir.LogFile, step); err != nil {
+	if g.lines, err = g.Store.ResumeLog(rundir.LogFile, step); err != nil {
 		return err
 	}
 	if err := g.Store.ReadLog(func(line rundir.Line) {
