@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/figures"
 	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/internal/page"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -77,7 +78,7 @@ func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.
 		if f.Moves {
 			continue
 		}
-		if err := s.logs.Figure(s.loop.Step(), f.Name, f.Caption, png.Bytes()); err != nil {
+		if err := s.logs.Picture(s.loop.Step(), watch.FigureTag+f.Name, f.Caption, png.Bytes()); err != nil {
 			return nil, err
 		}
 		list = append(list, report.Figure{Name: f.Name, Caption: f.Caption, PNG: png.Bytes()})

@@ -247,8 +247,7 @@ func (p *Plan) choices() ([]choice, error) {
 		var all []choice
 		for _, before := range list {
 			for _, o := range options {
-				all = append(all, choice{append(before.names[:len(before.names):len(before.names)], o.names...),
-					append(before.settings[:len(before.settings):len(before.settings)], o.settings...)})
+				all = append(all, choice{slices.Concat(before.names, o.names), slices.Concat(before.settings, o.settings)})
 			}
 		}
 		list = all

@@ -84,21 +84,11 @@ func (e *Entry) readResults() error {
 }
 
 func (e *Entry) readJSON(name string, into any) error {
-	path := filepath.Join(e.Dir, name)
-	text, err := rundir.ReadFile(e.Dir, name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return err
+	text, err := rundir.ReadJSON(e.Dir, name, into)
+	if err == nil && !e.Record.Wrote(name, text) {
+		err = &rundir.DamagedError{Path: filepath.Join(e.Dir, name), Err: errors.New("the run did not write it so")}
 	}
-	if err != nil {
-		return &rundir.DamagedError{Path: path, Err: err}
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return &rundir.DamagedError{Path: path, Err: err}
-	}
-	if !e.Record.Wrote(name, text) {
-		return &rundir.DamagedError{Path: path, Err: errors.New("the run did not write it so")}
-	}
-	return nil
+	return err
 }
 
 // Find returns the folders of runs by hash, preferring finished ones.

@@ -2,9 +2,7 @@
 package page
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -157,12 +155,11 @@ func Stored(run *rundir.Run) (c Content, err error) {
 	if c.Record == nil { // the other files belong to an earlier end
 		return c, nil
 	}
-	if err := readJSON(run, rundir.MetricsFile, &c.Results); err != nil {
-		return c, err
-	}
 	var fit struct{ Why string }
-	if err := readJSON(run, rundir.FitFile, &fit); err != nil {
-		return c, err
+	for name, into := range map[string]any{rundir.MetricsFile: &c.Results, rundir.FitFile: &fit} {
+		if _, err := rundir.ReadJSON(dir, name, into); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return c, err
+		}
 	}
 	c.Unfit = fit.Why
 	for _, f := range new(figures.Drawing).Figures(nil, nil) {
@@ -179,21 +176,6 @@ func Stored(run *rundir.Run) (c Content, err error) {
 		c.Figures = append(c.Figures, report.Figure{Name: f.Name, Caption: f.Caption, PNG: png})
 	}
 	return c, nil
-}
-
-// readJSON reads a file of a run into v. A missing file leaves v unchanged.
-func readJSON(run *rundir.Run, name string, v any) error {
-	text, err := run.Read(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(v); err != nil {
-		return &rundir.DamagedError{Path: run.Path(name), Err: err}
-	}
-	return nil
 }
 
 // Spread returns the mean spread of the codes in an epoch; nil for models that do not record it.
