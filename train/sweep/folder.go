@@ -166,30 +166,26 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 	if err != nil {
 		return "", err
 	}
-	for n := 1; ; n++ {
-		name := r.Name
-		if n > 1 {
-			name = fmt.Sprintf("%s-%d", r.Name, n)
-		}
-		path := filepath.Join(dir, name)
-		if n < maxNames && !empty(path) {
-			continue
-		}
-		if err := held.Held(); err != nil { // after the choice of the name, so nobody makes the run under another name meanwhile
-			return "", err
-		}
-		store, err := rundir.CreatePatiently(ctx, path)
-		if err != nil {
-			return "", err
-		}
-		write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
-		if around == nil {
-			err = write()
-		} else {
-			err = around(store, write)
-		}
-		return path, errors.Join(err, store.Close())
+	tries := 0
+	name := Free(r.Name, func(name string) bool {
+		tries++
+		return tries < maxNames && !empty(filepath.Join(dir, name))
+	})
+	if err := held.Held(); err != nil { // after the choice of the name: nobody makes the run under another name meanwhile
+		return "", err
 	}
+	path := filepath.Join(dir, name)
+	store, err := rundir.CreatePatiently(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
+	if around == nil {
+		err = write()
+	} else {
+		err = around(store, write)
+	}
+	return path, errors.Join(err, store.Close())
 }
 
 // empty reports whether a folder is missing, or holds only the files that a killed process leaves: hidden ones, or the

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -230,9 +231,7 @@ func arrays(name string, shape []int, data []float32, l Layout, forms map[string
 		c := shape[2]
 		return []array{{folder + runningMean, []int{c}, data[:c]}, {folder + runningVariance, []int{c}, data[c:]}}
 	}
-	if to, ok := normNames[last]; ok {
-		last = to
-	}
+	last = cmp.Or(normNames[last], last)
 	if f, ok := forms[name]; ok {
 		return []array{{folder + last, f.shape, f.convert(data)}}
 	}
