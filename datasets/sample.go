@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Sample returns the data set of the images with the given indices, in that order.
@@ -11,7 +12,7 @@ func Sample(d Dataset, indices []int) Dataset {
 		s.missing = stored.CountMissing(Levels(s), len(d.Factors()))
 	}
 	if h, ok := d.(Hierarchical); ok {
-		return hierarchicalSample{h, s}
+		return hierarchicalSample{s, h}
 	}
 	return s
 }
@@ -43,32 +44,17 @@ func (s sample) FileName(i int) string { return FileName(s.Dataset, s.indices[i]
 // RealValued implements the function RealValued.
 func (s sample) RealValued() bool { return RealValued(s.Dataset) }
 
+// hierarchicalSample is the sample of a set with a hierarchy.
 type hierarchicalSample struct {
-	Hierarchical
-	sample sample
+	sample
+	of Hierarchical
 }
 
-// Len implements Dataset.
-func (s hierarchicalSample) Len() int { return s.sample.Len() }
-
-// Image implements Dataset.
-func (s hierarchicalSample) Image(i int, dst []float32) { s.sample.Image(i, dst) }
-
-// FactorsAt implements Dataset.
-func (s hierarchicalSample) FactorsAt(i int, dst []int) { s.sample.FactorsAt(i, dst) }
-
-// Missing implements Incomplete.
-func (s hierarchicalSample) Missing() []int { return s.sample.missing }
-
-// RealValued implements the function RealValued.
-func (s hierarchicalSample) RealValued() bool { return s.sample.RealValued() }
+// Hierarchy implements Hierarchical.
+func (s hierarchicalSample) Hierarchy() hierarchy.Hierarchy { return s.of.Hierarchy() }
 
 // Choices implements Hierarchical.
-func (s hierarchicalSample) Choices(i int, dst []int) {
-	s.Hierarchical.Choices(s.sample.indices[i], dst)
-}
+func (s hierarchicalSample) Choices(i int, dst []int) { s.of.Choices(s.indices[i], dst) }
 
 // Values implements Hierarchical.
-func (s hierarchicalSample) Values(i int, dst []float64) {
-	s.Hierarchical.Values(s.sample.indices[i], dst)
-}
+func (s hierarchicalSample) Values(i int, dst []float64) { s.of.Values(s.indices[i], dst) }
