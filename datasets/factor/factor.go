@@ -60,18 +60,18 @@ const Unknown = -1
 
 // Factor is a factor of variation of the images of a data set.
 type Factor struct {
-	Name   string
-	Size   int       // number of levels; levels are 0 .. Size-1
-	Kind   Kind      // relation between the levels
-	Values []float64 // by level: its value, in the factor's units; nil: the level itself
-	Names  []string  // by level: its name for people; nil: none
+	Name   string    `json:"name"`
+	Size   int       `json:"size"`             // number of levels; levels are 0 .. Size-1
+	Kind   Kind      `json:"kind"`             // relation between the levels
+	Values []float64 `json:"values,omitempty"` // by level: its value, in the factor's units; nil: the level itself
+	Names  []string  `json:"names,omitempty"`  // by level: its name for people; nil: none
 
 	// Angles holds the angles of a circular factor's levels, in radians; nil: evenly spaced over a full turn.
-	Angles []float64
+	Angles []float64 `json:"angles,omitempty"`
 
 	// Rotations holds, for a categorical factor that is a pose, the rotation in space of every level: a 3 x 3 matrix,
 	// row by row. nil: the factor is not a pose.
-	Rotations [][9]float64
+	Rotations [][9]float64 `json:"rotations,omitempty"`
 }
 
 // Value returns the value of a level.
