@@ -266,12 +266,9 @@ func (r *record) hash() (string, error) {
 
 // write stores the description in a folder.
 func (r *record) write(dir string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
 	return disk.WriteFile(filepath.Join(dir, recordFile), func(to io.Writer) error {
-		_, err := to.Write(append(text, '\n'))
-		return err
+		e := json.NewEncoder(to)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
 	}, false)
 }

@@ -88,7 +88,7 @@ func (p *part) open(ctx context.Context) error {
 		p.state = partState{}
 		return p.restart()
 	}
-	p.size, err = io.CopyBuffer(p.hashes, until(ctx, f), make([]byte, 1<<20))
+	p.size, err = copyTo(ctx, p.hashes, f, "checking "+p.file.Name, 0)
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
@@ -301,14 +301,7 @@ func (p *part) remember(h http.Header) error {
 	if p.state.Validator == "" || strings.HasPrefix(p.state.Validator, "W/") {
 		p.state.Validator = h.Get("Last-Modified")
 	}
-	text, err := json.Marshal(p.state)
-	if err != nil {
-		return err
-	}
-	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}, false)
+	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error { return json.NewEncoder(w).Encode(p.state) }, false)
 }
 
 // contentRange reads a header such as "bytes 10-99/100" or "bytes */100".

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -139,11 +138,8 @@ func (f *Found) from(ctx context.Context, at string) (bool, error) {
 	if isURL(at) {
 		return f.From == redacted(at), nil
 	}
-	h := newHashes()
-	if err := h.addFile(ctx, at); err != nil {
-		return false, err
-	}
-	return hex.EncodeToString(h.sha256.Sum(nil)) == f.SHA256, nil
+	now, err := find(ctx, at)
+	return err == nil && now.SHA256 == f.SHA256, err
 }
 
 // redacted returns an address without a password.
@@ -226,12 +222,14 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// reporting returns a writer that reports the progress of a copy, and ends with the context.
-func reporting(ctx context.Context, what string, total int64) io.Writer {
+// copyTo copies a file in pieces, reports the progress of what, and ends with the context.
+func copyTo(ctx context.Context, to io.Writer, from io.Reader, what string, total int64) (int64, error) {
 	done := int64(0)
-	return writerFunc(func(p []byte) (int, error) {
+	report := writerFunc(func(p []byte) (int, error) {
 		done += int64(len(p))
 		progress.Report(ctx, what, done, total)
 		return len(p), ctx.Err()
 	})
+	file := struct{ io.Reader }{from} // hides a method WriteTo, which has smaller pieces
+	return io.CopyBuffer(io.MultiWriter(to, report), file, make([]byte, 1<<20))
 }

@@ -31,8 +31,7 @@ func Place(ctx context.Context, dir string, f File, path string, trust bool) err
 	}
 	h := newHashes()
 	err = disk.WriteFile(filepath.Join(dir, f.Name), func(w io.Writer) error {
-		show := reporting(ctx, "copying "+f.Name, info.Size())
-		n, err := io.CopyBuffer(io.MultiWriter(w, h, show), until(ctx, from), make([]byte, 1<<20))
+		n, err := copyTo(ctx, io.MultiWriter(w, h), from, "copying "+f.Name, info.Size())
 		if err == nil && n != info.Size() {
 			err = errors.New("its size changes while it is read")
 		}
