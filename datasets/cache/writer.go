@@ -212,14 +212,12 @@ func (w *Writer) fullGrid() error {
 	if n := gridLen(grid); n != float64(w.record.Count) {
 		return fmt.Errorf("dataset %s: there are no levels, and the factors have %g combinations; want levels of the %d images", w.key.Name, n, w.record.Count)
 	}
-	k := len(grid)
-	levels := make([]int32, w.record.Count*k)
-	for i, at := range grid.All() {
-		for j, l := range at {
-			levels[i*k+j] = int32(l)
+	w.levels = make([]int32, 0, w.record.Count*len(grid))
+	for _, at := range grid.All() {
+		for _, l := range at {
+			w.levels = append(w.levels, int32(l))
 		}
 	}
-	w.levels = levels
 	return nil
 }
 
