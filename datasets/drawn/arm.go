@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
@@ -216,7 +217,8 @@ func (m *armModel) draw(s *stage, elevation float64, tool *armTool, dst []uint8)
 		s.add(m.foot, upright, floor)
 		upright.turn = painting.AroundY(tool.horizontal)
 		s.add(m.shoulder, upright, floor)
-		link := pose{turn: render.Product(upright.turn, aroundX(tool.vertical)), shift: [3]float64{0, objects.ArmHeight, 0}, scale: 1}
+		lift := aroundX(tool.vertical)
+		link := pose{turn: rotation.Product(&upright.turn, &lift), shift: [3]float64{0, objects.ArmHeight, 0}, scale: 1}
 		s.add(m.link, link, floor)
 		reach := objects.ArmReach + float64(0.8*tool.size)
 		held := pose{turn: link.turn, scale: tool.size}

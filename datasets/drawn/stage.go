@@ -3,6 +3,7 @@ package drawn
 import (
 	"math"
 
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
@@ -95,7 +96,7 @@ func (s *stage) add(m *model, at pose, floor float64) {
 	c := &s.scene
 	l := c.Lights[0].Direction
 	x, z := l[0]/l[1], l[2]/l[1]
-	flat := render.Product([9]float64{1, -x, 0, 0, 0, 0, 0, -z, 1}, at.turn) // along the light
+	flat := rotation.Product(&[9]float64{1, -x, 0, 0, 0, 0, 0, -z, 1}, &at.turn) // along the light
 	height := at.shift[1] - floor
 	shadow := [3]float64{at.shift[0] - float64(x*height), floor, at.shift[2] - float64(z*height)}
 	eye := c.Camera.Eye
