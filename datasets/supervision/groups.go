@@ -106,7 +106,7 @@ func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
 
 // openArray opens an .npy file.
 func openArray(file string) (*arrays.Array, error) {
-	f, err := arrays.Open(file)
+	f, err := arrays.OpenFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -65,15 +65,16 @@ type Stream interface {
 // String describes the array in errors: its label, shape and type.
 func (a *Array) String() string { return fmt.Sprintf("%s (%v, %s)", a.Label, a.Shape, a.Type) }
 
-// Open opens a file or a folder of .npy files. The content of a file determines its format.
+// Open opens a file or a folder of .npy files.
 func Open(path string) (File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return folder(path), nil
 	}
+	return OpenFile(path)
+}
+
+// OpenFile opens a file. Its content determines the format.
+func OpenFile(path string) (File, error) {
 	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err

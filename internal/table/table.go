@@ -177,7 +177,7 @@ func Beside(path, role string) string {
 	if !ok || name == role {
 		return ""
 	}
-	z, err := arrays.Open(file)
+	z, err := arrays.OpenFile(file)
 	if err != nil {
 		return "" // Read will report the error
 	}
@@ -198,7 +198,7 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 	if !ok {
 		file = path
 	}
-	if f, err = arrays.Open(file); err != nil {
+	if f, err = arrays.OpenFile(file); err != nil {
 		return nil, nil, err
 	}
 	if names := f.Names(); name == "" {
