@@ -211,10 +211,23 @@ func (s npyStream) ReadFull(p []byte) error { return s.ReadRaw(p) }
 func (s npyStream) Skip(n int64) error      { return s.Reader.Skip(int(n) / s.DataType().Size) }
 func (s npyStream) Unit() int               { return 0 }
 
-// npz is an .npz file.
-type npz struct {
-	*npy.NPZ
-	path string
+// archive is a file of several arrays by name.
+type archive struct {
+	path  string
+	names func() []string
+	open  func(name, label string) (*Array, error)
+	close func() error
+}
+
+func (a *archive) Names() []string          { return a.names() }
+func (a *archive) Label(name string) string { return a.path + ": " + name }
+func (a *archive) Close() error             { return a.close() }
+
+func (a *archive) Open(name string) (*Array, error) {
+	if names := a.names(); !slices.Contains(names, name) {
+		return nil, absent{a.path, name, names}
+	}
+	return a.open(name, a.Label(name))
 }
 
 func openNPZ(path string) (File, error) {
@@ -222,14 +235,7 @@ func openNPZ(path string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &npz{z, path}, nil
+	return &archive{path, z.Names, func(name, label string) (*Array, error) {
+		return newNPY(label, func() (*npy.Reader, error) { return z.Open(name) })
+	}, z.Close}, nil
 }
-
-func (z *npz) Open(name string) (*Array, error) {
-	if names := z.Names(); !slices.Contains(names, name) {
-		return nil, absent{z.path, name, names}
-	}
-	return newNPY(z.Label(name), func() (*npy.Reader, error) { return z.NPZ.Open(name) })
-}
-
-func (z *npz) Label(name string) string { return z.path + ": " + name }
