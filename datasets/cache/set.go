@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -121,7 +120,7 @@ func readRecord(k Key) (*record, error) {
 
 // parseRecord reads the description of the set of a folder.
 func parseRecord(dir string) (*record, error) {
-	f, err := disk.Open(filepath.Join(dir, recordFile))
+	text, err := disk.ReadFile(filepath.Join(dir, recordFile), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
 			return nil, fmt.Errorf("%s: %w: it has no %s", dir, errBroken, recordFile)
@@ -129,10 +128,6 @@ func parseRecord(dir string) (*record, error) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrAbsent)
 	}
 	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
-	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	var r record

@@ -209,7 +209,7 @@ func (w *Writer) complete(ctx context.Context) error {
 // fullGrid sets the levels of the full grid of the factors.
 func (w *Writer) fullGrid() error {
 	grid := factor.Grid(w.record.Factors)
-	if n := gridLen(grid); n != float64(w.record.Count) {
+	if n := grid.Combinations(); n != float64(w.record.Count) {
 		return fmt.Errorf("dataset %s: there are no levels, and the factors have %g combinations; want levels of the %d images", w.key.Name, n, w.record.Count)
 	}
 	w.levels = make([]int32, 0, w.record.Count*len(grid))
@@ -219,15 +219,6 @@ func (w *Writer) fullGrid() error {
 		}
 	}
 	return nil
-}
-
-// gridLen returns the number of combinations, which may exceed the range of integers.
-func gridLen(g factor.Grid) float64 {
-	n := 1.0
-	for _, f := range g {
-		n *= float64(f.Size)
-	}
-	return n
 }
 
 // describe writes the description of the set, with the hashes of its files.

@@ -245,12 +245,8 @@ func CountMissing[T int | int32](levels []T, k int) []int {
 
 // Countable reports factors with too many combinations to number.
 func Countable(factors []factor.Factor) error {
-	combinations := 1.0
-	for _, f := range factors {
-		combinations *= float64(f.Size)
-	}
-	if combinations > 1<<62 {
-		return fmt.Errorf("levels have %g combinations; want at most 2^62", combinations)
+	if n := factor.Grid(factors).Combinations(); n > 1<<62 {
+		return fmt.Errorf("levels have %g combinations; want at most 2^62", n)
 	}
 	return nil
 }
