@@ -17,32 +17,20 @@ func Sample(d Dataset, indices []int) Dataset {
 	return s
 }
 
+// sample implements Dataset, Incomplete, and the methods behind Expect, FileName and RealValued.
 type sample struct {
 	Dataset
 	indices []int
 	missing []int // by factor; nil: none
 }
 
-// Len implements Dataset.
-func (s sample) Len() int { return len(s.indices) }
-
-// Image implements Dataset.
+func (s sample) Len() int                   { return len(s.indices) }
 func (s sample) Image(i int, dst []float32) { s.Dataset.Image(s.indices[i], dst) }
-
-// FactorsAt implements Dataset.
 func (s sample) FactorsAt(i int, dst []int) { s.Dataset.FactorsAt(s.indices[i], dst) }
-
-// Missing implements Incomplete.
-func (s sample) Missing() []int { return s.missing }
-
-// Expect implements expecter.
-func (s sample) Expect(first, count int) { stored.Expect(s.Dataset, s.indices[first:first+count]) }
-
-// FileName implements the function FileName.
-func (s sample) FileName(i int) string { return FileName(s.Dataset, s.indices[i]) }
-
-// RealValued implements the function RealValued.
-func (s sample) RealValued() bool { return RealValued(s.Dataset) }
+func (s sample) Missing() []int             { return s.missing }
+func (s sample) Expect(first, count int)    { stored.Expect(s.Dataset, s.indices[first:first+count]) }
+func (s sample) FileName(i int) string      { return FileName(s.Dataset, s.indices[i]) }
+func (s sample) RealValued() bool           { return RealValued(s.Dataset) }
 
 // hierarchicalSample is the sample of a set with a hierarchy.
 type hierarchicalSample struct {
@@ -50,11 +38,6 @@ type hierarchicalSample struct {
 	of Hierarchical
 }
 
-// Hierarchy implements Hierarchical.
 func (s hierarchicalSample) Hierarchy() hierarchy.Hierarchy { return s.of.Hierarchy() }
-
-// Choices implements Hierarchical.
-func (s hierarchicalSample) Choices(i int, dst []int) { s.of.Choices(s.indices[i], dst) }
-
-// Values implements Hierarchical.
-func (s hierarchicalSample) Values(i int, dst []float64) { s.of.Values(s.indices[i], dst) }
+func (s hierarchicalSample) Choices(i int, dst []int)       { s.of.Choices(s.indices[i], dst) }
+func (s hierarchicalSample) Values(i int, dst []float64)    { s.of.Values(s.indices[i], dst) }

@@ -169,10 +169,8 @@ type folderSet struct {
 	row   map[int]int // by picture: its image
 }
 
-// FileName implements FileNamed.
 func (d *folderSet) FileName(i int) string { return d.list.Files[d.Rows[i]].Name }
 
-// FindFile implements FileNamed.
 func (d *folderSet) FindFile(name string) (i int, ok bool) {
 	d.once.Do(func() {
 		d.index, d.row = newPictureIndex(d.list), make(map[int]int, d.Count)

@@ -108,9 +108,7 @@ func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad int, v float64)) error {
 	count := (n + block - 1) / block
 	wrong, values := make([]int, count), make([]float64, count)
-	parallel.For(count, func(_, i int) {
-		wrong[i], values[i] = convert(i*block, min((i+1)*block, n))
-	})
+	parallel.For(count, func(_, i int) { wrong[i], values[i] = convert(i*block, min((i+1)*block, n)) })
 	for i, bad := range wrong {
 		if bad >= 0 {
 			return r.outside(first+(i*block+bad)/size, values[i])

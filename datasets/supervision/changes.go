@@ -43,9 +43,7 @@ type Changes struct {
 }
 
 // NewChanges returns the default settings of disentanglement_lib.
-func NewChanges() *Changes {
-	return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1}
-}
+func NewChanges() *Changes { return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1} }
 
 // Validate checks the settings.
 func (p *Changes) Validate() error {

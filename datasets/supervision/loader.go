@@ -169,6 +169,4 @@ func (l *Loader) Restore(s State) error {
 }
 
 // Close ends the background work. The loader must not be used afterwards.
-func (l *Loader) Close() {
-	l.beside.Close()
-}
+func (l *Loader) Close() { l.beside.Close() }

@@ -48,9 +48,7 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 }
 
 // EncodeConfig implements config.Encoder.
-func (c Choice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Kind](c))
-}
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Kind](c)) }
 
 // ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }

@@ -30,9 +30,7 @@ type Kind interface {
 type Choices []Choice
 
 // Of returns supervision of one kind.
-func Of(name string, s Kind) Choices {
-	return Choices{{Name: name, Value: s}}
-}
+func Of(name string, s Kind) Choices { return Choices{{Name: name, Value: s}} }
 
 // String names the kinds.
 func (s Choices) String() string {
