@@ -67,7 +67,8 @@ func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 		factors = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}
 	}
 	w.record = record{Format: recordFormat, Version: w.key.Version, Set: Set{
-		Name: w.key.Name, Options: w.key.Options, Count: count, H: h, W: width, C: c, Factors: slices.Clone(factors), Sources: w.record.Sources,
+		Name: w.key.Name, Options: w.key.Options, Count: count, H: h, W: width, C: c,
+		Factors: slices.Clone(factors), Sources: w.record.Sources,
 	}}
 	if err := w.record.Set.check(); err != nil {
 		return fmt.Errorf("dataset %s: %w", w.key.Name, err)

@@ -70,7 +70,8 @@ func (a *Arm) Build(uint64) (datasets.Dataset, error) {
 	positions := factor.Grid{shape, size, height, horizontal, vertical}
 	d.drawings = make([]atomic.Pointer[armDrawing], positions.Len())
 	m := newArmModel()
-	d.easels = &renderedSet{gridSet: gridSet{shape: d.shape, grid: positions}, painter: func() painter { return m.painter(a.Size, positions) }, free: make(chan *easel, maxIdle)}
+	d.easels = &renderedSet{gridSet: gridSet{shape: d.shape, grid: positions}, free: make(chan *easel, maxIdle)}
+	d.easels.painter = func() painter { return m.painter(a.Size, positions) }
 	s := newStage(a.Size)
 	for _, h := range height.Values {
 		table := make([]uint8, 3*a.Size*a.Size)

@@ -54,7 +54,8 @@ const maxPoses = 100000
 // Validate checks the settings.
 func (p *Poses) Validate() error {
 	if p.Mesh == "" && poseObjects[p.Object] == nil {
-		return config.Invalid("object", "unknown object %q; want %s", p.Object, strings.Join(slices.Sorted(maps.Keys(poseObjects)), ", "))
+		names := slices.Sorted(maps.Keys(poseObjects))
+		return config.Invalid("object", "unknown object %q; want %s", p.Object, strings.Join(names, ", "))
 	}
 	if err := p.validCount(); err != nil {
 		return err

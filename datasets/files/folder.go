@@ -153,7 +153,8 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 	if d.Count = len(d.Rows); d.Count == 0 {
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.Path)
 	}
-	if err := f.setFactors(d, labels, table.NewText(labels.source, labels.columns, rows, lines, labels.comma)); err != nil {
+	text := table.NewText(labels.source, labels.columns, rows, lines, labels.comma)
+	if err := f.setFactors(d, labels, text); err != nil {
 		return nil, err
 	}
 	d.LabelsHash = labelsHash(d)

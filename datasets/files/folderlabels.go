@@ -147,7 +147,8 @@ func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures
 		if _, labelled := rowOf[i]; !labelled {
 			bare = append(bare, p.Name)
 			if f.Unlabelled == "keep" {
-				t.rows, t.lines, t.pictures = append(t.rows, make([]string, len(text.Names))), append(t.lines, 0), append(t.pictures, i)
+				row := make([]string, len(text.Names))
+				t.rows, t.lines, t.pictures = append(t.rows, row), append(t.lines, 0), append(t.pictures, i)
 			}
 		}
 	}

@@ -121,7 +121,8 @@ func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad i
 func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Size > 1 || t.Kind == 'i' {
-		return convertPixels(r, dst[:len(raw)/t.Size], raw, first, size, func(p float64) uint8 { return uint8(p*math.MaxUint8 + 0.5) })
+		dst = dst[:len(raw)/t.Size]
+		return convertPixels(r, dst, raw, first, size, func(p float64) uint8 { return uint8(p*math.MaxUint8 + 0.5) })
 	}
 	var table [256]uint8
 	allowed := int(min(r.white, math.MaxUint8))
@@ -141,7 +142,8 @@ func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	})
 }
 
-// convertPixels converts the raw numbers of images, starting at the first, each of a size. of converts a pixel from 0 to 1.
+// convertPixels converts the raw numbers of images, starting at the first, each of a size. It stores a pixel from 0 to 1
+// as of returns it.
 func convertPixels[T uint8 | float32](r *pixelRule, dst []T, raw []byte, first, size int, of func(p float64) T) error {
 	t := r.a.Type
 	return r.blocks(len(dst), first, size, func(from, to int) (int, float64) {

@@ -25,9 +25,9 @@ func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) 
 	return a, nil
 }
 
-// copyImages writes all rows of an array of 8-bit images to a cached set that has begun. change, unless nil, changes the
-// pixels of the images from a row on.
-func copyImages(ctx context.Context, a *arrays.Array, w *cache.Writer, change func(row int, pixels []byte) error) error {
+// copyImages writes all rows of an array of 8-bit images to a cached set that has begun. change, unless nil, changes
+// the pixels of the images from a row on.
+func copyImages(ctx context.Context, a *arrays.Array, w *cache.Writer, change func(int, []byte) error) error {
 	rows, err := a.Rows(nil)
 	if err != nil {
 		return err

@@ -102,7 +102,8 @@ func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Drawn{M: 2, Count: cmp.Or(p.Count, max(1, c.images()/2)), Draw: func(s *rng.Stream, images []int, _ []int32) { c.draw(s, images) }}, nil
+	draw := func(s *rng.Stream, images []int, _ []int32) { c.draw(s, images) }
+	return &Drawn{M: 2, Count: cmp.Or(p.Count, max(1, c.images()/2)), Draw: draw}, nil
 }
 
 // passed sets the number of pairs in an epoch to Count or, if Count is 0, to all pairs.

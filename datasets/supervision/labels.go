@@ -120,8 +120,8 @@ func (l *Labels) At(i int, dst []int32) bool {
 	return any
 }
 
-// write writes the known levels of an image from one source to the columns of its factors, or in their order if place is
-// nil. It returns false if the source does not know the image.
+// write writes the known levels of an image from one source to the columns of its factors, or in their order if place
+// is nil. It returns false if the source does not know the image.
 func (l *Labels) write(i int, dst []int32, place []int) bool {
 	if _, known := slices.BinarySearch(l.Images, i); !known || l.Pairs != nil {
 		return false

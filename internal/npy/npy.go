@@ -3,8 +3,8 @@
 // .npz (a zip archive of .npy files).
 //
 // The package reads all boolean, integer and floating point types of 8 to 64 bits, in either byte order. [Read] wants
-// elements in C order (the last index varies fastest); package arrays reads both orders. A [Reader] checks the header against the size of the file,
-// then gives elements in blocks. An array need not fit in memory:
+// elements in C order (the last index varies fastest); package arrays reads both orders. A [Reader] checks the header
+// against the size of the file, then gives elements in blocks. An array need not fit in memory:
 //
 //	r, err := npy.Open("images.npy")
 //	defer r.Close()
