@@ -101,12 +101,9 @@ func (s *Sprites) Build(uint64) (datasets.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	scales, angles := make([]float64, s.Scales), make([]float64, s.Orientations)
-	for l := range scales {
-		scales[l] = 1
-		if s.Scales > 1 {
-			scales[l] = 0.5 + 0.5*float64(l)/float64(s.Scales-1)
-		}
+	scales, angles := between(0.5, 1, s.Scales), make([]float64, s.Orientations)
+	if s.Scales == 1 {
+		scales[0] = 1
 	}
 	for l := range angles {
 		angles[l] = 2 * math.Pi * float64(l) / float64(s.Orientations)

@@ -357,17 +357,11 @@ func (p *part) check() error {
 
 // finish renames the complete file and records it.
 func (p *part) finish(from string) (Found, error) {
-	path := p.path("")
-	if err := os.Rename(p.path(partSuffix), path); err != nil {
+	if err := os.Rename(p.path(partSuffix), p.path("")); err != nil {
 		return Found{}, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return Found{}, err
-	}
-	found := p.hashes.found(info)
-	found.From, found.Trusted = from, p.Trust && p.file.check(found) != nil
-	return found, errors.Join(disk.SyncDir(p.dir), note(p.dir, p.file.Name, found), os.Remove(p.path(stateSuffix)))
+	found, err := p.file.record(p.dir, p.hashes, from, p.Trust)
+	return found, errors.Join(err, disk.SyncDir(p.dir), os.Remove(p.path(stateSuffix)))
 }
 
 // newClient returns a client that repeats requests without an answer, or with the answer 429 or 5xx.

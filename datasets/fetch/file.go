@@ -75,6 +75,17 @@ func Records(dir string) (map[string]Found, error) {
 	return all, nil
 }
 
+// record records a file that is in its place, with its hashes. With trust, any size and hash are accepted.
+func (f *File) record(dir string, h *hashes, from string, trust bool) (Found, error) {
+	info, err := os.Stat(filepath.Join(dir, f.Name))
+	if err != nil {
+		return Found{}, err
+	}
+	found := h.found(info)
+	found.From, found.Trusted = from, trust && f.check(found) != nil
+	return found, note(dir, f.Name, found)
+}
+
 // note records facts about a file.
 func note(dir, name string, f Found) error {
 	all, err := Records(dir)

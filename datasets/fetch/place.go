@@ -43,10 +43,6 @@ func Place(ctx context.Context, dir string, f File, path string, trust bool) err
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if info, err = os.Stat(filepath.Join(dir, f.Name)); err != nil {
-		return err
-	}
-	found := h.found(info)
-	found.From, found.Trusted = path, trust && f.check(found) != nil
-	return note(dir, f.Name, found)
+	_, err = f.record(dir, h, path, trust)
+	return err
 }

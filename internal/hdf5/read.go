@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -103,13 +104,9 @@ func (r *Reader) readChunks(dst []byte, from, to int) error {
 	r.dst, r.from, r.to = dst, from, to
 	parallel.ForWorkers(len(r.workers), ((to-1)/r.Chunk[0]+1)*band-r.first, r.item)
 	r.dst = nil
-	for _, err := range r.errs {
-		if err != nil {
-			clear(r.errs)
-			return err
-		}
-	}
-	return nil
+	err := cmp.Or(r.errs...)
+	clear(r.errs)
+	return err
 }
 
 // place unpacks a group of chunks and copies them to their places in the rows of a call.

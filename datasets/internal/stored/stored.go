@@ -3,6 +3,7 @@
 package stored
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -280,10 +281,5 @@ func WriteImages(ctx context.Context, w *cache.Writer, from int, pixels []byte, 
 	parallel.For(n, func(_, i int) {
 		errs[i] = w.WriteAt(ctx, from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
