@@ -229,14 +229,19 @@ func (p *part) attempt(ctx context.Context) error {
 
 // unanswered returns the error about a request that was repeated often enough.
 func unanswered(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err // without the address, which is said already
-	}
-	if isDial(err) {
+	if err = withoutAddress(err); isDial(err) {
 		err = fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	return &permanentError{err}
+}
+
+// withoutAddress returns an error without the address of its request, which the log or the caller names.
+func withoutAddress(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }
 
 // isDial reports whether the connection failed.
@@ -405,12 +410,8 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 
 // reason explains why a request is repeated.
 func reason(r *http.Response, err error) string {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err
-	}
 	if err != nil {
-		return err.Error()
+		return withoutAddress(err).Error()
 	}
 	return (&statusError{r.StatusCode}).Error()
 }

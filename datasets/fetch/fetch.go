@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,15 +46,8 @@ type Options struct {
 
 // defaults fills in unset options.
 func (o Options) defaults() Options {
-	o.Log = plain.Or(o.Log)
-	if o.Tries == 0 {
-		o.Tries = 5
-	}
-	for at, value := range map[*time.Duration]time.Duration{&o.Wait: time.Second, &o.MaxWait: 30 * time.Second, &o.Stall: time.Minute} {
-		if *at == 0 {
-			*at = value
-		}
-	}
+	o.Log, o.Tries, o.Wait = plain.Or(o.Log), cmp.Or(o.Tries, 5), cmp.Or(o.Wait, time.Second)
+	o.MaxWait, o.Stall = cmp.Or(o.MaxWait, 30*time.Second), cmp.Or(o.Stall, time.Minute)
 	return o
 }
 

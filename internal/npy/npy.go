@@ -18,6 +18,7 @@
 package npy
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -77,10 +78,7 @@ func ReadFile[T Element](path string) (*Array[T], error) {
 		return nil, err
 	}
 	a, err := ReadAll[T](r)
-	if err2 := r.Close(); err == nil {
-		err = err2
-	}
-	return a, err
+	return a, errors.Join(err, r.Close())
 }
 
 // ReadAll reads the remaining elements. The result has the shape of the array if none were read

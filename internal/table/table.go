@@ -32,16 +32,18 @@ type Table struct {
 // the array NAME of an archive; without a name, its only array or the array called role. Read leaves out an index in
 // front of a table of text, a column without a name.
 func Read(path, role string) (*Table, error) {
-	return read(path, role, false, func(t *Text, c int) (*Column, error) { return t.Numbers(c, false) })
+	return read(path, role, false, (*Text).numbers)
 }
 
 // ReadFactors is Read for tables that may have missing values, NaN, and columns of words.
-func ReadFactors(path, role string) (*Table, error) { return read(path, role, false, factorColumn) }
+func ReadFactors(path, role string) (*Table, error) {
+	return read(path, role, false, (*Text).factor)
+}
 
 // ReadBlocks is Read for rows that may be blocks of numbers: an array of three dimensions or more has
 // all but the first as columns.
 func ReadBlocks(path, role string) (*Table, error) {
-	return read(path, role, true, func(t *Text, c int) (*Column, error) { return t.Numbers(c, false) })
+	return read(path, role, true, (*Text).numbers)
 }
 
 func read(path, role string, blocks bool, column func(*Text, int) (*Column, error)) (*Table, error) {
@@ -60,7 +62,8 @@ func read(path, role string, blocks bool, column func(*Text, int) (*Column, erro
 	return readArray(a, blocks)
 }
 
-func factorColumn(t *Text, c int) (*Column, error) { return t.Factor(c, false, false) }
+func (t *Text) numbers(c int) (*Column, error) { return t.Numbers(c, false) }
+func (t *Text) factor(c int) (*Column, error)  { return t.Factor(c, false, false) }
 
 // table reads the columns of a table of text, without an index.
 func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
