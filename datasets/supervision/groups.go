@@ -82,7 +82,7 @@ func (g *Groups) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 
 // images reads the groups, of m images each, from the file.
 func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
-	a, err := openArray(g.Images)
+	a, err := arrays.OpenNPY(g.Images).Open("")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -104,19 +104,9 @@ func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
 	return slices.Collect(slices.Chunk(list, m)), m, nil
 }
 
-// openArray opens an .npy file.
-func openArray(file string) (*arrays.Array, error) {
-	f, err := arrays.OpenFile(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // an array of an .npy file opens it again
-	return f.Open("")
-}
-
 // readTransformations reads an array [groups, m, columns]; columns 0 means any multiple of 4.
 func readTransformations(file string, groups, m, columns int) ([][]float32, error) {
-	a, err := openArray(file)
+	a, err := arrays.OpenNPY(file).Open("")
 	if err != nil {
 		return nil, err
 	}

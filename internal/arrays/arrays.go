@@ -65,16 +65,11 @@ type Stream interface {
 // String describes the array in errors: its label, shape and type.
 func (a *Array) String() string { return fmt.Sprintf("%s (%v, %s)", a.Label, a.Shape, a.Type) }
 
-// Open opens a file or a folder of .npy files.
+// Open opens a file or a folder of .npy files. The content of a file determines its format.
 func Open(path string) (File, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return folder(path), nil
 	}
-	return OpenFile(path)
-}
-
-// OpenFile opens a file. Its content determines the format.
-func OpenFile(path string) (File, error) {
 	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
@@ -93,13 +88,13 @@ func OpenFile(path string) (File, error) {
 	case bytes.HasPrefix(start, []byte("\x93NUMPY")):
 		return single(path), nil
 	case bytes.HasPrefix(start, []byte("PK\x03\x04")), bytes.HasPrefix(start, []byte("PK\x05\x06")):
-		return openNPZ(path)
+		return OpenNPZ(path)
 	case hdf5.Is(start):
 		return openHDF5(path, start)
 	case ext == ".npy":
 		return single(path), nil
 	case ext == ".npz":
-		return openNPZ(path)
+		return OpenNPZ(path)
 	case ext == ".h5", ext == ".hdf5":
 		return openHDF5(path, start)
 	case ext == ".mat":
@@ -230,7 +225,11 @@ func (a *archive) Open(name string) (*Array, error) {
 	return a.open(name, a.Label(name))
 }
 
-func openNPZ(path string) (File, error) {
+// OpenNPY returns the file of one array in NumPy's format. Its array has any name.
+func OpenNPY(path string) File { return single(path) }
+
+// OpenNPZ opens an archive of arrays in NumPy's format.
+func OpenNPZ(path string) (File, error) {
 	z, err := npy.OpenNPZ(path)
 	if err != nil {
 		return nil, err

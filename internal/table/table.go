@@ -180,7 +180,7 @@ func Beside(path, role string) string {
 	if !ok || name == role {
 		return ""
 	}
-	z, err := arrays.OpenFile(file)
+	z, err := arrays.OpenNPZ(file)
 	if err != nil {
 		return "" // Read will report the error
 	}
@@ -195,14 +195,14 @@ func isText(path string) bool {
 	return slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// open opens the array of a path: FILE.npz:NAME, or the only array of a file, or the array called role.
+// open opens the array of a path, a .npy file or FILE.npz:NAME. Without a name it is the archive's only array or the
+// array called role.
 func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 	file, name, ok := splitNPZ(path)
-	if !ok {
-		file = path
-	}
-	if f, err = arrays.OpenFile(file); err != nil {
-		return nil, nil, err
+	if f = arrays.OpenNPY(path); ok {
+		if f, err = arrays.OpenNPZ(file); err != nil {
+			return nil, nil, err
+		}
 	}
 	if names := f.Names(); name == "" {
 		switch {
