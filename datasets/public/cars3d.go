@@ -70,8 +70,8 @@ func (c *Cars3D) Validate() error {
 }
 
 // Prepare converts the archive.
-func (c *Cars3D) Prepare(ctx context.Context, p datasets.Progress) error {
-	return prepare(ctx, p, c.build)
+func (c *Cars3D) Prepare(ctx context.Context, progress datasets.Progress) error {
+	return prepare(ctx, progress, c.build)
 }
 
 // Build opens the converted set.

@@ -76,8 +76,8 @@ func (c *CelebA) Validate() error {
 }
 
 // Prepare converts the files.
-func (c *CelebA) Prepare(ctx context.Context, p datasets.Progress) error {
-	return prepare(ctx, p, c.build)
+func (c *CelebA) Prepare(ctx context.Context, progress datasets.Progress) error {
+	return prepare(ctx, progress, c.build)
 }
 
 // Build opens the converted set.

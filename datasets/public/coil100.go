@@ -53,8 +53,8 @@ func (c *COIL100) Origin() datasets.Origin {
 func (c *COIL100) Validate() error { return c.Size.Check() }
 
 // Prepare converts the files.
-func (c *COIL100) Prepare(ctx context.Context, p datasets.Progress) error {
-	return prepare(ctx, p, c.build)
+func (c *COIL100) Prepare(ctx context.Context, progress datasets.Progress) error {
+	return prepare(ctx, progress, c.build)
 }
 
 // Build opens the converted set.

@@ -78,8 +78,8 @@ func (m *ModelNet40) Validate() error {
 }
 
 // Prepare draws the meshes.
-func (m *ModelNet40) Prepare(ctx context.Context, p datasets.Progress) error {
-	return prepare(ctx, p, m.build)
+func (m *ModelNet40) Prepare(ctx context.Context, progress datasets.Progress) error {
+	return prepare(ctx, progress, m.build)
 }
 
 // Build opens the drawn set.

@@ -71,8 +71,8 @@ func (m *MPI3D) Validate() error {
 }
 
 // Prepare converts the file.
-func (m *MPI3D) Prepare(ctx context.Context, p datasets.Progress) error {
-	return prepare(ctx, p, m.build)
+func (m *MPI3D) Prepare(ctx context.Context, progress datasets.Progress) error {
+	return prepare(ctx, progress, m.build)
 }
 
 // Build opens the converted set.

@@ -34,8 +34,8 @@ func (*Shapes3D) Origin() datasets.Origin {
 }
 
 // Prepare converts the file.
-func (s *Shapes3D) Prepare(ctx context.Context, p datasets.Progress) error {
-	return prepare(ctx, p, s.build)
+func (s *Shapes3D) Prepare(ctx context.Context, progress datasets.Progress) error {
+	return prepare(ctx, progress, s.build)
 }
 
 // Build opens the converted set.

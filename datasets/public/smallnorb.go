@@ -92,8 +92,8 @@ func (s *SmallNORB) Validate() error {
 }
 
 // Prepare converts the files.
-func (s *SmallNORB) Prepare(ctx context.Context, p datasets.Progress) error {
-	return prepare(ctx, p, s.build)
+func (s *SmallNORB) Prepare(ctx context.Context, progress datasets.Progress) error {
+	return prepare(ctx, progress, s.build)
 }
 
 // Build opens the converted set.

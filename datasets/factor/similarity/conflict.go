@@ -68,7 +68,7 @@ func cycle(different Answer, chain []Answer) string {
 type ConflictError struct {
 	Name   string   // name of the file; "": none
 	Count  int      // answers different between rows that are the same
-	Cycles []string // for the first conflict of each factor, the contradictory answers
+	Cycles []string // for the first three conflicts of each factor, the contradictory answers
 }
 
 // Error lists the first cycles.
