@@ -45,7 +45,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
-	draw := votes.NewDraw(in.table(), in.Stream)
+	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
 	d := in.Codes.Cols
 	x, labels, err := draw.Differences(ctx, in.Codes, m.Train, m.Batch)
 	if err != nil {

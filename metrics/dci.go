@@ -125,41 +125,18 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
-	fitted, err := m.fitAll(ctx, in)
-	if err != nil {
-		return Result{}, err
-	}
-	return m.result(in, fitted)
-}
-
-// fitAll fits the classifiers of all factors to the same rows. With unknown levels, each classifier has separate rows,
-// in which its factor is known.
-func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
-	if in.table().Unknown() == nil {
-		return m.fit(ctx, in)
-	}
-	all := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}}
-	for j, f := range in.Factors {
-		one := in.restrict([]int{j})
-		if err := errors.Join(m.TrainTest.suits(one), m.wantVarying(one)); err != nil {
-			all.notes = append(all.notes, fmt.Sprintf("factor %s is left out: %v", f.Name, err))
-			continue
-		}
-		fitted, err := m.fit(ctx, one)
-		if err != nil {
-			return nil, fmt.Errorf("factor %q: %w", f.Name, err)
-		}
-		all.basis.join(fitted.basis)
-		all.Factors, all.Train = append(all.Factors, j), append(all.Train, fitted.Train...)
-		all.Test = append(all.Test, fitted.Test...)
-		for c, v := range fitted.Of {
-			all.Of[c] = append(all.Of[c], v...)
+	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}}
+	for _, p := range in.knownParts() {
+		if err := errors.Join(m.TrainTest.suits(p.Input), m.wantVarying(p.Input)); err != nil {
+			f.notes = append(f.notes, fmt.Sprintf("factor %s is left out: %v", p.Factors[0].Name, err))
+		} else if err := m.fit(ctx, p, f); err != nil {
+			return Result{}, err
 		}
 	}
-	if len(all.Factors) == 0 {
-		return nil, errors.New("every factor has only one known level; want a factor that varies")
+	if len(f.Factors) == 0 {
+		return Result{}, errors.New("every factor has only one known level; want a factor that varies")
 	}
-	return all, nil
+	return m.result(in, f)
 }
 
 // fittedDCI holds the fitted trees and the rows behind them.
@@ -169,29 +146,35 @@ type fittedDCI struct {
 	notes []string
 }
 
-func (m *DCI) fit(ctx context.Context, in *Input) (*fittedDCI, error) {
-	train, test, err := m.TrainTest.rows(in)
+// fit adds the classifiers of the factors of a part of the input.
+func (m *DCI) fit(ctx context.Context, p knownPart, f *fittedDCI) error {
+	train, test, err := m.TrainTest.rows(p.Input)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	options := gbt.Defaults()
 	options.Rounds = m.Rounds
 	if m.Ties == tiesRandom {
-		options.Ties = in.Stream
+		options.Ties = p.Stream
 	}
-	x, err := trees.Classify(ctx, in.Codes, in.table(), train, test, m.Bins, options)
+	x, err := trees.Classify(ctx, p.Codes, p.table(), train, test, m.Bins, options)
+	if err == nil && len(x.Factors) == 0 {
+		err = fmt.Errorf("every factor has only one level in the %d train rows; want a factor that varies", len(train))
+	}
 	if err != nil {
-		return nil, err
+		if p.rows != nil {
+			err = fmt.Errorf("factor %q: %w", p.Factors[0].Name, err)
+		}
+		return err
 	}
-	if len(x.Factors) == 0 {
-		return nil, fmt.Errorf("every factor has only one level in the %d train rows; want a factor that varies", len(train))
-	}
-	f := &fittedDCI{Importances: *x}
-	f.basis.fitted(train, test)
+	var basis Basis
+	basis.fitted(train, test)
+	f.basis.join(basis)
+	f.Join(x, p.factors)
 	for _, j := range x.Single {
-		f.notes = append(f.notes, fmt.Sprintf("factor %s has only one level in the train rows and is left out", in.Factors[j].Name))
+		f.notes = append(f.notes, fmt.Sprintf("factor %s has only one level in the train rows and is left out", p.Factors[j].Name))
 	}
-	return f, nil
+	return nil
 }
 
 func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {

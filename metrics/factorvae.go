@@ -53,7 +53,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
-	draw := votes.NewDraw(in.table(), in.Stream)
+	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
 	var r Result
 	d := in.Codes.Cols
 	active, scales := votes.Active(in.Codes, m.Prune, m.Raw)

@@ -175,22 +175,27 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 	for i, b := range blocks {
 		g.Rows, g.Values[i] = append(g.Rows, in.Factors[b.Factor].Name), make([]float64, len(in.Factors))
 	}
-	for j := range in.Factors {
-		known := in.restrict([]int{j})
-		if known.Codes.Rows == 0 {
+	for _, p := range in.knownParts() {
+		if p.Codes.Rows == 0 {
 			continue
 		}
-		sides := []*dependence.Kernel{dependence.FactorKernel(known.Factors[0].Kind, known.factorRows(unitsRange))}
-		for _, b := range blocks {
-			sides = append(sides, dependence.NewKernel(known.Codes, b.Columns, m.Bandwidth))
+		k, values := len(p.factors), matrix.Matrix{Rows: p.Codes.Rows, Cols: len(p.factors), Data: p.factorRows(unitsRange)}
+		var sides []*dependence.Kernel // of the factors, then of the sub-codes
+		for at, f := range p.Factors {
+			sides = append(sides, dependence.FactorKernel(f.Kind, values.Columns([]int{at}).Data))
 		}
-		others := func(a, i int) bool { return a == 0 && i > 0 && blocks[i-1].Factor != j }
-		values, err := dependence.HSIC(ctx, known.Codes.Rows, sides, others)
+		for _, b := range blocks {
+			sides = append(sides, dependence.NewKernel(p.Codes, b.Columns, m.Bandwidth))
+		}
+		others := func(a, b int) bool { return a < k && b >= k && blocks[b-k].Factor != p.factors[a] }
+		found, err := dependence.HSIC(ctx, p.Codes.Rows, sides, others)
 		if err != nil {
 			return nil, err
 		}
-		for i := range blocks {
-			g.Values[i][j] = values[0][i+1]
+		for at, j := range p.factors {
+			for i := range blocks {
+				g.Values[i][j] = found[at][k+i]
+			}
 		}
 	}
 	return []Grid{g}, nil

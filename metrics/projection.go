@@ -55,12 +55,7 @@ func (p Projection) suits(d, k int) error {
 // project returns codes, the columns of each factor's sub-code in them, and parts that describe the sub-codes.
 func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []factor.Block, []Part, error) {
 	if p == projectLinear {
-		codes, explained, err := predict.Projection(ctx, in.Codes, in.table(), in.factorRows(unitsRange))
-		var blocks []factor.Block
-		for j := range explained {
-			blocks = append(blocks, factor.Block{Factor: j, Columns: []int{j}})
-		}
-		return codes, blocks, []Part{{Name: "explained", Labels: factor.Names(in.Factors), Values: explained}}, err
+		return in.affine(ctx)
 	}
 	width := 1
 	if p == projectBlocks {
@@ -72,4 +67,35 @@ func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []fa
 	}
 	blocks := information.Assign(x.Mutual, width)
 	return in.Codes, blocks, []Part{columnsPart(in, blocks)}, nil
+}
+
+// affine projects the codes to the best affine prediction of each factor. Rows where the factor is unknown get 0.
+func (in *Input) affine(ctx context.Context) (codes matrix.Matrix, blocks []factor.Block, parts []Part, err error) {
+	n, k := in.Codes.Rows, len(in.Factors)
+	codes = matrix.Matrix{Rows: n, Cols: k, Data: make([]float64, n*k)}
+	explained := in.perFactor(make([]float64, k))
+	explained.Name = "explained"
+	for _, p := range in.knownParts() {
+		if p.Codes.Rows == 0 {
+			continue
+		}
+		predicted, shares, err := predict.Affine(ctx, p.Codes, p.factorRows(unitsRange), len(p.factors))
+		if err != nil {
+			return codes, nil, nil, err
+		}
+		for at, j := range p.factors {
+			explained.Values[j] = shares[at]
+			for i := range p.Codes.Rows {
+				row := i
+				if p.rows != nil {
+					row = p.rows[i]
+				}
+				codes.Data[row*k+j] = predicted[i*len(p.factors)+at]
+			}
+		}
+	}
+	for j := range in.Factors {
+		blocks = append(blocks, factor.Block{Factor: j, Columns: []int{j}})
+	}
+	return codes, blocks, []Part{explained}, nil
 }

@@ -20,7 +20,7 @@ type Needs uint8
 const (
 	AllLevels   Needs = iota // all levels: rows with an unknown level are left out
 	EachLevel                // the levels of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
-	KnownLevels              // the known levels: Compute handles unknown levels itself
+	KnownLevels              // the known levels: rows without any are left out; Compute asks for the rows where a factor is known
 	NoLevels                 // no levels: it measures codes, not factors
 )
 
@@ -71,38 +71,40 @@ func (in *Input) wantKnown() error {
 
 // restrict returns the input of some factors, with the rows where all of these factors are known.
 func (in *Input) restrict(factors []int) *Input {
-	return in.choose(factors, func(row []int) bool {
-		return !slices.ContainsFunc(factors, func(j int) bool { return row[j] == factor.Unknown })
-	})
+	return in.choose(factors, in.rowsWhere(func(levels []int) bool {
+		return !slices.ContainsFunc(factors, func(j int) bool { return levels[j] == factor.Unknown })
+	}))
 }
 
 // knowing returns the input of some factors and of the rows where at least one of these factors is known.
 func (in *Input) knowing(factors []int) *Input {
-	return in.choose(factors, func(row []int) bool {
-		return slices.ContainsFunc(factors, func(j int) bool { return row[j] != factor.Unknown })
-	})
+	return in.choose(factors, in.rowsWhere(func(levels []int) bool {
+		return slices.ContainsFunc(factors, func(j int) bool { return levels[j] != factor.Unknown })
+	}))
 }
 
-// choose returns the input of some factors and of the rows with levels that keep accepts.
-func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
+// rowsWhere lists the rows with levels of all factors that keep accepts.
+func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
+	k := len(in.Factors)
+	for i := range in.Codes.Rows {
+		if keep(in.Levels[i*k : (i+1)*k]) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// choose returns the input of some factors and of some rows, ascending.
+func (in *Input) choose(factors, rows []int) *Input {
 	k := len(in.Factors)
 	some := *in
-	some.Factors, some.Exact, some.Levels, some.Components, some.Paths = nil, nil, nil, nil, nil
+	some.Factors, some.Exact, some.Levels = levels.Chosen(in.Factors, factors), nil, nil
 	if len(factors) < k {
 		some.TrueHierarchy = nil // it has a dimension for each factor
 	}
-	for _, j := range factors {
-		some.Factors = append(some.Factors, in.Factors[j])
-	}
-	var rows []int
-	for i := range in.Codes.Rows {
-		row := in.Levels[i*k : (i+1)*k]
-		if !keep(row) {
-			continue
-		}
-		rows = append(rows, i)
+	for _, i := range rows {
 		for _, j := range factors {
-			some.Levels = append(some.Levels, row[j])
+			some.Levels = append(some.Levels, in.Levels[i*k+j])
 		}
 	}
 	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
@@ -119,6 +121,37 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
 	some.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
 	return &some
+}
+
+// knownPart is an input of some factors whose levels are all known.
+type knownPart struct {
+	*Input
+	factors []int // their numbers in the whole input
+	rows    []int // of the whole input; nil: all
+}
+
+// knownParts divides an input for metrics that fit each factor to the rows where it is known, and then relate the
+// factors. It returns the whole input if all levels are known, otherwise a part for each factor, which may have no rows.
+func (in *Input) knownParts() (parts []knownPart) {
+	if in.table().Unknown() == nil {
+		return []knownPart{{in, numbers(len(in.Factors)), nil}}
+	}
+	for j := range in.Factors {
+		rows := in.rowsWhere(func(levels []int) bool { return levels[j] != factor.Unknown })
+		parts = append(parts, knownPart{in.choose([]int{j}, rows), []int{j}, rows})
+	}
+	return parts
+}
+
+// known returns the rows where each factor is known: all in order or, if some are unknown, level by level.
+func (in *Input) known() [][]int {
+	all, rows := numbers(in.Codes.Rows), make([][]int, len(in.Factors))
+	for j := range rows {
+		if rows[j] = in.table().Groups(j, nil).Order; len(rows[j]) == len(all) {
+			rows[j] = all
+		}
+	}
+	return rows
 }
 
 // part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.

@@ -25,6 +25,14 @@ func (m *Importances) add(j int, importance []float64, train float64) {
 	}
 }
 
+// Join adds the importances of other factors, with their numbers.
+func (m *Importances) Join(x *Importances, factors []int) {
+	m.Factors, m.Train, m.Test = append(m.Factors, levels.Chosen(factors, x.Factors)...), append(m.Train, x.Train...), append(m.Test, x.Test...)
+	for c, v := range x.Of {
+		m.Of[c] = append(m.Of[c], v...)
+	}
+}
+
 // Classify fits a classifier of each factor to the train rows and tests it on the test rows. Splits are exact, or at
 // the edges of bins.
 func Classify(

@@ -15,13 +15,14 @@ import (
 // Draw draws rows with a given level of a factor.
 type Draw struct {
 	table  levels.Table
+	known  [][]int          // by factor
 	groups []*levels.Groups // by factor
 	stream *rng.Stream
 }
 
-// NewDraw groups the rows by the levels of each factor.
-func NewDraw(t levels.Table, s *rng.Stream) *Draw {
-	d := &Draw{table: t, stream: s}
+// NewDraw groups the rows by the levels of each factor. known lists the rows to draw from, by factor.
+func NewDraw(t levels.Table, known [][]int, s *rng.Stream) *Draw {
+	d := &Draw{table: t, known: known, stream: s}
 	for j := range t.Factors {
 		d.groups = append(d.groups, t.Groups(j, nil))
 	}
@@ -31,14 +32,8 @@ func NewDraw(t levels.Table, s *rng.Stream) *Draw {
 // factor draws a factor, uniformly.
 func (d *Draw) factor() int { return d.stream.IntN(len(d.table.Factors)) }
 
-// row draws a row uniformly from the rows that know factor j, which draws its levels by their frequency.
-func (d *Draw) row(j int) int {
-	known := d.groups[j].Order
-	if len(known) == d.table.Rows() {
-		return d.stream.IntN(len(known))
-	}
-	return known[d.stream.IntN(len(known))]
-}
+// row draws a known row of factor j uniformly, which draws its levels by their frequency.
+func (d *Draw) row(j int) int { return d.known[j][d.stream.IntN(len(d.known[j]))] }
 
 // like draws a row with the same level of factor j as the given row, uniformly, the row itself included.
 func (d *Draw) like(row, j int) int {
