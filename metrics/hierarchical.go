@@ -296,6 +296,3 @@ func (m *DescriptionLength) Compute(ctx context.Context, in *Input) (Result, err
 		{Name: "flat", Values: []float64{d.FlatPerCode()}}, {Name: "tree", Values: []float64{d.Tree}},
 	}}, nil
 }
-
-// newDescriptionLength returns the metric with the numbers of the paper.
-func newDescriptionLength() *DescriptionLength { return &DescriptionLength{Bits: hierarchy.FloatBits} }

@@ -229,7 +229,7 @@ type inputs struct {
 
 // inputsFor returns the rows and factors of an input that a metric measures, or an error if it cannot.
 func inputsFor(m Metric, in *Input) (*inputs, error) {
-	if ofAngles(m) {
+	if traitsOf(m).angles {
 		return knownInputs(m, in)
 	}
 	in, notes := in.inArcs()
@@ -458,19 +458,6 @@ func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
 	s := *in
 	s.Codes, s.shared = codes, nil
 	return &s
-}
-
-// ofAngles reports metrics that measure angles of circular factors, or their values, and not levels alone.
-func ofAngles(m Metric) bool {
-	switch m := m.(type) {
-	case *DLSBD, *DLSBDWorkshop, *Contraction, *DCIRegression, *LeftInverse, *MaxError, *Logic, *HError, *R4, *R4C:
-		return true
-	case *Projected:
-		return m.Of.Value != nil && ofAngles(m.Of.Value)
-	case *BestColumns:
-		return m.Of.Value != nil && ofAngles(m.Of.Value)
-	}
-	return false
 }
 
 // inArcs returns the input for a metric of levels. A circular factor with many angles and few rows for each gets equal

@@ -24,9 +24,6 @@ type Sampled struct {
 	Of    Choice `yaml:"of" doc:"metric to compute on the sample"`
 }
 
-// newSampled returns the metric with its defaults, which name no metric.
-func newSampled() *Sampled { return &Sampled{Rows: 1000, Draws: 1} }
-
 // Variants implements Varied.
 func (*Sampled) Variants() []Metric {
 	return []Metric{
@@ -120,9 +117,6 @@ type BestColumns struct {
 	Of    Choice `yaml:"of" doc:"metric to compute on the best columns"`
 }
 
-// newBestColumns returns the metric with its defaults, which name no metric.
-func newBestColumns() *BestColumns { return &BestColumns{K: 2} }
-
 // Variants implements Varied.
 func (*BestColumns) Variants() []Metric {
 	return []Metric{
@@ -206,9 +200,6 @@ type Projected struct {
 	Project Projection `yaml:"project" doc:"linear (column i is the best affine prediction of factor i from all columns, in [0, 1]) or best (the column with most mutual information)"`
 	Of      Choice     `yaml:"of" doc:"metric to compute on the projected codes"`
 }
-
-// newProjected returns the metric with its defaults, which name no metric.
-func newProjected() *Projected { return &Projected{Project: projectLinear} }
 
 // Variants implements Varied.
 func (*Projected) Variants() []Metric {

@@ -1,0 +1,397 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/metrics/internal/pairs"
+)
+
+// Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more: the
+// distance that pairs lose from factors to codes,
+//
+//	aggregate over ordered pairs of rows of max(d(y, y') - d(z, z'), 0),
+//
+// where the aggregate is the maximum or the mean (pairs of a row with itself included). It is 0 if the codes keep or
+// enlarge all distances; the codes then determine the factors. d(z, z') is the Euclidean distance of codes, over all or
+// some columns. d(y, y') is the distance over all or some factors: the root of the sum of the squared differences of
+// their values, in the [Units] of the settings. Circular factors take the shorter arc in turns; different values of a
+// categorical factor have the difference 1. The part score is e^-value.
+type Contraction struct {
+	allLevels
+	loss
+
+	Max   bool  `yaml:"-"` // the maximum, not the mean
+	Pairs int   `yaml:"pairs" doc:"number of random row pairs to measure, for sets with over 32 times this number; 0: all pairs"`
+	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
+
+	Columns []int    `yaml:"columns,omitempty" doc:"code columns to compare; none: all"`
+	Factors []string `yaml:"factors,omitempty" doc:"names of the factors to compare; none: all"`
+
+	numbers bool // distances of factors of all kinds are differences of their values
+}
+
+// allForRandom is the number of pairs measured in tiles in the time of one random pair.
+const allForRandom = 32
+
+// ofNumbers returns the metric of factors that are numbers in [0, 1], their values or levels.
+func (c *Contraction) ofNumbers() Metric {
+	numbers := *c
+	numbers.Units, numbers.numbers = unitsRange, true
+	return &numbers
+}
+
+// Validate checks the settings.
+func (c *Contraction) Validate() error {
+	if c.Pairs < 0 {
+		return config.Invalid("pairs", "%d is negative; want 0 (all) or more", c.Pairs)
+	}
+	for i, column := range c.Columns {
+		if column < 0 || slices.Contains(c.Columns[:i], column) {
+			return config.Invalid("columns", "%v; want different columns from 0 on", c.Columns)
+		}
+	}
+	for i, name := range c.Factors {
+		if slices.Contains(c.Factors[:i], name) {
+			return config.Invalid("factors", "%s is named twice", name)
+		}
+	}
+	return c.Units.validate()
+}
+
+// Suits implements Selective.
+func (c *Contraction) Suits(in *Input) error {
+	for _, column := range c.Columns {
+		if column >= in.Codes.Cols {
+			return config.Invalid("columns", "there is no column %d; codes have columns 0 to %d", column, in.Codes.Cols-1)
+		}
+	}
+	_, err := c.factors(in)
+	return err
+}
+
+// factors returns the numbers of the factors to compare; nil: all.
+func (c *Contraction) factors(in *Input) ([]int, error) {
+	names := factor.Names(in.Factors)
+	var list []int
+	for _, name := range c.Factors {
+		j := slices.Index(names, name)
+		if j < 0 {
+			return nil, config.Invalid("factors", "there is no factor %q; the factors are %s", name, strings.Join(names, ", "))
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+// Compute measures all pairs, or Pairs random ones, and returns the part score, e^-value.
+func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, c, in); err != nil {
+		return Result{}, err
+	}
+	if list, _ := c.factors(in); list != nil {
+		in = in.restrict(list)
+	}
+	if c.Columns != nil {
+		some := *in
+		some.Codes = in.Codes.Columns(c.Columns)
+		in = &some
+	}
+	n := in.Codes.Rows
+	var r Result
+	s := &pairs.Contraction{Codes: in.Codes, Factors: in.Factors, Positions: in.factorRows(c.Units), Numbers: c.numbers}
+	possible := float64(n) * float64(n-1) / 2
+	if c.Pairs > 0 && possible > allForRandom*float64(c.Pairs) {
+		if in.Stream == nil {
+			return Result{}, fmt.Errorf("%d of %.0f pairs of rows: %w", c.Pairs, possible, errNoStream)
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random pairs of rows of %.0f", c.Pairs, possible))
+		for pair := range c.Pairs {
+			if err := stops(ctx, pair, 1<<16); err != nil {
+				return Result{}, err
+			}
+			i, j := in.Stream.IntN(n), in.Stream.IntN(n-1)
+			if j >= i {
+				j++
+			}
+			s.Add(i, j)
+		}
+	} else if err := s.All(ctx, c.Max); err != nil {
+		return Result{}, err
+	}
+	if r.Value = s.Most; !c.Max && s.Pairs > 0 {
+		r.Value = s.Sum / s.Pairs * float64(n-1) / float64(n) // pairs of a row with itself shrink by 0
+	}
+	return r.scored()
+}
+
+// Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
+// the loss of the same name:
+//
+//	sum over factors i of the aggregate, over pairs of rows r, s that differ in factor i, of max(margin - |z_i(r) - z_i(s)|, 0)
+//
+// It is [Contraction] when only the answer different is known: the margin stands for the unknown distance of the
+// factors. |.| is the Euclidean norm of the sub-code. It is 0 if all these pairs are at least the margin apart. For
+// constant codes, which modularity cannot tell from perfect codes, it is the sum of the margins. It has the units of
+// the codes.
+//
+// With [Input.Classes] the pairs are [Input.Differ], which an answer calls different. With levels they are all pairs of
+// rows with different known levels, or Pairs random ones of them. The part score is e^-value.
+//
+// Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
+type Separation struct {
+	knownLevels
+	loss
+
+	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of rows that differ, in units of the codes"`
+	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's pairs: mean, max, sum or mean-square"`
+	Codes     factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
+	Assign    Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Pairs     int              `yaml:"pairs" doc:"number of random row pairs to measure for factors with levels, from a larger set"`
+}
+
+const maxSeparated = 1 << 24
+
+// SetCodes implements SubCoded.
+func (m *Separation) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
+
+// FromClasses implements Equational.
+func (*Separation) FromClasses() bool { return true }
+
+// Validate checks the settings.
+func (m *Separation) Validate() error {
+	return cmp.Or(
+		rule(m.Margin > 0 && m.Margin <= 1e6, "margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin),
+		within("pairs", m.Pairs, 1, maxSeparated),
+		validAggregate(m.Aggregate),
+		m.Assign.validate(),
+	)
+}
+
+// Suits implements Selective.
+func (m *Separation) Suits(in *Input) error {
+	known := false
+	for _, pairs := range in.Differ {
+		known = known || len(pairs) > 0
+	}
+	if in.Classes && !known {
+		return errors.New("no two rows are known to differ; want at least one answer different")
+	}
+	if !in.Classes && len(in.table().Varying(in.Codes.Rows)) == 0 {
+		return errors.New("no two rows differ in a factor; want a factor that varies")
+	}
+	_, err := planBlocks(in, m.Codes, m.Assign)
+	return err
+}
+
+// Compute returns the parts per_factor, pairs (each factor's number of differing pairs), score and, if the metric
+// assigns columns, columns.
+func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	s := &SubCodeDeviation{Codes: m.Codes, Assign: m.Assign}
+	codes, blocks, r, err := s.subCodes(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	differ := in.Differ
+	if !in.Classes {
+		if n := in.Codes.Rows; in.Stream == nil && n*(n-1)/2 > m.Pairs {
+			return Result{}, errNoStream
+		}
+		if differ, err = in.table().Differing(ctx, m.Pairs, in.Stream); err != nil {
+			return Result{}, err
+		}
+	}
+	per, counts := Part{Name: "per_factor"}, Part{Name: "pairs"}
+	for _, b := range blocks {
+		name, apart := in.Factors[b.Factor].Name, differ[b.Factor]
+		if len(apart) == 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("no two rows are known to differ in %s, which adds 0", name))
+		}
+		hinges := make([]float64, len(apart))
+		for at, p := range apart {
+			if err := stops(ctx, at, 1<<16); err != nil {
+				return Result{}, err
+			}
+			hinges[at] = pairs.Shrink(m.Margin, pairs.Distance(codes, b.Columns, p))
+		}
+		per.Labels, per.Values = append(per.Labels, name), append(per.Values, m.Aggregate.Of(hinges))
+		counts.Labels, counts.Values = append(counts.Labels, name), append(counts.Values, float64(len(apart)))
+	}
+	r.Value, r.Parts = factor.Sum.Of(per.Values), append([]Part{per, counts}, r.Parts...)
+	return r.scored()
+}
+
+// LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26 and table 2. It is the error, 0 or
+// more, of the best affine map h from whole codes z to factors y over all rows.
+//
+//   - mse: the least mean over rows and factors of (y - h(z))^2.
+//   - mae: the least mean over rows and factors of |y - h(z)|.
+//   - me: the largest error. As the paper computes it (Fit least-squares), it is the radius of the smallest ball around
+//     the vectors y - h(z), with h from least squares. By its definition 8 (Fit minimax), h minimises the largest
+//     length of y - h(z). With Fit minimax-by-factor, h_i minimises the largest |y_i - h_i(z)| of every factor i. The
+//     value is the root of the sum of these largest errors' squares: an upper bound of minimax.
+//
+// All fits are exact optima with an intercept and without a penalty. Continuous factors are in the [Units] of the
+// settings. Ordinal values, circular turns (which no affine map recovers from a circle) and categorical levels are
+// mapped to [0, 1]. Errors have the units of the factors, and squared errors their squares; a mean over factors mixes
+// the units of different factors. The part score is e^-value.
+type LeftInverse struct {
+	eachLevel
+	loss
+
+	Error   FitError `yaml:"-"`
+	Samples int      `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
+	Units   Units    `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
+}
+
+// MaxError is the metric me of [LeftInverse], with the fit as a setting.
+type MaxError struct {
+	allLevels
+	loss
+
+	Fit     Fit   `yaml:"fit" doc:"fit of the affine map: least-squares (value: radius of the smallest ball around its errors), minimax (least maximum error vector) or minimax-by-factor (least maximum error of each factor)"`
+	Samples int   `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
+	Units   Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
+}
+
+// FitError is the error that a fit minimises.
+type FitError uint8
+
+// The errors.
+const (
+	MeanSquaredError FitError = iota
+	MeanAbsoluteError
+)
+
+// Fit says how MaxError fits the affine map.
+type Fit string
+
+// The fits.
+const (
+	FitLeastSquares    Fit = "least-squares"
+	FitMinimax         Fit = "minimax"
+	FitMinimaxByFactor Fit = "minimax-by-factor"
+)
+
+// Validate checks the settings.
+func (l *LeftInverse) Validate() error {
+	return cmp.Or(l.Units.validate(), notNegative("samples", l.Samples, "all"))
+}
+
+// Validate checks the settings.
+func (m *MaxError) Validate() error {
+	return cmp.Or(
+		oneOf("fit", "fit", m.Fit, FitLeastSquares, FitMinimax, FitMinimaxByFactor),
+		m.Units.validate(),
+		notNegative("samples", m.Samples, "all"),
+	)
+}
+
+// Compute returns the part per_factor: the error of each factor.
+func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
+	return recovered(ctx, l, in, l.Samples, l.Units, func(p *recovery) (float64, []float64, error) { return p.meanError(l.Error) })
+}
+
+// Compute returns the part per_factor: the largest error of each factor. With the fit minimax, the part lower_bound is
+// a proven lower bound of the optimum.
+func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
+	var bound float64
+	r, err := recovered(ctx, m, in, m.Samples, m.Units, func(p *recovery) (float64, []float64, error) {
+		value, perFactor, err := p.largestError(m.Fit)
+		bound = p.fit.Largest - p.fit.Gap
+		return value, perFactor, err
+	})
+	if err == nil && m.Fit == FitMinimax {
+		r.Parts = append(r.Parts, Part{Name: "lower_bound", Values: []float64{bound}})
+	}
+	return r, err
+}
+
+// recovery holds the regression of factors y, rows of k numbers, on codes x, rows of d numbers.
+type recovery struct {
+	fit  geometry.Regression
+	x, y []float64
+	d, k int
+}
+
+// recovered fits an affine map from codes to factors, and returns the error that fit finds.
+func recovered(
+	ctx context.Context, m Metric, in *Input, samples int, u Units,
+	fit func(p *recovery) (value float64, perFactor []float64, err error),
+) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	in, drawn, err := in.reduced(samples)
+	if err != nil {
+		return Result{}, err
+	}
+	p := &recovery{x: in.Codes.Data, d: in.Codes.Cols, y: in.factorRows(u), k: len(in.Factors)}
+	p.fit.Interrupt = ctx.Err
+	value, errors, err := fit(p)
+	if err != nil {
+		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
+	}
+	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Basis: Basis{Rows: drawn, Shared: true}}
+	r.Basis.affine(in.Codes.Rows, in.Codes.Cols)
+	return r.scored()
+}
+
+// meanError is the error of the best affine map h from codes z to factors y (Zhang and Sugiyama 2024, equation 26),
+// over n rows and k factors, and the error of every factor:
+//
+//	min_h 1/(nk) sum_ij |y_ij - h_j(z_i)|^p,  p = 2 (mse) or 1 (mae)
+func (p *recovery) meanError(e FitError) (float64, []float64, error) {
+	var err error
+	if e == MeanSquaredError {
+		err = p.fit.LeastSquares(p.x, p.d, p.y, p.k, 0)
+	} else {
+		err = p.fit.LeastAbsolute(p.x, p.d, p.y, p.k)
+	}
+	return factor.Mean.Of(p.fit.Errors), p.fit.Errors, err
+}
+
+// largestError is the largest error of an affine map h (Zhang and Sugiyama 2024, definition 8), and the largest error of
+// every factor:
+//
+//	least-squares:     min_c max_i |y_i - h(z_i) - c|,  h from least squares
+//	minimax:           min_h max_i |y_i - h(z_i)|
+//	minimax-by-factor: (sum_j e_j^2)^(1/2),  e_j = min_h max_i |y_ij - h_j(z_i)|
+func (p *recovery) largestError(how Fit) (largest float64, perFactor []float64, err error) {
+	switch how {
+	case FitMinimax:
+		err := p.fit.JointMinimax(p.x, p.d, p.y, p.k)
+		return p.fit.Largest, p.fit.Errors, err
+	case FitMinimaxByFactor:
+		err := p.fit.Minimax(p.x, p.d, p.y, p.k)
+		var square float64
+		for _, e := range p.fit.Errors {
+			square += e * e
+		}
+		return math.Sqrt(square), p.fit.Errors, err
+	}
+	if err := p.fit.LeastSquares(p.x, p.d, p.y, p.k, 0); err != nil {
+		return 0, nil, err
+	}
+	ball := geometry.Ball{Interrupt: p.fit.Interrupt}
+	if err := ball.Enclose(p.fit.Residuals, p.k); err != nil {
+		return 0, nil, fmt.Errorf("ball around the errors: %w", err)
+	}
+	perFactor = make([]float64, p.k)
+	for i, e := range p.fit.Residuals {
+		j := i % p.k
+		perFactor[j] = max(perFactor[j], math.Abs(e-ball.Centre[j])) // the centre c joins the intercept of h
+	}
+	return ball.Radius, perFactor, nil
+}
