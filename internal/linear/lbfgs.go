@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/internal/lbfgs"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // patience is the number of steps without a smaller gradient that ends the search: later steps follow rounding only.
@@ -34,7 +35,7 @@ func minimise(ctx context.Context, f *logisticLoss, x []float64, iterations int,
 			f.sharpen(x)
 		}
 		direction := past.Direction(g, f.precondition)
-		along := dot(g, direction)
+		along := numeric.Dot(g, direction)
 		v, ok := f.along(ctx, x, direction, value, along, next, slope)
 		if stuck = !ok; stuck {
 			break
@@ -63,16 +64,9 @@ func (f *logisticLoss) along(ctx context.Context, x, direction []float64, value,
 		}
 		// near the minimum rounding hides the decrease, but slopes still show it (Hager and Zhang
 		// 2005, section 4)
-		if v <= value+noise && dot(slope, direction) <= -0.9*down {
+		if v <= value+noise && numeric.Dot(slope, direction) <= -0.9*down {
 			return v, true
 		}
 	}
 	return value, false
-}
-
-func dot(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
 }

@@ -48,7 +48,7 @@ func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
 	}
 	t.objects = len(t.order) / t.cells
 	for o := range t.objects {
-		t.objectNames = append(t.objectNames, t.objectName(t.order[o*t.cells]))
+		t.objectNames = append(t.objectNames, objectName(e, t.held, t.order[o*t.cells]))
 	}
 	return t, nil
 }
@@ -123,13 +123,9 @@ func (t *Grid) missing(cell, object int) error {
 }
 
 // objectName describes the object of a row by the factors that do not turn.
-func (t *Grid) objectName(row int) string {
-	var factors []factor.Factor
-	var levels []int
-	for _, j := range t.held {
-		factors, levels = append(factors, t.factors[j]), append(levels, t.levels[row*t.k+j])
-	}
-	return factor.Describe(factors, levels)
+func objectName(e levels.Table, held []int, row int) string {
+	k := len(e.Factors)
+	return factor.Describe(levels.Chosen(e.Factors, held), levels.Chosen(e.Levels[row*k:(row+1)*k], held))
 }
 
 // uniform reports whether the rotations of the grid have the moments of all rotations.
@@ -175,7 +171,7 @@ func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, 
 	s := &Measured{Values: make([]float64, t.objects), Turns: make([]float64, t.objects), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
 	z := make([]float64, t.cells*codes.Cols)
-	searches := make([]*search, t.objects)
+	searches, curves := make([]*search, t.objects), [][]float64(nil)
 	for o := range t.objects {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -189,36 +185,25 @@ func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, 
 			}
 			continue
 		}
-		p, err := set.Form.plane()(z, t.cells, codes.Cols, tolerance)
+		p, err := set.Form.plane(z, t.cells, codes.Cols, tolerance)
 		if err != nil {
 			return nil, err
 		}
-		if p.near {
-			s.Near++
-		}
-		switch p.rank {
-		case 0:
-			s.constant++
-		case 1:
-			s.line++
-		}
+		s.count(p.rank, p.near)
 		searches[o] = newSearch(p.points, p.rank, size, t.inner(k), set.Omega)
+		curves = append(curves, searches[o].curve)
 	}
 	if t.circles[k].Rotations != nil {
 		return s, nil
 	}
-	shared := -1
 	if set.Shared {
-		shared = bestTurns(meanCurve(searches))
+		curves = slices.Repeat([][]float64{meanCurve(curves)}, t.objects)
 	}
 	for o, search := range searches {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		w := shared
-		if w < 0 {
-			w = bestTurns(search.curve)
-		}
+		w := bestTurns(curves[o])
 		s.Turns[o] = float64(w)
 		s.Values[o] = search.dispersion(w)
 		switch n := float64(t.cells); {

@@ -66,13 +66,8 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 			s.left++
 			continue
 		}
-		var factors []factor.Factor
-		var levels []int
-		for _, j := range held {
-			factors, levels = append(factors, e.Factors[j]), append(levels, e.Levels[rows[0]*len(e.Factors)+j])
-		}
 		s.objects, s.orbits = append(s.objects, rows), append(s.orbits, orbits)
-		s.names = append(s.names, factor.Describe(factors, levels))
+		s.names = append(s.names, objectName(e, held, rows[0]))
 	}
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
