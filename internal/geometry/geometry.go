@@ -39,6 +39,19 @@ func rowsOf(what string, points []float64, columns int) (int, error) {
 	return len(points) / columns, nil
 }
 
+// pairedRows checks points and as many targets, and returns their number.
+func pairedRows(x []float64, columns int, y []float64, targets int) (int, error) {
+	rows, err := rowsOf("points", x, columns)
+	if err != nil {
+		return 0, err
+	}
+	n, err := rowsOf("targets", y, targets)
+	if err == nil && n != rows {
+		err = fmt.Errorf("geometry: want as many targets as points, got %d and %d", n, rows)
+	}
+	return rows, err
+}
+
 // cloud is a set of points, moved and scaled to fit in [-1, 1] around its first point. This keeps sums of squares from
 // overflow, underflow and cancellation.
 type cloud struct {
