@@ -107,7 +107,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				return err
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("no chance level: shuffled rows: %v", err))
+			r.note("no chance level: shuffled rows: %v", err)
 			return nil
 		}
 		values[b] = of.Value

@@ -300,7 +300,7 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	r := Result{Value: value}
 	if d := in.Codes.Cols; len(columns) < d {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are constant and left out", d-len(columns), d))
+		r.note("%d of %d columns are constant and left out", d-len(columns), d)
 	}
 	if len(columns) > 0 {
 		names := in.columnNames(columns)
@@ -443,7 +443,7 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 	part := Part{Name: "per_pattern"}
 	for _, p := range patterns {
 		r.Value += p.Value * float64(p.Rows) / float64(in.Codes.Rows)
-		part.Labels, part.Values = append(part.Labels, p.Name), append(part.Values, p.Value)
+		part.add(p.Name, p.Value)
 		r.Basis.count([]int{p.Rows})
 	}
 	if r.Basis.Groups == 0 {

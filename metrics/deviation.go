@@ -124,18 +124,19 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	perFactor := Part{Name: "per_factor"}
 	values := make([]float64, len(blocks))
-	err = parallel.Each(ctx, len(blocks), func(i int) (err error) {
-		if values[i], err = s.factor(ctx, in, codes, blocks[i], rows); err != nil {
+	err = parallel.Each(ctx, len(blocks), func(i int) error {
+		each, err := s.byLevel(ctx, in, codes, blocks[i], rows)
+		if err != nil {
 			return fmt.Errorf("factor %q: %w", in.Factors[blocks[i].Factor].Name, err)
 		}
+		values[i] = s.Aggregate.Of(each)
 		return nil
 	})
 	if err != nil {
 		return Result{}, err
 	}
 	for i, b := range blocks {
-		perFactor.Labels = append(perFactor.Labels, in.Factors[b.Factor].Name)
-		perFactor.Values = append(perFactor.Values, values[i])
+		perFactor.add(in.Factors[b.Factor].Name, values[i])
 		r.Value += values[i]
 	}
 	r.Parts = append([]Part{perFactor}, r.Parts...)
@@ -159,10 +160,8 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 	}
 	parts := make([]Part, len(blocks))
 	return parts, parallel.Each(ctx, len(blocks), func(i int) (err error) {
-		b, k := blocks[i], len(blocks[i].Columns)
-		parts[i].Name = in.Factors[b.Factor].Name
-		points, groups := deviation.Points(codes, b.Columns, s.Standardise), in.table().Groups(b.Factor, nil)
-		parts[i].Values, err = deviation.ByLevel(ctx, points, k, groups, deviation.New(ctx, s.Deviation, k))
+		parts[i].Name = in.Factors[blocks[i].Factor].Name
+		parts[i].Values, err = s.byLevel(ctx, in, codes, blocks[i], nil)
 		return err
 	})
 }
@@ -173,26 +172,20 @@ func (s *SubCodeDeviation) fractions(
 	ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64,
 ) (Part, error) {
 	part := Part{Name: "fraction"}
-	k := len(in.Factors)
 	for i, b := range blocks {
-		columns := len(b.Columns)
-		points := deviation.Points(codes, b.Columns, s.Standardise)
-		known := points[:0]
-		for row := range codes.Rows {
-			if in.Levels[row*k+b.Factor] != factor.Unknown {
-				known = append(known, points[row*columns:(row+1)*columns]...)
-			}
+		name, columns := in.Factors[b.Factor].Name, len(b.Columns)
+		if err := ctx.Err(); err != nil {
+			return part, fmt.Errorf("factor %q: %w", name, err)
 		}
+		rows := in.rowsWhere(func(levels []int) bool { return levels[b.Factor] != factor.Unknown })
+		points := matrix.Matrix{Rows: codes.Rows, Cols: columns, Data: deviation.Points(codes, b.Columns, s.Standardise)}
 		share := 0.0
-		if len(known) > 0 {
-			if err := ctx.Err(); err != nil {
-				return part, fmt.Errorf("factor %q: %w", in.Factors[b.Factor].Name, err)
-			}
-			if all := s.Aggregate.Of([]float64{deviation.Variance(known, columns)}); all > 0 {
+		if len(rows) > 0 {
+			if all := s.Aggregate.Of([]float64{deviation.Variance(points.Take(rows), columns)}); all > 0 {
 				share = left[i] / all
 			}
 		}
-		part.Labels, part.Values = append(part.Labels, in.Factors[b.Factor].Name), append(part.Values, share)
+		part.add(name, share)
 	}
 	return part, nil
 }
@@ -220,18 +213,17 @@ func (s *SubCodeDeviation) subCodes(
 	return codes, blocks, r, nil
 }
 
-// factor measures the sub-code of one factor: on the given rows (nil: all) if it has several columns, otherwise on all
-// rows.
-func (s *SubCodeDeviation) factor(
+// byLevel returns the deviations of the sub-code of one factor at its levels: on the given rows (nil: all) if it has
+// several columns, otherwise on all rows.
+func (s *SubCodeDeviation) byLevel(
 	ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int,
-) (float64, error) {
-	if len(b.Columns) == 1 {
+) ([]float64, error) {
+	k := len(b.Columns)
+	if k == 1 {
 		rows = nil
 	}
-	k := len(b.Columns)
 	points, groups := deviation.Points(codes, b.Columns, s.Standardise), in.table().Groups(b.Factor, rows)
-	values, err := deviation.ByLevel(ctx, points, k, groups, deviation.New(ctx, s.Deviation, k))
-	return s.Aggregate.Of(values), err
+	return deviation.ByLevel(ctx, points, k, groups, deviation.New(ctx, s.Deviation, k))
 }
 
 // Assign is the rule that assigns code columns to factors if a config does not name them.
@@ -432,7 +424,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	groups := make([]*levels.Groups, k)
 	for j := range groups {
-		groups[j] = m.groups(in, j)
+		groups[j] = in.table().Binned(j, m.Bins)
 	}
 	rows, largest := make([][]float64, d), make([]float64, d)
 	err := parallel.Each(ctx, d, func(c int) (err error) {
@@ -460,7 +452,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	columns.Labels, deviations.Labels = g.Rows, g.Rows
 	var r Result
 	if n := d - len(g.Rows); n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are constant and left out", n, d))
+		r.note("%d of %d columns are constant and left out", n, d)
 	}
 	if len(g.Rows) == 0 {
 		return r, nil
@@ -475,25 +467,6 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// groups returns the rows of every level of factor j, or of every bin of levels.
-func (m *IRS) groups(in *Input, j int) *levels.Groups {
-	if m.Bins == 0 {
-		return in.table().Groups(j, nil)
-	}
-	known, values, k := make([]int, 0, in.Codes.Rows), make([]float64, 0, in.Codes.Rows), len(in.Factors)
-	for i := range in.Codes.Rows {
-		if l := in.Levels[i*k+j]; l >= 0 {
-			known, values = append(known, i), append(values, float64(l))
-		}
-	}
-	binned := levels.Table{Factors: []factor.Factor{{Size: m.Bins}}}
-	binned.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows)
-	for at, b := range mutual.Bin(values, m.Bins) {
-		binned.Levels[known[at]] = int(b)
-	}
-	return binned.Groups(0, nil)
-}
-
 // Manipulated measures how far one code column moves alone while one factor varies and all others are fixed (Cao et al.
 // 2022, section 4.3 and appendix B.4, figures 3 and 12, which show the variances as bars). Let V_ij be the variance of
 // column i while factor j varies ([Manipulation]). The value is the mean over factors of
@@ -505,6 +478,7 @@ func (m *IRS) groups(in *Input, j int) *levels.Groups {
 // moves no column.
 type Manipulated struct {
 	knownLevels
+	twoFactors
 	share
 
 	Reduction `yaml:",inline"`
@@ -512,9 +486,6 @@ type Manipulated struct {
 
 // Validate checks the settings.
 func (m *Manipulated) Validate() error { return m.Reduction.validate() }
-
-// Suits implements Selective.
-func (*Manipulated) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns the part per_factor, the largest share of a column, and the grid manipulation of variances. Both have
 // only the factors that count.
@@ -552,7 +523,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		for i, v := range column {
 			moved.Values[i] = append(moved.Values[i], v)
 		}
-		part.Labels, part.Values = append(part.Labels, name), append(part.Values, share)
+		part.add(name, share)
 	}
 	if len(part.Values) > 0 {
 		r.Value = factor.Mean.Of(part.Values)

@@ -85,16 +85,16 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 			if x.Entropy[best] > 0 {
 				gap /= x.Entropy[best]
 			}
-			part.Labels, part.Values = append(part.Labels, in.columnName(c)), append(part.Values, gap)
+			part.add(in.columnName(c), gap)
 		}
 	} else {
 		for j, shared := range mutual.Transposed(x.Mutual) {
 			if x.Entropy[j] == 0 {
-				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", in.Factors[j].Name))
+				r.note("factor %s has only one level and is left out", in.Factors[j].Name)
 				continue
 			}
 			_, gap := information.Gap(shared)
-			part.Labels, part.Values = append(part.Labels, in.Factors[j].Name), append(part.Values, gap/x.Entropy[j])
+			part.add(in.Factors[j].Name, gap/x.Entropy[j])
 		}
 	}
 	if len(part.Values) == 0 {
@@ -132,7 +132,7 @@ func (in *Input) perFactor(values []float64) Part {
 func (in *Input) selected(name string, columns []int) Part {
 	p := Part{Name: name}
 	for _, c := range columns {
-		p.Labels, p.Values = append(p.Labels, in.columnName(c)), append(p.Values, float64(c))
+		p.add(in.columnName(c), float64(c))
 	}
 	return p
 }
@@ -157,6 +157,7 @@ func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.I
 // It is 1 if every column is informative of one factor only, and 0 at least. A column without information counts as 0.
 type Modularity struct {
 	knownLevels
+	twoFactors
 	share
 
 	mutual.Histogram `yaml:",inline"`
@@ -164,9 +165,6 @@ type Modularity struct {
 
 // Validate checks the settings.
 func (m *Modularity) Validate() error { return m.Histogram.Check() }
-
-// Suits implements Selective.
-func (*Modularity) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // wantFactors returns an error if there are fewer than least factors.
 func wantFactors(in *Input, least int) error {
@@ -205,16 +203,10 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}}
 	r.Grids = []Grid{in.byFactor("mutual_information", x.Mutual)}
 	if dead > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols))
+		r.note("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols)
 	}
 	return r, nil
 }
-
-// responds reports whether a code column responds to a factor: their mutual information is at least a threshold t of
-// the factor's entropy,
-//
-//	I(z_i; y_j) / H(y_j) >= t
-func responds(information, entropy, t float64) bool { return entropy > 0 && information/entropy >= t }
 
 // Responses counts the code columns that respond to one factor, to several and to none, as Cao et al. 2022 (section 5.4
 // and figure 5) count them by eye in latent traversals. A column responds to a factor if their mutual information is at
@@ -224,6 +216,7 @@ func responds(information, entropy, t float64) bool { return entropy > 0 && info
 // The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
 type Responses struct {
 	knownLevels
+	twoFactors
 	share
 
 	mutual.Histogram `yaml:",inline"`
@@ -238,9 +231,6 @@ func (m *Responses) Validate() error {
 		m.Histogram.Check(),
 	)
 }
-
-// Suits implements Selective.
-func (*Responses) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns two parts and a grid. columns has the numbers of columns that respond to one factor, to several and
 // to none. per_column has the number of factors that each column responds to. The grid information is mutual
@@ -262,7 +252,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 			if x.Entropy[j] > 0 {
 				share[j] = v / x.Entropy[j]
 			}
-			if responds(v, x.Entropy[j], m.Threshold) {
+			if share[j] >= m.Threshold { // above 0
 				factors++
 			}
 		}
@@ -290,6 +280,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 // any column has C_ij = 0, and a note.
 type CoOccurrence struct {
 	knownLevels
+	twoFactors
 
 	mutual.Histogram `yaml:",inline"`
 	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
@@ -305,9 +296,6 @@ func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
 func (m *CoOccurrence) Validate() error {
 	return cmp.Or(notNegative("k", m.TopK, "all columns"), m.Histogram.Check())
 }
-
-// Suits implements Selective.
-func (*CoOccurrence) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns the part per_factor (mean cosine with the other factors), with TopK the part selected (numbers of the
 // columns), and the grid co_occurrence of factors.
@@ -430,7 +418,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		if predict.Vary(fit[j]) {
 			factors, g.Columns = append(factors, j), append(g.Columns, f.Name)
 		} else {
-			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
+			r.note("factor %s has only one level and is left out", f.Name)
 		}
 	}
 	if len(factors) == 0 {

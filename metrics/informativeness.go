@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/metrics/internal/pairs"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
 // Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more: the
@@ -113,7 +112,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 		if in.Stream == nil {
 			return Result{}, fmt.Errorf("%d of %.0f pairs of rows: %w", c.Pairs, possible, errNoStream)
 		}
-		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random pairs of rows of %.0f", c.Pairs, possible))
+		r.note("measured on %d random pairs of rows of %.0f", c.Pairs, possible)
 		for pair := range c.Pairs {
 			if err := stops(ctx, pair, 1<<16); err != nil {
 				return Result{}, err
@@ -216,7 +215,7 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 	for _, b := range blocks {
 		name, apart := in.Factors[b.Factor].Name, differ[b.Factor]
 		if len(apart) == 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("no two rows are known to differ in %s, which adds 0", name))
+			r.note("no two rows are known to differ in %s, which adds 0", name)
 		}
 		hinges := make([]float64, len(apart))
 		for at, p := range apart {
@@ -225,8 +224,8 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 			}
 			hinges[at] = pairs.Shrink(m.Margin, pairs.Distance(codes, b.Columns, p))
 		}
-		per.Labels, per.Values = append(per.Labels, name), append(per.Values, m.Aggregate.Of(hinges))
-		counts.Labels, counts.Values = append(counts.Labels, name), append(counts.Values, float64(len(apart)))
+		per.add(name, m.Aggregate.Of(hinges))
+		counts.add(name, float64(len(apart)))
 	}
 	r.Value, r.Parts = factor.Sum.Of(per.Values), append([]Part{per, counts}, r.Parts...)
 	return r.scored()
@@ -300,16 +299,23 @@ func (m *MaxError) Validate() error {
 
 // Compute returns the part per_factor: the error of each factor.
 func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
-	return recovered(ctx, l, in, l.Samples, l.Units, func(p *recovery) (float64, []float64, error) { return p.meanError(l.Error) })
+	return recovered(ctx, l, in, l.Samples, l.Units, func(p *predict.Recovery) (float64, []float64, error) { return p.MeanError(l.Error == MeanSquaredError) })
 }
 
 // Compute returns the part per_factor: the largest error of each factor. With the fit minimax, the part lower_bound is
 // a proven lower bound of the optimum.
 func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
+	fit := (*predict.Recovery).BallError
+	switch m.Fit {
+	case FitMinimax:
+		fit = (*predict.Recovery).MinimaxError
+	case FitMinimaxByFactor:
+		fit = (*predict.Recovery).MinimaxByFactor
+	}
 	var bound float64
-	r, err := recovered(ctx, m, in, m.Samples, m.Units, func(p *recovery) (float64, []float64, error) {
-		value, perFactor, err := p.largestError(m.Fit)
-		bound = p.fit.Largest - p.fit.Gap
+	r, err := recovered(ctx, m, in, m.Samples, m.Units, func(p *predict.Recovery) (float64, []float64, error) {
+		value, perFactor, err := fit(p)
+		bound = p.Fit.Largest - p.Fit.Gap
 		return value, perFactor, err
 	})
 	if err == nil && m.Fit == FitMinimax {
@@ -318,17 +324,10 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, err
 }
 
-// recovery holds the regression of factors y, rows of k numbers, on codes x, rows of d numbers.
-type recovery struct {
-	fit  geometry.Regression
-	x, y []float64
-	d, k int
-}
-
 // recovered fits an affine map from codes to factors, and returns the error that fit finds.
 func recovered(
 	ctx context.Context, m Metric, in *Input, samples int, u Units,
-	fit func(p *recovery) (value float64, perFactor []float64, err error),
+	fit func(p *predict.Recovery) (value float64, perFactor []float64, err error),
 ) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -337,8 +336,8 @@ func recovered(
 	if err != nil {
 		return Result{}, err
 	}
-	p := &recovery{x: in.Codes.Data, d: in.Codes.Cols, y: in.factorRows(u), k: len(in.Factors)}
-	p.fit.Interrupt = ctx.Err
+	p := &predict.Recovery{X: in.Codes.Data, Columns: in.Codes.Cols, Y: in.factorRows(u), Factors: len(in.Factors)}
+	p.Fit.Interrupt = ctx.Err
 	value, errors, err := fit(p)
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
@@ -346,52 +345,4 @@ func recovered(
 	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Basis: Basis{Rows: drawn, Shared: true}}
 	r.Basis.affine(in.Codes.Rows, in.Codes.Cols)
 	return r.scored()
-}
-
-// meanError is the error of the best affine map h from codes z to factors y (Zhang and Sugiyama 2024, equation 26),
-// over n rows and k factors, and the error of every factor:
-//
-//	min_h 1/(nk) sum_ij |y_ij - h_j(z_i)|^p,  p = 2 (mse) or 1 (mae)
-func (p *recovery) meanError(e FitError) (float64, []float64, error) {
-	var err error
-	if e == MeanSquaredError {
-		err = p.fit.LeastSquares(p.x, p.d, p.y, p.k, 0)
-	} else {
-		err = p.fit.LeastAbsolute(p.x, p.d, p.y, p.k)
-	}
-	return factor.Mean.Of(p.fit.Errors), p.fit.Errors, err
-}
-
-// largestError is the largest error of an affine map h (Zhang and Sugiyama 2024, definition 8), and the largest error of
-// every factor:
-//
-//	least-squares:     min_c max_i |y_i - h(z_i) - c|,  h from least squares
-//	minimax:           min_h max_i |y_i - h(z_i)|
-//	minimax-by-factor: (sum_j e_j^2)^(1/2),  e_j = min_h max_i |y_ij - h_j(z_i)|
-func (p *recovery) largestError(how Fit) (largest float64, perFactor []float64, err error) {
-	switch how {
-	case FitMinimax:
-		err := p.fit.JointMinimax(p.x, p.d, p.y, p.k)
-		return p.fit.Largest, p.fit.Errors, err
-	case FitMinimaxByFactor:
-		err := p.fit.Minimax(p.x, p.d, p.y, p.k)
-		var square float64
-		for _, e := range p.fit.Errors {
-			square += e * e
-		}
-		return math.Sqrt(square), p.fit.Errors, err
-	}
-	if err := p.fit.LeastSquares(p.x, p.d, p.y, p.k, 0); err != nil {
-		return 0, nil, err
-	}
-	ball := geometry.Ball{Interrupt: p.fit.Interrupt}
-	if err := ball.Enclose(p.fit.Residuals, p.k); err != nil {
-		return 0, nil, fmt.Errorf("ball around the errors: %w", err)
-	}
-	perFactor = make([]float64, p.k)
-	for i, e := range p.fit.Residuals {
-		j := i % p.k
-		perFactor[j] = max(perFactor[j], math.Abs(e-ball.Centre[j])) // the centre c joins the intercept of h
-	}
-	return ball.Radius, perFactor, nil
 }

@@ -128,28 +128,16 @@ func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (fl
 
 // corrected returns the input with the bins that halves share, and the value without the bias of mutual information.
 func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
-	in := *x.in
-	var err error
-	shared := func(h mutual.Histogram, test bool) {
-		null := rng.New(x.seed, "interval/null")
-		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, h, test, null)
-	}
-	switch m := x.choice.Value.(type) {
-	case *MIG:
-		if m.reduces(x.in) { // principal components are binned
-			return x.in, x.result.Value, nil
-		}
-		shared(m.Histogram, false)
-	case *MED:
-		shared(m.Histogram, true)
-	case *Modularity:
-		shared(m.Histogram, true)
-	case *CoOccurrence:
-		shared(m.Histogram, true)
-	case *MutualInformation:
-		in.shared, err = mutual.Share(in.Codes, m.Histogram)
-	default:
+	in, t, err := *x.in, traitsOf(x.choice.Value), error(nil)
+	mig, ofGaps := x.choice.Value.(*MIG)
+	switch _, ofColumns := x.choice.Value.(*MutualInformation); {
+	case t.bins == nil || ofGaps && mig.reduces(x.in): // principal components are binned
 		return x.in, x.result.Value, nil
+	case ofColumns:
+		in.shared, err = mutual.Share(in.Codes, *t.bins)
+	default:
+		null := rng.New(x.seed, "interval/null")
+		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, *t.bins, t.informed, null)
 	}
 	switch {
 	case ctx.Err() != nil:

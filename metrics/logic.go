@@ -191,13 +191,7 @@ func (l *Logic) available(q *logic.Quantity) error {
 // Compute returns the parts score and, with Assign best, columns (the column of each factor), and sets Sentence and
 // Truth of the result.
 func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := l.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ready(ctx, l, in); err != nil {
 		return Result{}, err
 	}
 	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return in.assigned(ctx) })

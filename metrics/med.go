@@ -34,6 +34,7 @@ import (
 // A factor without information in any column has a column of zeros in R, and a note.
 type MED struct {
 	knownLevels
+	twoFactors
 
 	mutual.Histogram `yaml:",inline"`
 	mutual.Entropy   `yaml:",inline"`
@@ -60,9 +61,6 @@ func (m *MED) Validate() error {
 		m.Histogram.Check(),
 	)
 }
-
-// Suits implements Selective.
-func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns the parts per_column (S_i) and weights. Two or more columns add completeness (1 - entropy of each
 // factor's column of R, to the base of the number of columns). The grid is R, and the part per_factor is the MED of

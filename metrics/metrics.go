@@ -93,6 +93,8 @@ type (
 	knownLevels struct{}
 	noLevels    struct{}
 
+	twoFactors struct{} // suits inputs of at least two factors
+
 	share struct{} // 0 to 1, higher is better
 	loss  struct{} // 0 or more, lower is better
 )
@@ -101,6 +103,8 @@ func (allLevels) Needs() Needs   { return AllLevels }
 func (eachLevel) Needs() Needs   { return EachLevel }
 func (knownLevels) Needs() Needs { return KnownLevels }
 func (noLevels) Needs() Needs    { return NoLevels }
+
+func (twoFactors) Suits(in *Input) error { return wantFactors(in, 2) }
 
 func (share) Better() Direction            { return HigherIsBetter }
 func (share) Range() (least, most float64) { return 0, 1 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
@@ -75,7 +74,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	tested, trained := Part{Name: "per_factor"}, Part{Name: "train"}
 	for j, f := range in.Factors {
 		if !predict.Vary(fit[j]) {
-			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
+			r.note("factor %s has only one level and is left out", f.Name)
 			continue
 		}
 		model, err := inputs.Fit(ctx, fit[j], m.C, m.Iterations)
@@ -83,20 +82,20 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
 		if !model.Converged {
-			r.Notes = append(r.Notes, fmt.Sprintf("the regression of %s has not converged", f.Name))
+			r.note("the regression of %s has not converged", f.Name)
 		}
 		area, levels, err := predict.ROCAreas(ctx, model, y, check[j])
 		if err != nil {
 			return Result{}, err
 		}
 		if levels == 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has no two levels in the test rows and is left out", f.Name))
+			r.note("factor %s has no two levels in the test rows and is left out", f.Name)
 			continue
 		}
 		if levels < len(model.Classes) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%d of %d levels of %s are not in the test rows", len(model.Classes)-levels, len(model.Classes), f.Name))
+			r.note("%d of %d levels of %s are not in the test rows", len(model.Classes)-levels, len(model.Classes), f.Name)
 		}
-		tested.Labels, tested.Values = append(tested.Labels, f.Name), append(tested.Values, area)
+		tested.add(f.Name, area)
 		if area, _, err = predict.ROCAreas(ctx, model, x, fit[j]); err != nil {
 			return Result{}, err
 		}
@@ -166,7 +165,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 			continue
 		}
 		if f.Kind != factor.Categorical {
-			r2.Labels, r2.Values = append(r2.Labels, f.Name), append(r2.Values, fits[j])
+			r2.add(f.Name, fits[j])
 		}
 		if in.continuous(j) {
 			scores.add(f, max(fits[j], 0), fit[j], check[j])
@@ -407,18 +406,7 @@ func (m *Downstream) accuracy(
 ) (onTrain, onTest []float64, err error) {
 	switch m.Predictor {
 	case boostedTrees:
-		x, err := trees.Classify(ctx, codes, t, train, test, 0, gbt.Defaults())
-		if err != nil {
-			return nil, nil, err
-		}
-		onTrain, onTest = make([]float64, len(t.Factors)), make([]float64, len(t.Factors))
-		for at, j := range x.Factors {
-			onTrain[j], onTest[j] = x.Train[at], x.Test[at]
-		}
-		for _, j := range x.Single {
-			onTrain[j], onTest[j] = 1, predict.Majority(t.Of(j, train), t.Of(j, test), t.Factors[j].Size)
-		}
-		return onTrain, onTest, nil
+		return trees.Accuracies(ctx, codes, t, train, test)
 	case logisticCV:
 		return predict.LogisticCV(ctx, codes, t, train, test)
 	}
@@ -459,7 +447,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	var r Result
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d rows can train: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]")))
+		r.note("%d rows can train: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]"))
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == chooseAll {
@@ -482,7 +470,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 				return Result{}, err
 			}
 			for _, note := range top.notes {
-				r.Notes = append(r.Notes, fmt.Sprintf("%d train rows: %s", size, note))
+				r.note("%d train rows: %s", size, note)
 			}
 		}
 		r.Basis.fitted(train, test)

@@ -175,13 +175,8 @@ func FastNames() []string { return []string{"dlsbd", "variance", "mig", "modular
 // Fast returns the metrics of FastNames that suit an input, with their defaults.
 func Fast(in *Input) []Choice {
 	var list []Choice
-	for _, name := range FastNames() {
-		entry, err := Registry.Lookup(name)
-		if err != nil {
-			continue // a test sees that all of them are in the table
-		}
-		c := Choice{Name: name, Value: entry.New()}
-		if Suits(in, []Choice{c}) == nil {
+	for _, name := range FastNames() { // a test sees that all of them are in the table
+		if c, err := Named(name); err == nil && Suits(in, []Choice{c}) == nil {
 			list = append(list, c)
 		}
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -98,7 +99,8 @@ func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
 func (in *Input) choose(factors, rows []int) *Input {
 	k := len(in.Factors)
 	some := *in
-	some.Factors, some.Exact, some.Levels = levels.Chosen(in.Factors, factors), nil, nil
+	some.Factors, some.Exact = levels.Chosen(in.Factors, factors), nil
+	some.Levels = make([]int, 0, len(rows)*len(factors))
 	if len(factors) < k {
 		some.TrueHierarchy = nil // it has a dimension for each factor
 	}
@@ -156,25 +158,11 @@ func (in *Input) known() [][]int {
 
 // part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
 func (in *Input) part(rows []int) *Input {
-	rows = slices.Sorted(slices.Values(rows))
-	k := len(in.Factors)
-	some := *in
-	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: in.Codes.Take(rows)}
-	some.Levels = make([]int, 0, len(rows)*k)
-	for _, i := range rows {
-		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
+	some := in.choose(numbers(len(in.Factors)), slices.Sorted(slices.Values(rows)))
+	if in.Exact != nil && in.spans == nil {
+		some.spans = in.ranges()
 	}
-	if in.Exact != nil {
-		some.Exact = make([][]float64, k)
-		for j, values := range in.Exact {
-			if some.Exact[j] = levels.Chosen(values, rows); in.spans == nil {
-				some.spans = append(some.spans, levels.SpanOf(values))
-			}
-		}
-	}
-	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
-	some.Differ = levels.Among(in.Differ, rows)
-	return &some
+	return some
 }
 
 // sample draws n rows without replacement, and returns them ascending.
@@ -269,21 +257,27 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	if len(factors) == 0 {
 		return nil, MissingFactors
 	}
-	switch needs {
-	case KnownLevels:
-		x.partly(in, factors, unknown)
-	case EachLevel:
-		return x, x.apart(m, in, factors, unknown)
-	default:
+	if needs == AllLevels {
 		some := in.restrict(factors)
 		if some.Codes.Rows == 0 {
 			return nil, fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, unknown))
 		}
-		x.rows = some.Codes.Rows
-		x.exclude("", in.Codes.Rows-some.Codes.Rows, whyUnknown)
-		x.list = []*Input{some}
+		x.list, x.rows = []*Input{some}, some.Codes.Rows
+		x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
+		return x, suits(m, some)
 	}
-	return x, suits(m, x.list[0])
+	some := in.knowing(factors) // rows without a known level would still set bins and deviations
+	x.rows = some.Codes.Rows
+	without := in.Codes.Rows - x.rows
+	x.exclude("", without, whyNone)
+	for _, j := range factors {
+		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
+	}
+	if needs == EachLevel {
+		return x, x.apart(m, in, factors)
+	}
+	x.list = []*Input{some}
+	return x, suits(m, some)
 }
 
 // exclude records rows that are left out, if there are any.
@@ -293,44 +287,22 @@ func (x *inputs) exclude(factor string, rows int, why string) {
 	}
 }
 
-// partly keeps the rows where at least one of the given factors is known: the others would still set bins and
-// deviations.
-func (x *inputs) partly(in *Input, factors, unknown []int) {
-	some := in.knowing(factors)
-	x.list = []*Input{some}
-	x.known(in, some.Codes.Rows, factors, unknown)
-}
-
 // apart measures each factor alone, if the metric can measure it.
-func (x *inputs) apart(m Metric, in *Input, factors, unknown []int) (refused error) {
+func (x *inputs) apart(m Metric, in *Input, factors []int) (refused error) {
 	x.each = true
 	for _, j := range factors {
 		one := in.restrict([]int{j})
 		if err := suits(m, one); err != nil {
 			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: %v", in.Factors[j].Name, err))
-			if refused == nil {
-				refused = err
-			}
+			refused = cmp.Or(refused, err)
 			continue
 		}
 		x.list = append(x.list, one)
 	}
-	some := in.knowing(factors)
-	x.known(in, some.Codes.Rows, factors, unknown)
 	if len(x.list) > 0 {
 		return nil
 	}
 	return refused
-}
-
-// known records the rows with a known level, and each factor's rows without one.
-func (x *inputs) known(in *Input, rows int, factors, unknown []int) {
-	x.rows = rows
-	without := in.Codes.Rows - rows
-	x.exclude("", without, whyNone)
-	for _, j := range factors {
-		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
-	}
 }
 
 // unknownOf lists how many rows have an unknown level of each of some factors: "hair 12 of 50, age 3 of 50".

@@ -86,14 +86,15 @@ func drawsRows(options *config.Node) bool {
 func (s TrainTest) draws() bool { return s.TestShare == 0 && s.TrainRows == 0 }
 
 func (s TrainTest) validate() error {
-	return cmp.Or(
+	err := cmp.Or(
 		notNegative("train_rows", s.TrainRows, "draw rows"),
 		rule(s.TestShare >= 0 && s.TestShare < 1, "test_share",
 			"%v is out of range; want 0 (draw rows) or more, and less than 1", s.TestShare),
-		rule(!s.draws() || s.Train >= 1 && s.Train <= maxDrawn, "train",
-			"%d is out of range; want 1 to %d", s.Train, maxDrawn),
-		rule(!s.draws() || s.Test >= 1 && s.Test <= maxDrawn, "test", "%d is out of range; want 1 to %d", s.Test, maxDrawn),
 	)
+	if err != nil || !s.draws() {
+		return err
+	}
+	return cmp.Or(within("train", s.Train, 1, maxDrawn), within("test", s.Test, 1, maxDrawn))
 }
 
 func (s TrainTest) suits(in *Input) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 // traits are facts of a metric with its settings, for the rows that it gets, intervals and chance levels.
@@ -21,6 +22,9 @@ type traits struct {
 	whole  bool         // chance levels need all rows
 	rows   int          // the largest number of rows that it measures; 0: all
 	counts []*int       // settings that its time grows with, which chance levels divide
+
+	bins     *mutual.Histogram // of mutual information that halves of the rows share; nil: none
+	informed bool              // only pairs of a column and a factor with more information than chance count
 }
 
 // traitsOf returns the facts of a metric.
@@ -30,11 +34,18 @@ func traitsOf(m Metric) traits {
 		extreme           = "it is an extreme, which grows with the number of images, and rows do not tell how much"
 	)
 	switch m := m.(type) {
-	case *MIG, *Modularity, *CoOccurrence, *IRS, *MutualInformation, *TotalCorrelation, *ConditionalTC, *CodeSpread,
-		*Purity, *Coverage, *DescriptionLength:
+	case *IRS, *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
 		return traits{way: rows}
+	case *MIG:
+		return traits{way: rows, bins: &m.Histogram}
 	case *MED:
-		return traits{way: rows, rows: m.Samples}
+		return traits{way: rows, rows: m.Samples, bins: &m.Histogram, informed: true}
+	case *Modularity:
+		return traits{way: rows, bins: &m.Histogram, informed: true}
+	case *CoOccurrence:
+		return traits{way: rows, bins: &m.Histogram, informed: true}
+	case *MutualInformation:
+		return traits{way: rows, bins: &m.Histogram}
 	case *WassersteinCorrelation:
 		return traits{way: rows, scaled: true}
 	case *LeftInverse:
@@ -118,7 +129,7 @@ func (t traits) onlyDraws(otherwise string) traits {
 	} else {
 		t.way = interval.None
 	}
-	t.why, t.whole, t.rows, t.counts = otherwise, false, 0, nil
+	t.why, t.whole, t.rows, t.counts, t.bins = otherwise, false, 0, nil, nil
 	return t
 }
 

@@ -106,11 +106,16 @@ func (m *DCI) Suits(in *Input) error {
 	if err := m.wantVarying(in); err != nil {
 		return err
 	}
+	return m.Score.suits(m.varying(in), in.Codes.Cols)
+}
+
+// suits reports too few varying factors, or code columns, for a score.
+func (s DCIScore) suits(varying, columns int) error {
 	switch {
-	case m.Score == Disentanglement && m.varying(in) < 2:
+	case s == Disentanglement && varying < 2:
 		return errOneFactor
-	case m.Score == Completeness && in.Codes.Cols < 2:
-		return fmt.Errorf("there is one code column; want at least two for completeness")
+	case s == Completeness && columns < 2:
+		return errors.New("there is one code column; want at least two for completeness")
 	}
 	return nil
 }
@@ -179,8 +184,8 @@ func (m *DCI) fit(ctx context.Context, p knownPart, f *fittedDCI) error {
 }
 
 func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
-	if len(f.Factors) < 2 && m.Score == Disentanglement {
-		return Result{}, errOneFactor
+	if err := m.Score.suits(len(f.Factors), in.Codes.Cols); err != nil {
+		return Result{}, err
 	}
 	r := Result{Value: factor.Mean.Of(f.Test), Basis: f.basis, Notes: f.notes}
 	g := r.concentrations(in, &f.Importances, m.Entropy, m.Score)
@@ -254,17 +259,13 @@ func (m *DCIRegression) Validate() error {
 
 // Suits implements Selective.
 func (m *DCIRegression) Suits(in *Input) error {
-	switch n := len(in.table().Varying(in.Codes.Rows)); {
-	case len(in.Factors) == 0:
-		return fmt.Errorf("there are no factors; want at least one")
-	case n == 0:
-		return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
-	case m.Score == Disentanglement && n < 2:
-		return fmt.Errorf("one factor varies; want at least two for disentanglement")
-	case m.Score == Completeness && in.Codes.Cols < 2:
-		return fmt.Errorf("there is one code column; want at least two for completeness")
+	if len(in.Factors) == 0 {
+		return errors.New("there are no factors; want at least one")
 	}
-	return nil
+	if err := (TrainTest{}).wantVarying(in); err != nil {
+		return err
+	}
+	return m.Score.suits(TrainTest{}.varying(in), in.Codes.Cols)
 }
 
 // Compute returns the parts disentanglement, completeness and informativeness. It adds per_column (disentanglement),

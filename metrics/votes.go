@@ -3,13 +3,11 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/metrics/internal/votes"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes it, 0 to 1. A vote is the
@@ -26,6 +24,7 @@ import (
 // votes), Raw (absolute variances), Batch 8 and Prune 0.
 type FactorVAE struct {
 	knownLevels
+	twoFactors
 	share
 
 	Batch  int     `yaml:"batch" doc:"rows of one vote"`
@@ -42,9 +41,6 @@ func (m *FactorVAE) Validate() error {
 		"%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
 }
 
-// Suits implements Selective.
-func (*FactorVAE) Suits(in *Input) error { return wantFactors(in, 2) }
-
 // Compute returns the parts per_factor (the share of correct votes among its test votes) and, without Direct, train
 // (the share among all Train votes). The grid votes counts the Train votes, with Direct the Test votes, by column and
 // factor.
@@ -60,7 +56,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	d := in.Codes.Cols
 	active, scales := votes.Active(in.Codes, m.Prune, m.Raw)
 	if len(active) < d {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are left out: their standard deviation is too small", d-len(active), d))
+		r.note("%d of %d columns are left out: their standard deviation is too small", d-len(active), d)
 	}
 	if len(active) == 0 {
 		return r, nil
@@ -128,6 +124,7 @@ func perFactor(in *Input, right, all []float64) Part {
 // does this, with Batch 8.
 type BetaVAE struct {
 	knownLevels
+	twoFactors
 	share
 
 	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
@@ -138,9 +135,6 @@ type BetaVAE struct {
 
 // Validate checks the settings.
 func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }
-
-// Suits implements Selective.
-func (*BetaVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
 // points).
@@ -161,21 +155,8 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var scales []float64
 	if m.Standardise {
-		scales = make([]float64, d)
-		unit := make([]float64, m.Train)
-		for c := range scales {
-			if scales[c] = (matrix.Matrix{Rows: m.Train, Cols: d, Data: x}).UnitColumn(c, unit); scales[c] == 0 {
-				scales[c] = 1
-			}
-		}
-		for i := range x {
-			x[i] /= scales[i%d]
-		}
-		for i := range y {
-			y[i] /= scales[i%d]
-		}
+		votes.Standardise(x, y, d)
 	}
 	model, err := linear.FitLogistic(ctx, x, d, labels, 1, 1000)
 	if err != nil {

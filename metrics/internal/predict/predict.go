@@ -348,14 +348,9 @@ func squaredCorrelation(x, y []float64) float64 {
 	return product / square * product / n
 }
 
-// Vary reports whether labels differ.
-func Vary(labels []int) bool {
-	for _, l := range labels {
-		if l != labels[0] {
-			return true
-		}
-	}
-	return false
+// Vary reports whether values differ.
+func Vary[T comparable](values []T) bool {
+	return slices.ContainsFunc(values, func(v T) bool { return v != values[0] })
 }
 
 // Majority is the fraction of test levels that equal the most frequent train level, or the smallest of several.

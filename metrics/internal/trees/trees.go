@@ -77,6 +77,25 @@ func Classify(
 	return m, nil
 }
 
+// Accuracies returns the accuracies of a classifier of each factor on the train and on the test rows. A factor with one
+// level in the train rows is predicted to have it.
+func Accuracies(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
+) (onTrain, onTest []float64, err error) {
+	x, err := Classify(ctx, codes, t, train, test, 0, gbt.Defaults())
+	if err != nil {
+		return nil, nil, err
+	}
+	onTrain, onTest = make([]float64, len(t.Factors)), make([]float64, len(t.Factors))
+	for at, j := range x.Factors {
+		onTrain[j], onTest[j] = x.Train[at], x.Test[at]
+	}
+	for _, j := range x.Single {
+		onTrain[j], onTest[j] = 1, predict.Majority(t.Of(j, train), t.Of(j, test), t.Factors[j].Size)
+	}
+	return onTrain, onTest, nil
+}
+
 // Regress fits a regressor of each varying factor to all rows. values has the numbers of the factors, row by row.
 func Regress(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, values []float64, o gbt.Options,
@@ -235,12 +254,7 @@ func NewColumn(values []float64) (*Column, error) {
 		}
 		p.order[i] = i
 	}
-	slices.SortFunc(p.order, func(a, b int) int {
-		if d := cmp.Compare(values[a], values[b]); d != 0 {
-			return d
-		}
-		return cmp.Compare(a, b)
-	})
+	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	return p, nil
 }
 
@@ -268,7 +282,7 @@ func Score(ctx context.Context, from, to *Column, rows []bool, count int, order 
 			train.add(from.Values[i], to.Values[i])
 		}
 	}
-	if train.single() || test.single() {
+	if !predict.Vary(train.y) || !predict.Vary(test.y) {
 		return 1, nil
 	}
 	column, err := gbt.NewColumn(train.x)
@@ -300,16 +314,6 @@ func Score(ctx context.Context, from, to *Column, rows []bool, count int, order 
 type sample struct{ x, y []float64 }
 
 func (s *sample) add(x, y float64) { s.x, s.y = append(s.x, x), append(s.y, y) }
-
-// single reports whether all y are equal.
-func (s *sample) single() bool {
-	for _, y := range s.y {
-		if y != s.y[0] {
-			return false
-		}
-	}
-	return true
-}
 
 // determination returns R^2 = 1 - sum (y - estimate)^2 / sum (y - mean)^2.
 func (s *sample) determination(estimate func(i int) float64) float64 {

@@ -85,6 +85,24 @@ func (draw *Draw) Differences(
 	return x, labels, nil
 }
 
+// Standardise divides columns of train points x and test points y by their standard deviation over x; constant columns
+// stay.
+func Standardise(x, y []float64, columns int) {
+	points := matrix.Matrix{Rows: len(x) / columns, Cols: columns, Data: x}
+	scales, unit := make([]float64, columns), make([]float64, points.Rows)
+	for c := range scales {
+		if scales[c] = points.UnitColumn(c, unit); scales[c] == 0 {
+			scales[c] = 1
+		}
+	}
+	for i := range x {
+		x[i] /= scales[i%columns]
+	}
+	for i := range y {
+		y[i] /= scales[i%columns]
+	}
+}
+
 // addDifference adds a pair of codes z, z' to an input of the classifier, which predicts the factor. All L pairs of an
 // input share a level of the factor (Higgins et al. 2017, section 3):
 //
