@@ -129,14 +129,6 @@ type Equational interface {
 // FromClasses implements Equational.
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
-// wantsLevels returns MissingLevels of a metric that cannot measure classes.
-func wantsLevels(m Metric, in *Input) error {
-	if e, ok := m.(Equational); !in.Classes || ok && e.FromClasses() {
-		return nil
-	}
-	return MissingLevels
-}
-
 // SetClasses replaces the factors by the factors of classes. Rows of a class agree in a factor, and levels number the
 // classes. Answers different that the classes agree with become Differ. A factor without a class is left out; it is an
 // error if that leaves none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -151,21 +152,22 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 
 // withCodes compares every two sub-codes.
 func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
-	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks))}
+	g := Grid{Name: "hsic"}
 	sides := make([]*dependence.Kernel, len(blocks))
 	for i, b := range blocks {
 		name := in.columnName(b.Columns[0])
 		if !m.alone(in) {
 			name = in.Factors[b.Factor].Name
 		}
-		sides[i], g.Values[i] = dependence.NewKernel(in.Codes, b.Columns, m.Bandwidth), make([]float64, len(blocks))
+		sides[i] = dependence.NewKernel(in.Codes, b.Columns, m.Bandwidth)
 		g.Rows = append(g.Rows, name)
 	}
 	g.Columns = g.Rows
-	values, err := dependence.HSIC(ctx, in.Codes.Rows, sides, func(i, j int) bool { return i < j })
-	for i := range blocks {
-		for j := i + 1; j < len(blocks) && err == nil; j++ {
-			g.Values[i][j], g.Values[j][i] = values[i][j], values[i][j]
+	var err error
+	g.Values, err = dependence.HSIC(ctx, in.Codes.Rows, sides, func(i, j int) bool { return i < j })
+	for i, row := range g.Values {
+		for j := range i {
+			row[j] = g.Values[j][i]
 		}
 	}
 	return []Grid{g}, err
@@ -174,9 +176,9 @@ func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) 
 // withFactors compares every sub-code with the factor of every other sub-code, over the rows where that factor is
 // known.
 func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
-	g := Grid{Name: "hsic", Values: make([][]float64, len(blocks)), Columns: factor.Names(in.Factors)}
-	for i, b := range blocks {
-		g.Rows, g.Values[i] = append(g.Rows, in.Factors[b.Factor].Name), make([]float64, len(in.Factors))
+	g := Grid{Name: "hsic", Values: numeric.Zeros(len(blocks), len(in.Factors)), Columns: factor.Names(in.Factors)}
+	for _, b := range blocks {
+		g.Rows = append(g.Rows, in.Factors[b.Factor].Name)
 	}
 	for _, p := range in.knownParts() {
 		if p.Codes.Rows == 0 {

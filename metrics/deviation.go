@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/internal/information"
@@ -550,12 +551,8 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	if sized := in.sized(matrix.Matrix.ForSquares); sized != in {
 		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.Exponent()), sized
 	}
-	g := Grid{Name: name, Values: make([][]float64, in.Codes.Cols)}
-	for c := range g.Values {
-		g.Rows, g.Values[c] = append(g.Rows, in.columnName(c)), make([]float64, k)
-	}
-	for j, f := range in.Factors {
-		g.Columns = append(g.Columns, f.Name)
+	g := in.byFactor(name, numeric.Zeros(in.Codes.Cols, k))
+	for j := range in.Factors {
 		groups, freedom := deviation.Draw(in.table().Alone(j), manipulatedRows, s)
 		err := parallel.Each(ctx, in.Codes.Cols, func(c int) error {
 			g.Values[c][j] = math.NaN()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/internal/information"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
@@ -115,7 +116,7 @@ func (in *Input) columnName(c int) string {
 // columnNames returns the names of some code columns; nil: of all.
 func (in *Input) columnNames(columns []int) (names []string) {
 	if columns == nil {
-		columns = numbers(in.Codes.Cols)
+		columns = numeric.UpTo(in.Codes.Cols)
 	}
 	for _, c := range columns {
 		names = append(names, in.columnName(c))

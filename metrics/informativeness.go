@@ -41,13 +41,6 @@ type Contraction struct {
 // allForRandom is the number of pairs measured in tiles in the time of one random pair.
 const allForRandom = 32
 
-// ofNumbers returns the metric of factors that are numbers in [0, 1], their values or levels.
-func (c *Contraction) ofNumbers() Metric {
-	numbers := *c
-	numbers.Units, numbers.numbers = unitsRange, true
-	return &numbers
-}
-
 // Validate checks the settings.
 func (c *Contraction) Validate() error {
 	if c.Pairs < 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -88,7 +89,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if len(silent) > 0 {
 		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(factor.Names(in.Factors), silent), ", "))
 	}
-	columns := numbers(len(relative))
+	columns := numeric.UpTo(len(relative))
 	if m.TopK > 0 {
 		var tied bool
 		if columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole); tied {

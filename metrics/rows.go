@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -77,13 +78,6 @@ func (in *Input) restrict(factors []int) *Input {
 	}))
 }
 
-// knowing returns the input of some factors and of the rows where at least one of these factors is known.
-func (in *Input) knowing(factors []int) *Input {
-	return in.choose(factors, in.rowsWhere(func(levels []int) bool {
-		return slices.ContainsFunc(factors, func(j int) bool { return levels[j] != factor.Unknown })
-	}))
-}
-
 // rowsWhere lists the rows with levels of all factors that keep accepts.
 func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
 	k := len(in.Factors)
@@ -136,7 +130,7 @@ type knownPart struct {
 // factors. It returns the whole input if all levels are known, otherwise a part for each factor, which may have no rows.
 func (in *Input) knownParts() (parts []knownPart) {
 	if in.table().Unknown() == nil {
-		return []knownPart{{in, numbers(len(in.Factors)), nil}}
+		return []knownPart{{in, numeric.UpTo(len(in.Factors)), nil}}
 	}
 	for j := range in.Factors {
 		rows := in.rowsWhere(func(levels []int) bool { return levels[j] != factor.Unknown })
@@ -147,7 +141,7 @@ func (in *Input) knownParts() (parts []knownPart) {
 
 // known returns the rows where each factor is known: all in order or, if some are unknown, level by level.
 func (in *Input) known() [][]int {
-	all, rows := numbers(in.Codes.Rows), make([][]int, len(in.Factors))
+	all, rows := numeric.UpTo(in.Codes.Rows), make([][]int, len(in.Factors))
 	for j := range rows {
 		if rows[j] = in.table().Groups(j, nil).Order; len(rows[j]) == len(all) {
 			rows[j] = all
@@ -158,7 +152,7 @@ func (in *Input) known() [][]int {
 
 // part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
 func (in *Input) part(rows []int) *Input {
-	some := in.choose(numbers(len(in.Factors)), slices.Sorted(slices.Values(rows)))
+	some := in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
 	if in.Exact != nil && in.spans == nil {
 		some.spans = in.ranges()
 	}
@@ -235,8 +229,8 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	if needs == NoLevels {
 		return whole, suits(m, in)
 	}
-	if err := wantsLevels(m, in); err != nil {
-		return nil, err
+	if e, ok := m.(Equational); in.Classes && !(ok && e.FromClasses()) {
+		return nil, MissingLevels
 	}
 	if says && !in.Classes && in.factorless() {
 		return nil, MissingFactors
@@ -266,7 +260,9 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
 		return x, suits(m, some)
 	}
-	some := in.knowing(factors) // rows without a known level would still set bins and deviations
+	some := in.choose(factors, in.rowsWhere(func(levels []int) bool { // other rows would still set bins and deviations
+		return slices.ContainsFunc(factors, func(j int) bool { return levels[j] != factor.Unknown })
+	}))
 	x.rows = some.Codes.Rows
 	without := in.Codes.Rows - x.rows
 	x.exclude("", without, whyNone)

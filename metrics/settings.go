@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
@@ -137,9 +138,9 @@ func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
 	switch {
 	case s.TrainRows == n:
-		return numbers(n), numbers(n), nil
+		return numeric.UpTo(n), numeric.UpTo(n), nil
 	case s.TrainRows > 0:
-		return numbers(n)[:s.TrainRows], numbers(n)[s.TrainRows:], nil
+		return numeric.UpTo(n)[:s.TrainRows], numeric.UpTo(n)[s.TrainRows:], nil
 	case in.Stream == nil:
 		return nil, nil, errNoStreamOrRows
 	case s.TestShare > 0:
@@ -157,15 +158,6 @@ func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 		return rows
 	}
 	return draw(s.Train), draw(s.Test), nil
-}
-
-// numbers returns 0 to n-1.
-func numbers(n int) []int {
-	rows := make([]int, n)
-	for i := range rows {
-		rows[i] = i
-	}
-	return rows
 }
 
 var (
@@ -211,7 +203,7 @@ func (a Apart) suits(in *Input) error {
 // rows returns the train and the test rows, both ascending.
 func (a Apart) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
-	order := numbers(n)
+	order := numeric.UpTo(n)
 	if a.TrainRows == 0 {
 		if in.Stream == nil {
 			return nil, nil, errNoStreamOrRows

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/internal/trees"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -406,7 +407,11 @@ func (p *Predictions) compute(
 		return Result{}, errNoStream
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
-	rows := p.sample(in)
+	n := in.Codes.Rows
+	rows := numeric.UpTo(n)
+	if p.Samples > 0 && n > p.Samples {
+		n, rows = p.Samples, in.Stream.Perm(n)[:p.Samples]
+	}
 	factors, codes, err := in.predictors(rows)
 	if err != nil {
 		return Result{}, err
@@ -421,11 +426,14 @@ func (p *Predictions) compute(
 			}
 		}
 	}
-	list, groups, err := trees.Compare(ctx, factors, codes, h, active, p.permutations(in, len(rows)))
+	orders := make([][]int, p.Splits) // the first quarter of any subset tests
+	for s := range orders {
+		orders[s] = in.Stream.Perm(n)
+	}
+	list, groups, err := trees.Compare(ctx, factors, codes, h, active, orders)
 	if err != nil {
 		return Result{}, err
 	}
-	n := len(rows)
 	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: n, Train: n - n/4, Test: n / 4}}
 	if c == nil {
 		r.Grids = r.Grids[:3]
@@ -436,24 +444,6 @@ func (p *Predictions) compute(
 	}
 	r.Value, r.Parts = factor.Mean.Of(per.Values), []Part{per}
 	return r, nil
-}
-
-// sample returns all rows, or Samples random ones.
-func (p *Predictions) sample(in *Input) (rows []int) {
-	n := in.Codes.Rows
-	if p.Samples == 0 || n <= p.Samples {
-		return numbers(n)
-	}
-	return in.Stream.Perm(n)[:p.Samples]
-}
-
-// permutations returns a random order of n rows for every split; the first quarter of any subset tests.
-func (p *Predictions) permutations(in *Input, n int) [][]int {
-	orders := make([][]int, p.Splits)
-	for s := range orders {
-		orders[s] = in.Stream.Perm(n)
-	}
-	return orders
 }
 
 // comparisonGrids returns the grids of comparisons, by column and factor.
@@ -467,10 +457,8 @@ func comparisonGrids(in *Input, names []string, list []*trees.Comparison) (grids
 		{"r2_from_code", func(c *trees.Comparison) float64 { return c.ToFactor }},
 		{"rows", func(c *trees.Comparison) float64 { return float64(c.Count) }},
 	} {
-		g := Grid{Name: show.name, Rows: names, Columns: factor.Names(in.Factors)}
-		for range names {
-			g.Values = append(g.Values, make([]float64, len(in.Factors)))
-		}
+		values := numeric.Zeros(len(names), len(in.Factors))
+		g := Grid{Name: show.name, Rows: names, Columns: factor.Names(in.Factors), Values: values}
 		for at, c := range list {
 			g.Values[c.Column][at/len(names)] = show.value(c)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/votes"
 )
 
@@ -62,11 +63,8 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return r, nil
 	}
 	columns := votes.NewColumns(in.Codes, active, scales)
-	stands := make([]int, d) // the factor that a column stands for
+	stands := numeric.UpTo(d) // the factor that a column stands for
 	g := in.byFactor("votes", nil)
-	for c := range stands {
-		stands[c] = c
-	}
 	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
 	var err error
 	if !m.Direct {

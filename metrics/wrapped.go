@@ -269,7 +269,9 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	other := m.Of.Value
 	if c, ok := other.(*Contraction); ok && m.Project == projectLinear {
-		other = c.ofNumbers()
+		ofNumbers := *c
+		ofNumbers.Units, ofNumbers.numbers = unitsRange, true
+		other = &ofNumbers
 	}
 	r, err := other.Compute(ctx, projectedInput(in, codes))
 	if err != nil {

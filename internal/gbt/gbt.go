@@ -110,7 +110,8 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 	importance := make([][]float64, outputs)
 	fitTree := func(worker, k, round int) tree {
 		if makers[worker] == nil {
-			makers[worker] = newMaker(x, o, outputs < parallel.Threads())
+			grow := newGrower(x, o.Depth, outputs < parallel.Threads())
+			makers[worker] = &maker{grow, o.Rate, make([]float64, x.rows), make([]float64, x.rows)}
 		}
 		if importance[k] == nil {
 			importance[k] = make([]float64, len(x.values))
@@ -168,10 +169,6 @@ type maker struct {
 	grow                *grower
 	rate                float64
 	residual, curvature []float64
-}
-
-func newMaker(x *Columns, o Options, parallel bool) *maker {
-	return &maker{newGrower(x, o.Depth, parallel), o.Rate, make([]float64, x.rows), make([]float64, x.rows)}
 }
 
 // boost adds a tree to the scores of an output.

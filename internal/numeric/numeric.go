@@ -140,3 +140,21 @@ func Logistic(x float64) float64 {
 
 // Softplus returns log(1 + exp(x)).
 func Softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// UpTo returns the numbers 0 to n-1.
+func UpTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// Zeros returns rows of zeros.
+func Zeros(rows, columns int) [][]float64 {
+	list := make([][]float64, rows)
+	for i := range list {
+		list[i] = make([]float64, columns)
+	}
+	return list
+}

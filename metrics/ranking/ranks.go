@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -60,10 +61,7 @@ func Ranks(values []float64, better metrics.Direction) []float64 {
 
 // averageRanks returns [Ranks] from the least value on, in time n log n.
 func averageRanks(values []float64) []float64 {
-	places := make([]int, len(values))
-	for i := range places {
-		places[i] = i
-	}
+	places := numeric.UpTo(len(values))
 	slices.SortFunc(places, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
 	ranks := make([]float64, len(values))
 	for low := 0; low < len(places); {

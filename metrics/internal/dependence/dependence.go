@@ -119,10 +119,7 @@ func (k *Kernel) row(i int, dst []float64) (sum float64) {
 // HSIC returns the criterion of each wanted pair of kernels of n rows.
 func HSIC(ctx context.Context, n int, sides []*Kernel, wanted func(i, j int) bool) ([][]float64, error) {
 	k := len(sides)
-	sums := make([][]float64, k) // by side and row
-	for i := range sums {
-		sums[i] = make([]float64, n)
-	}
+	sums := numeric.Zeros(k, n)      // by side and row
 	products := make([][]float64, n) // by row: of pairs of sides
 	err := parallel.Each(ctx, n, func(row int) error {
 		if err := ctx.Err(); err != nil {
@@ -146,9 +143,8 @@ func HSIC(ctx context.Context, n int, sides []*Kernel, wanted func(i, j int) boo
 	if err != nil {
 		return nil, err
 	}
-	values := make([][]float64, k)
+	values := numeric.Zeros(k, k)
 	for i := range k {
-		values[i] = make([]float64, k)
 		for j := range k {
 			if !wanted(i, j) {
 				continue

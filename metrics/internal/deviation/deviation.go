@@ -192,7 +192,11 @@ func quantileAt(z []float64, q, largest float64) float64 {
 	for i, v := range z {
 		z[i] = math.Abs(v-mean) / largest
 	}
-	return quantile(z, q)
+	if q == 1 {
+		return slices.Max(z)
+	}
+	slices.Sort(z)
+	return numeric.Quantile(z, q)
 }
 
 // Robustness returns, for column c and every factor, 1 minus the mean over levels of quantile q of the deviations (Suter
@@ -233,15 +237,6 @@ func Robustness(
 		row[j] = 1 - sum/count
 	}
 	return row, largest, nil
-}
-
-// quantile returns the q-quantile of x, interpolated linearly; it sorts x.
-func quantile(x []float64, q float64) float64 {
-	if q == 1 {
-		return slices.Max(x)
-	}
-	slices.Sort(x)
-	return numeric.Quantile(x, q)
 }
 
 // Within returns the sum of squared distances of column c from its means over groups of rows.
@@ -290,10 +285,7 @@ func LargestShare(variances []float64) float64 {
 // column's variance that remains while the factor is fixed, over the rows where the factor is known. A column that is
 // constant there costs 1, the most, and so does any column of a factor without a known level.
 func Assign(ctx context.Context, codes matrix.Matrix, t levels.Table) ([]factor.Block, error) {
-	cost := make([][]float64, len(t.Factors))
-	for i := range cost {
-		cost[i] = make([]float64, codes.Cols)
-	}
+	cost := numeric.Zeros(len(t.Factors), codes.Cols)
 	column := make([]float64, codes.Rows)
 	for c := range codes.Cols {
 		if err := ctx.Err(); err != nil {

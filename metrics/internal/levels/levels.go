@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Table has the levels of factors, row by row.
@@ -166,10 +167,7 @@ func (t Table) Groups(j int, rows []int) *Groups {
 	k, count := len(t.Factors), t.Counts(j)
 	chosen := count
 	if rows == nil {
-		rows = make([]int, t.Rows())
-		for i := range rows {
-			rows[i] = i
-		}
+		rows = numeric.UpTo(t.Rows())
 	} else {
 		chosen = make([]int, len(count))
 		for _, i := range rows {

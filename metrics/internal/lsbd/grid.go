@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -33,10 +34,7 @@ func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
 	if err := t.sortFactors(e.Rows(), rotations); err != nil {
 		return nil, err
 	}
-	t.order = make([]int, e.Rows())
-	for i := range t.order {
-		t.order[i] = i
-	}
+	t.order = numeric.UpTo(e.Rows())
 	slices.SortStableFunc(t.order, func(a, b int) int {
 		if c := t.compare(t.held, a, b); c != 0 {
 			return c

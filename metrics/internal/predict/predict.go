@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
@@ -111,10 +112,7 @@ func foldBounds(n int) []int {
 // weight.
 func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
-	sums := make([][]float64, len(labels))
-	for j := range sums {
-		sums[j] = make([]float64, len(weights))
-	}
+	sums := numeric.Zeros(len(labels), len(weights))
 	bounds := foldBounds(len(labels[0]))
 	for fold, high := range bounds[1:] {
 		low := bounds[fold]

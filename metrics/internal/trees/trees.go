@@ -291,7 +291,11 @@ func Score(ctx context.Context, from, to *Column, rows []bool, count int, order 
 	}
 	groups := column.Groups(test.x)
 	if categorical(to, rows) {
-		predicted, err := column.Classify(ctx, whole(train.y), gbt.Defaults())
+		classes := make([]int, len(train.y))
+		for i, v := range train.y {
+			classes[i] = int(v)
+		}
+		predicted, err := column.Classify(ctx, classes, gbt.Defaults())
 		if err != nil {
 			return 0, err
 		}
@@ -343,12 +347,4 @@ func categorical(p *Column, rows []bool) bool {
 		found = append(found, v)
 	}
 	return true
-}
-
-func whole(values []float64) []int {
-	classes := make([]int, len(values))
-	for i, v := range values {
-		classes[i] = int(v)
-	}
-	return classes
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -37,12 +38,6 @@ func (d *Draw) factor() int { return d.stream.IntN(len(d.table.Factors)) }
 // row draws a known row of factor j uniformly, which draws its levels by their frequency.
 func (d *Draw) row(j int) int { return d.known[j][d.stream.IntN(len(d.known[j]))] }
 
-// like draws a row with the same level of factor j as the given row, uniformly, the row itself included.
-func (d *Draw) like(row, j int) int {
-	members := d.members(row, j)
-	return members[d.stream.IntN(len(members))]
-}
-
 // members returns the rows with the same level of factor j as the given row.
 func (d *Draw) members(row, j int) []int {
 	return d.groups[j].Members(d.table.Levels[row*len(d.table.Factors)+j])
@@ -67,7 +62,8 @@ func (draw *Draw) Differences(
 			labels[i] = j
 			for range batch {
 				first := draw.row(j)
-				rows = append(rows, first, draw.like(first, j))
+				alike := draw.members(first, j)
+				rows = append(rows, first, alike[draw.stream.IntN(len(alike))])
 			}
 		}
 		of := 2 * batch // rows of a point
@@ -143,10 +139,7 @@ func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64
 	if err != nil {
 		return nil, err
 	}
-	votes := make([][]float64, b.width)
-	for c := range votes {
-		votes[c] = make([]float64, len(d.table.Factors))
-	}
+	votes := numeric.Zeros(b.width, len(d.table.Factors))
 	for v, j := range factors {
 		best := found[v]
 		for block := 1; block < len(b.blocks); block++ {
