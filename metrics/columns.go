@@ -181,8 +181,7 @@ const (
 )
 
 func (u Units) validate() error {
-	return rule(u == "" || u == unitsAsGiven || u == unitsRange, "units",
-		"unknown units %q; want as-given or range", string(u))
+	return oneOfOrNone("units", "units", u, unitsAsGiven, unitsRange)
 }
 
 // factorRows returns the values of all factors in units u, rows x factors; 0 where a level is unknown.

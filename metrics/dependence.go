@@ -71,8 +71,7 @@ func (m *HSIC) Needs() Needs {
 // Validate checks the settings.
 func (m *HSIC) Validate() error {
 	return cmp.Or(
-		rule(m.Between == betweenCodes || m.Between == betweenFactors, "between",
-			"unknown pairs %q; want codes or factors", string(m.Between)),
+		oneOf("between", "pairs", m.Between, betweenCodes, betweenFactors),
 		rule(m.Bandwidth >= 0 && !math.IsInf(m.Bandwidth, 0), "bandwidth", "%v; want 0 (the median) or more", m.Bandwidth),
 		notNegative("samples", m.Samples, "all"),
 		m.Assign.validate(),

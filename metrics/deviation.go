@@ -510,11 +510,8 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Notes = append(r.Notes, "the grid is "+g.Name+", as the squares of the codes overflow or vanish")
 	}
 	part, moved := Part{Name: "per_factor"}, Grid{Name: gridOfVariances, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
-	for j, name := range g.Columns {
-		column := make([]float64, len(g.Values))
-		for i := range g.Values {
-			column[i] = g.Values[i][j]
-		}
+	for j, column := range mutual.Transposed(g.Values) {
+		name := g.Columns[j]
 		share := deviation.LargestShare(column)
 		if math.IsNaN(share) { // of none, or of infinite variances
 			r.Notes = append(r.Notes, "no column moves while "+name+" alone varies, or no two images differ in it alone")

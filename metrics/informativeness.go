@@ -170,11 +170,7 @@ func (m *Separation) Validate() error {
 
 // Suits implements Selective.
 func (m *Separation) Suits(in *Input) error {
-	known := false
-	for _, pairs := range in.Differ {
-		known = known || len(pairs) > 0
-	}
-	if in.Classes && !known {
+	if in.Classes && !slices.ContainsFunc(in.Differ, func(pairs [][2]int) bool { return len(pairs) > 0 }) {
 		return errors.New("no two rows are known to differ; want at least one answer different")
 	}
 	if !in.Classes && len(in.table().Varying(in.Codes.Rows)) == 0 {

@@ -379,8 +379,7 @@ func (m *Downstream) Validate() error {
 		oneOf("predictor", "predictor", m.Predictor, logisticCV, plainLogistic, boostedTrees),
 		rule(len(m.Sizes) > 0, "sizes", "there are none; want at least one number of train rows"),
 		notNegative("top", m.TopK, "all columns"),
-		rule(m.Choose == "" || m.Choose == chooseTrain || m.Choose == chooseAll, "choose",
-			"unknown rows %q; want train or all", string(m.Choose)),
+		oneOfOrNone("choose", "rows", m.Choose, chooseTrain, chooseAll),
 		positive("c", m.C),
 		m.split(1).validate(),
 	)

@@ -35,6 +35,14 @@ func oneOf[S ~string](key, what string, value S, values ...S) error {
 	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", what, string(value), most, list[last])
 }
 
+// oneOfOrNone is oneOf for a setting that may be empty.
+func oneOfOrNone[S ~string](key, what string, value S, values ...S) error {
+	if value == "" {
+		return nil
+	}
+	return oneOf(key, what, value, values...)
+}
+
 // within returns an error for a number out of range.
 func within(key string, n, least, most int) error {
 	return rule(n >= least && n <= most, key, "%d is out of range; want %d to %d", n, least, most)

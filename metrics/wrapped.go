@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,14 +44,12 @@ func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
 func (m *Sampled) Validate() error {
-	switch {
-	case m.Rows < 2:
-		return config.Invalid("rows", "%d is out of range; want 2 or more", m.Rows)
-	case m.Draws < 1 || m.Draws > maxDraws:
-		return config.Invalid("draws", "%d is out of range; want 1 to %d", m.Draws, maxDraws)
-	}
 	_, again := m.Of.Value.(*Sampled)
-	return m.Of.wrapped("the sample", again, "the rows are a sample already; want another metric than sampled")
+	return cmp.Or(
+		rule(m.Rows >= 2, "rows", "%d is out of range; want 2 or more", m.Rows),
+		within("draws", m.Draws, 1, maxDraws),
+		m.Of.wrapped("the sample", again, "the rows are a sample already; want another metric than sampled"),
+	)
 }
 
 // maxDraws bounds the number of samples.
@@ -220,8 +219,8 @@ func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
 func (m *Projected) Validate() error {
-	if m.Project != projectLinear && m.Project != projectBest {
-		return config.Invalid("project", "unknown projection %q; want linear or best", string(m.Project))
+	if err := oneOf("project", "projection", m.Project, projectLinear, projectBest); err != nil {
+		return err
 	}
 	_, again := m.Of.Value.(*Projected)
 	return m.Of.wrapped("the projected codes", again, "the codes are projected already; want another metric than projected")

@@ -19,9 +19,8 @@ import (
 )
 
 // ByLevel returns d of the points of each level that occurs.
-func ByLevel(
-	ctx context.Context, points []float64, columns int, g *levels.Groups, d Func,
-) (values []float64, err error) {
+func ByLevel(ctx context.Context, points []float64, columns int, g *levels.Groups, d Func) ([]float64, error) {
+	var values []float64
 	group := make([]float64, 0, g.Largest()*columns)
 	for level := range g.Count {
 		members := g.Members(level)

@@ -22,6 +22,9 @@ type Table struct {
 // Rows returns the number of rows of a table with factors.
 func (t Table) Rows() int { return len(t.Levels) / len(t.Factors) }
 
+// Row returns the levels of row i, which share memory.
+func (t Table) Row(i int) []int { return t.Levels[i*len(t.Factors) : (i+1)*len(t.Factors)] }
+
 // Of returns the levels of factor j in some rows.
 func (t Table) Of(j int, rows []int) []int {
 	list := make([]int, len(rows))
@@ -122,12 +125,7 @@ func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 
 // Alone returns the groups of rows that agree in all factors but factor j and have at least two levels of it.
 func (t Table) Alone(j int) [][]int {
-	var others []int
-	for other := range t.Factors {
-		if other != j {
-			others = append(others, other)
-		}
-	}
+	others := slices.Delete(numeric.UpTo(len(t.Factors)), j, j+1)
 	ids, count := t.Combinations(others, nil)
 	groups, moves := make([][]int, count), make([]bool, count)
 	k := len(t.Factors)

@@ -15,10 +15,8 @@ import (
 // Grid is a regular grid of codes: for each object every combination of the levels of the factors that turn, the last
 // fastest.
 type Grid struct {
-	factors      []factor.Factor
-	k            int   // number of factors
-	levels       []int // k per code
-	moving, held []int // factors that turn, others
+	levels.Table
+	moving, fixed []int // factors that turn, others
 
 	circles     []factor.Factor // the moving factors
 	objects     int
@@ -30,13 +28,13 @@ type Grid struct {
 // NewGrid sorts codes in any order into a grid; a repeated or missing combination is an error. Factors of rotations turn
 // if rotations is set; otherwise they distinguish objects.
 func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
-	t := &Grid{cells: 1, k: len(e.Factors), levels: e.Levels, factors: e.Factors}
+	t := &Grid{Table: e, cells: 1}
 	if err := t.sortFactors(e.Rows(), rotations); err != nil {
 		return nil, err
 	}
 	t.order = numeric.UpTo(e.Rows())
 	slices.SortStableFunc(t.order, func(a, b int) int {
-		if c := t.compare(t.held, a, b); c != 0 {
+		if c := t.compare(t.fixed, a, b); c != 0 {
 			return c
 		}
 		return t.compare(t.moving, a, b)
@@ -46,16 +44,16 @@ func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
 	}
 	t.objects = len(t.order) / t.cells
 	for o := range t.objects {
-		t.objectNames = append(t.objectNames, objectName(e, t.held, t.order[o*t.cells]))
+		t.objectNames = append(t.objectNames, objectName(e, t.fixed, t.order[o*t.cells]))
 	}
 	return t, nil
 }
 
 // sortFactors separates the factors that turn from the others, and counts the codes of an object.
 func (t *Grid) sortFactors(n int, rotations bool) error {
-	for j, f := range t.factors {
+	for j, f := range t.Factors {
 		if f.Kind != factor.Circular && !(rotations && f.Rotations != nil) {
-			t.held = append(t.held, j)
+			t.fixed = append(t.fixed, j)
 			continue
 		}
 		if f.Angles != nil {
@@ -80,7 +78,7 @@ func (t *Grid) sortFactors(n int, rotations bool) error {
 // compare orders two codes by some of their factors.
 func (t *Grid) compare(factors []int, a, b int) int {
 	for _, j := range factors {
-		if d := t.levels[a*t.k+j] - t.levels[b*t.k+j]; d != 0 {
+		if d := t.Row(a)[j] - t.Row(b)[j]; d != 0 {
 			return d
 		}
 	}
@@ -90,17 +88,17 @@ func (t *Grid) compare(factors []int, a, b int) int {
 // checkGrid returns an error for the first repeated or missing code in the sorted order.
 func (t *Grid) checkGrid() error {
 	for i := 1; i < len(t.order); i++ {
-		if a, b := t.order[i-1], t.order[i]; t.compare(t.held, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
-			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, factor.Describe(t.factors, t.levels[a*t.k:(a+1)*t.k]))
+		if a, b := t.order[i-1], t.order[i]; t.compare(t.fixed, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
+			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, factor.Describe(t.Factors, t.Row(a)))
 		}
 	}
 	grid, at := factor.Grid(t.circles), make([]int, len(t.circles))
 	for i, row := range t.order {
 		for c, j := range t.moving {
-			at[c] = t.levels[row*t.k+j]
+			at[c] = t.Row(row)[j]
 		}
 		object := t.order[i-i%t.cells]
-		if t.compare(t.held, object, row) != 0 || grid.Index(at) != i%t.cells {
+		if t.compare(t.fixed, object, row) != 0 || grid.Index(at) != i%t.cells {
 			return t.missing(i%t.cells, object)
 		}
 	}
@@ -112,18 +110,17 @@ func (t *Grid) checkGrid() error {
 
 // missing returns the error for a missing cell of an object; it also takes one of the object's codes.
 func (t *Grid) missing(cell, object int) error {
-	want := slices.Clone(t.levels[object*t.k : (object+1)*t.k])
+	want := slices.Clone(t.Row(object))
 	for c := len(t.moving) - 1; c >= 0; c-- {
 		want[t.moving[c]] = cell % t.circles[c].Size
 		cell /= t.circles[c].Size
 	}
-	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.factors, want))
+	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.Factors, want))
 }
 
 // objectName describes the object of a row by the factors that do not turn.
-func objectName(e levels.Table, held []int, row int) string {
-	k := len(e.Factors)
-	return factor.Describe(levels.Chosen(e.Factors, held), levels.Chosen(e.Levels[row*k:(row+1)*k], held))
+func objectName(t levels.Table, fixed []int, row int) string {
+	return factor.Describe(levels.Chosen(t.Factors, fixed), levels.Chosen(t.Row(row), fixed))
 }
 
 // uniform reports whether the rotations of the grid have the moments of all rotations.
