@@ -356,13 +356,12 @@ func (x *inputs) join(results []Result) Result {
 		}
 	}
 	for _, p := range results[0].Parts {
-		if part, ok := x.joinPart(results, p.Name); ok {
-			joined.Parts = append(joined.Parts, part)
+		part, ok := x.joinPart(results, p.Name)
+		if p.Name == "score" {
+			part.Values = []float64{math.Exp(-joined.Value)}
 		}
-	}
-	for at := range joined.Parts {
-		if joined.Parts[at].Name == "score" {
-			joined.Parts[at].Values = []float64{math.Exp(-joined.Value)}
+		if ok {
+			joined.Parts = append(joined.Parts, part)
 		}
 	}
 	for _, g := range results[0].Grids {
