@@ -128,14 +128,15 @@ func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (fl
 
 // corrected returns the input with the bins that halves share, and the value without the bias of mutual information.
 func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
-	in, t, err := *x.in, traitsOf(x.choice.Value), error(nil)
-	mig, ofGaps := x.choice.Value.(*MIG)
-	switch _, ofColumns := x.choice.Value.(*MutualInformation); {
-	case t.bins == nil || ofGaps && mig.reduces(x.in): // principal components are binned
+	t := traitsOf(x.choice.Value)
+	if mig, ok := x.choice.Value.(*MIG); t.bins == nil || ok && mig.reduces(x.in) { // principal components are binned
 		return x.in, x.result.Value, nil
-	case ofColumns:
+	}
+	in := *x.in
+	var err error
+	if _, ofColumns := x.choice.Value.(*MutualInformation); ofColumns {
 		in.shared, err = mutual.Share(in.Codes, *t.bins)
-	default:
+	} else {
 		null := rng.New(x.seed, "interval/null")
 		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, *t.bins, t.informed, null)
 	}

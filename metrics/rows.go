@@ -22,7 +22,7 @@ type Needs uint8
 const (
 	AllLevels   Needs = iota // all levels: rows with an unknown level are left out
 	EachLevel                // the levels of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
-	KnownLevels              // the known levels: rows without any are left out; Compute asks for the rows where a factor is known
+	KnownLevels              // the known levels: rows without any are left out, others may have unknown levels
 	NoLevels                 // no levels: it measures codes, not factors
 )
 
