@@ -6,8 +6,7 @@
 // are exact up to rounding, at any position and scale of the points. Points may repeat, and may lie on a line or a
 // plane. Each optimum has the gradient of its value.
 //
-// A function such as [EnclosingBall] is for one use. The corresponding method, such as [Ball.Enclose], keeps its memory
-// for the next call.
+// Methods such as [Ball.Enclose] keep their memory for the next call.
 package geometry
 
 import (
