@@ -32,9 +32,9 @@ func Shown(n int) []int {
 // LatentTorus draws the angles of circles of the codes against the circular factors; see drawTorus. circles holds the
 // first of the two columns of each circle. It writes nothing without circles or without circular factors.
 func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) error {
-	var angles, factors []Angles
+	var angles, factors []Column
 	for i, first := range circles {
-		a := Angles{Name: circleName(i)}
+		a := Column{Name: circleName(i)}
 		for r := range in.Codes.Rows {
 			row := in.Codes.Row(r)
 			a.Values = append(a.Values, math.Atan2(row[first+1], row[first]))
@@ -45,7 +45,7 @@ func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) er
 		if f.Kind != factor.Circular {
 			continue
 		}
-		a := Angles{Name: f.Name}
+		a := Column{Name: f.Name}
 		for r := range in.Codes.Rows {
 			angle := math.NaN()
 			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {

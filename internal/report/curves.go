@@ -81,7 +81,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 			line := &plotter.Line{XYs: piece, LineStyle: style}
 			p.Add(line)
 			if len(piece) == 1 || o.Marked { // a line with a single point is invisible
-				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}})
+				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: disc(style.Color, vg.Points(2))})
 			}
 		}
 		l.add(s.Name, legendValue(s, dropped), style)

@@ -1,14 +1,12 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"image/color"
 	"io"
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -37,14 +35,6 @@ func groups(w io.Writer, title string, rows []GroupRow) error {
 	columns := 0
 	for _, r := range rows {
 		columns = max(columns, len(r.Views))
-		for _, v := range r.Views {
-			if len(v.X.Values) != len(v.Groups) || len(v.Y.Values) != len(v.Groups) {
-				return fmt.Errorf("report: %d and %d values of %q, but %d groups", len(v.X.Values), len(v.Y.Values), v.Name, len(v.Groups))
-			}
-		}
-	}
-	if columns == 0 {
-		return errors.New("report: want at least one panel")
 	}
 	plots := make([][]*plot.Plot, len(rows))
 	letters := 0
@@ -59,10 +49,13 @@ func groups(w io.Writer, title string, rows []GroupRow) error {
 	}
 	right := 0.35 + 0.078*float64(letters) // inches
 	return figure{title, 3.1*float64(columns) + right + 0.2, 3.2*float64(len(rows)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
-		drawAll(plots, draw.Crop(c, 0, -vg.Length(right)*vg.Inch, 0, 0))
+		panels(plots)(draw.Crop(c, 0, -vg.Length(right)*vg.Inch, 0, 0))
 		height := (c.Max.Y - c.Min.Y) / vg.Length(len(rows))
 		for i, r := range rows {
-			drawLegend(c, c.Max.X-vg.Length(right)*vg.Inch, c.Max.Y-vg.Length(i)*height-vg.Points(34), legend(r.Names))
+			at := vg.Point{X: c.Max.X - vg.Length(right)*vg.Inch + vg.Points(8), Y: c.Max.Y - vg.Length(i)*height - vg.Points(34)}
+			for g, name := range legend(r.Names) {
+				dotWithName(c, vg.Point{X: at.X, Y: at.Y - vg.Points(13*float64(g))}, groupColour(g), name)
+			}
 		}
 	})
 }
@@ -73,16 +66,6 @@ func legend(names []string) []string {
 		return names
 	}
 	return append(append([]string(nil), names[:maxLegend-1]...), fmt.Sprintf("and %d more", len(names)-maxLegend+1))
-}
-
-func drawLegend(c draw.Canvas, left, top vg.Length, names []string) {
-	style := draw.TextStyle{Color: ink, Font: sans(9), YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
-	for i, name := range names {
-		y := top - vg.Points(13*float64(i))
-		glyph := draw.GlyphStyle{Color: groupColour(i), Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-		c.DrawGlyph(glyph, vg.Point{X: left + vg.Points(8), Y: y})
-		c.FillText(style, vg.Point{X: left + vg.Points(16), Y: y}, name)
-	}
 }
 
 // groupColour is the colour of a group; -1 is no group.
@@ -98,23 +81,13 @@ func groupColour(g int) color.RGBA {
 }
 
 func groupPlot(v View) *plot.Plot {
-	p := newPlot("", v.X.Name, v.Y.Name)
-	subtitle(p, v.Name)
-	p.Add(grid())
-	for _, behind := range []bool{true, false} {
-		var points plotter.XYs
-		var groups []int
+	points := &cloud{radius: vg.Points(1.1)}
+	for _, without := range []bool{true, false} {
 		for i, g := range v.Groups {
-			if x, y := v.X.Values[i], v.Y.Values[i]; (g < 0) == behind && finite(x) && finite(y) {
-				points, groups = append(points, plotter.XY{X: x, Y: y}), append(groups, g)
+			if (g < 0) == without {
+				points.add(v.X.Values[i], v.Y.Values[i], groupColour(g))
 			}
 		}
-		if len(points) > 0 {
-			p.Add(&cloud{points: points, radius: vg.Points(1.1), colour: func(i int) color.RGBA { return groupColour(groups[i]) }})
-		}
 	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = sparseTicks{}, linearTicks{}
-	settleAxis(&p.X)
-	settleAxis(&p.Y)
-	return p
+	return pointPlot(v.Name, v.X.Name, v.Y.Name, points)
 }

@@ -195,10 +195,10 @@ func (b *treeBox) draw(c draw.Canvas, columns []treeColumn, depth int) {
 	}
 	column := columns[depth]
 	if !b.plain {
-		corners := []vg.Point{at(column.left, b.top), at(column.left+column.width, b.top),
-			at(column.left+column.width, b.top+b.height), at(column.left, b.top+b.height)}
+		low, high := at(column.left, b.top), at(column.left+column.width, b.top+b.height)
+		corners := rectangle(low.X, low.Y, high.X, high.Y)
 		c.FillPolygon(colours.Light.Panel, corners)
-		c.StrokeLines(draw.LineStyle{Color: faint, Width: vg.Points(0.8)}, append(corners, corners[0]))
+		outline(c, draw.LineStyle{Color: faint, Width: vg.Points(0.8)}, corners)
 	}
 	style := cellText(ink)
 	style.XAlign = draw.XLeft

@@ -2,7 +2,6 @@ package report
 
 import (
 	"errors"
-	"fmt"
 	"image/color"
 	"io"
 	"math"
@@ -10,9 +9,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/unravel-ml/unravel/internal/colours"
 )
@@ -31,32 +28,19 @@ const maxPairs = 6
 // with an unknown factor (NaN) is grey. All stages have the same columns. If codes are a product function of the
 // factors, they fill rectangles, and along each side only one colour changes.
 func codePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
-	if len(stages) == 0 || len(stages[0].Codes) < 2 || len(factors) == 0 {
-		return errors.New("report: want at least one stage, two code columns and one factor")
-	}
-	n := len(factors[0].Values)
-	for _, s := range stages {
-		if len(s.Codes) != len(stages[0].Codes) {
-			return fmt.Errorf("report: %d code columns %s, %d %s", len(s.Codes), s.Name, len(stages[0].Codes), stages[0].Name)
-		}
-		for _, c := range append(append([]Column(nil), s.Codes...), factors...) {
-			if len(c.Values) != n {
-				return fmt.Errorf("report: %d values of %q, but %d of %q", len(c.Values), c.Name, n, factors[0].Name)
-			}
-		}
+	if len(factors) == 0 {
+		return errors.New("report: want at least one factor")
 	}
 	tints, pairs := mix(factors), pairsOf(len(stages[0].Codes))
 	var plots [][]*plot.Plot
 	for _, s := range stages {
 		var row []*plot.Plot
 		for _, pair := range pairs {
-			row = append(row, planePlot(s, pair, tints))
+			row = append(row, planePlot(s.Name, s.Codes[pair[0]], s.Codes[pair[1]], tints))
 		}
 		plots = append(plots, row)
 	}
-	return figure{title, 3.1*float64(len(pairs)) + 0.2, 3.2*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
-		drawAll(plots, c)
-	})
+	return figure{title, 3.1*float64(len(pairs)) + 0.2, 3.2*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, panels(plots))
 }
 
 // pairsOf chooses pairs of d columns: all pairs of few columns, and neighbours of many.
@@ -75,23 +59,13 @@ func pairsOf(d int) (list [][2]int) {
 	return list
 }
 
-func planePlot(s Stage, pair [2]int, tints []color.RGBA) *plot.Plot {
-	a, b := s.Codes[pair[0]], s.Codes[pair[1]]
-	p := newPlot("", a.Name, b.Name)
-	subtitle(p, s.Name)
-	p.Add(grid())
-	var points plotter.XYs
-	var shown []color.RGBA
+// planePlot plots two columns against each other.
+func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
+	points := &cloud{radius: vg.Points(1.9)}
 	for i, x := range a.Values {
-		if finite(x) && finite(b.Values[i]) {
-			points, shown = append(points, plotter.XY{X: x, Y: b.Values[i]}), append(shown, tints[i])
-		}
+		points.add(x, b.Values[i], tints[i])
 	}
-	p.Add(&cloud{points: points, radius: vg.Points(1.9), colour: func(i int) color.RGBA { return shown[i] }})
-	p.X.Tick.Marker, p.Y.Tick.Marker = sparseTicks{}, linearTicks{}
-	settleAxis(&p.X)
-	settleAxis(&p.Y)
-	return p
+	return pointPlot(title, a.Name, b.Name, points)
 }
 
 // sparseTicks are linearTicks without every other label if not all labels fit side by side.
@@ -110,9 +84,6 @@ func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 	}
 	return ticks
 }
-
-// unknownColour is the colour of an image with an unknown factor.
-var unknownColour = colours.Light.Missing
 
 // mixed names the factors behind the colours of [mix].
 func mixed(factors []Column) string {
@@ -138,7 +109,7 @@ func mix(factors []Column) []color.RGBA {
 	}
 	for i := range list {
 		if slices.ContainsFunc(channels, func(c []float64) bool { return math.IsNaN(c[i]) }) {
-			list[i] = unknownColour
+			list[i] = colours.Light.Missing
 			continue
 		}
 		if len(channels) == 1 {

@@ -58,9 +58,7 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 		}
 		plots = append(plots, line)
 	}
-	return figure{title, 3*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
-		drawAll(plots, c)
-	})
+	return figure{title, 3*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, panels(plots))
 }
 
 func spacePlot(r SpaceRow, s Space, tints []color.RGBA) *plot.Plot {
@@ -75,7 +73,7 @@ func spacePlot(r SpaceRow, s Space, tints []color.RGBA) *plot.Plot {
 	if len(axes) == 3 {
 		return solidPlot(s.Name, axes, limits, tints)
 	}
-	p := planePlot(Stage{s.Name, axes}, [2]int{0, 1}, tints)
+	p := planePlot(s.Name, axes[0], axes[1], tints)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = limits[0][0], limits[0][1], limits[1][0], limits[1][1]
 	settleAxis(&p.X)
 	settleAxis(&p.Y)
@@ -115,39 +113,34 @@ func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RG
 	subtitle(p, name)
 	p.HideAxes()
 	for _, e := range cubeEdges() {
-		line, err := plotter.NewLine(plotter.XYs{seen(e[0][0], e[0][1], e[0][2]), seen(e[1][0], e[1][1], e[1][2])})
-		if err != nil {
-			continue // all numbers are finite
-		}
-		line.Color, line.Width = rule, vg.Points(0.7)
-		p.Add(line)
+		ends := plotter.XYs{seen(e[0][0], e[0][1], e[0][2]), seen(e[1][0], e[1][1], e[1][2])}
+		p.Add(&plotter.Line{XYs: ends, LineStyle: draw.LineStyle{Color: rule, Width: vg.Points(0.7)}})
 	}
 	type point struct {
-		at     plotter.XY
-		near   float64
+		at     [3]float64
 		colour color.RGBA
 	}
-	var points []point
-	for i := range axes[0].Values {
-		var q [3]float64
-		inside := true
+	var list []point
+	for i, colour := range tints {
+		q, inside := point{[3]float64{0.5, 0.5, 0.5}, colour}, true
 		for k, c := range axes {
-			q[k] = 0.5
 			if span := limits[k][1] - limits[k][0]; span > 0 {
-				q[k] = (c.Values[i] - limits[k][0]) / span
+				q.at[k] = (c.Values[i] - limits[k][0]) / span
 			}
 			inside = inside && finite(c.Values[i])
 		}
 		if inside {
-			points = append(points, point{seen(q[0], q[1], q[2]), q[0] + q[1] + q[2], tints[i]})
+			list = append(list, q)
 		}
 	}
-	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.near, b.near) })
-	at := make(plotter.XYs, len(points))
-	for i, q := range points {
-		at[i] = q.at
+	near := func(q point) float64 { return q.at[0] + q.at[1] + q.at[2] }
+	slices.SortStableFunc(list, func(a, b point) int { return cmp.Compare(near(a), near(b)) })
+	points := &cloud{radius: vg.Points(1.9)}
+	for _, q := range list {
+		at := seen(q.at[0], q.at[1], q.at[2])
+		points.add(at.X, at.Y, q.colour)
 	}
-	p.Add(&cloud{points: at, radius: vg.Points(1.9), colour: func(i int) color.RGBA { return points[i].colour }})
+	p.Add(points)
 	ends := plotter.XYLabels{XYs: plotter.XYs{{X: 1.08, Y: -0.72}, {X: -1.08, Y: -0.72}, seen(0, 0, 1.12)}}
 	for _, c := range axes {
 		ends.Labels = append(ends.Labels, fit(textStyle(9), c.Name, 1.1*vg.Inch))
