@@ -83,10 +83,7 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 		p.Add(line)
 		l.add(b.LineLabel, fmt.Sprintf("%.3g", *b.Line), line.LineStyle)
 	}
-	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, func(c draw.Canvas) {
-		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
-		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
-	})
+	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, l.rightOf(p))
 }
 
 // limits returns the range of the vertical axis: all values, the line, and 0 if they come near it.

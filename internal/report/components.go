@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -60,11 +61,7 @@ func BySize(labels, dims []int) (sorted, dimensions []int) {
 			sizes[l]++
 		}
 	}
-	order := make([]int, 0, len(sizes))
-	for l := range sizes {
-		order = append(order, l)
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(sizes[b]-sizes[a], a-b) })
+	order := slices.SortedFunc(maps.Keys(sizes), func(a, b int) int { return cmp.Or(sizes[b]-sizes[a], a-b) })
 	number := map[int]int{-1: -1}
 	for n, l := range order {
 		number[l] = n
@@ -145,14 +142,6 @@ func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 				list[a].Values[n] += (v - p.Mean[c]) * p.Axes[a*d+c]
 			}
 		}
-	}
-	return list
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
 	}
 	return list
 }

@@ -78,11 +78,7 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 			rows = appendRow(rows, turnSpheres(code, spheres, leastTurn(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
 		}
 	}
-	images, err := d.Decode(rows)
-	if err != nil {
-		return err
-	}
-	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, images, d.Height, d.Width, d.Channels)
+	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
 }
 
 // leastTurn returns the rotation with the least angle that takes one direction to another.
@@ -133,11 +129,7 @@ func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d D
 	if len(labels) == 0 {
 		return nil
 	}
-	images, err := d.Decode(rows)
-	if err != nil {
-		return err
-	}
-	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), images, d.Height, d.Width, d.Channels)
+	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
 }
 
 // codePath is a combination of options, with the rows of the codes that choose it.

@@ -45,7 +45,10 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	if err != nil {
 		return err
 	}
-	panels := embeddedFactors(in)
+	panels := varying(in, maxEmbeddedPanels, false)
+	if panels == nil {
+		panels = []int{-1} // a panel without a factor
+	}
 	if n := len(in.Factors); len(panels) == maxEmbeddedPanels && n > maxEmbeddedPanels {
 		title += fmt.Sprintf(" (%d of %d factors)", len(panels), n)
 	}
@@ -68,20 +71,6 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 
 // embeddedKey is the width of a key, in inches.
 const embeddedKey = 1.05
-
-// embeddedFactors lists the factors with a panel: factors with more than one known level. -1 is a panel without a
-// factor.
-func embeddedFactors(in *metrics.Input) (list []int) {
-	for k, f := range in.Factors {
-		if f.Size > 1 && f.Rotations == nil && !in.Classes && len(list) < maxEmbeddedPanels {
-			list = append(list, k)
-		}
-	}
-	if list == nil {
-		return []int{-1}
-	}
-	return list
-}
 
 func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
 	for _, i := range rows {

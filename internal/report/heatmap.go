@@ -131,10 +131,9 @@ func inches(l vg.Length) float64 { return l.Points() / 72 }
 // sort orders rows by the column of their largest size, the first of equal ones, and then by this size. Equal rows keep
 // their order.
 func (m *heatmap) sort() {
-	follows, size := make([]int, len(m.Rows)), make([]float64, len(m.Rows))
-	order := make([]int, len(m.Rows))
+	order, follows, size := upTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	for i, row := range m.Values {
-		order[i], follows[i] = i, len(m.Columns)
+		follows[i] = len(m.Columns)
 		for j, v := range row {
 			if a := math.Abs(v); finite(v) && a > size[i] {
 				follows[i], size[i] = j, a

@@ -164,6 +164,3 @@ func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool 
 	}
 	return out
 }
-
-// Style returns the style sheet of pages about runs.
-func Style() string { return web.Style() }

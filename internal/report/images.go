@@ -55,10 +55,14 @@ func squaredError(a, b []float32) (sum float64) {
 	return sum
 }
 
-// traversalSheet shows decoded images while one part of a code moves and the rest is fixed: one row for each part, one
-// column for each position. The images are len(rows) x len(columns) of h x w x c.
-func traversalSheet(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
-	all, err := raster.PicturesOf(height, width, channels, images).Of(images)
+// traversalSheet decodes and shows codes while one part of a code moves and the rest is fixed: one row for each part,
+// one column for each position. There are len(rows) x len(columns) codes.
+func traversalSheet(w io.Writer, title, columnTitle string, rows, columns []string, codes []float32, d Decoder) error {
+	images, err := d.Decode(codes)
+	if err != nil {
+		return err
+	}
+	all, err := raster.PicturesOf(d.Height, d.Width, d.Channels, images).Of(images)
 	if err != nil {
 		return fmt.Errorf("report: traversals: %w", err)
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -25,15 +24,9 @@ const (
 // PageRows returns the rows of n codes of a width that a page shows. They are stratified at random and in random order,
 // which makes their first rows a sample too.
 func PageRows(n, width int) []int {
-	count := min(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))))
-	stream, list := rng.New(0, "report/page"), make([]int, count)
-	for i := range list {
-		list[i] = int((float64(i) + stream.Float64()) / float64(count) * float64(n))
-		if n == count {
-			list[i] = i
-		}
-	}
-	stream.Shuffle(count, func(i, j int) { list[i], list[j] = list[j], list[i] })
+	stream := rng.New(0, "report/page")
+	list := stratified(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))), stream)
+	stream.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list
 }
 
@@ -135,19 +128,12 @@ const mostLevelNames = 4096
 
 // pageFactor describes a factor and lists the levels of all rows.
 func pageFactor(in *metrics.Input, j int) web.Factor {
-	n, k := in.Codes.Rows, len(in.Factors)
-	f := in.Factors[j]
-	values := make([]float64, n)
+	n, f := in.Codes.Rows, in.Factors[j]
 	if j < len(in.Exact) && in.Exact[j] != nil {
-		copy(values, in.Exact[j])
-		return web.Factor{Name: f.Name, Kind: "continuous", Values: web.Floats(values, n)}
+		return web.Factor{Name: f.Name, Kind: "continuous", Values: web.Floats(in.Exact[j], n)}
 	}
-	for i := range values {
-		if values[i] = float64(in.Levels[i*k+j]); values[i] < 0 {
-			values[i] = math.NaN()
-		}
-	}
-	w := web.Factor{Name: f.Name, Kind: f.Kind.String(), Size: f.Size, Values: web.Floats(values, n)}
+	levels := byLevel(in, j, func(level int) float64 { return float64(level) })
+	w := web.Factor{Name: f.Name, Kind: f.Kind.String(), Size: f.Size, Values: web.Floats(levels, n)}
 	switch {
 	case f.Size > mostLevelNames:
 	case f.Names != nil:

@@ -126,9 +126,8 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 // largest returns, in ascending order, the indices of the lists with the largest numbers: all, or as many as a map
 // shows.
 func largest(n int, list func(i int) []float64) []int {
-	order, top := make([]int, n), make([]float64, n)
+	order, top := upTo(n), make([]float64, n)
 	for i := range order {
-		order[i] = i
 		for _, v := range list(i) {
 			if finite(v) {
 				top[i] = max(top[i], max(v, -v))

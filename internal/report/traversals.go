@@ -9,7 +9,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/internal/decode"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // CodeTraversals draws decoded images while one part of the first known code moves at a time. Each choice cycles
@@ -44,11 +43,7 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 		}
 	}
 	labels, title := t.axis()
-	images, err := d.Decode(t.rows)
-	if err != nil {
-		return err
-	}
-	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, images, d.Height, d.Width, d.Channels)
+	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
 }
 
 // traversals collects the rows of a figure of traversals.
@@ -106,22 +101,13 @@ func (t *traversals) sweep(p decode.Part) {
 		return
 	}
 	column, _ := p.Columns()
-	values := sweep(t.codes.Known, everyRow(t.codes.Known), column)
+	values := sweep(t.codes.Known, upTo(t.codes.Known.Rows), column)
 	t.row(fmt.Sprintf("%s: %.2g to %.2g", p.Name, values[0], values[traversalSteps-1]), func(step int) []float64 {
 		code := slices.Clone(t.code)
 		code[column] = values[step]
 		return code
 	})
 	t.columns++
-}
-
-// everyRow lists the rows of codes.
-func everyRow(codes matrix.Matrix) []int {
-	all := make([]int, codes.Rows)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // axis returns the labels above the columns, and a title that explains them and the exceptions.
