@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -108,8 +109,8 @@ func (r *Run) valid() error {
 	if err := rundir.CheckName(r.Scale); err != nil { // it names the file
 		return fmt.Errorf("scale: %w", err)
 	}
-	if r.Generation < 1 || r.Generation > Generation() {
-		return fmt.Errorf("generation: %d is out of range; want 1 to %d, this code's generation", r.Generation, Generation())
+	if now := version.Generation(); r.Generation < 1 || r.Generation > now {
+		return fmt.Errorf("generation: %d is out of range; want 1 to %d, this code's generation", r.Generation, now)
 	}
 	for _, h := range []struct {
 		key, value string

@@ -63,17 +63,22 @@ type Replacement struct {
 
 // Replacements lists what [Merge] would replace in a file of the ledger.
 func Replacements(path string, f *File) (list []Replacement, err error) {
-	all, err := readIfThere(path)
+	all, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	for i := range f.Runs {
-		r := &f.Runs[i]
-		at := slices.IndexFunc(all.Runs, func(old Run) bool { return old.Settings == r.Settings })
+	return all.replacements(f)
+}
+
+// replacements lists the runs of another file that would replace others.
+func (f *File) replacements(by *File) (list []Replacement, err error) {
+	for i := range by.Runs {
+		r := &by.Runs[i]
+		at := slices.IndexFunc(f.Runs, func(old Run) bool { return old.Settings == r.Settings })
 		if at < 0 {
 			continue
 		}
-		changes, err := all.Runs[at].changes(r)
+		changes, err := f.Runs[at].changes(r)
 		if err != nil {
 			return nil, err
 		}
@@ -143,11 +148,11 @@ func brief(text string) string {
 
 // Merge adds runs to a file of the ledger and replaces records with the same settings. It creates a missing file.
 func Merge(path string, f *File) (added, replaced int, err error) {
-	others, err := Replacements(path, f)
+	all, err := readFile(path)
 	if err != nil {
 		return 0, 0, err
 	}
-	all, err := readIfThere(path)
+	others, err := all.replacements(f)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
@@ -33,7 +32,7 @@ type Run struct {
 	Hash       string `json:"hash,omitempty"` // train.Config.Hash
 	Settings   string `json:"settings"`       // hash of the table's settings for the run, without defaults: see tables.Planner
 	Scale      string `json:"scale"`          // scale of the table that needed the run
-	Generation int    `json:"generation"`     // generation of the code's bits, see changes
+	Generation int    `json:"generation"`     // generation of the code's bits: the number of their last change
 	Error      string `json:"error,omitempty"`
 
 	Version string          `json:"version,omitempty"` // version of the code
@@ -56,26 +55,6 @@ type Run struct {
 
 // Finished reports whether the run has results.
 func (r *Run) Finished() bool { return r.Error == "" }
-
-// Change is a change of the code after which some runs give other bits.
-type Change struct {
-	Generation int      // generation of the code after the change
-	Date       string   // in UTC, as in RFC 3339
-	What       string   // why earlier runs differ
-	Parts      []string // names in configs of the parts that it touches; none: it touches all
-	All        bool     // it touches configs with all of the parts; false: with any of them
-}
-
-// changes lists all changes of bits since the ledger began, the oldest first.
-func changes() (list []Change) {
-	for _, c := range version.Changes {
-		list = append(list, Change(c))
-	}
-	return list
-}
-
-// Generation returns the generation of this code: the number of the last change of its bits.
-func Generation() int { return version.Generation() }
 
 // idOf returns the ID of a config.
 func idOf(yaml string) string {

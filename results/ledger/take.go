@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -86,7 +87,7 @@ func generationOf(r *rundir.Record) int {
 		return r.Generation
 	}
 	g := 1
-	for _, c := range changes() {
+	for _, c := range version.Changes {
 		if at, err := time.Parse(time.RFC3339, c.Date); err == nil && !r.Begun.Before(at) {
 			g = c.Generation
 		}
@@ -162,37 +163,15 @@ func Clean(c Config, r Run) error {
 	return nil
 }
 
-// Load returns the config of a run, with its name and seed.
-func (f *File) Load(r *Run) (train.Config, error) {
-	return loadConfig(f.Config(r.Config), r)
-}
-
-func loadConfig(yaml string, r *Run) (train.Config, error) {
-	if yaml == "" {
-		return train.Config{}, fmt.Errorf("run %s: there is no config %q", r.Name, r.Config)
-	}
-	c, err := train.LoadWhole("ledger", []byte(yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed), fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
-	if err != nil {
-		return c, fmt.Errorf("run %s: %w", r.Name, err)
-	}
-	return c, nil
-}
-
-// readFile reads a file of the ledger by its path.
+// readFile reads a file of the ledger by its path; a missing file is empty.
 func readFile(name string) (*File, error) {
 	in, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &File{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() // it was only read
 	return Read(name, in)
-}
-
-// readIfThere is ReadFile; a missing file is empty.
-func readIfThere(name string) (*File, error) {
-	f, err := readFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &File{}, nil
-	}
-	return f, err
 }

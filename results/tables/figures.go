@@ -1,7 +1,7 @@
 package tables
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/unravel-ml/unravel/configs/config"
 )
@@ -55,15 +55,5 @@ func (b *Boxes) among(rows, columns []string) error {
 	if err := among("column", b.Column, columns); err != nil {
 		return config.Invalid("boxes.column", "%w", err)
 	}
-	for _, list := range []struct {
-		key  string
-		rows []string
-	}{{"boxes.rows", b.Rows}, {"boxes.best", b.Best}} {
-		for i, row := range list.rows {
-			if err := among("row", row, rows); err != nil {
-				return config.Invalid(fmt.Sprintf("%s.%d", list.key, i), "%w", err)
-			}
-		}
-	}
-	return nil
+	return cmp.Or(allAmong("boxes.rows", "row", b.Rows, rows), allAmong("boxes.best", "row", b.Best, rows))
 }

@@ -1,22 +1,15 @@
 package tables
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // Trains reports whether rows of the table come from runs.
 func (t *Table) Trains() bool {
-	for _, r := range t.Rows {
-		if _, ok := r.From.Value.(Trained); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(Trained); return ok })
 }
 
 // Runs lists the table's distinct runs at a scale, starting with the first seed.
@@ -53,8 +46,7 @@ func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 // lacks reports whether a recorded run has not measured a metric that a column shows.
 func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
 	for i, m := range r.Config.Metrics.Final {
-		shown := func(c metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) }
-		if slices.ContainsFunc(p.columns, shown) && (i >= len(e.Metrics) || unmeasured(e.Metrics[i])) {
+		if indexOf(p.columns, m) >= 0 && (i >= len(e.Metrics) || unmeasured(e.Metrics[i])) {
 			return true
 		}
 	}

@@ -296,9 +296,14 @@ func (p *Planner) measures(s RunSettings) []string {
 func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, c := range p.columns {
-		list = append(list, all[slices.IndexFunc(p.metrics, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })])
+		list = append(list, all[indexOf(p.metrics, c)])
 	}
 	return list
+}
+
+// indexOf returns the index of a metric with the same settings; -1 without one.
+func indexOf(list []metrics.Choice, c metrics.Choice) int {
+	return slices.IndexFunc(list, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })
 }
 
 // tableCache holds what the plans of a table share, at all scales. The digests of runs are not in it, because they

@@ -62,7 +62,7 @@ func shortVersion(v string) string {
 // book opens the ledger of the table's folder of runs.
 func (t *Table) book(o Options) (*ledger.Book, error) {
 	if o.Ledger == nil || !t.Trains() {
-		return nil, nil
+		return &ledger.Book{}, nil
 	}
 	if o.Ledger != results.Files() {
 		return ledger.Open(o.Ledger, t.RunsFolder())
