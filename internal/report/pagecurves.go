@@ -18,26 +18,12 @@ func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	}
 	var list []web.Panel
 	for _, o := range keys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses }) {
-		p := web.Panel{Title: "Losses, " + o, X: "epoch", Y: "loss (parts without weights)", Log: true}
-		names := keys(log, func(line rundir.Line) map[string]float64 { return line.Losses[o] })
-		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(first, a), place(first, b)) })
-		for _, name := range names {
-			p.Series = appendSeries(p.Series, name, log, func(line rundir.Line) (float64, bool) {
-				v, ok := line.Losses[o][name]
-				return v, ok
-			})
-		}
-		list = append(list, p)
+		losses := seriesOf(log, func(line rundir.Line) map[string]float64 { return line.Losses[o] })
+		slices.SortStableFunc(losses, func(a, b web.Series) int { return cmp.Compare(place(first, a.Name), place(first, b.Name)) })
+		list = append(list, web.Panel{Title: "Losses, " + o, X: "epoch", Y: "loss (parts without weights)", Log: true, Series: losses})
 	}
-	measured := web.Panel{Title: "Metrics during training", X: "epoch", Y: "value", Lines: true}
-	for _, name := range keys(log, func(line rundir.Line) map[string]float64 { return line.Metrics }) {
-		measured.Series = appendSeries(measured.Series, name, log, func(line rundir.Line) (float64, bool) {
-			v, ok := line.Metrics[name]
-			return v, ok
-		})
-	}
-	if len(measured.Series) > 0 {
-		list = append(list, measured)
+	if measured := seriesOf(log, func(line rundir.Line) map[string]float64 { return line.Metrics }); measured != nil {
+		list = append(list, web.Panel{Title: "Metrics during training", X: "epoch", Y: "value", Lines: true, Series: measured})
 	}
 	if len(list) == 0 {
 		return nil
@@ -64,13 +50,16 @@ func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string 
 	return slices.Sorted(maps.Keys(all))
 }
 
-// appendSeries adds the curve of a value over the epochs of the lines that have it.
-func appendSeries(list []web.Series, name string, log []rundir.Line, value func(rundir.Line) (float64, bool)) []web.Series {
-	var x, y []float64
-	for _, line := range log {
-		if v, ok := value(line); ok {
-			x, y = append(x, float64(line.Epoch)), append(y, v)
+// seriesOf returns the curves of values by name, over the epochs of the lines that have them.
+func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (list []web.Series) {
+	for _, name := range keys(log, values) {
+		var x, y []float64
+		for _, line := range log {
+			if v, ok := values(line)[name]; ok {
+				x, y = append(x, float64(line.Epoch)), append(y, v)
+			}
 		}
+		list = append(list, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y))})
 	}
-	return append(list, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y))})
+	return list
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -125,11 +126,8 @@ func (g *grid) markdown(b *strings.Builder) {
 
 // grids returns the agreement as tables of text: mean ranks of all columns and of each group, then tau.
 func grids(r *tables.Result) []grid {
-	a, rows := r.Agreement, "1 row"
-	if n := len(r.Rows); n != 1 {
-		rows = fmt.Sprint(n, " rows")
-	}
-	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + rows}
+	a := r.Agreement
+	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(len(r.Rows), "row")}
 	for _, g := range a.Groups {
 		for _, set := range setsOf(r.Table) {
 			ranks.Heads = append(ranks.Heads, head{g, cmp.Or(set, "rank")})

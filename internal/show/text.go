@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -42,10 +41,7 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 		fmt.Fprintf(&b, "\n%s\n", g.Title)
 		g.print(&b, width)
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("table %s: %w", r.Name, err)
-	}
-	return nil
+	return send(w, r, b.String())
 }
 
 // theirs returns the label of the printed values.
@@ -76,14 +72,6 @@ func letterCount(s string) int { return utf8.RuneCountInString(s) }
 
 func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
-}
-
-// compared returns the difference or the ratio; nil if the cell has none.
-func compared(c *tables.Cell) *float64 {
-	if c.Ratio != nil {
-		return c.Ratio
-	}
-	return c.Difference
 }
 
 // wrap writes a footnote in lines of a width.
@@ -118,7 +106,7 @@ func CSV(w io.Writer, r *tables.Result) error {
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			record := []string{r.Name, row.Label, c.Column, digits(c.Ours), "", strconv.Itoa(c.Draws), "",
-				digits(compared(&c)), string(c.Status), strings.Join(slices.DeleteFunc(slices.Concat([]string{c.Reason}, c.Notes), func(s string) bool { return s == "" }), "; ")}
+				digits(cmp.Or(c.Ratio, c.Difference)), string(c.Status), strings.Join(slices.DeleteFunc(slices.Concat([]string{c.Reason}, c.Notes), func(s string) bool { return s == "" }), "; ")}
 			if c.Ours != nil {
 				record[4] = digits(&c.Deviation)
 			}
@@ -128,8 +116,5 @@ func CSV(w io.Writer, r *tables.Result) error {
 			records = append(records, record)
 		}
 	}
-	if err := plain.WriteCSV(w, records); err != nil {
-		return fmt.Errorf("table %s: %w", r.Name, err)
-	}
-	return nil
+	return writeRecords(w, r, records)
 }

@@ -96,7 +96,7 @@ func (t *Table) filling(o Options) (*filling, error) {
 	if f.measured, err = at.distinct(); err != nil {
 		return nil, err
 	}
-	if f.runs, err = at.find(o, scale); err != nil {
+	if f.runs, err = at.find(o); err != nil {
 		return nil, err
 	}
 	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, Table: at, Remark: scale.Remark, origin: t}

@@ -132,15 +132,11 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	if err != nil {
 		return nil, err
 	}
-	other, scale, err := other.at(p.scale)
+	its, err := other.planner(p.scale)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Table, err)
 	}
-	its, err := other.planner(scale)
-	if err != nil {
-		return nil, err
-	}
-	with := &comparedRuns{table: other, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
+	with := &comparedRuns{table: its.table, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
 	with.planner.places = map[*DataSet]*Planner{}
 	with.planner.folder, with.planner.set, with.planner.metrics, with.planner.columns = its.folder, its.set, its.metrics, its.columns
 	for _, m := range its.metrics {

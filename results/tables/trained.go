@@ -26,11 +26,11 @@ type found struct {
 }
 
 // find looks for the runs of a table at a scale.
-func (t *Table) find(o Options, scale *Scale) (*found, error) {
+func (t *Table) find(o Options) (*found, error) {
 	if !t.Trains() {
 		return nil, nil
 	}
-	p, err := t.planner(scale)
+	p, err := t.planner(o.Scale)
 	if err != nil {
 		return nil, err
 	}
