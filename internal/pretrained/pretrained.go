@@ -242,12 +242,7 @@ func (a *Archive) Write(w io.Writer) error {
 }
 
 // stage lists the files of a stage before training.
-func (a *Archive) stage() (names []string) {
-	for name := range a.files {
-		if strings.Contains(name, "/") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+func (a *Archive) stage() []string {
+	names := slices.Sorted(maps.Keys(a.files))
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, "/") })
 }

@@ -59,11 +59,7 @@ func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 	if p.Y.Max == 0 { // all bars are empty
 		p.Y.Max = 1
 	}
-	ticks := make(plot.ConstantTicks, len(labels))
-	for i, l := range labels {
-		ticks[i] = plot.Tick{Value: float64(i), Label: fit(p.X.Tick.Label, l, 0.8*vg.Inch)}
-	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = namedTicks(&p.X, labels, 0.8*vg.Inch), linearTicks{}
 	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/2, draw.XRight, draw.YCenter
 	return p
 }

@@ -69,14 +69,12 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	p.Y.Min, p.Y.Max = b.limits()
 	p.Add(grid(), boxes{b})
 	step := 0.7 // inches from box to box
+	var labels []string
 	for _, box := range b.Boxes {
 		step = max(step, min(inches(p.X.Tick.Label.Width(oneLine(box.Label)))+0.1, 1.6))
+		labels = append(labels, box.Label)
 	}
-	ticks := make(plot.ConstantTicks, len(b.Boxes))
-	for i, box := range b.Boxes {
-		ticks[i] = plot.Tick{Value: float64(i), Label: fit(p.X.Tick.Label, box.Label, vg.Length(step)*vg.Inch)}
-	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = namedTicks(&p.X, labels, vg.Length(step)*vg.Inch), linearTicks{}
 	var l lineLegend
 	if b.Line != nil {
 		line := &plotter.Line{XYs: plotter.XYs{{X: p.X.Min, Y: *b.Line}, {X: p.X.Max, Y: *b.Line}}, LineStyle: draw.LineStyle{Color: palette[1], Width: vg.Points(1.2)}}

@@ -115,13 +115,18 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w, l.rightOf(p))
 }
 
+// namedTicks returns ticks at 0, 1, 2 ... with names cut to a width.
+func namedTicks(a *plot.Axis, names []string, width vg.Length) plot.ConstantTicks {
+	ticks := make(plot.ConstantTicks, len(names))
+	for i, name := range names {
+		ticks[i] = plot.Tick{Value: float64(i), Label: fit(a.Tick.Label, name, width)}
+	}
+	return ticks
+}
+
 // nameTicks puts names on an axis at 0, 1, 2 ..., slanted if they are many.
 func nameTicks(a *plot.Axis, names []string) {
-	var ticks plot.ConstantTicks
-	for i, name := range names {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: fit(a.Tick.Label, name, panelText/2)})
-	}
-	a.Min, a.Max, a.Tick.Marker = 0, float64(max(1, len(names)-1)), ticks
+	a.Min, a.Max, a.Tick.Marker = 0, float64(max(1, len(names)-1)), namedTicks(a, names, panelText/2)
 	const level = 7 // names that fit side by side
 	if len(names) > level {
 		a.Tick.Label.Rotation, a.Tick.Label.XAlign, a.Tick.Label.YAlign = math.Pi/5, text.XRight, text.YCenter

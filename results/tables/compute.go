@@ -148,26 +148,21 @@ func (f *filling) drawn(ctx context.Context, p place, row Row) ([]drawn, error) 
 	if s, ok := source.(quoting); ok {
 		return f.quoted(ctx, p, row, s)
 	}
-	reason := error(nil)
+	reason := errNoFit // in columns without a metric
 	switch {
 	case row.Missing != "":
 		reason = errors.New(row.Missing)
 	case f.options.RunsOnly:
 		reason = errLeftOut
 	}
-	list := make([]drawn, len(f.table.Columns))
-	for c := range list {
-		if list[c].failed = reason; reason == nil {
-			list[c].failed = errNoFit
-		}
-	}
+	list := slices.Repeat([]drawn{{failed: reason}}, len(f.table.Columns))
 	if f.options.RunsOnly {
 		return list, nil
 	}
 	score := scorer(source)
 	for _, m := range f.measured {
 		f.tell(row, m)
-		if reason != nil {
+		if row.Missing != "" {
 			continue
 		}
 		d := f.score(ctx, score, m.choice)
@@ -500,40 +495,32 @@ func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	return list, nil
 }
 
-// tally counts seeds without a result.
-type tally struct {
-	absent, failed      int
-	isAbsent, isFailure error // the first of each
-}
+// tally collects the errors of seeds without a result.
+type tally struct{ absent, failed []error }
 
 func (m *tally) add(err error) {
 	switch {
-	case err == nil:
 	case errors.Is(err, ErrNotRun):
-		if m.absent++; m.absent == 1 {
-			m.isAbsent = err
-		}
-	default:
-		if m.failed++; m.failed == 1 {
-			m.isFailure = err
-		}
+		m.absent = append(m.absent, err)
+	case err != nil:
+		m.failed = append(m.failed, err)
 	}
 }
 
 // all returns the error of a row without results; nil if it has some.
 func (m *tally) all(seeds int) error {
 	switch {
-	case m.absent+m.failed < seeds:
+	case len(m.absent)+len(m.failed) < seeds:
 		return nil
-	case m.failed > 0:
+	case len(m.failed) > 0:
 		return errors.New(m.failure(seeds))
 	}
-	return m.isAbsent
+	return m.absent[0]
 }
 
 func (m *tally) failure(seeds int) string {
-	reason, _, _ := strings.Cut(m.isFailure.Error(), "\n")
-	return fmt.Sprintf("%d of %s failed: %s", m.failed, wording.Count(seeds, "run"), reason)
+	reason, _, _ := strings.Cut(m.failed[0].Error(), "\n")
+	return fmt.Sprintf("%d of %s failed: %s", len(m.failed), wording.Count(seeds, "run"), reason)
 }
 
 // notes returns remarks on missing and failed runs of a row with results.
@@ -541,10 +528,10 @@ func (m *tally) notes(seeds int) (list []string) {
 	if m.all(seeds) != nil {
 		return nil
 	}
-	if m.absent > 0 {
-		list = append(list, fmt.Sprintf("%d of %s made so far", seeds-m.absent-m.failed, wording.Count(seeds, "run")))
+	if len(m.absent) > 0 {
+		list = append(list, fmt.Sprintf("%d of %s made so far", seeds-len(m.absent)-len(m.failed), wording.Count(seeds, "run")))
 	}
-	if m.failed > 0 {
+	if len(m.failed) > 0 {
 		list = append(list, m.failure(seeds))
 	}
 	return list

@@ -43,11 +43,7 @@ func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 // Contribution collects the table's ended runs at a scale from a folder. It takes runs that the ledger lacks, has
 // only as stale, or has without an analysis or metric measured since.
 func (t *Table) Contribution(o Options) (*ledger.File, error) {
-	p, runs, err := t.plan(o.Scale, false)
-	if err != nil {
-		return nil, err
-	}
-	book, err := t.book(o)
+	l, runs, err := t.recorded(o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +51,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, l, f := sweep.Find(entries), &recorded{book: book, planned: p.planned}, &ledger.File{}
+	found, f := sweep.Find(entries), &ledger.File{}
 	for _, r := range runs {
 		e := found[r.Hash]
 		if e.Dir == "" {
@@ -71,7 +67,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		c, run, err := ledger.Take(e, p.planned[r.Hash].digest, o.Scale)
+		c, run, err := ledger.Take(e, l.planned[r.Hash].digest, o.Scale)
 		if err != nil {
 			return nil, err
 		}
@@ -112,10 +108,6 @@ func (t *Table) Accept(f *ledger.File) error {
 	if len(f.Runs) == 0 {
 		return errors.New("there is no run in it")
 	}
-	book, err := t.book(Options{Ledger: t.Ledger()})
-	if err != nil {
-		return err
-	}
 	plans, l := map[string]map[string]sweep.Run{}, &recorded{}
 	for i := range f.Runs {
 		r := &f.Runs[i]
@@ -123,13 +115,14 @@ func (t *Table) Accept(f *ledger.File) error {
 			return fmt.Errorf("run %s: scale: it is empty; want one of %s", r.Name, strings.Join(t.Scales.Names(), ", "))
 		}
 		if plans[r.Scale] == nil {
-			p, runs, err := t.plan(r.Scale, false)
-			if err != nil {
+			var runs []sweep.Run
+			var err error
+			if l, runs, err = t.recorded(Options{Scale: r.Scale, Ledger: t.Ledger()}, false); err != nil {
 				return fmt.Errorf("run %s: %w", r.Name, err)
 			}
-			plans[r.Scale], l = map[string]sweep.Run{}, &recorded{book: book, planned: p.planned}
+			plans[r.Scale] = map[string]sweep.Run{}
 			for _, planned := range runs {
-				plans[r.Scale][p.planned[planned.Hash].digest] = planned
+				plans[r.Scale][l.planned[planned.Hash].digest] = planned
 			}
 		}
 		planned, ok := plans[r.Scale][r.Settings]
@@ -359,13 +352,27 @@ func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 
 // recorded finds runs in the ledger, and counts the shown ones.
 type recorded struct {
-	book    *ledger.Book
-	brief   bool // search by config only if the ledger has the run's name; the search takes time
-	planned map[string]planned
-	taken   []taken              // the ledger's runs in the last requests
-	shown   map[*ledger.Run]bool // runs shown in rows
-	total   Origin
-	known   map[string]*source // configs in the ledger, by ID
+	book     *ledger.Book
+	brief    bool // search by config only if the ledger has the run's name; the search takes time
+	planned  map[string]planned
+	planners map[string]*Planner  // of the planned runs, by hash
+	taken    []taken              // the ledger's runs in the last requests
+	shown    map[*ledger.Run]bool // runs shown in rows
+	total    Origin
+	known    map[string]*source // configs in the ledger, by ID
+}
+
+// recorded plans the runs at a scale, or their outlines, to find them in the ledger.
+func (t *Table) recorded(o Options, outline bool) (*recorded, []sweep.Run, error) {
+	book, err := t.book(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, runs, err := t.plan(o.Scale, outline)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &recorded{book: book, planned: p.planned, planners: p.by}, runs, nil
 }
 
 // taken is a run of the ledger, and why it is stale; empty for a fresh run.

@@ -68,57 +68,30 @@ type Sample struct {
 
 // Sources lists the sources that a table can name.
 var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
-	{
-		Name: "entangled", Doc: "codes of a hand-made encoder of three factors",
-		Source: "Zhang and Sugiyama 2024, appendix F.1",
-		New:    func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} },
-	},
-	{
-		Name: "linear", Doc: "weighted sums of factors, with every combination of levels once: an exactly known joint distribution",
-		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &codes.Linear{Levels: 2} },
-	},
-	{
-		Name: "importances", Doc: "assumed importances of code columns for factors, instead of codes; only dci can score them",
-		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &codes.Importances{} },
-	},
-	{
-		Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
-		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &printedTau{} },
-	},
-	{
-		Name: "printed-product", Doc: "products of another table's printed numbers over its columns of a metric, with random digits after the printed digits",
-		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &printedProduct{} },
-	},
-	{
-		Name: "timed", Doc: "seconds that metrics take on random codes of a given shape",
-		New: func() Source { return &codes.Timed{Rows: 10000, Columns: 10} },
-	},
-	{
-		Name: "runs", Doc: "codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },
-	},
-	{
-		Name: "top", Doc: "best columns of every factor in trained models' codes, as chosen by med",
-		Source: "Cao et al. 2022, section 3.3 and table 4",
-		New:    func() Source { return &top{Best: analysis.Best{K: 2}} },
-	},
-	{
-		Name: "tau", Doc: "Kendall's tau between a column of another table and this table's metrics, on the other table's runs",
-		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &tau{} },
-	},
-	{
-		Name: "mimosa", Doc: "components and hierarchy that MIMOSA learns from trained autoencoders' codes",
-		Source: "Ross and Doshi-Velez 2021, section 5.1",
-		New:    func() Source { return &explored{Mimosa: analysis.Mimosa{Options: mimosa.Defaults()}} },
-	},
+	{Name: "entangled", Doc: "codes of a hand-made encoder of three factors", Source: "Zhang and Sugiyama 2024, appendix F.1",
+		New: func() Source { return &codes.Entangled{Entangled: drawnsets.Entangled{Levels: 11}} }},
+	{Name: "linear", Doc: "weighted sums of factors, with every combination of levels once: an exactly known joint distribution",
+		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &codes.Linear{Levels: 2} }},
+	{Name: "importances", Doc: "assumed importances of code columns for factors, instead of codes; only dci can score them",
+		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &codes.Importances{} }},
+	{Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &printedTau{} }},
+	{Name: "printed-product", Doc: "products of another table's printed numbers over its columns of a metric, with random digits after the printed digits",
+		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &printedProduct{} }},
+	{Name: "timed", Doc: "seconds that metrics take on random codes of a given shape",
+		New: func() Source { return &codes.Timed{Rows: 10000, Columns: 10} }},
+	{Name: "runs", Doc: "codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} }},
+	{Name: "top", Doc: "best columns of every factor in trained models' codes, as chosen by med", Source: "Cao et al. 2022, section 3.3 and table 4",
+		New: func() Source { return &top{Best: analysis.Best{K: 2}} }},
+	{Name: "tau", Doc: "Kendall's tau between a column of another table and this table's metrics, on the other table's runs",
+		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &tau{} }},
+	{Name: "mimosa", Doc: "components and hierarchy that MIMOSA learns from trained autoencoders' codes", Source: "Ross and Doshi-Velez 2021, section 5.1",
+		New: func() Source { return &explored{Mimosa: analysis.Mimosa{Options: mimosa.Defaults()}} }},
 	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &cells{} }},
-	{
-		Name: "binned", Doc: "means of columns over the runs or rows of other tables with one column's value in a range",
-		New: func() Source { return &binned{Over: Over{Of: ofRuns}} },
-	},
-	{
-		Name: "ranked", Doc: "Kendall's tau-b between one column and the others, over the runs or rows of other tables",
-		New: func() Source { return &ranked{Over{Of: ofRuns}} },
-	},
+	{Name: "binned", Doc: "means of columns over the runs or rows of other tables with one column's value in a range",
+		New: func() Source { return &binned{Over: Over{Of: ofRuns}} }},
+	{Name: "ranked", Doc: "Kendall's tau-b between one column and the others, over the runs or rows of other tables",
+		New: func() Source { return &ranked{Over{Of: ofRuns}} }},
 }}
 
 // SourceChoice is a source in a table: `{entangled: {encoder: rotation}}`.
