@@ -192,19 +192,8 @@ func (t *Table) validNotes(rows, columns []string) error {
 	noted := map[[3]string]bool{} // rows, columns and places
 	for i, n := range t.Notes {
 		key := fmt.Sprintf("notes.%d", i)
-		if err := t.amongDataSets(key+".on", n.On); err != nil {
+		if err := t.knownCells(key, &n, rows, columns); err != nil {
 			return err
-		}
-		if err := allAmong(key+".rows", "row", n.Rows, rows); err != nil {
-			return err
-		}
-		if err := allAmong(key+".columns", "column", n.Columns, columns); err != nil {
-			return err
-		}
-		for _, column := range slices.Sorted(maps.Keys(n.Moves)) {
-			if err := among("column", column, columns); err != nil {
-				return config.Invalid(key+".moves", "%w", err)
-			}
 		}
 		on := n.On
 		if len(on) == 0 {
@@ -220,6 +209,20 @@ func (t *Table) validNotes(rows, columns []string) error {
 					noted[cell] = true
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// knownCells checks the data sets, rows and columns that a note names.
+func (t *Table) knownCells(key string, n *Note, rows, columns []string) error {
+	err := cmp.Or(t.amongDataSets(key+".on", n.On), allAmong(key+".rows", "row", n.Rows, rows), allAmong(key+".columns", "column", n.Columns, columns))
+	if err != nil {
+		return err
+	}
+	for _, column := range slices.Sorted(maps.Keys(n.Moves)) {
+		if err := among("column", column, columns); err != nil {
+			return config.Invalid(key+".moves", "%w", err)
 		}
 	}
 	return nil
