@@ -5,10 +5,9 @@
 package findings
 
 import (
-	"embed"
+	_ "embed" // for papers.yaml
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -54,21 +53,17 @@ type Bound struct {
 const Printed = "printed"
 
 //go:embed papers.yaml
-var files embed.FS
+var papersText []byte
 
 // Papers returns Unravel's list of papers.
-func Papers() ([]Paper, error) { return Load(files, "papers.yaml", "tables/findings/papers.yaml") }
+func Papers() ([]Paper, error) { return Load("tables/findings/papers.yaml", papersText) }
 
-// Load reads the list from a file of a file system. Messages call the file by the name shown.
-func Load(fsys fs.FS, file, shown string) ([]Paper, error) {
-	source, err := fs.ReadFile(fsys, file)
-	if err != nil {
-		return nil, err
-	}
+// Load reads a list of papers. Messages name the file.
+func Load(file string, source []byte) ([]Paper, error) {
 	var all struct {
 		Papers []Paper `yaml:"papers"`
 	}
-	err = config.Load(shown, source, &all)
+	err := config.Load(file, source, &all)
 	return all.Papers, err
 }
 
