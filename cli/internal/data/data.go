@@ -2,6 +2,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,21 +48,63 @@ type listCommand struct {
 
 // Run lists the data sets.
 func (c *listCommand) Run(s *ui.Streams) error {
+	sets, err := cache.List()
+	if err != nil {
+		return err
+	}
+	list := listedSets(sets)
 	if c.JSON {
-		list, err := listedSets()
-		if err != nil {
-			return err
-		}
 		return ui.WriteJSON(s.Out, map[string]any{"folder": cache.Root(), "datasets": list})
 	}
 	docs.PrintItems(s.Out, docs.ItemsOf(catalog.Registry))
-	return listPublic(s.Out)
+	fmt.Fprintf(s.Out, "\npublic data sets in %s\n", cache.Root())
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	var public []string
+	for _, l := range list {
+		if l.Public != nil {
+			public = append(public, l.Name)
+			fmt.Fprintf(w, "  %s\t%s\n", l.Name, l.Public.State)
+		}
+	}
+	w.Flush()
+	listOwn(s.Out, slices.DeleteFunc(sets, func(s cache.Listed) bool { return slices.Contains(public, s.Name) }))
+	return nil
+}
+
+// listOwn prints cached sets, such as converted folders of pictures.
+func listOwn(out io.Writer, sets []cache.Listed) {
+	if len(sets) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\nother converted sets in %s; they are made again when they are needed\n", filepath.Join(cache.Root(), "sets"))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range sets {
+		state := memory.Text(float64(s.Bytes))
+		if s.Err != nil {
+			state = s.Err.Error()
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", filepath.Base(s.Dir()), state, s.Options)
+	}
+	w.Flush()
+}
+
+// namedSet are the arguments of commands on a data set.
+type namedSet struct {
+	Name    string   `arg:"" help:"Name of the data set (see unravel data list)."`
+	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+}
+
+// build builds the data set.
+func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice catalog.Choice, d datasets.Dataset, err error) {
+	if choice, err = inputs.ChooseData(n.Name, n.Options); err == nil {
+		d, err = inputs.Build(ctx, choice, seed, s.Log)
+	}
+	return choice, d, err
 }
 
 // showCommand is `unravel data show NAME [option=value ...]`.
 type showCommand struct {
-	Name    string         `arg:"" help:"Name of the data set (see unravel data list)."`
-	Options []string       `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+	namedSet
 	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write (default: NAME.png)."`
 	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row (default: the first)." detail:"With more than two factors, the default is the first categorical one."`
 	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column (default: the second)." detail:"With more than two factors, the default is the first circular one, or otherwise the factor with the most levels."`
@@ -99,11 +142,7 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Count < 1 || c.Scale < 0 {
 		return ui.Usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
 	}
-	choice, err := inputs.ChooseData(c.Name, c.Options)
-	if err != nil {
-		return err
-	}
-	d, err := inputs.Build(ctx, choice, 0, s.Log)
+	_, d, err := c.build(ctx, 0, s)
 	if err != nil {
 		return err
 	}
@@ -111,9 +150,7 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return ui.Usage(err)
 	}
-	if c.Out == "" {
-		c.Out = c.Name + ".png"
-	}
+	c.Out = cmp.Or(c.Out, c.Name+".png")
 	if err := ui.WriteFile(c.Out, func(w io.Writer) error { return raster.WritePNG(w, sheet) }); err != nil {
 		return err
 	}
@@ -165,12 +202,11 @@ func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
 
 // exportCommand is `unravel data export NAME [option=value ...] --out DIR`.
 type exportCommand struct {
-	Name    string   `arg:"" help:"Name of the data set (see unravel data list)."`
-	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
-	Out     string   `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
-	Seed    uint64   `default:"0" help:"Seed of a data set with random images."`
-	Shard   int64    `default:"2048" placeholder:"MIB" help:"MiB in an image file; larger sets are divided into images-000.npy and so on."`
-	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
+	namedSet
+	Out   string `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
+	Seed  uint64 `default:"0" help:"Seed of a data set with random images."`
+	Shard int64  `default:"2048" placeholder:"MIB" help:"MiB in an image file; larger sets are divided into images-000.npy and so on."`
+	JSON  bool   `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
 }
 
 // Run writes the files.
@@ -178,11 +214,7 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Shard < 1 || c.Shard > 1<<30 {
 		return ui.Usagef("--shard %d is out of range; want 1 or more MiB", c.Shard)
 	}
-	choice, err := inputs.ChooseData(c.Name, c.Options)
-	if err != nil {
-		return err
-	}
-	d, err := inputs.Build(ctx, choice, c.Seed, s.Log)
+	choice, d, err := c.build(ctx, c.Seed, s)
 	if err != nil {
 		return err
 	}
@@ -209,48 +241,8 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	n, shape := set.Shape[0], set.Shape[1:]
 	fmt.Fprintf(s.Log, "%d images of %d x %d x %d, %s, in %s\n", n, shape[0], shape[1], shape[2], set.Type, c.Out)
-	_, err = fmt.Fprintf(s.Out, "dataset: %s\n", set.Config(c.Out))
-	return err
-}
-
-// listPublic prints the public data sets, and whether this machine has them.
-func listPublic(out io.Writer) error {
-	sets, err := cache.List()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "\npublic data sets in %s\n", cache.Root())
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, e := range catalog.Registry.All() {
-		p, ok := e.New().(datasets.Public)
-		if !ok {
-			continue
-		}
-		fmt.Fprintf(w, "  %s\t%s\n", e.Name, stateOf(e.Name, p.Origin(), sets).State)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return listOwn(out, sets)
-}
-
-// listOwn prints the cached sets without public ones, such as converted folders of pictures.
-func listOwn(out io.Writer, sets []cache.Listed) error {
-	public := PublicNames()
-	sets = slices.DeleteFunc(sets, func(s cache.Listed) bool { return slices.Contains(public, s.Name) })
-	if len(sets) == 0 {
-		return nil
-	}
-	fmt.Fprintf(out, "\nother converted sets in %s; they are made again when they are needed\n", filepath.Join(cache.Root(), "sets"))
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, s := range sets {
-		state := memory.Text(float64(s.Bytes))
-		if s.Err != nil {
-			state = s.Err.Error()
-		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", filepath.Base(s.Dir()), state, s.Options)
-	}
-	return w.Flush()
+	fmt.Fprintf(s.Out, "dataset: %s\n", set.Config(c.Out))
+	return nil
 }
 
 // stateOf says whether a public set exists here, and gives its sizes on disk and for download.
@@ -266,7 +258,9 @@ func stateOf(name string, o datasets.Origin, sets []cache.Listed) *publicState {
 		p.Download, download = 0, "download of unknown size"
 	}
 	for _, f := range o.Files {
-		p.Downloaded += fileSize(filepath.Join(cache.Downloads(name), f.Name))
+		if info, err := os.Stat(filepath.Join(cache.Downloads(name), f.Name)); err == nil {
+			p.Downloaded += info.Size()
+		}
 	}
 	for _, s := range sets {
 		switch {
@@ -313,12 +307,7 @@ type publicState struct {
 }
 
 // listedSets returns all data sets with the state of the public ones.
-func listedSets() ([]ListedSet, error) {
-	sets, err := cache.List()
-	if err != nil {
-		return nil, err
-	}
-	var list []ListedSet
+func listedSets(sets []cache.Listed) (list []ListedSet) {
 	for _, e := range catalog.Registry.All() {
 		l := ListedSet{Name: e.Name, Doc: e.Doc}
 		if p, ok := e.New().(datasets.Public); ok {
@@ -326,14 +315,5 @@ func listedSets() ([]ListedSet, error) {
 		}
 		list = append(list, l)
 	}
-	return list, nil
-}
-
-// fileSize returns the size of a file, or 0 without such a file.
-func fileSize(name string) int64 {
-	info, err := os.Stat(name)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
+	return list
 }
