@@ -56,7 +56,7 @@ func (c *listCommand) Run(s *ui.Streams) error {
 	if c.JSON {
 		return ui.WriteJSON(s.Out, map[string]any{"folder": cache.Root(), "datasets": list})
 	}
-	docs.PrintItems(s.Out, docs.ItemsOf(catalog.Registry))
+	docs.PrintParts(s.Out, docs.PartsOf(catalog.Registry))
 	fmt.Fprintf(s.Out, "\npublic data sets in %s\n", cache.Root())
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	var public []string

@@ -37,7 +37,11 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 		return writeResults(ctx, s, c.Results)
 	}
 	if c.Man != "" {
-		return ui.WriteFile(c.Man, rundir.Bytes([]byte(Manual(k.Model))))
+		text, err := Manual(k.Model)
+		if err != nil {
+			return err
+		}
+		return ui.WriteFile(c.Man, rundir.Bytes([]byte(text)))
 	}
 	reference, err := ReferencePages(k.Model)
 	if err != nil {
@@ -48,10 +52,10 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 		for _, p := range reference {
 			files[path.Base(p.Path)] = []byte(p.Text)
 		}
-		if err := site.Write(c.Reference, files); err != nil {
-			return err
+		err := site.Write(c.Reference, files)
+		if err == nil {
+			fmt.Fprintf(s.Log, "%d pages of the reference are in %s\n", len(files), c.Reference)
 		}
-		_, err = fmt.Fprintf(s.Log, "%d pages of the reference are in %s\n", len(files), c.Reference)
 		return err
 	}
 	source, err := Documents(reference)
@@ -62,10 +66,9 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := site.Write(c.Out, files); err != nil {
-		return err
+	if err = site.Write(c.Out, files); err == nil {
+		fmt.Fprintf(s.Log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, path.Join(c.Out, "index.html"))
 	}
-	_, err = fmt.Fprintf(s.Log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, path.Join(c.Out, "index.html"))
 	return err
 }
 
@@ -107,13 +110,12 @@ func Documents(reference []ReferencePage) (site.Source, error) {
 // writeResults writes the page of results from the ledger.
 func writeResults(ctx context.Context, s *ui.Streams, file string) error {
 	page, err := ResultsPage(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = ui.WriteFile(file, rundir.Bytes(page))
 	}
-	if err := ui.WriteFile(file, rundir.Bytes(page)); err != nil {
-		return err
+	if err == nil {
+		fmt.Fprintf(s.Log, "written to %s\n", file)
 	}
-	_, err = fmt.Fprintf(s.Log, "written to %s\n", file)
 	return err
 }
 
