@@ -52,7 +52,19 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 			return err
 		}
 	}
-	runs, failed := c.openAll(ctx, s)
+	var runs []*compared
+	var failed []error
+	for _, source := range c.Sources {
+		r, err := c.open(ctx, source, s)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", source, cmp.Or(err, ctx.Err()))
+		case err != nil:
+			failed = append(failed, fmt.Errorf("%s: %w", source, err))
+		default:
+			runs = append(runs, r)
+		}
+	}
 	if len(failed) > 0 && len(runs) < 2 {
 		return failed[0]
 	}
@@ -79,25 +91,11 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintf(s.Log, "%s by %s with tables and figures in %s\n", wording.Count(len(runs), "run"), wording.Count(len(x.Metrics), "metric"), c.Out)
 	}
 	if c.JSON {
-		return errors.Join(x.writeJSON(s.Out), errors.Join(failed...))
+		err = ui.WriteJSON(s.Out, x)
+	} else {
+		x.print(s.Out)
 	}
-	return errors.Join(x.print(s.Out), errors.Join(failed...))
-}
-
-// openAll reads all runs. It returns the readable runs, and an error for each other run.
-func (c *Compare) openAll(ctx context.Context, s *ui.Streams) (runs []*compared, failed []error) {
-	for _, source := range c.Sources {
-		r, err := c.open(ctx, source, s)
-		if ctx.Err() != nil {
-			return nil, []error{fmt.Errorf("%s: %w", source, cmp.Or(err, ctx.Err()))}
-		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", source, err))
-			continue
-		}
-		runs = append(runs, r)
-	}
-	return runs, failed
+	return errors.Join(append([]error{err}, failed...)...)
 }
 
 // expandRuns replaces a folder of runs by its runs. It leaves out the database in such a folder, which a pattern such
@@ -107,19 +105,18 @@ func expandRuns(sources []string) (list []string) {
 		if strings.HasPrefix(filepath.Base(source), index.File) {
 			continue
 		}
-		runs := []string{source}
+		before := len(list)
 		if !inputs.IsRun(source) {
 			entries, _ := os.ReadDir(source) // opening the source reports the error
 			for _, e := range entries {
 				if dir := filepath.Join(source, e.Name()); inputs.IsRun(dir) {
-					runs = append(runs, dir)
+					list = append(list, dir)
 				}
 			}
-			if len(runs) > 1 {
-				runs = runs[1:]
-			}
 		}
-		list = append(list, runs...)
+		if len(list) == before {
+			list = append(list, source)
+		}
 	}
 	return list
 }

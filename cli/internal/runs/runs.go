@@ -85,7 +85,8 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	case c.CSV:
 		return plain.WriteCSV(s.Out, runRecords(index.Columns(runs), runs, false))
 	}
-	return printRuns(s, runs)
+	printRuns(s, runs)
+	return nil
 }
 
 // readEvery is the time between two lines on the progress of reading runs.
@@ -105,14 +106,14 @@ func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
 
 // columnError turns an error of package index into a usage error.
 func columnError(err error) error {
-	var unknown *index.UnknownColumnError
-	if errors.As(err, &unknown) {
-		if unknown.Nearest != "" {
-			return ui.Usagef("%w --csv has the names of all columns", err)
-		}
-		return ui.Usagef("%w; --csv has the names of all columns", err)
+	unknown, ok := errors.AsType[*index.UnknownColumnError](err)
+	switch {
+	case !ok:
+		return ui.Usagef("--%w", err) // filter ...
+	case unknown.Nearest != "":
+		return ui.Usagef("%w --csv has the names of all columns", err)
 	}
-	return ui.Usagef("--%w", err) // filter ...
+	return ui.Usagef("%w; --csv has the names of all columns", err)
 }
 
 // shownColumns returns the columns of the printed list: settings that differ between runs, and main results.
@@ -142,13 +143,14 @@ func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]strin
 		var row []string
 		for _, c := range columns {
 			text, ok := c.Of(r)
-			if v, err := strconv.ParseFloat(text, 64); short && err == nil && strings.Contains(text, ".") {
+			v, err := strconv.ParseFloat(text, 64)
+			switch {
+			case !ok && short:
+				text = "-"
+			case !ok:
+				text = ""
+			case short && err == nil && strings.Contains(text, "."):
 				text = strconv.FormatFloat(v, 'g', 4, 64)
-			}
-			if !ok {
-				if text = ""; short {
-					text = "-"
-				}
 			}
 			row = append(row, text)
 		}
@@ -196,19 +198,14 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	if c.CSV {
 		return plain.WriteCSV(s.Out, rows)
 	}
-	list := make([]shownColumn, len(rows[0]))
-	for _, row := range rows[1:] {
-		for i, cell := range row {
-			list[i].cells = append(list[i].cells, cell)
-		}
-	}
-	for i, header := range rows[0] {
-		list[i].header, list[i].rank = header, neverOut
-		if i > len(c.By) { // results
+	list := columnsOf(rows)
+	for i := range list {
+		if list[i].rank = neverOut; i > len(c.By) { // results
 			list[i].rank = i
 		}
 	}
-	return printFitted(s, list)
+	printFitted(s, list)
+	return nil
 }
 
 // sendMLflow sends runs to a server of MLflow. The environment has the credentials under MLflow's names.
@@ -222,8 +219,8 @@ func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.R
 	if sum.Runs == 0 && failed != nil {
 		return failed
 	}
-	_, err := fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", wording.Count(sum.Runs, "run"), wording.Count(sum.Experiments, "experiment"), sum.Changed)
-	return errors.Join(err, failed)
+	fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", wording.Count(sum.Runs, "run"), wording.Count(sum.Experiments, "experiment"), sum.Changed)
+	return failed
 }
 
 // BoardFile is the event file in a folder of runs. It tells TensorBoard the settings and metrics for comparing the
@@ -233,21 +230,15 @@ const BoardFile = tfevents.FilePrefix + "0.unravel-runs"
 // writeTensorBoard writes the settings and metrics of runs for TensorBoard.
 func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 	var settings []tfevents.Setting
-	differing := map[string]bool{}
-	add := func(column index.Column) {
-		if !differing[column.Name] {
-			differing[column.Name] = true
-			settings = append(settings, tfevents.Setting{Name: column.Name, Value: kindOf(runs, column)})
-		}
-	}
-	keys := map[string]bool{}
+	open := map[string]bool{} // settings to write
 	for _, key := range index.SettingKeys(runs) {
-		keys[key] = true
+		open[key] = true
 	}
 	columns := append(index.Differing(runs), index.Columns(runs)...) // TensorBoard shows the first ones
 	for _, column := range columns {
-		if keys[column.Name] {
-			add(column)
+		if open[column.Name] {
+			open[column.Name] = false
+			settings = append(settings, tfevents.Setting{Name: column.Name, Value: kindOf(runs, column)})
 		}
 	}
 	var compared []tfevents.Metric
@@ -260,16 +251,12 @@ func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 	if err != nil {
 		return err
 	}
-	err = w.Write(0, tfevents.Experiment("Runs of Unravel", settings, compared))
-	if err2 := w.Close(); err == nil {
-		err = err2
-	}
-	if err != nil {
+	if err := errors.Join(w.Write(0, tfevents.Experiment("Runs of Unravel", settings, compared)), w.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
+	fmt.Fprintf(s.Out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
 		wording.Count(len(settings), "setting"), wording.Count(len(runs), "run"), wording.Count(len(compared), "metric"), filepath.Join(c.Dir, BoardFile), c.Dir)
-	return err
+	return nil
 }
 
 // kindOf returns an example of the kind of a column's values: a number, a boolean, or a text.
@@ -298,10 +285,7 @@ func direction(name string) string {
 	if err != nil {
 		return ""
 	}
-	if m.New().Better() == metrics.HigherIsBetter {
-		return "higher is better"
-	}
-	return "lower is better"
+	return m.New().Better().String() + " is better"
 }
 
 // shownColumn is a column of a printed table.
@@ -309,6 +293,18 @@ type shownColumn struct {
 	header string
 	cells  []string
 	rank   int // columns with high ranks are left out first
+}
+
+// columnsOf turns rows with a header into columns.
+func columnsOf(rows [][]string) []shownColumn {
+	list := make([]shownColumn, len(rows[0]))
+	for i, header := range rows[0] {
+		list[i].header = header
+		for _, row := range rows[1:] {
+			list[i].cells = append(list[i].cells, row[i])
+		}
+	}
+	return list
 }
 
 // maxCell is the greatest width of a cell of settings, in letters.
@@ -389,7 +385,7 @@ func shortName(name string, all []string) string {
 }
 
 // printFitted prints the columns that fit, and logs the names of the others.
-func printFitted(s *ui.Streams, list []shownColumn) error {
+func printFitted(s *ui.Streams, list []shownColumn) {
 	fitting, left := fit(list, ui.Width(s.Out))
 	t := tabwriter.NewWriter(s.Out, 0, 0, columnGap, ' ', 0)
 	for row := -1; row < len(list[0].cells); row++ {
@@ -403,17 +399,11 @@ func printFitted(s *ui.Streams, list []shownColumn) error {
 		}
 		fmt.Fprintln(t, strings.Join(line, "\t"))
 	}
-	if err := t.Flush(); err != nil || left == nil {
-		return err
+	t.Flush()
+	if left != nil {
+		slices.Sort(left)
+		fmt.Fprintf(s.Log, "there is no room for %s; --csv has all columns\n", ui.Some(left, 6))
 	}
-	slices.Sort(left)
-	const most = 6
-	more := ""
-	if n := len(left) - most; n > 0 {
-		left, more = left[:most], fmt.Sprintf(" and %d more", n)
-	}
-	fmt.Fprintf(s.Log, "there is no room for %s%s; --csv has all columns\n", strings.Join(left, ", "), more)
-	return nil
 }
 
 // The rank of columns that always stay, and the rank of columns that are left out first.
@@ -426,49 +416,37 @@ const (
 const mostRows = 1000
 
 // printRuns prints runs with their differing settings and their results.
-func printRuns(s *ui.Streams, runs []*index.Run) error {
+func printRuns(s *ui.Streams, runs []*index.Run) {
 	if len(runs) == 0 {
-		_, err := fmt.Fprintln(s.Out, "no runs")
-		return err
+		fmt.Fprintln(s.Out, "no runs")
+		return
 	}
-	columns := shownColumns(runs)
 	shown := runs
 	if plain.Terminal(s.Out) != nil {
 		shown = runs[:min(len(runs), mostRows)]
 	}
-	records := runRecords(columns, shown, true)
-	list := make([]shownColumn, len(columns))
-	for i, c := range columns {
-		list[i].header = c.Name
-		for _, row := range records[1:] {
-			list[i].cells = append(list[i].cells, row[i])
-		}
-	}
+	list := columnsOf(runRecords(shownColumns(runs), shown, true))
 	rank(list, runs)
-	if err := printFitted(s, list); err != nil {
-		return err
-	}
+	printFitted(s, list)
 	if len(shown) < len(runs) {
 		fmt.Fprintf(s.Log, "the first %d of %d runs; --filter, --by and --csv have the others\n", len(shown), len(runs))
 	}
 	sayDamaged(s, runs)
-	return nil
 }
 
 // sayDamaged says why the first damaged run is damaged, and how many others are.
 func sayDamaged(s *ui.Streams, runs []*index.Run) {
-	var damaged []*index.Run
+	n := 0
 	for _, r := range runs {
-		if r.State == sweep.Damaged {
-			damaged = append(damaged, r)
+		if r.State != sweep.Damaged {
+			continue
+		}
+		if n++; n == 1 {
+			fmt.Fprintf(s.Log, "%s is damaged: %s\n", r.Dir, r.Problem)
 		}
 	}
-	if len(damaged) == 0 {
-		return
-	}
-	fmt.Fprintf(s.Log, "%s is damaged: %s\n", damaged[0].Dir, damaged[0].Problem)
-	if n := len(damaged) - 1; n > 0 {
-		fmt.Fprintf(s.Log, "also damaged: %d; --json says why\n", n)
+	if n > 1 {
+		fmt.Fprintf(s.Log, "also damaged: %d; --json says why\n", n-1)
 	}
 }
 

@@ -68,6 +68,15 @@ func Span(seconds float64) string {
 	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
 }
 
+// Some writes the first texts of a list, with the number of further ones.
+func Some(list []string, most int) string {
+	text := strings.Join(list[:min(len(list), most)], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // SomeLines writes the first three lines, and the number of further ones.
 func SomeLines(list []string) string {
 	more := ""
