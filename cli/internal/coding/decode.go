@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -103,9 +104,7 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	e.Progress = s.Activity()
-	if c.Out == "" {
-		c.Out = filepath.Join(c.Dir, c.FileName("decoded"))
-	}
+	c.Out = cmp.Or(c.Out, filepath.Join(c.Dir, c.FileName("decoded")))
 	d := &decoding{Decode: c, e: e, log: s.Log, result: Decoded{Run: c.Dir, Files: []decodedSheet{}, LeftOut: []leftOut{}}}
 	if err := d.all(ctx); err != nil {
 		return err
@@ -167,7 +166,13 @@ func (d *decoding) all(ctx context.Context) error {
 			continue
 		}
 		sheets := map[string]func(context.Context) error{"samples": d.samples, "traversals": d.traversals, "grid": d.grid, "interpolation": d.interpolation}[kind]
-		err := sheets(ctx)
+		var err error
+		if kind != "samples" {
+			err = d.encode(ctx)
+		}
+		if err == nil {
+			err = sheets(ctx)
+		}
 		if reason, ok := err.(unsuitable); ok && d.What == nil {
 			fmt.Fprintf(d.log, "no %s: %s\n", kind, reason)
 			d.result.LeftOut = append(d.result.LeftOut, leftOut{kind, string(reason)})
@@ -197,7 +202,7 @@ func (d *decoding) checkImages() error {
 		}
 	}
 	if d.Images == nil {
-		d.Images = d.drawn(3)
+		d.Images = rng.New(d.Seed, "decode/images").Perm(n)[:min(3, n)]
 	}
 	return nil
 }
@@ -288,41 +293,31 @@ type decoding struct {
 	log    io.Writer
 	result Decoded
 
-	sample *train.Experiment // images with known codes; nil: not computed yet
-	codes  *decode.Codes
+	sample *train.Experiment // images that metrics measure
+	codes  *decode.Codes     // of the sample; nil: not computed yet
+	points []decode.Point    // codes of the chosen images
 }
 
-// known returns the codes and factors of the images that metrics measure.
-func (d *decoding) known(ctx context.Context) (*decode.Codes, error) {
+// encode computes the codes of the sample and of the chosen images, once.
+func (d *decoding) encode(ctx context.Context) error {
 	if d.codes != nil {
-		return d.codes, nil
+		return nil
 	}
 	d.sample = d.e.Sample()
 	codes, err := d.sample.Codes(ctx)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	chosen, err := d.e.Encode(ctx, d.Images)
+	if err != nil {
+		return err
+	}
+	m := metrics.NewMatrix(len(d.Images), d.e.Coder.Width(), chosen)
+	for row, i := range d.Images {
+		d.points = append(d.points, decode.Point{Label: fmt.Sprint(i), Code: m.Row(row)})
 	}
 	d.codes = decode.Of(d.e.Model, codes)
-	return d.codes, nil
-}
-
-// drawn draws indices of images.
-func (d *decoding) drawn(count int) []int {
-	n := d.e.Data.Len()
-	return rng.New(d.Seed, "decode/images").Perm(n)[:min(count, n)]
-}
-
-// points returns the codes of the chosen images.
-func (d *decoding) points(ctx context.Context) (list []decode.Point, err error) {
-	codes, err := d.e.Encode(ctx, d.Images)
-	if err != nil {
-		return nil, err
-	}
-	m := metrics.NewMatrix(len(d.Images), d.e.Coder.Width(), codes)
-	for row, i := range d.Images {
-		list = append(list, decode.Point{Label: fmt.Sprint(i), Code: m.Row(row)})
-	}
-	return list, nil
+	return nil
 }
 
 // prior draws codes from the prior.
@@ -379,18 +374,10 @@ func (d *decoding) table(ctx context.Context, name, title string, codes [][]floa
 
 // traversals moves every part of the codes of images.
 func (d *decoding) traversals(ctx context.Context) error {
-	codes, err := d.known(ctx)
-	if err != nil {
-		return err
-	}
-	points, err := d.points(ctx)
-	if err != nil {
-		return err
-	}
 	dropped := 0
-	for _, p := range points {
+	for _, p := range d.points {
 		var s *decode.Sheet
-		if s, dropped = codes.Traversals(p, d.Steps, maxTraversed); len(s.Rows) == 0 {
+		if s, dropped = d.codes.Traversals(p, d.Steps, maxTraversed); len(s.Rows) == 0 {
 			continue
 		}
 		if err := d.write(ctx, s, nil, 0); err != nil {
@@ -405,69 +392,53 @@ func (d *decoding) traversals(ctx context.Context) error {
 
 // grid moves one part of several codes (figure 10).
 func (d *decoding) grid(ctx context.Context) error {
-	codes, err := d.known(ctx)
+	column, err := d.column()
 	if err != nil {
 		return err
 	}
-	column, err := d.column(codes)
+	rows, what, err := d.gridRows(column)
 	if err != nil {
 		return err
 	}
-	rows, what, err := d.gridRows(ctx, codes, column)
-	if err != nil {
-		return err
-	}
-	s := codes.Grid(rows, column, d.Steps)
+	s := d.codes.Grid(rows, column, d.Steps)
 	s.Title = fmt.Sprintf("Decoded images: %s in rows, %s in columns", what, column.Name)
 	return d.write(ctx, s, nil, 0)
 }
 
 // column returns the part that moves along columns.
-func (d *decoding) column(codes *decode.Codes) (decode.Part, error) {
-	if d.Columns != "" {
-		p, err := codes.Part(d.Columns)
-		if err != nil {
-			err = ui.Usage(fmt.Errorf("--columns: %w", err))
-		}
-		return p, err
+func (d *decoding) column() (decode.Part, error) {
+	if d.Columns == "" {
+		p, _ := d.codes.Liveliest()
+		return p, nil
 	}
-	p, _ := codes.Liveliest()
-	return p, nil
+	p, err := d.codes.Part(d.Columns)
+	if err != nil {
+		err = ui.Usage(fmt.Errorf("--columns: %w", err))
+	}
+	return p, err
 }
 
 // gridRows returns the codes for the rows of a grid, with a description.
-func (d *decoding) gridRows(ctx context.Context, codes *decode.Codes, column decode.Part) (rows []decode.Point, what string, err error) {
-	switch d.Rows {
-	case "objects":
-		rows, err = d.objects(codes, 8)
+func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what string, err error) {
+	part, ok := d.codes.Liveliest(column)
+	switch {
+	case d.Rows == "objects" || d.Rows == "" && column.Round() && d.objectFactor() >= 0:
+		rows, err = d.objects(8)
 		return rows, "objects", err
-	case "images":
-		rows, err = d.points(ctx)
-		return rows, "images", err
-	case "prior":
+	case d.Rows == "images" || d.Rows == "" && !ok:
+		return d.points, "images", nil
+	case d.Rows == "prior":
 		list, err := d.prior(8)
 		for i, code := range list {
 			rows = append(rows, decode.Point{Label: fmt.Sprint("sample ", i), Code: code})
 		}
 		return rows, "samples of the prior", err
-	}
-	part, ok := codes.Liveliest(column)
-	if d.Rows != "" {
-		if part, err = codes.Part(d.Rows); err != nil {
+	case d.Rows != "":
+		if part, err = d.codes.Part(d.Rows); err != nil {
 			return nil, "", ui.Usage(fmt.Errorf("--rows: %w; or objects, images or prior", err))
 		}
-	} else if column.Round() && d.objectFactor() >= 0 {
-		rows, err = d.objects(codes, 8)
-		return rows, "objects", err
-	} else if !ok {
-		rows, err = d.points(ctx)
-		return rows, "images", err
 	}
-	points, err := d.points(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	return codes.Steps(points[0].Code, part, d.Steps), part.Name, nil
+	return d.codes.Steps(d.points[0].Code, part, d.Steps), part.Name, nil
 }
 
 // objectFactor returns the factor that distinguishes objects; -1 without one.
@@ -479,7 +450,7 @@ func (d *decoding) objectFactor() int {
 
 // objects returns the mean codes of the requested objects. Without a request it takes at most a number of them,
 // evenly spaced.
-func (d *decoding) objects(codes *decode.Codes, most int) (list []decode.Point, err error) {
+func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
 	if k < 0 && d.Factor != "" {
 		return nil, ui.Usagef("--factor: there is no factor %q%s", d.Factor, registry.Suggest(d.Factor, factor.Names(factors)))
@@ -495,9 +466,9 @@ func (d *decoding) objects(codes *decode.Codes, most int) (list []decode.Point, 
 	}
 	of := map[int][][]float64{}
 	levels := make([]int, len(factors))
-	for i := range codes.Known.Rows {
+	for i := range d.codes.Known.Rows {
 		d.sample.Data.FactorsAt(i, levels)
-		of[levels[k]] = append(of[levels[k]], codes.Known.Row(i))
+		of[levels[k]] = append(of[levels[k]], d.codes.Known.Row(i))
 	}
 	for _, o := range wanted {
 		if o < 0 || o >= size {
@@ -506,7 +477,7 @@ func (d *decoding) objects(codes *decode.Codes, most int) (list []decode.Point, 
 		if of[o] == nil {
 			return nil, fmt.Errorf("no image with level %d of %s is among the encoded images", o, factors[k].Name)
 		}
-		list = append(list, decode.Point{Label: fmt.Sprint(o), Code: codes.Mean(of[o])})
+		list = append(list, decode.Point{Label: fmt.Sprint(o), Code: d.codes.Mean(of[o])})
 	}
 	return list, nil
 }
@@ -514,23 +485,15 @@ func (d *decoding) objects(codes *decode.Codes, most int) (list []decode.Point, 
 // interpolation goes from each image to the next. If a circle moves, it goes from object to object (figures 11 and
 // 12).
 func (d *decoding) interpolation(ctx context.Context) error {
-	codes, err := d.known(ctx)
+	column, err := d.column()
 	if err != nil {
 		return err
 	}
-	column, err := d.column(codes)
-	if err != nil {
-		return err
-	}
-	points, err := d.points(ctx)
-	if err != nil {
-		return err
-	}
-	if len(points) < 2 && d.objectFactor() < 0 {
+	if len(d.points) < 2 && d.objectFactor() < 0 {
 		return unsuitable("one image alone; want two or more in --images")
 	}
-	if len(points) > 1 {
-		s := codes.BetweenImages(points, d.Steps)
+	if len(d.points) > 1 {
+		s := d.codes.BetweenImages(d.points, d.Steps)
 		s.Title = "Decoded images on the way between the codes of images"
 		if err := d.write(ctx, s, nil, 0); err != nil {
 			return err
@@ -539,12 +502,12 @@ func (d *decoding) interpolation(ctx context.Context) error {
 	if !column.Turns() || d.objectFactor() < 0 {
 		return nil
 	}
-	objects, err := d.objects(codes, 4)
+	objects, err := d.objects(4)
 	if err != nil {
 		return err
 	}
 	for i := range len(objects) - 1 {
-		s := codes.BetweenObjects(objects[i], objects[i+1], column, min(6, d.Steps), d.Steps)
+		s := d.codes.BetweenObjects(objects[i], objects[i+1], column, min(6, d.Steps), d.Steps)
 		s.Title = fmt.Sprintf("Decoded images on the way from object %s to object %s at every angle", objects[i].Label, objects[i+1].Label)
 		if err := d.write(ctx, s, nil, 0); err != nil {
 			return err

@@ -74,14 +74,13 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		}
 	}
 	results, err := e.Results(ctx, s)
-	stopped := errors.Is(err, train.ErrStopped)
-	if err != nil && len(results) > 0 && (!stopped || e.intervals.Percent > 0) { // keep the finished metrics
-		return errors.Join(c.write(context.WithoutCancel(ctx), s, e, results), err)
-	}
 	if err != nil {
-		return err
+		if len(results) == 0 || errors.Is(err, train.ErrStopped) && e.intervals.Percent == 0 {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx) // keep the finished metrics
 	}
-	return c.write(ctx, s, e, results)
+	return errors.Join(c.write(ctx, s, e, results), err)
 }
 
 // write writes results to the folder of --out and prints them.
@@ -401,16 +400,17 @@ func (c *Command) openPairs(ctx context.Context, e *Evaluation, x *train.Experim
 // matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors
 // in a file of answers has no meaning.
 func (e *Evaluation) matchCodes() {
+	match := func(m metrics.SubCoded, codes factor.SubCodes, assign metrics.Assign) {
+		if len(codes) == 0 && assign == metrics.AssignAuto {
+			m.SetCodes(nil, metrics.AssignBest)
+		}
+	}
 	for _, c := range e.chosen {
-		var open bool
 		switch m := c.Value.(type) {
 		case *metrics.SubCodeDeviation:
-			open = len(m.Codes) == 0 && m.Assign == metrics.AssignAuto
+			match(m, m.Codes, m.Assign)
 		case *metrics.Separation:
-			open = len(m.Codes) == 0 && m.Assign == metrics.AssignAuto
-		}
-		if open {
-			c.Value.(metrics.SubCoded).SetCodes(nil, metrics.AssignBest)
+			match(m, m.Codes, m.Assign)
 		}
 	}
 }

@@ -61,14 +61,7 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	if err != nil {
 		return err
 	}
-	if err := e.writeAll(ctx, files.Write, results); err != nil {
-		return err
-	}
-	return files.Finish()
-}
-
-// writeAll writes each file by the given function.
-func (e *Evaluation) writeAll(ctx context.Context, write writeFile, results []metrics.Result) error {
+	write := files.Write
 	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
 		return err
 	}
@@ -94,15 +87,17 @@ func (e *Evaluation) writeAll(ctx context.Context, write writeFile, results []me
 	if err := write("ranks.csv", ui.CSV(e.rankRecords(results))); err != nil {
 		return err
 	}
-	if e.in.Classes { // classes are not levels to draw
-		return nil
-	}
-	for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
-		if err := some(ctx, write); err != nil {
+	if !e.in.Classes { // classes are not levels to draw
+		for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
+			if err := some(ctx, write); err != nil {
+				return err
+			}
+		}
+		if err := write("codes.png", e.drawCodes); err != nil {
 			return err
 		}
 	}
-	return write("codes.png", e.drawCodes)
+	return files.Finish()
 }
 
 // rankRecords ranks the code columns for every factor by every matrix of columns and factors, the best first. Ties
@@ -430,9 +425,7 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 	if rows == nil {
 		return nil
 	}
-	return write("constancy.png", func(w io.Writer) error {
-		return report.Spaces(w, "Levels by their sub-codes", rows)
-	})
+	return write("constancy.png", func(w io.Writer) error { return report.Spaces(w, "Levels by their sub-codes", rows) })
 }
 
 // hierarchyFigures maps file names to figures of the known hierarchies.
