@@ -97,9 +97,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 		n := t.counts(t.Shown)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, begin(t.Title, titleWidth))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	w.Flush()
 	_, err := io.WriteString(out, Legend)
 	return err
 }
@@ -145,9 +143,7 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, what)
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	w.Flush()
 	_, err := io.WriteString(out, scalesLegend)
 	return err
 }

@@ -41,13 +41,12 @@ func runsOf(t *tables.Table) string {
 
 // train makes the missing runs. failed is the error for failed runs; the command returns it after showing the table.
 func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (failed, err error) {
-	if !t.Trains() && c.DryRun {
+	switch {
+	case !t.Trains() && c.DryRun:
 		return nil, ui.Usagef("--dry-run: the table %s trains nothing", t.Name)
-	}
-	if !t.Trains() && (c.On != "" || c.Index.Set) {
+	case !t.Trains() && (c.On != "" || c.Index.Set):
 		return nil, ui.Usagef("--on, --index: the table %s trains nothing", t.Name)
-	}
-	if !t.Trains() || c.NoRun || !c.asked() && !c.DryRun {
+	case !t.Trains() || c.NoRun || !c.asked() && !c.DryRun:
 		return nil, nil
 	}
 	o := c.options(t)
@@ -161,9 +160,7 @@ func (c *Command) choose(t *tables.Table) error {
 		return nil
 	}
 	held, err := t.Held(c.options(t))
-	if held != "" {
-		c.Scale = held
-	}
+	c.Scale = cmp.Or(held, c.Scale)
 	return err
 }
 
@@ -181,15 +178,13 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 	c.Scale = cmp.Or(c.Scale, tables.QuickScale)
 	if c.Name != "" {
 		t, found, err := c.simulateTable(ctx, s, c.Name)
-		switch {
-		case err != nil:
-			return err
-		case found == nil:
-			return ui.Usagef("--simulate: the table %s trains nothing", t.Name)
-		case c.JSON:
-			return c.Simulate.JSON(s.Out, t.Name, found)
+		if err == nil && found == nil {
+			err = ui.Usagef("--simulate: the table %s trains nothing", t.Name)
 		}
-		return c.Simulate.Print(s.Out, found)
+		if err != nil {
+			return err
+		}
+		return c.Simulate.Show(s.Out, c.JSON, t.Name, found)
 	}
 	var lines strings.Builder
 	for _, name := range tables.Names() {
@@ -203,7 +198,7 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintf(&lines, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", t.Name, found.Runs, found.CoreHours,
 			sweeps.Rounded(found.Wall), sweeps.Rounded(found.Longest), 100*found.Use, found.Limit(c.Simulate.Machines))
 		if c.JSON {
-			if err := c.Simulate.JSON(s.Out, t.Name, found); err != nil {
+			if err := c.Simulate.Show(s.Out, true, t.Name, found); err != nil {
 				return err
 			}
 		}
@@ -219,7 +214,7 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 // simulateTable simulates the runs of a table. The simulation is nil if the table trains nothing.
 func (c *Command) simulateTable(ctx context.Context, s *ui.Streams, name string) (*tables.Table, *sweep.Simulation, error) {
 	t, err := c.open(name)
-	if unknown := (*tables.UnknownError)(nil); errors.As(err, &unknown) {
+	if errors.As(err, new(*tables.UnknownError)) {
 		err = ui.Usage(err)
 	}
 	if err != nil || !t.Trains() {

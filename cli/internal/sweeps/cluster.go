@@ -45,8 +45,8 @@ type ClusterFlags struct {
 	NoWait bool      `help:"End when other processes hold all remaining runs, instead of waiting for them."`
 }
 
-// CheckCluster returns an error for flags that exclude or need each other.
-func (f *ClusterFlags) CheckCluster(jobs int) error {
+// CheckCluster returns an error for flags that exclude or need each other. A printed job would ignore the other flags.
+func (f *ClusterFlags) CheckCluster(jobs int, others map[string]bool) error {
 	if f.On != "" && !slices.Contains(Schedulers, f.On) {
 		return ui.Usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(Schedulers, " or "))
 	}
@@ -55,6 +55,11 @@ func (f *ClusterFlags) CheckCluster(jobs int) error {
 	for name, is := range given {
 		if is && f.On == "" {
 			return ui.Usagef("%s belongs to --on", name)
+		}
+	}
+	for name, is := range others {
+		if is && f.Print {
+			return ui.Usagef("--print prints a job and does nothing else; want it without %s", name)
 		}
 	}
 	switch {
@@ -187,16 +192,6 @@ func jobName(name, dir string, args []string) string {
 	name = strings.Trim(notInJobs.ReplaceAllString(strings.ToLower(name), "-"), "-")
 	sum := sha256.Sum256([]byte(dir + "\x00" + strings.Join(args, "\x00")))
 	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
-}
-
-// CheckPrint refuses flags that a printed job would ignore.
-func (f *ClusterFlags) CheckPrint(others map[string]bool) error {
-	for name, is := range others {
-		if is && f.Print {
-			return ui.Usagef("--print prints a job and does nothing else; want it without %s", name)
-		}
-	}
-	return nil
 }
 
 // left returns how many runs a job would make, and how many have finished and failed.

@@ -96,19 +96,14 @@ func total(list []sweep.Forecast, jobs int) (known time.Duration, unknown int) {
 
 // ShowForecasts prints forecasts for a folder of runs, as a table or as one JSON object.
 func ShowForecasts(w io.Writer, asJSON bool, dir string, list []sweep.Forecast, jobs int) error {
-	if !asJSON {
-		return printForecasts(w, list, jobs)
-	}
-	var runs []Run
-	for _, f := range list {
-		runs = append(runs, Run{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
-	}
 	known, unknown := total(list, jobs)
-	return ui.WriteJSON(w, map[string]any{"dir": dir, "runs": runs, "seconds": known.Seconds(), "unknown": unknown})
-}
-
-// printForecasts prints forecasts as a table.
-func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
+	if asJSON {
+		var runs []Run
+		for _, f := range list {
+			runs = append(runs, Run{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
+		}
+		return ui.WriteJSON(w, map[string]any{"dir": dir, "runs": runs, "seconds": known.Seconds(), "unknown": unknown})
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tWOULD TAKE")
 	for _, f := range list {
@@ -124,15 +119,13 @@ func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.State, takes)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	t.Flush()
 	hint := ""
-	if _, unknown := total(list, jobs); unknown > 0 {
+	if unknown > 0 {
 		hint = "; --rehearse estimates unknown times by training first steps"
 	}
-	_, err := fmt.Fprintf(w, "%s%s\n", ToMake(list, jobs), hint)
-	return err
+	fmt.Fprintf(w, "%s%s\n", ToMake(list, jobs), hint)
+	return nil
 }
 
 // ToMake says how many runs are missing, and how long they take.
@@ -192,19 +185,18 @@ func (f *SimulateFlag) Simulate(ctx context.Context, log io.Writer, dir string, 
 	return f.Machines.Simulate(sweep.Pieces(dir, runs, seconds))
 }
 
-// JSON writes the simulation of a sweep or table as one JSON object. KEY=NUMBER in assumed stands for defaults.
-func (f *SimulateFlag) JSON(w io.Writer, name string, s *sweep.Simulation) error {
-	return ui.WriteJSON(w, struct {
-		Name string `json:"name"`
-		*sweep.Simulation
-		Limit   string   `json:"limit"`
-		Assumed []string `json:"assumed"`
-	}{name, s, s.Limit(f.Machines), f.Machines.Assumed})
-}
-
-// Print writes a simulation.
-func (f *SimulateFlag) Print(w io.Writer, s *sweep.Simulation) error {
+// Show writes the simulation of a sweep or table, as text or as one JSON object. KEY=NUMBER in assumed stands for
+// defaults.
+func (f *SimulateFlag) Show(w io.Writer, asJSON bool, name string, s *sweep.Simulation) error {
 	m := f.Machines
+	if asJSON {
+		return ui.WriteJSON(w, struct {
+			Name string `json:"name"`
+			*sweep.Simulation
+			Limit   string   `json:"limit"`
+			Assumed []string `json:"assumed"`
+		}{name, s, s.Limit(m), m.Assumed})
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "runs\t%d, %d at a time in %d places (%.0f nodes of %.0f cores, %.0f for a run)\n", s.Runs, s.Tasks, s.Places, m.Nodes, m.Cores, m.Threads)
 	fmt.Fprintf(t, "wall time\t%s, of which tasks need %s to begin\n", Rounded(s.Wall), Rounded(s.Begin))
@@ -231,18 +223,6 @@ func Rounded(seconds float64) time.Duration {
 		return d.Round(time.Second)
 	}
 	return d.Round(time.Millisecond)
-}
-
-// simulateSweep simulates the runs of a sweep.
-func (c *Command) simulateSweep(ctx context.Context, s *ui.Streams, name string, runs []sweep.Run) error {
-	found, err := c.Simulate.Simulate(ctx, s.Log, c.Out, runs)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return c.Simulate.JSON(s.Out, name, found)
-	}
-	return c.Simulate.Print(s.Out, found)
 }
 
 // progress shows the progress of a sweep: a bar on a terminal, otherwise a line now and then, and rarely if
