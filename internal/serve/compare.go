@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +43,7 @@ type measured struct {
 // compared is a chosen run.
 type compared struct {
 	Dir      string      `json:"dir"`
-	State    state       `json:"state"`
+	State    sweep.State `json:"state"`
 	Progress float64     `json:"progress"`
 	Group    int         `json:"group"`    // place in Groups
 	Colour   int         `json:"colour"`   // place in Colours, or of the run
@@ -97,16 +96,6 @@ func readChoice(r *http.Request) (c choice, err error) {
 	return c, err
 }
 
-// compareData answers with a comparison.
-func (s *Server) compareData(w http.ResponseWriter, r *http.Request) error {
-	c, err := readChoice(r)
-	if err != nil {
-		return err
-	}
-	now := s.runs.current()
-	return s.compared.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.compare(now, c) })
-}
-
 // chosenRuns returns the runs of a choice, and the chosen names without a run.
 func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err error) {
 	if list, err = filter(now, c.filters); err != nil || len(c.runs) == 0 {
@@ -129,9 +118,8 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Settings: []string{}, Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
-	columns := index.Differing(entries)
-	c.differing = columns
-	columns = columns[:min(len(columns), maxCompareColumn)]
+	c.differing = index.Differing(entries)
+	columns := c.differing[:min(len(c.differing), maxCompareColumn)]
 	for _, column := range columns {
 		v.Settings = append(v.Settings, column.Name)
 	}
@@ -200,13 +188,9 @@ func estimateOf(one *run, name string, stored map[string]metrics.Result, m *meas
 	}
 	e := &estimate{Value: web.Number(value)}
 	if r, ok := stored[name]; ok {
-		m.Better = "lower"
-		if r.Better == metrics.HigherIsBetter {
-			m.Better = "higher"
-		}
+		m.Better = r.Better.String()
 		if i := r.Interval; i != nil {
-			low, high := web.Number(i.Low), web.Number(i.High)
-			e.Low, e.High = &low, &high
+			e.Low, e.High = new(web.Number(i.Low)), new(web.Number(i.High))
 		}
 	}
 	return e
@@ -295,15 +279,9 @@ func meanOf(values []float64) *estimate {
 	e := &estimate{Value: web.Number(mean), Runs: len(values)}
 	if len(values) > 1 {
 		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1+confidence)/2) * deviation / math.Sqrt(n)
-		low, high := web.Number(mean-half), web.Number(mean+half)
-		e.Low, e.High = &low, &high
+		e.Low, e.High = new(web.Number(mean-half)), new(web.Number(mean+half))
 	}
 	return e
-}
-
-// comparePage answers with the page that compares runs.
-func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
-	return s.sendPage(w, r, "compare.tmpl", s.newPage("Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"))
 }
 
 // Limits of overlaid curves.
@@ -319,17 +297,8 @@ type overlay struct {
 	Curves *web.Curves `json:"curves"`
 }
 
-// compareCurves answers with the overlaid curves of chosen runs: a panel for each loss and each metric. Each run has a
-// colour, or each value of the setting named by the parameter colour.
-func (s *Server) compareCurves(w http.ResponseWriter, r *http.Request) error {
-	c, err := readChoice(r)
-	if err != nil {
-		return err
-	}
-	now := s.runs.current()
-	return s.overlays.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.overlay(now, c) })
-}
-
+// overlay overlays the curves of chosen runs: a panel for each loss and each metric. Each run has a colour, or each value
+// of the setting named by the parameter colour.
 func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	list, _, err := c.chosenRuns(now)
 	if err != nil {
@@ -342,7 +311,7 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	}
 	panels := map[panelKey]*web.Panel{}
 	for i, one := range list[:min(len(list), maxCurves)] {
-		lines, err := s.tails.linesOf(one)
+		lines, err := s.linesOf(one)
 		if err != nil {
 			continue // a log that cannot be read has no curves; the page of the run says why
 		}
@@ -486,30 +455,10 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 	return colours, values, nil
 }
 
-// keptLines are the lines of an unchanged log.
-type keptLines struct {
-	stamp fileStamp
-	lines []rundir.Line
-}
-
-// maxKeptLines bounds the number of logs kept as lines.
-const maxKeptLines = 2 * maxCurves
-
 // linesOf returns the lines of a run's log. It reads only a changed log.
-func (t *tails) linesOf(one *run) ([]rundir.Line, error) {
-	stamp := stampOf(filepath.Join(t.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile)
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if k, ok := t.logs[one.path]; ok && k.stamp == stamp {
-		return k.lines, nil
-	}
-	lines, _, err := t.runs.lines(one)
-	if err != nil {
-		return nil, err
-	}
-	if len(t.logs) >= maxKeptLines || t.logs == nil {
-		t.logs = map[string]keptLines{}
-	}
-	t.logs[one.path] = keptLines{stamp, lines}
-	return lines, nil
+func (s *Server) linesOf(one *run) ([]rundir.Line, error) {
+	return s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
+		lines, _, err := s.runs.lines(one)
+		return lines, err
+	})
 }

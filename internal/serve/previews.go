@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // previews keeps the previews of the newest checkpoints of runs. It opens at most one checkpoint at a time, and each
@@ -74,7 +75,7 @@ func (p *previews) close() {
 
 // version identifies the checkpoint of a run; empty: no checkpoint.
 func (p *previews) version(one *run) string {
-	s := stampOf(filepath.Join(p.runs.dir, filepath.FromSlash(one.path)), rundir.CheckpointFile)
+	s := p.runs.stamp(one, rundir.CheckpointFile)
 	if s.size < 0 {
 		return ""
 	}
@@ -91,7 +92,7 @@ func (p *previews) of(one *run) (*preview, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	old := p.kept[one.path]
-	if old != nil && (old.version == version || time.Now().Before(p.rest) && one.progress.state == running || !old.ready()) {
+	if old != nil && (old.version == version || time.Now().Before(p.rest) && one.progress.state == sweep.Running || !old.ready()) {
 		return old, nil
 	}
 	if p.over {
@@ -129,7 +130,7 @@ func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	begin := time.Now()
 	var text []byte
 	if v.err = p.runs.enclosed(one); v.err == nil {
-		text, v.err = p.open(ctx, filepath.Join(p.runs.dir, filepath.FromSlash(one.path)))
+		text, v.err = p.open(ctx, p.runs.folder(one))
 	}
 	if v.err == nil {
 		v.body = newContent("application/json", text)

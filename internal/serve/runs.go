@@ -43,8 +43,8 @@ type snapshot struct {
 }
 
 // states counts the runs in each state.
-func (s *snapshot) states() map[state]int {
-	counts := map[state]int{}
+func (s *snapshot) states() map[sweep.State]int {
+	counts := map[sweep.State]int{}
 	for _, one := range s.list {
 		counts[one.progress.state]++
 	}
@@ -210,6 +210,12 @@ func (r *runs) begins(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// folder returns the path of a run.
+func (r *runs) folder(one *run) string { return filepath.Join(r.dir, filepath.FromSlash(one.path)) }
+
+// stamp distinguishes versions of a file of a run.
+func (r *runs) stamp(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
+
 // open opens a file of a run for reading. A link out of the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
 	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
@@ -274,9 +280,9 @@ func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	one := *fresh
 	r.serial++
 	one.progress, one.serial = p, r.serial
-	if string(one.Run.State) != string(p.state) {
+	if one.Run.State != p.state {
 		entry := *one.Run
-		entry.State = sweep.State(p.state)
+		entry.State = p.state
 		one.Run = &entry
 	}
 	return &one
@@ -307,24 +313,11 @@ func (r *runs) outside(path string) string {
 	return ""
 }
 
-// state is the state of a run.
-type state string
-
-// The states of runs, as [index.Live] reports them.
-const (
-	running  = state(sweep.Running)
-	finished = state(sweep.Finished)
-	failed   = state(sweep.Failed)
-	stopped  = state(sweep.Stopped)
-	waiting  = state(sweep.Waiting)
-	damaged  = state(sweep.Damaged)
-)
-
 // progress is the progress of a run that only its folder shows, not the index. Two values are compared to detect a
 // change.
 type progress struct {
-	state   state
-	seen    bool // its files were looked at
+	state   sweep.State // as [index.Live] reports it
+	seen    bool        // its files were looked at
 	log     fileStamp
 	epoch   int     // epochs finished
 	epochs  int     // epochs of the config
@@ -359,20 +352,16 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 	if log := stampOf(dir, rundir.LogFile); log != p.log {
 		p.readLog(r, one, log)
 	}
-	switch one.base {
-	case sweep.Finished:
-		p.state, p.epoch = finished, max(p.epoch, one.Epochs)
-	case sweep.Failed:
-		p.state = failed
-	case sweep.Damaged:
-		p.state = damaged
+	switch p.state = one.base; {
+	case one.base == sweep.Finished:
+		p.epoch = max(p.epoch, one.Epochs)
+	case one.base == sweep.Failed || one.base == sweep.Damaged:
+	case holders.Held(dir, one.Patience(p.seconds)):
+		p.state = sweep.Running
+	case p.log.size < 0:
+		p.state = sweep.Waiting
 	default:
-		p.state = stopped
-		if holders.Held(dir, one.Patience(p.seconds)) {
-			p.state = running
-		} else if p.log.size < 0 {
-			p.state = waiting
-		}
+		p.state = sweep.Stopped
 	}
 	return p
 }
@@ -421,7 +410,7 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 
 // left estimates the time until the last epoch ends; 0 if the time is unknown or the training is over.
 func (p *progress) left(now time.Time) time.Duration {
-	if p.state != running || p.epoch == 0 || p.epoch >= p.epochs {
+	if p.state != sweep.Running || p.epoch == 0 || p.epoch >= p.epochs {
 		return 0
 	}
 	left := time.Duration(p.seconds*float64(p.epochs-p.epoch)*float64(time.Second)) - now.Sub(p.written)
@@ -431,7 +420,7 @@ func (p *progress) left(now time.Time) time.Duration {
 // part is the finished fraction of the training, from 0 to 1.
 func (p *progress) part() float64 {
 	switch {
-	case p.state == finished:
+	case p.state == sweep.Finished:
 		return 1
 	case p.epochs == 0:
 		return 0
