@@ -219,8 +219,7 @@ func numberRows(data []int64, cols int) (number []int, names []string) {
 // measure compares the learned hierarchy and components with the true ones.
 func (x *exploration) measure(ctx context.Context) error {
 	if x.truth != nil {
-		d := hierarchy.Distance(x.result.Hierarchy, x.truth)
-		x.distance = &d
+		x.distance = new(hierarchy.Distance(x.result.Hierarchy, x.truth))
 	}
 	if x.paths == nil || len(x.result.Components) == 0 {
 		return nil

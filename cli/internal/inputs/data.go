@@ -87,22 +87,14 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 // Build prepares and builds a data set.
 func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Writer) (datasets.Dataset, error) {
 	err := train.PrepareData(ctx, choice, ui.Activity(log))
-	if err != nil {
-		return nil, ofSet(choice.Name, err)
+	var d datasets.Dataset
+	if err == nil {
+		d, err = choice.Build(seed)
 	}
-	d, err := choice.Build(seed)
-	if err != nil {
-		return nil, ofSet(choice.Name, err)
+	if name := "dataset " + choice.Name; err != nil && !strings.HasPrefix(err.Error(), name) {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	return d, nil
-}
-
-// ofSet adds the name of a data set to an error unless the error begins with it.
-func ofSet(name string, err error) error {
-	if strings.HasPrefix(err.Error(), "dataset "+name) {
-		return err
-	}
-	return fmt.Errorf("dataset %s: %w", name, err)
+	return d, err
 }
 
 // SameRows checks that factors have as many rows as codes. It reads only the headers of the files, because an archive

@@ -60,14 +60,14 @@ func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*trai
 // FileName adds the choice to the default name of a file. Files of different weights then have different names.
 func (w WeightFlags) FileName(file string) string {
 	extension := filepath.Ext(file)
-	base := strings.TrimSuffix(file, extension)
+	choice := ""
 	if w.Best {
-		base += "-best"
+		choice += "-best"
 	}
 	if w.Average {
-		base += "-average"
+		choice += "-average"
 	}
-	return base + extension
+	return strings.TrimSuffix(file, extension) + choice + extension
 }
 
 // OtherData is a data set on the command line. It replaces the data set of a run, or an encoder from a file reads it.
@@ -77,7 +77,7 @@ type OtherData struct {
 
 // Foreign returns the first word if it names no data set, such as the folder of a run without its flag.
 func (o *OtherData) Foreign() string {
-	if len(o.Set) == 0 || strings.HasPrefix(o.Set[0], "dataset=") || strings.Contains(o.Set[0], "=") {
+	if len(o.Set) == 0 || strings.Contains(o.Set[0], "=") {
 		return ""
 	}
 	return o.Set[0]
@@ -89,9 +89,6 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 		return choice, ui.Usagef("want dataset=NAME in front of its options, such as dataset=square size=32")
 	}
 	name, options := strings.TrimPrefix(o.Set[0], "dataset="), o.Set[1:]
-	for i, option := range options { // dataset.square.size=32, as in a config, means size=32
-		options[i] = strings.TrimPrefix(option, "dataset."+name+".")
-	}
 	if !strings.HasPrefix(name, "{") {
 		return ChooseData(name, options)
 	}

@@ -111,7 +111,7 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 	var config net.ListenConfig
 	if at == "" {
 		l, err := config.Listen(ctx, "tcp", DefaultAddress)
-		if errors.Is(err, syscall.EADDRINUSE) || isTaken(err) {
+		if isTaken(err) {
 			return config.Listen(ctx, "tcp", "127.0.0.1:0")
 		}
 		return l, err
@@ -125,7 +125,7 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 	switch {
 	case err == nil:
 		return l, nil
-	case errors.Is(err, syscall.EADDRINUSE) || isTaken(err):
+	case isTaken(err):
 		return nil, fmt.Errorf("--listen %s: the port is in use; want another one, or port 0 for any that is free", at)
 	case errors.As(err, &failed):
 		err = failed.Err // the rest says the address again
@@ -159,10 +159,10 @@ func openTo(a net.Addr, page, token string) string {
 	return text + "\nnothing is encrypted: others in the network can read along; better without --listen, through ssh -L 7007:" + DefaultAddress + " USER@MACHINE"
 }
 
-// isTaken reports whether a port was in use, by the error number of Windows.
+// isTaken reports whether a port was in use.
 func isTaken(err error) bool {
-	const addressInUse = syscall.Errno(10048)
-	return errors.Is(err, addressInUse)
+	const onWindows = syscall.Errno(10048)
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, onWindows)
 }
 
 // isLoopback reports whether only this machine reaches an address.

@@ -12,6 +12,7 @@ import (
 	_ "image/png"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -37,12 +38,7 @@ func (r *blocks) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 
 func (r *blocks) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	level := n.(*ast.Heading).Level
-	var h heading
-	for _, h = range r.p.headings {
-		if h.node == n {
-			break
-		}
-	}
+	h := r.p.headings[slices.IndexFunc(r.p.headings, func(h heading) bool { return h.node == n })]
 	if entering {
 		fmt.Fprintf(w, `<h%d id="%s">`, level, template.HTMLEscapeString(h.ID))
 		return ast.WalkContinue, nil
@@ -70,11 +66,11 @@ func (r *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 
 // table puts a table into a box that scrolls if the table is wide.
 func (r *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	text := "</table></div>\n"
 	if entering {
-		_, err := w.WriteString("<div class=\"table\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n")
-		return ast.WalkContinue, err
+		text = "<div class=\"table\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n"
 	}
-	_, err := w.WriteString("</table></div>\n")
+	_, err := w.WriteString(text)
 	return ast.WalkContinue, err
 }
 
@@ -99,15 +95,7 @@ func (r *blocks) image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (a
 	return ast.WalkSkipChildren, err
 }
 
-// The classes of highlighted code.
-const (
-	keyClass     = "key"
-	textClass    = "text"
-	numberClass  = "number"
-	commentClass = "comment"
-)
-
-// piece is code with a class, which may be empty.
+// piece is code with a class: key, text, number, comment, or none.
 type piece struct{ code, class string }
 
 // highlight returns code as HTML, with classes for comments, texts, numbers and keys of known languages.
@@ -153,13 +141,13 @@ func goPieces(code string) (pieces []piece) {
 		class := ""
 		switch {
 		case tok == token.COMMENT:
-			class = commentClass
+			class = "comment"
 		case tok == token.STRING, tok == token.CHAR:
-			class = textClass
+			class = "text"
 		case tok == token.INT, tok == token.FLOAT, tok == token.IMAG:
-			class = numberClass
+			class = "number"
 		case tok.IsKeyword():
-			class = keyClass
+			class = "key"
 		}
 		if start < end || start+len(literal) > len(code) || class == "" {
 			continue
@@ -180,7 +168,7 @@ var hashTokens = map[bool]*regexp.Regexp{
 func hashPieces(code string, keys bool) (pieces []piece) {
 	end := 0
 	for _, m := range hashTokens[keys].FindAllStringSubmatchIndex(code, -1) {
-		for group, class := range []string{textClass, commentClass, keyClass}[:len(m)/2-1] {
+		for group, class := range []string{"text", "comment", "key"}[:len(m)/2-1] {
 			start, stop := m[2*group+2], m[2*group+3]
 			if start < 0 {
 				continue

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -78,12 +79,7 @@ func (p *page) short() string {
 
 // has reports whether a link to the page can name an anchor.
 func (p *page) has(anchor string) bool {
-	for _, h := range p.headings {
-		if h.ID == anchor {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.headings, func(h heading) bool { return h.ID == anchor })
 }
 
 // text is the visible text of a node without its markup.
@@ -184,12 +180,10 @@ func (b *builder) write(at int) error {
 		v.Groups = append(v.Groups, shown)
 	}
 	if at > 0 {
-		l := to(b.order[at-1])
-		v.Before = &l
+		v.Before = new(to(b.order[at-1]))
 	}
 	if at+1 < len(b.order) {
-		l := to(b.order[at+1])
-		v.After = &l
+		v.After = new(to(b.order[at+1]))
 	}
 	for _, h := range p.headings {
 		if h.Level == 2 || h.Level == 3 {
@@ -255,24 +249,17 @@ type section struct {
 
 // index returns the script with the sections of all pages.
 func (b *builder) index() ([]byte, error) {
-	var all []section
+	var lines [][]byte
 	for _, name := range b.order {
-		all = append(all, b.sections(b.pages[name])...)
-	}
-	var out bytes.Buffer
-	out.WriteString("\"use strict\";\n\nUnravel.pages = [\n")
-	for i, s := range all {
-		text, err := json.Marshal(s) // Marshal escapes <, > and &
-		if err != nil {
-			return nil, err
+		for _, s := range b.sections(b.pages[name]) {
+			text, err := json.Marshal(s) // Marshal escapes <, > and &
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, text)
 		}
-		if i > 0 {
-			out.WriteString(",\n")
-		}
-		out.Write(text)
 	}
-	out.WriteString("\n];\n")
-	return out.Bytes(), nil
+	return fmt.Appendf(nil, "\"use strict\";\n\nUnravel.pages = [\n%s\n];\n", bytes.Join(lines, []byte(",\n"))), nil
 }
 
 // sections cuts a page at its headings.

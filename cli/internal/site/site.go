@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -51,12 +52,8 @@ func Build(s Source) (map[string][]byte, error) {
 	pages := map[string]*page{}
 	var mistakes []error
 	for _, name := range order {
-		p, err := parse(name, s.Pages[name])
-		if err != nil {
-			mistakes = append(mistakes, err)
-			continue
-		}
-		pages[name] = p
+		pages[name], err = parse(name, s.Pages[name])
+		mistakes = append(mistakes, err)
 	}
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
@@ -147,17 +144,11 @@ func (s Source) address(name string) string {
 
 // relative returns the link from one file of the site to another.
 func relative(from, to string) string {
-	up := strings.Count(from, "/")
-	for i := 0; i < up; i++ { // folders that they share need no way out
-		folder, _, _ := strings.Cut(from, "/")
-		rest, ok := strings.CutPrefix(to, folder+"/")
-		if !ok {
-			break
-		}
-		from, to, up = strings.TrimPrefix(from, folder+"/"), rest, up-1
-		i--
+	link, err := filepath.Rel(filepath.FromSlash(path.Dir(from)), filepath.FromSlash(to))
+	if err != nil { // an absolute path
+		return to
 	}
-	return strings.Repeat("../", up) + to
+	return filepath.ToSlash(link)
 }
 
 // Manifest is a file in a written folder that lists the other files. The next call replaces the listed files and

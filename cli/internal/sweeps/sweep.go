@@ -295,8 +295,7 @@ func (c *Command) searchOutput(found *sweep.Search, trials *sweep.Trials) Search
 	o := SearchOutput{Dir: c.Out, Search: found.Method.Name, Objective: own.Objective(), Better: trials.Better.String(),
 		Budget: own.Budget(), CoreHours: trials.CoreHours, Ended: ended(trials)}
 	if best := trials.Best(); best != nil {
-		one := trialOf(best)
-		o.Best, o.Command = &one, found.Command(best)
+		o.Best, o.Command = new(trialOf(best)), found.Command(best)
 	}
 	return o
 }
