@@ -3,6 +3,7 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -34,7 +35,14 @@ type Command struct {
 // Run writes the site, the reference or the page of results.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	if c.Results != "" {
-		return writeResults(ctx, s, c.Results)
+		page, err := ResultsPage(ctx)
+		if err == nil {
+			err = ui.WriteFile(c.Results, rundir.Bytes(page))
+		}
+		if err == nil {
+			fmt.Fprintf(s.Log, "written to %s\n", c.Results)
+		}
+		return err
 	}
 	if c.Man != "" {
 		text, err := Manual(k.Model)
@@ -107,18 +115,6 @@ func Documents(reference []ReferencePage) (site.Source, error) {
 	return s, nil
 }
 
-// writeResults writes the page of results from the ledger.
-func writeResults(ctx context.Context, s *ui.Streams, file string) error {
-	page, err := ResultsPage(ctx)
-	if err == nil {
-		err = ui.WriteFile(file, rundir.Bytes(page))
-	}
-	if err == nil {
-		fmt.Fprintf(s.Log, "written to %s\n", file)
-	}
-	return err
-}
-
 // ResultsPage makes the page of results for all tables. Trained tables use the ledger.
 func ResultsPage(ctx context.Context) ([]byte, error) {
 	var all []*tables.Result
@@ -151,17 +147,11 @@ func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.Scale = held; held == "" {
-			o.Scale = emptyScale(t)
+		usual := tables.MediumScale // of a table without runs
+		if _, err := t.Scales.Find(usual); err != nil {
+			usual = tables.QuickScale
 		}
+		o.Scale = cmp.Or(held, usual)
 	}
 	return t.Compute(ctx, o)
-}
-
-// emptyScale returns the scale for a table without runs: medium, if the table has it.
-func emptyScale(t *tables.Table) string {
-	if _, err := t.Scales.Find(tables.MediumScale); err != nil {
-		return tables.QuickScale
-	}
-	return tables.MediumScale
 }

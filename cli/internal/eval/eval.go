@@ -212,14 +212,18 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if err := e.in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	if c.Blocks != "" {
-		return e, e.setBlocks(c.Blocks)
-	}
-	if c.Pairs != "" {
+	switch {
+	case c.Blocks != "":
+		codes, err := parseBlocks(c.Blocks, e.in)
+		if err != nil {
+			return nil, ui.Usage(err)
+		}
+		if !e.setCodes(codes, metrics.AssignAuto) {
+			return nil, ui.Usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
+		}
+	case c.Pairs != "":
 		e.matchCodes()
-		return e, nil
-	}
-	if c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors) { // the grouping of columns is unknown
+	case c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors): // the grouping of columns is unknown
 		e.setCodes(nil, metrics.AssignBest)
 	}
 	return e, nil
@@ -248,12 +252,11 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 			}
 		}
 	}
-	if c.Pairs != "" {
-		return c.openPairs(ctx, e, x, s)
-	}
-	if len(c.Set) > 0 {
+	switch {
+	case c.Pairs != "": // rows are all images
+	case len(c.Set) > 0:
 		x = x.Some(c.Sample)
-	} else {
+	default:
 		x = x.Sample()
 	}
 	x.Progress = s.Activity()
@@ -261,20 +264,12 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 	if err != nil {
 		return err
 	}
-	e.in, e.seed = x.Input(codes), x.Config.Seed
-	return nil
-}
-
-// setBlocks sets the code columns of each factor in metrics that take sub-codes.
-func (e *Evaluation) setBlocks(text string) error {
-	codes, err := parseBlocks(text, e.in)
-	if err != nil {
-		return ui.Usage(err)
+	if e.seed = x.Config.Seed; c.Pairs == "" {
+		e.in = x.Input(codes)
+		return nil
 	}
-	if !e.setCodes(codes, metrics.AssignAuto) {
-		return ui.Usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
-	}
-	return nil
+	e.in = x.InputOf(codes, upTo(codes.Rows))
+	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
 // setCodes sets sub-codes in the metrics that take them, and reports whether there is such a metric.
@@ -357,25 +352,20 @@ type pairFlags struct {
 	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5." detail:"Rows stay in a class only if their answers make it likely."`
 }
 
-// unite turns answers into classes.
-func (p *pairFlags) unite(a *similarity.Answers) (*similarity.Classes, error) {
-	o := similarity.Options{Noise: p.Noise}
-	if err := o.Conflicts.UnmarshalText([]byte(p.Conflicts)); err != nil {
-		return nil, ui.Usagef("--conflicts: %v", err)
-	}
-	if err := o.Validate(); err != nil {
-		return nil, ui.Usagef("--pairs: %v", err)
-	}
-	return similarity.Unite(a, o)
-}
-
 // readPairs sets the classes from a file as factors.
 func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
+	o := similarity.Options{Noise: p.Noise}
+	if err := o.Conflicts.UnmarshalText([]byte(p.Conflicts)); err != nil {
+		return ui.Usagef("pairs: --conflicts: %v", err)
+	}
+	if err := o.Validate(); err != nil {
+		return ui.Usagef("pairs: --pairs: %v", err)
+	}
 	answers, err := similarity.ReadFile(p.Pairs, rows)
 	if err != nil {
 		return fmt.Errorf("pairs: %w", err)
 	}
-	classes, err := p.unite(answers)
+	classes, err := similarity.Unite(answers, o)
 	if err != nil {
 		return fmt.Errorf("pairs: %w", err)
 	}
@@ -384,17 +374,6 @@ func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
 	}
 	e.remarks = append(e.remarks, describeClasses(answers, classes)...)
 	return nil
-}
-
-// openPairs encodes all images of a run, and sets the classes from a file.
-func (c *Command) openPairs(ctx context.Context, e *Evaluation, x *train.Experiment, s *ui.Streams) error {
-	x.Progress = s.Activity()
-	codes, err := x.Codes(ctx)
-	if err != nil {
-		return err
-	}
-	e.in, e.seed = x.InputOf(codes, upTo(codes.Rows)), x.Config.Seed
-	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
 // matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors

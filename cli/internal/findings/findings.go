@@ -5,6 +5,7 @@
 package findings
 
 import (
+	"cmp"
 	_ "embed" // for papers.yaml
 	"errors"
 	"fmt"
@@ -80,10 +81,7 @@ func (f *Finding) Validate() error {
 
 // Validate checks the settings.
 func (t *Test) Validate() error {
-	bound := t.Below
-	if bound == nil {
-		bound = t.Above
-	}
+	bound := cmp.Or(t.Below, t.Above)
 	switch {
 	case t.Table == "" || t.Column == "":
 		return errors.New("want a table and a column")
@@ -109,27 +107,23 @@ func (b *Bound) Validate() error {
 
 // bound returns the bound of a test, and whether values must lie below it.
 func (t *Test) bound() (b *Bound, below bool) {
-	if t.Below != nil {
-		return t.Below, true
-	}
-	return t.Above, false
+	return cmp.Or(t.Below, t.Above), t.Below != nil
 }
 
 // cell returns a cell of a result that has a value of ours; nil if there is none yet. An error reports labels that the table does not have.
 func cell(r *tables.Result, row, column string) (*placed, error) {
-	at := slices.IndexFunc(r.Rows, func(one tables.ResultRow) bool { return one.Label == row })
-	if at < 0 {
-		var labels []string
-		for _, one := range r.Rows {
-			labels = append(labels, one.Label)
-		}
-		return nil, fmt.Errorf("table %s has no row %q%s", r.Name, row, registry.Suggest(row, labels))
+	var rows, columns []string
+	for _, one := range r.Rows {
+		rows = append(rows, one.Label)
 	}
-	var labels []string
+	at := slices.Index(rows, row)
+	if at < 0 {
+		return nil, fmt.Errorf("table %s has no row %q%s", r.Name, row, registry.Suggest(row, rows))
+	}
 	for i := range r.Rows[at].Cells {
 		c := &r.Rows[at].Cells[i]
 		if c.Column != column {
-			labels = append(labels, c.Column)
+			columns = append(columns, c.Column)
 			continue
 		}
 		if c.Ours == nil {
@@ -140,7 +134,7 @@ func cell(r *tables.Result, row, column string) (*placed, error) {
 	if elsewhere(r.Name, column) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, labels))
+	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, columns))
 }
 
 // elsewhere reports whether another scale of a table of Unravel shows the column, because that scale shows its data

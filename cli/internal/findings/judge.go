@@ -294,8 +294,14 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 
 // judgeTau decides a test on the order of rows.
 func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
+	rows := t.Rows
+	if len(rows) == 0 {
+		for _, row := range r.Rows {
+			rows = append(rows, row.Label)
+		}
+	}
 	var a, b []side
-	for _, row := range t.tauRows(r) {
+	for _, row := range rows {
 		x, err := cell(r, row, t.Column)
 		if err != nil {
 			return Outcome{}, err
@@ -329,18 +335,6 @@ func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 		o.Verdict = low
 	}
 	return o, nil
-}
-
-// tauRows lists the rows of a test on the order: all rows, if it names none.
-func (t *Test) tauRows(r *tables.Result) []string {
-	if len(t.Rows) > 0 {
-		return t.Rows
-	}
-	var rows []string
-	for _, row := range r.Rows {
-		rows = append(rows, row.Label)
-	}
-	return rows
 }
 
 // tau is Kendall's tau-b between two orders of rows, with its bounds. A single run, short training or unlearned

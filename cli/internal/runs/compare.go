@@ -184,10 +184,7 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		results, err = named(results, c.Metrics)
 		return &compared{name: source, results: results}, err
 	}
-	r, factors := &compared{name: source}, c.Factors
-	if factors == "" {
-		factors = table.Beside(source, "factors")
-	}
+	r, factors := &compared{name: source}, cmp.Or(c.Factors, table.Beside(source, "factors"))
 	measured := factors != "" || len(c.Metrics) > 0
 	log := s.Log
 	if measured { // measuring reads the file again
@@ -240,11 +237,6 @@ func readLevels(dir string) (*table.Table, error) {
 		}
 	}
 	return nil, nil
-}
-
-// sameNumbers compares numbers and takes NaN as equal to NaN.
-func sameNumbers(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }
 
 // folderResults returns the metrics of a run's folder. It returns the stored results if they include all wanted
@@ -323,7 +315,7 @@ func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*r
 		case r.codes.Rows != runs[0].codes.Rows:
 			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
 			return nil, nil
-		case r.factors != nil && runs[0].factors != nil && !sameNumbers(r.factors.Data, runs[0].factors.Data):
+		case r.factors != nil && runs[0].factors != nil && !slices.EqualFunc(r.factors.Data, runs[0].factors.Data, func(x, y float64) bool { return x == y || x != x && y != y }):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their factors differ\n", r.name, runs[0].name)
 			return nil, nil
 		}
