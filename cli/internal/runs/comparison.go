@@ -184,32 +184,43 @@ func (x *Comparison) print(w io.Writer) {
 	for i, name := range x.Runs {
 		fmt.Fprintf(t, "%d\t%s\n", i+1, name)
 	}
-	numbered(t, "value (rank)", len(x.Runs))
+	heading(t, "value (rank)", len(x.Runs))
 	for _, m := range x.Metrics {
-		fmt.Fprintf(t, "%s, %s is better", m.Name, m.Better)
-		for i := range m.Values {
-			fmt.Fprint(t, "\t", m.text(i))
-		}
-		fmt.Fprintln(t)
+		row(t, fmt.Sprintf("%s, %s is better", m.Name, m.Better), len(x.Runs), m.text)
 	}
 	for _, note := range x.Notes {
 		fmt.Fprintf(t, "note: %s\n", note)
 	}
 	x.printSeeds(t)
-	x.printSettings(t)
+	if len(x.Settings) > 0 {
+		heading(t, "setting", len(x.Runs))
+	}
+	for _, d := range x.Settings {
+		row(t, d.Key, len(x.Runs), func(i int) string {
+			if d.Values[i] == nil {
+				return "-"
+			}
+			return *d.Values[i]
+		})
+	}
 	if x.hasTau() {
 		x.printTau(t)
 	}
 	t.Flush()
 }
 
-// numbered writes the head of a table: a title, and the numbers of the columns.
-func numbered(w io.Writer, title string, columns int) {
-	fmt.Fprint(w, "\n", title)
+// row writes a row of a table: a title and a cell for each column.
+func row(w io.Writer, title string, columns int, cell func(i int) string) {
+	fmt.Fprint(w, title)
 	for i := range columns {
-		fmt.Fprintf(w, "\t%d", i+1)
+		fmt.Fprint(w, "\t", cell(i))
 	}
 	fmt.Fprintln(w)
+}
+
+// heading writes the head of a table: a title, and the numbers of the columns.
+func heading(w io.Writer, title string, columns int) {
+	row(w, "\n"+title, columns, func(i int) string { return strconv.Itoa(i + 1) })
 }
 
 // text describes the value of a run: its rank, interval and chance level, or - without a value.
@@ -234,17 +245,14 @@ func (m *comparedMetric) text(run int) string {
 
 // printTau writes Kendall's tau between metrics.
 func (x *Comparison) printTau(w io.Writer) {
-	numbered(w, "Kendall's tau", len(x.Metrics))
-	for i, row := range x.Tau {
-		fmt.Fprintf(w, "%d %s", i+1, x.Metrics[i].Name)
-		for _, v := range row {
-			if math.IsNaN(float64(v)) {
-				fmt.Fprint(w, "\t-")
-			} else {
-				fmt.Fprintf(w, "\t%.2f", float64(v))
+	heading(w, "Kendall's tau", len(x.Metrics))
+	for i, tau := range x.Tau {
+		row(w, fmt.Sprintf("%d %s", i+1, x.Metrics[i].Name), len(tau), func(j int) string {
+			if math.IsNaN(float64(tau[j])) {
+				return "-"
 			}
-		}
-		fmt.Fprintln(w)
+			return fmt.Sprintf("%.2f", float64(tau[j]))
+		})
 	}
 }
 
@@ -497,48 +505,25 @@ func severalSeeds(runs []*index.Run, group []int) bool {
 	return slices.ContainsFunc(group, func(i int) bool { return seed(i) != seed(group[0]) })
 }
 
-// printSettings writes a line for each setting that differs between runs.
-func (x *Comparison) printSettings(w io.Writer) {
-	if len(x.Settings) == 0 {
-		return
-	}
-	numbered(w, "setting", len(x.Runs))
-	for _, d := range x.Settings {
-		fmt.Fprint(w, d.Key)
-		for _, v := range d.Values {
-			if v == nil {
-				fmt.Fprint(w, "\t-")
-			} else {
-				fmt.Fprintf(w, "\t%s", *v)
-			}
-		}
-		fmt.Fprintln(w)
-	}
-}
-
 // printSeeds writes the spread of each metric over the seeds.
 func (x *Comparison) printSeeds(w io.Writer) {
 	if len(x.Seeds) == 0 {
 		return
 	}
-	fmt.Fprint(w, "\nmean ± deviation over seeds (least to most)")
-	for _, g := range x.Seeds {
-		var places []string
-		for _, i := range g.Runs {
-			places = append(places, strconv.Itoa(i+1))
+	row(w, "\nmean ± deviation over seeds (least to most)", len(x.Seeds), func(group int) string {
+		var numbers []string
+		for _, i := range x.Seeds[group].Runs {
+			numbers = append(numbers, strconv.Itoa(i+1))
 		}
-		fmt.Fprintf(w, "\truns %s", strings.Join(places, ", "))
-	}
-	fmt.Fprintln(w)
+		return "runs " + strings.Join(numbers, ", ")
+	})
 	for i, m := range x.Metrics {
-		fmt.Fprint(w, m.Name)
-		for _, g := range x.Seeds {
-			if s := g.Spreads[i]; s.Count < 2 {
-				fmt.Fprint(w, "\t-")
-			} else {
-				fmt.Fprintf(w, "\t%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)), report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+		row(w, m.Name, len(x.Seeds), func(group int) string {
+			s := x.Seeds[group].Spreads[i]
+			if s.Count < 2 {
+				return "-"
 			}
-		}
-		fmt.Fprintln(w)
+			return fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)), report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+		})
 	}
 }
