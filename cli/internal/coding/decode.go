@@ -93,17 +93,13 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
 		return err
 	}
 	if !e.Coder.Decodes() {
 		return fmt.Errorf("%s: the model %s has no decoder; want a run of a model with one, such as vae, lsbd-vae or cofhae", c.Dir, e.Config.Model.Name)
 	}
-	if err := c.Use(e); err != nil {
-		return err
-	}
-	e.Progress = s.Activity()
 	c.Out = cmp.Or(c.Out, filepath.Join(c.Dir, c.FileName("decoded")))
 	d := &decoding{Decode: c, e: e, log: s.Log, result: Decoded{Run: c.Dir, Files: []decodedSheet{}, LeftOut: []leftOut{}}}
 	if err := d.all(ctx); err != nil {

@@ -99,11 +99,8 @@ func (c *Encode) check() error {
 
 // encodeRun returns images and their codes: of the run, of a data set, or of --images.
 func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Dataset, codes matrix.Matrix, err error) {
-	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
-		return nil, codes, err
-	}
-	if err := c.Use(e); err != nil {
 		return nil, codes, err
 	}
 	switch {
@@ -121,7 +118,6 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 	default:
 		e = e.Sample()
 	}
-	e.Progress = s.Activity()
 	codes, err = e.Codes(ctx)
 	return e.Data, codes, err
 }

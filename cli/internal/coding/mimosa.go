@@ -179,7 +179,6 @@ func openExploredRun(ctx context.Context, dir string, s *ui.Streams) (*explorati
 		return nil, err
 	}
 	x := &exploration{name: e.Config.Name, images: e.TrainingImages(), rows: e.Data.Len()}
-	e.Progress = s.Activity()
 	codes, err := e.Encode(ctx, x.images)
 	if err != nil {
 		return nil, err

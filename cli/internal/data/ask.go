@@ -98,7 +98,6 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 		if err != nil {
 			return nil, err
 		}
-		x.Progress = s.Activity()
 		codes, err := x.Codes(ctx)
 		if err != nil {
 			return nil, err

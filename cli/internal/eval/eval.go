@@ -232,11 +232,8 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 // openRun reads a run's model and codes. Metrics of --metrics take the settings of the run's losses, except for
 // settings that the user has set according to set.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
-	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
-		return err
-	}
-	if err := c.Use(x); err != nil {
 		return err
 	}
 	if e.chosen == nil {
@@ -259,7 +256,6 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 	default:
 		x = x.Sample()
 	}
-	x.Progress = s.Activity()
 	codes, err := x.Codes(ctx)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -132,18 +131,13 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 
 // ofCodes reports whether a matrix has code columns as rows and factors as columns.
 func (e *Evaluation) ofCodes(g metrics.Grid) bool {
-	for _, row := range g.Rows {
-		c, err := strconv.Atoi(strings.TrimPrefix(row, "z"))
-		if err != nil || row != fmt.Sprint("z", c) || c < 0 || c >= e.in.Codes.Cols {
-			return false
-		}
+	columns := map[string]bool{}
+	for c := range e.in.Codes.Cols {
+		columns[fmt.Sprint("z", c)] = true
 	}
-	for _, column := range g.Columns {
-		if !slices.ContainsFunc(e.in.Factors, func(f factor.Factor) bool { return f.Name == column }) {
-			return false
-		}
-	}
-	return true
+	factors := factor.Names(e.in.Factors)
+	return !slices.ContainsFunc(g.Rows, func(row string) bool { return !columns[row] }) &&
+		!slices.ContainsFunc(g.Columns, func(name string) bool { return !slices.Contains(factors, name) })
 }
 
 // records lists metrics with all digits.

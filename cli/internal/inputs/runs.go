@@ -37,24 +37,20 @@ func (f DeviceFlags) Check(dir string) error {
 	return nil
 }
 
-// Use moves the networks of an experiment to the device.
-func (f DeviceFlags) Use(e *train.Experiment) error {
-	if err := e.Coder.UseDevice(engine.Device(f.Device)); err != nil {
-		return fmt.Errorf("--device: %w", err)
-	}
-	return nil
-}
-
-// Open opens a run with the chosen weights, and logs a warning.
+// Open opens a run with the chosen weights, and logs a warning. The run shows its progress.
 func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*train.Experiment, error) {
 	if err := train.PrepareRun(ctx, dir, s.Activity()); err != nil {
 		return nil, err
 	}
 	e, warning, err := train.OpenKept(dir, train.Weights{Best: w.Best, Average: w.Average})
-	if err == nil && warning != "" {
+	if err != nil {
+		return nil, err
+	}
+	if warning != "" {
 		fmt.Fprintln(s.Log, warning)
 	}
-	return e, err
+	e.Progress = s.Activity()
+	return e, nil
 }
 
 // FileName adds the choice to the default name of a file. Files of different weights then have different names.
@@ -99,20 +95,26 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	return settings.Dataset, err
 }
 
-// OpenData opens a run with the chosen weights, on the data set of the arguments if there is one.
-func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, s *ui.Streams) (*train.Experiment, error) {
-	if len(o.Set) == 0 {
-		return w.Open(ctx, dir, s)
+// OpenData opens a run with the chosen weights, on the data set of the arguments if there is one. Its networks compute
+// on the device.
+func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f DeviceFlags, s *ui.Streams) (e *train.Experiment, err error) {
+	var choice catalog.Choice
+	if len(o.Set) > 0 {
+		choice, err = o.choose()
 	}
-	choice, err := o.choose()
+	if err == nil {
+		e, err = w.Open(ctx, dir, s)
+	}
+	if err == nil && len(o.Set) > 0 {
+		e, err = OnData(ctx, e, choice, s)
+	}
 	if err != nil {
 		return nil, err
 	}
-	e, err := w.Open(ctx, dir, s)
-	if err != nil {
-		return nil, err
+	if err := e.Coder.UseDevice(engine.Device(f.Device)); err != nil {
+		return nil, fmt.Errorf("--device: %w", err)
 	}
-	return OnData(ctx, e, choice, s)
+	return e, nil
 }
 
 // OnData returns an experiment on another data set.
