@@ -78,13 +78,11 @@ func candidates(app *kong.Application, words []string, last string) []string {
 			if f := flagOf(node, w); f != nil && !f.IsBool() {
 				flag = f
 			}
-			continue
-		}
-		if at := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); at >= 0 {
+		} else if at := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); at >= 0 {
 			node = node.Children[at]
-			continue
+		} else {
+			values = append(values, w)
 		}
-		values = append(values, w)
 	}
 	switch {
 	case flag != nil && (last == "" || takes(flag, last) || !strings.HasPrefix(last, "-")):
@@ -146,7 +144,7 @@ func flagValues(flag *kong.Flag) []string {
 func arguments(app *kong.Application, node *kong.Node, values []string) []string {
 	switch node.Path() {
 	case "train", "import":
-		list := overrides(func() any { c := train.Defaults(); return &c }())
+		list := overrides(new(train.Defaults()))
 		if len(values) == 0 {
 			return append(configs.Names(), list...)
 		}
@@ -166,8 +164,7 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 	case "data fetch", "data check":
 		return first(values, data.PublicNames())
 	case "mimosa":
-		options := mimosa.Defaults()
-		return overrides(&options)
+		return overrides(new(mimosa.Defaults()))
 	case "completion":
 		return first(values, []string{"bash", "zsh", "fish"})
 	case "help":

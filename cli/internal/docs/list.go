@@ -66,10 +66,9 @@ func PartsOf[T any](t *registry.Registry[T]) []ListedPart {
 
 // Kinds lists the parts for configs, without options.
 func Kinds() []ListedKind {
-	options := mimosa.Defaults()
 	algorithms := []ListedPart{{
 		Name: "mimosa", Doc: "hierarchies of dimensions from codes alone: unravel mimosa",
-		Source: "Ross and Doshi-Velez 2021, section 5.1 and appendix A.5", settings: &options,
+		Source: "Ross and Doshi-Velez 2021, section 5.1 and appendix A.5", settings: new(mimosa.Defaults()),
 	}}
 	var experiments []ListedPart
 	for _, name := range configs.Names() {
@@ -294,8 +293,7 @@ var documentKinds = []string{"experiment", "sweep", "table"}
 func document(kind string) (config.Document, error) {
 	switch kind {
 	case "", "experiment":
-		c := train.Defaults()
-		return config.Document{Title: "experiment of Unravel", Settings: []any{&c, &configs.Child{}}, Required: []string{"dataset", "model", "losses"}, Or: "base"}, nil
+		return config.Document{Title: "experiment of Unravel", Settings: []any{new(train.Defaults()), &configs.Child{}}, Required: []string{"dataset", "model", "losses"}, Or: "base"}, nil
 	case "sweep":
 		return config.Document{Title: "sweep of Unravel", Settings: []any{&sweep.Plan{}}, Required: []string{"base"}}, nil
 	case "table":

@@ -173,14 +173,14 @@ type configKeys struct {
 }
 
 func keysOfConfigs() configKeys {
-	c := train.Defaults()
 	keys := configKeys{Experiment: []optionGroup{{Options: config.Options(&configs.Child{})}}, Sweep: config.Options(&sweep.Plan{}), Table: config.Options(&tables.Table{})}
 	first := func(o config.Option) string { name, _, _ := strings.Cut(o.Key, "."); return name }
 	groups := map[string][]config.Option{}
-	for _, o := range config.Options(&c) {
+	all := config.Options(new(train.Defaults()))
+	for _, o := range all {
 		groups[first(o)] = append(groups[first(o)], o)
 	}
-	for _, o := range config.Options(&c) {
+	for _, o := range all {
 		switch list := groups[first(o)]; {
 		case len(list) == 1:
 			keys.Experiment[0].Options = append(keys.Experiment[0].Options, o)

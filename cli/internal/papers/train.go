@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/cluster"
 	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/disk"
@@ -67,13 +68,23 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 	if err := c.ask(ctx, t, s, runs); err != nil {
 		return nil, err
 	}
-	if c.On != "" {
-		return c.onCluster(ctx, t, s, runs)
+	execute := func() ([]sweep.Outcome, error) {
+		return sweeps.Execute(ctx, s, c.Runs, runs, c.jobs(), c.Retry, &c.ClusterFlags)
 	}
-	if err := sweeps.Prepare(ctx, runs, s.Log); err != nil {
+	if c.On != "" {
+		job, err := c.job(t)
+		if err != nil {
+			return nil, err
+		}
+		if c.ClusterFlags.Print {
+			return nil, c.ClusterFlags.PrintJob(ctx, s, job, runs)
+		}
+		execute = func() ([]sweep.Outcome, error) { return c.Submit(ctx, s, job, runs, c.Retry) }
+	}
+	if err := sweeps.Prepare(ctx, runs, s.Log); err != nil { // once, before tasks need the files
 		return nil, err
 	}
-	outcomes, err := sweeps.Execute(ctx, s, c.Runs, runs, c.jobs(), c.Retry, &c.ClusterFlags)
+	outcomes, err := execute()
 	return sweeps.Failures(outcomes, c.Runs), err
 }
 
@@ -114,8 +125,8 @@ func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams,
 	return sweeps.Forecasts(ctx, s.Log, c.Runs, runs, sweeps.Forecasting{Jobs: c.jobs(), Elsewhere: c.On != "", Rehearse: c.Rehearse, Times: times})
 }
 
-// onCluster makes the missing runs of a table as tasks.
-func (c *Command) onCluster(ctx context.Context, t *tables.Table, s *ui.Streams, runs []sweep.Run) (failed, err error) {
+// job describes the job that makes the missing runs of a table.
+func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	args := []string{"table", disk.Argument(c.Name), "--scale", c.Scale, "--runs", disk.Argument(c.Runs)} // a task must not ask
 	if c.Fresh {
 		args = append(args, "--fresh")
@@ -123,18 +134,7 @@ func (c *Command) onCluster(ctx context.Context, t *tables.Table, s *ui.Streams,
 	if c.Real {
 		args = append(args, "--real")
 	}
-	job, err := c.Job(t.Name, c.Runs, args...)
-	if err != nil {
-		return nil, err
-	}
-	if c.ClusterFlags.Print {
-		return nil, c.ClusterFlags.PrintJob(ctx, s, job, runs)
-	}
-	if err := sweeps.Prepare(ctx, runs, s.Log); err != nil { // once, before tasks need the files
-		return nil, err
-	}
-	outcomes, err := c.Submit(ctx, s, job, runs, c.Retry)
-	return sweeps.Failures(outcomes, c.Runs), err
+	return c.Job(t.Name, c.Runs, args...)
 }
 
 // jobs returns the number of runs at a time.
