@@ -48,6 +48,17 @@ func (j *Job) Line() []string {
 	return append(slices.Clone(j.Command), "--index", "--of", strconv.Itoa(j.Tasks), "--no-wait")
 }
 
+// variable is a variable of a task.
+type variable struct{ Name, Value string }
+
+func (j *Job) variables() (list []variable) {
+	for _, e := range j.Env {
+		name, value, _ := strings.Cut(e, "=")
+		list = append(list, variable{name, value})
+	}
+	return list
+}
+
 // OutputDir is the folder, inside the folder of runs, for the output of jobs and the record of the last job.
 const OutputDir = ".jobs"
 

@@ -83,14 +83,12 @@ type manifest struct {
 	Seconds             int64 // time of a task; 0: no limit
 }
 
-type variable struct{ Name, Value string }
-
 // Text implements Scheduler: the object of an Indexed Job, as YAML for `kubectl create`.
 func (k *Kubernetes) Text(j *Job) ([]byte, error) {
 	if err := k.Check(j); err != nil {
 		return nil, err
 	}
-	m := manifest{Job: j, Cluster: k, Args: j.Line()[1:], Parallel: j.Tasks, MaxFailed: min(j.Tasks, max(10, j.Tasks/10)),
+	m := manifest{Job: j, Cluster: k, Args: j.Line()[1:], Env: j.variables(), Parallel: j.Tasks, MaxFailed: min(j.Tasks, max(10, j.Tasks/10)),
 		Processors: max(j.CPUs, 1), MiB: (j.Memory + (1 << 20) - 1) >> 20}
 	if j.Limit > 0 {
 		m.Parallel = min(j.Tasks, j.Limit)
@@ -98,12 +96,10 @@ func (k *Kubernetes) Text(j *Job) ([]byte, error) {
 	if j.Time > 0 {
 		m.Seconds = max(1, int64(j.Time.Seconds()))
 	}
-	for _, e := range j.Env {
-		name, value, _ := strings.Cut(e, "=")
-		if !envName.MatchString(name) {
-			return nil, fmt.Errorf("the variable %q has a name that Kubernetes cannot hold", name)
+	for _, v := range m.Env {
+		if !envName.MatchString(v.Name) {
+			return nil, fmt.Errorf("the variable %q has a name that Kubernetes cannot hold", v.Name)
 		}
-		m.Env = append(m.Env, variable{name, value})
 	}
 	var b bytes.Buffer
 	err := manifestTemplate.Execute(&b, m)
