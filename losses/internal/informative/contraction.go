@@ -68,13 +68,12 @@ func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, er
 	for _, f := range s.Factors {
 		h.Distances = append(h.Distances, kernels.LabelDistance{Factor: f.Factor, Kind: int(f.Kind), Period: f.Period})
 	}
-	groups := func(in []vulkan.Buffer) vulkan.Buffer { return append(in, vulkan.Buffer{})[2] }
 	return graph.Recording{
 		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-			kernels.Contraction(t, in[0], in[1], groups(in), out, h)
+			kernels.Contraction(t, in[0], in[1], check.Buffer(in, 2), out, h)
 		},
 		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-			kernels.ContractionGradient(t, in[0], in[1], groups(in), dout, din[0], h)
+			kernels.ContractionGradient(t, in[0], in[1], check.Buffer(in, 2), dout, din[0], h)
 		},
 	}, nil
 }
