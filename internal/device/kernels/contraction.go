@@ -1,19 +1,22 @@
 package kernels
 
-import (
-	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/graph/vulkan"
-)
+import "github.com/unravel-ml/unravel/graph/vulkan"
 
 // Hinges describes losses.Contraction of codes [Rows, Width] and labels [Rows, Factors].
 type Hinges struct {
 	Rows, Width, Factors int
-	Aggregate            factor.Aggregate
+	Aggregate            int             // a factor.Aggregate
 	Columns              []int           // of the codes
 	Distances            []LabelDistance // of the factors
-	Add                  bool            // the distance of labels is the sum over factors, otherwise the Euclidean norm
+	Add                  bool            // distances of factors are added, or else joined by the norm
 	Pairs                int             // partners of a row; 0: all rows
 }
+
+// Two of the aggregates of package factor.
+const (
+	aggregateMax        = 1
+	aggregateMeanSquare = 3
+)
 
 // LabelDistance is the distance of two labels of a factor.
 type LabelDistance struct {
@@ -30,13 +33,13 @@ func Contraction(t *vulkan.Tape, z, labels, groups, out vulkan.Buffer, h Hinges)
 // ContractionGradient records the gradient of [Contraction] by the codes. It computes the hinges again.
 func ContractionGradient(t *vulkan.Tape, z, labels, groups, dout, dz vulkan.Buffer, h Hinges) {
 	table, chosen, state := h.values(t, z, labels, groups, t.Scratch(1))
-	rowwise(t, "contractiongradient", h.Rows, h.constants(), vulkan.Read(z), vulkan.Read(labels), vulkan.Read(table),
-		vulkan.Read(chosen), vulkan.Read(state), vulkan.Read(dout), vulkan.Write(dz))
+	rowwise(t, "contractiongradient", h.Rows, h.constants(), vulkan.Read(z), vulkan.Read(labels),
+		vulkan.Read(table), vulkan.Read(chosen), vulkan.Read(state), vulkan.Read(dout), vulkan.Write(dz))
 }
 
 func (h Hinges) constants() []uint32 {
 	return sizes(h.Rows, h.Width, h.Factors, len(h.Columns), len(h.Distances), flag(h.Add), h.Pairs,
-		flag(h.Aggregate == factor.MeanSquare), flag(h.Aggregate == factor.Max))
+		flag(h.Aggregate == aggregateMeanSquare), flag(h.Aggregate == aggregateMax))
 }
 
 // values records the value, and returns what contractiongradient.comp reads.
@@ -58,7 +61,7 @@ func (h Hinges) values(t *vulkan.Tape, z, labels, groups, out vulkan.Buffer) (ta
 	terms := t.Scratch(2 * h.Rows)
 	rowwise(t, "contraction", h.Rows, h.constants(), vulkan.Read(z), vulkan.Read(labels), vulkan.Read(table),
 		vulkan.Read(chosen), vulkan.Write(terms))
-	t.Dispatch(kernel("contracted"), 1, 1, 1, sizes(h.Rows, h.Pairs, int(h.Aggregate)), vulkan.Read(chosen),
+	t.Dispatch(kernel("contracted"), 1, 1, 1, sizes(h.Rows, h.Pairs, h.Aggregate), vulkan.Read(chosen),
 		vulkan.Read(terms), vulkan.Write(state), vulkan.Write(out))
 	return table, chosen, state
 }
@@ -66,6 +69,7 @@ func (h Hinges) values(t *vulkan.Tape, z, labels, groups, out vulkan.Buffer) (ta
 // choose records the known rows of labels [rows, factors]: see choose.comp. Without listed factors, all rows are known.
 func choose(t *vulkan.Tape, labels, table vulkan.Buffer, rows, factors, listed, at int) vulkan.Buffer {
 	chosen := t.Scratch(1 + 2*rows)
-	each(t, "choose", rows, sizes(rows, factors, listed, at), vulkan.Read(labels), vulkan.Read(table), vulkan.Write(chosen))
+	each(t, "choose", rows, sizes(rows, factors, listed, at), vulkan.Read(labels), vulkan.Read(table),
+		vulkan.Write(chosen))
 	return chosen
 }

@@ -17,7 +17,8 @@ func DIPGradient(t *vulkan.Tape, mean, logVariance, dout, dmean, dlogVariance vu
 	n := rows * d
 	if !dmean.IsZero() { // slopes are symmetric
 		along := t.Scratch(n)
-		product(t, matrix{centred, d, 1, 0}, matrix{slopes, d, 1, 0}, vulkan.Buffer{}, along, cpu.LinearActivation, rows, d, d)
+		product(t, matrix{centred, d, 1, 0}, matrix{slopes, d, 1, 0}, vulkan.Buffer{}, along,
+			cpu.LinearActivation, rows, d, d)
 		ScaleBy(t, 2/float64(rows), dout, along, dmean, n)
 	}
 	if !dlogVariance.IsZero() {
@@ -39,7 +40,8 @@ func covariance(t *vulkan.Tape, mean, logVariance, out vulkan.Buffer, offDiagona
 		}
 	}
 	products, terms := t.Scratch(d*d), t.Scratch(d*d)
-	product(t, matrix{centred, 1, d, 0}, matrix{centred, d, 1, 0}, vulkan.Buffer{}, products, cpu.LinearActivation, d, rows, d)
+	product(t, matrix{centred, 1, d, 0}, matrix{centred, d, 1, 0}, vulkan.Buffer{}, products,
+		cpu.LinearActivation, d, rows, d)
 	if !logVariance.IsZero() {
 		variances = t.Scratch(n)
 		Exp(t, logVariance, variances, n)

@@ -60,7 +60,8 @@ type similarities struct {
 	constants                  []uint32
 }
 
-func recordHSIC(t *vulkan.Tape, arrays [2]vulkan.Buffer, groups, out vulkan.Buffer, sides [2]Similarity, n int) similarities {
+func recordHSIC(t *vulkan.Tape, arrays [2]vulkan.Buffer, groups, out vulkan.Buffer, sides [2]Similarity,
+	n int) similarities {
 	h := similarities{n: n, state: t.Scratch(8), sums: t.Scratch(2 * n), terms: t.Scratch(n)}
 	listed := 0
 	if !groups.IsZero() {
@@ -87,8 +88,8 @@ func recordHSIC(t *vulkan.Tape, arrays [2]vulkan.Buffer, groups, out vulkan.Buff
 			each(t, "hsicdistances", most, sizes(s.coordinates()), vulkan.Read(h.points[i]), vulkan.Read(h.chosen),
 				vulkan.Write(squares))
 		}
-		t.Dispatch(kernel("hsicmedian"), 1, 1, 1, append(sizes(4*i), float(given)), vulkan.Read(squares), vulkan.Read(h.chosen),
-			vulkan.Update(h.state))
+		t.Dispatch(kernel("hsicmedian"), 1, 1, 1, append(sizes(4*i), float(given)), vulkan.Read(squares),
+			vulkan.Read(h.chosen), vulkan.Update(h.state))
 	}
 	h.constants = sizes(n, sides[0].coordinates(), sides[1].coordinates(), equals)
 	for f := range 3 {

@@ -1,6 +1,10 @@
 package kernels
 
-import "github.com/unravel-ml/unravel/graph/vulkan"
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/graph/vulkan"
+)
 
 // Mixtures describes losses.TotalCorrelation of codes [Rows, Columns] by a minibatch.
 type Mixtures struct {
@@ -18,7 +22,8 @@ func TotalCorrelation(t *vulkan.Tape, z, mean, logVariance, mask, out vulkan.Buf
 
 // TotalCorrelationGradient records the gradients of [TotalCorrelation] by codes, means and log variances. It computes
 // the densities again.
-func TotalCorrelationGradient(t *vulkan.Tape, z, mean, logVariance, mask, dout vulkan.Buffer, d [3]vulkan.Buffer, m Mixtures) {
+func TotalCorrelationGradient(t *vulkan.Tape, z, mean, logVariance, mask, dout vulkan.Buffer, d [3]vulkan.Buffer,
+	m Mixtures) {
 	args, state, parts, places := m.densities(t, z, mean, logVariance, mask, t.Scratch(1))
 	for f, d := range d {
 		if !d.IsZero() {
@@ -39,12 +44,13 @@ func (m Mixtures) densities(t *vulkan.Tape, z, mean, logVariance, mask, out vulk
 	Exp(t, precision, precision, n)
 	args = []vulkan.Argument{vulkan.Read(z), vulkan.Read(mean), vulkan.Read(logVariance), vulkan.Read(precision),
 		vulkan.Read(or(mask, z)), vulkan.Read(t.Constant(table))}
+	args = slices.Clip(args)
 	state = t.Scratch(4 * parts * m.Rows)
 	terms := t.Scratch(parts * m.Rows)
 	constants := append(sizes(m.Rows, m.Columns, parts, flag(!mask.IsZero()), m.Estimator), float(float64(m.Size)))
-	rowwise(t, "mixture", parts*m.Rows, constants, append(args[:len(args):len(args)], vulkan.Write(state), vulkan.Write(terms))...)
+	rowwise(t, "mixture", parts*m.Rows, constants, append(args, vulkan.Write(state), vulkan.Write(terms))...)
 	Sum(t, terms, out, 1/float64(m.Rows), parts*m.Rows)
-	return args[:len(args):len(args)], state, parts, places
+	return args, state, parts, places
 }
 
 // table returns the parts and their columns as mixture.glsl reads them.
@@ -63,6 +69,6 @@ func (m Mixtures) table() (table []float32, parts, places int) {
 			table, of[c] = append(table, float32(c)), float32(i+1)
 		}
 	}
-	table[0], table[1] = float32(2*parts), float32(len(table)-2*parts) // all columns, as the blocks follow each other
+	table[0], table[1] = float32(2*parts), float32(len(table)-2*parts) // of all blocks
 	return append(table, of...), parts, len(table)
 }

@@ -1,17 +1,20 @@
 package kernels
 
-import (
-	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/graph/vulkan"
-)
+import "github.com/unravel-ml/unravel/graph/vulkan"
 
 // Groups describes losses.Modularity of codes [Rows, Columns] and labels [Rows, Factors].
 type Groups struct {
 	Rows, Columns, Factors int
-	Deviation              factor.Deviation // variance, diameter or mpd
-	Aggregate              factor.Aggregate
+	Deviation              int // a factor.Deviation: variance, diameter or mpd
+	Aggregate              int // a factor.Aggregate
 	Unbiased               bool
-	Blocks                 []factor.Block
+	Blocks                 []GroupBlock
+}
+
+// GroupBlock is a factor.Block.
+type GroupBlock struct {
+	Factor  int
+	Columns []int
 }
 
 // Modularity records the sum over blocks of the aggregate of the deviations of groups.
@@ -23,8 +26,9 @@ func Modularity(t *vulkan.Tape, z, labels, out vulkan.Buffer, g Groups) {
 func ModularityGradient(t *vulkan.Tape, z, labels, dout, dz vulkan.Buffer, g Groups) {
 	table, members, values := g.deviations(t, z, labels, t.Scratch(1))
 	inside := len(g.table()) - len(g.Blocks)*g.Columns
-	rowwise(t, "deviationgradient", g.Rows, sizes(g.Rows, len(g.Blocks), g.Columns, int(g.Deviation), inside),
-		vulkan.Read(z), vulkan.Read(table), vulkan.Read(members), vulkan.Read(values), vulkan.Read(dout), vulkan.Write(dz))
+	rowwise(t, "deviationgradient", g.Rows, sizes(g.Rows, len(g.Blocks), g.Columns, g.Deviation, inside),
+		vulkan.Read(z), vulkan.Read(table), vulkan.Read(members), vulkan.Read(values), vulkan.Read(dout),
+		vulkan.Write(dz))
 }
 
 // deviations records the value, and returns what groups.comp and deviation.comp compute.
@@ -32,12 +36,14 @@ func (g Groups) deviations(t *vulkan.Tape, z, labels, out vulkan.Buffer) (table,
 	n, blocks := g.Rows, len(g.Blocks)
 	table, members, values = t.Constant(g.table()), t.Scratch(2*n*blocks), t.Scratch(4*n*blocks)
 	terms := t.Scratch(2 * n * blocks)
-	each(t, "groups", n*blocks, sizes(n, blocks, g.Factors), vulkan.Read(labels), vulkan.Read(table), vulkan.Write(members))
+	each(t, "groups", n*blocks, sizes(n, blocks, g.Factors), vulkan.Read(labels), vulkan.Read(table),
+		vulkan.Write(members))
 	for f := range 2 {
-		rowwise(t, "deviation", n*blocks, sizes(n, blocks, g.Columns, int(g.Deviation), flag(g.Unbiased), f),
+		rowwise(t, "deviation", n*blocks, sizes(n, blocks, g.Columns, g.Deviation, flag(g.Unbiased), f),
 			vulkan.Read(z), vulkan.Read(table), vulkan.Read(members), vulkan.Update(terms), vulkan.Update(values))
 	}
-	t.Dispatch(kernel("aggregate"), 1, 1, 1, sizes(n, blocks, g.Factors, int(g.Aggregate), flag(g.Unbiased), 1+flag(g.Unbiased)),
+	constants := sizes(n, blocks, g.Factors, g.Aggregate, flag(g.Unbiased), 1+flag(g.Unbiased))
+	t.Dispatch(kernel("aggregate"), 1, 1, 1, constants,
 		vulkan.Read(labels), vulkan.Read(table), vulkan.Read(members), vulkan.Update(values), vulkan.Write(out))
 	return table, members, values
 }

@@ -40,7 +40,11 @@ func TestModularity(t *testing.T) {
 					if unbiased && losses.Unbiased.Check(d, a) != nil {
 						continue
 					}
-					g := kernels.Groups{Rows: n, Columns: width, Factors: factors, Deviation: d, Aggregate: a, Unbiased: unbiased, Blocks: blocks}
+					g := kernels.Groups{Rows: n, Columns: width, Factors: factors, Unbiased: unbiased}
+					g.Deviation, g.Aggregate = int(d), int(a)
+					for _, b := range blocks {
+						g.Blocks = append(g.Blocks, kernels.GroupBlock(b))
+					}
 					estimate := losses.Plain
 					if unbiased {
 						estimate = losses.Unbiased
@@ -85,9 +89,11 @@ func TestContraction(t *testing.T) {
 			for a := factor.Mean; a.Known(); a++ {
 				s := s
 				s.Aggregate = a
-				h := kernels.Hinges{Rows: n, Width: width, Factors: factors, Aggregate: a, Columns: s.Columns, Add: s.Add, Pairs: s.Pairs}
+				h := kernels.Hinges{Rows: n, Width: width, Factors: factors, Aggregate: int(a)}
+				h.Columns, h.Add, h.Pairs = s.Columns, s.Add, s.Pairs
 				for _, f := range s.Factors {
-					h.Distances = append(h.Distances, kernels.LabelDistance{Factor: f.Factor, Kind: int(f.Kind), Period: max(f.Period, 0)})
+					d := kernels.LabelDistance{Factor: f.Factor, Kind: int(f.Kind), Period: f.Period}
+					h.Distances = append(h.Distances, d)
 				}
 				inputs := []input{in(n, width).of(codes...), in(n, factors).of(labels...).constant()}
 				if groups != nil {

@@ -63,7 +63,7 @@ func Contraction(s Settings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error
 
 func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 	s = s.completed(in)
-	h := kernels.Hinges{Rows: in[0][0], Width: in[0][1], Factors: check.Factors(in[1]), Aggregate: s.Aggregate,
+	h := kernels.Hinges{Rows: in[0][0], Width: in[0][1], Factors: check.Factors(in[1]), Aggregate: int(s.Aggregate),
 		Columns: s.Columns, Add: s.Add, Pairs: s.Pairs}
 	for _, f := range s.Factors {
 		h.Distances = append(h.Distances, kernels.LabelDistance{Factor: f.Factor, Kind: int(f.Kind), Period: f.Period})

@@ -24,7 +24,7 @@ func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups
 	}
 	var device func([]tensor.Shape, tensor.Shape) (graph.Recording, error)
 	if d <= factor.MPD { // a GPU has no form of enclosing balls and medians
-		device = recordModularity(kernels.Groups{Deviation: d, Aggregate: a, Unbiased: unbiased, Blocks: blocks})
+		device = recordModularity(d, a, unbiased, blocks)
 	}
 	return graph.Apply(graph.Spec{
 		Name: "modularity",
@@ -41,7 +41,12 @@ func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups
 	}, z, groups)
 }
 
-func recordModularity(g kernels.Groups) func([]tensor.Shape, tensor.Shape) (graph.Recording, error) {
+func recordModularity(d factor.Deviation, a factor.Aggregate, unbiased bool,
+	blocks []factor.Block) func([]tensor.Shape, tensor.Shape) (graph.Recording, error) {
+	g := kernels.Groups{Deviation: int(d), Aggregate: int(a), Unbiased: unbiased}
+	for _, b := range blocks {
+		g.Blocks = append(g.Blocks, kernels.GroupBlock(b))
+	}
 	return func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 		g := g
 		g.Rows, g.Columns, g.Factors = in[0][0], in[0][1], check.Factors(in[1])
