@@ -386,18 +386,18 @@ func TestList(t *testing.T) {
 		t.Errorf("standard error: %s", all.log)
 	}
 	for _, k := range docs.Kinds() {
-		if len(k.Items) == 0 || !strings.Contains(all.out, "\n"+k.Plural+"\n") && !strings.HasPrefix(all.out, k.Plural+"\n") {
-			t.Errorf("the list lacks %s", k.Plural)
+		if len(k.Parts) == 0 || !strings.Contains(all.out, "\n"+k.Kind+"\n") && !strings.HasPrefix(all.out, k.Kind+"\n") {
+			t.Errorf("the list lacks %s", k.Kind)
 		}
-		of := succeed(t, "list", k.Plural).out
-		for _, i := range long.Sample(k.Items, 5) {
+		of := succeed(t, "list", k.Kind).out
+		for _, i := range long.Sample(k.Parts, 5) {
 			if i.Doc == "" || !strings.Contains(of, "  "+i.Name+"  ") || !strings.Contains(of, i.Doc) || !strings.Contains(all.out, i.Doc) {
-				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.Plural, i.Name, of)
+				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.Kind, i.Name, of)
 			}
-			one := succeed(t, "list", k.Plural, i.Name).out
-			if k.Plural != "configs" && !strings.HasPrefix(one, i.Name+": "+i.Doc+"\n") || i.Source != "" && !strings.Contains(one, "Source: "+i.Source) ||
+			one := succeed(t, "list", k.Kind, i.Name).out
+			if k.Kind != "configs" && !strings.HasPrefix(one, i.Name+": "+i.Doc+"\n") || i.Source != "" && !strings.Contains(one, "Source: "+i.Source) ||
 				i.Units != "" && !strings.Contains(one, "Units: "+i.Units) {
-				t.Errorf("%s %s:\n%s", k.Plural, i.Name, one)
+				t.Errorf("%s %s:\n%s", k.Kind, i.Name, one)
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"embed"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,53 +29,16 @@ type completionCommand struct {
 }
 
 // completionScripts ask the program for candidates at the cursor, and offer files if the program has none.
-var completionScripts = map[string]string{
-	"bash": `_unravel() {
-	local IFS=$'\n' cur="${COMP_WORDS[COMP_CWORD]}" line="${COMP_LINE:0:COMP_POINT}"
-	local -a words
-	IFS=$' \t' read -ra words <<< "$line" # bash takes words apart at =
-	[[ "$line" == *[[:space:]] ]] && words+=("")
-	local word="${words[${#words[@]}-1]}"
-	COMPREPLY=($(unravel complete -- "${words[@]:1}" 2>/dev/null))
-	local before="${word%"$cur"}"
-	[[ "$cur" == "=" ]] && before="$word"
-	COMPREPLY=("${COMPREPLY[@]#"$before"}")
-	[[ "${COMPREPLY[0]}" == *= ]] && compopt -o nospace
-	return 0
-}
-complete -o default -F _unravel unravel
-`,
-	"zsh": `#compdef unravel
-_unravel() {
-	local -a found
-	found=("${(@f)$(unravel complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-	found=("${(@)found:#}")
-	if (( ! ${#found} )); then
-		_files
-		return
-	fi
-	local -a open=("${(@M)found:#*=}") whole=("${(@)found:#*=}")
-	(( ${#open} )) && compadd -S '' -- "${open[@]}"
-	(( ${#whole} )) && compadd -- "${whole[@]}"
-}
-if [ "$funcstack[1]" = "_unravel" ]; then
-	_unravel "$@"
-else
-	compdef _unravel unravel
-fi
-`,
-	"fish": `function __unravel_complete
-	set -l words (commandline -opc)
-	set -l current (commandline -ct)
-	unravel complete -- $words[2..-1] "$current" 2>/dev/null
-end
-complete -c unravel -n 'test (count (__unravel_complete)) -gt 0' -f -a '(__unravel_complete)'
-`,
-}
+//
+//go:embed completions
+var completionScripts embed.FS
 
 // Run prints the script.
 func (c *completionCommand) Run(s *ui.Streams) error {
-	_, err := io.WriteString(s.Out, completionScripts[c.Shell])
+	script, err := completionScripts.ReadFile("completions/" + c.Shell)
+	if err == nil {
+		_, err = s.Out.Write(script)
+	}
 	return err
 }
 
@@ -96,9 +59,7 @@ func (c *completeCommand) Run(k *kong.Kong, s *ui.Streams) error {
 	last := words[len(words)-1]
 	for _, candidate := range candidates(k.Model, words[:len(words)-1], last) {
 		if strings.HasPrefix(candidate, last) {
-			if _, err := fmt.Fprintln(s.Out, candidate); err != nil {
-				return err
-			}
+			fmt.Fprintln(s.Out, candidate) // s.Out remembers a failure
 		}
 	}
 	return nil
@@ -117,13 +78,11 @@ func candidates(app *kong.Application, words []string, last string) []string {
 			if f := flagOf(node, w); f != nil && !f.IsBool() {
 				flag = f
 			}
-			continue
+		} else if at := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); at >= 0 {
+			node = node.Children[at]
+		} else {
+			values = append(values, w)
 		}
-		if child := childOf(node, w); child != nil {
-			node = child
-			continue
-		}
-		values = append(values, w)
 	}
 	switch {
 	case flag != nil && (last == "" || takes(flag, last) || !strings.HasPrefix(last, "-")):
@@ -146,14 +105,6 @@ func flagOf(node *kong.Node, word string) *kong.Flag {
 		}
 	}
 	return nil
-}
-
-func childOf(node *kong.Node, name string) *kong.Node {
-	at := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == name })
-	if at < 0 {
-		return nil
-	}
-	return node.Children[at]
 }
 
 func childNames(node *kong.Node) (names []string) {
@@ -193,7 +144,7 @@ func flagValues(flag *kong.Flag) []string {
 func arguments(app *kong.Application, node *kong.Node, values []string) []string {
 	switch node.Path() {
 	case "train", "import":
-		list := overrides(func() any { c := train.Defaults(); return &c }())
+		list := overrides(new(train.Defaults()))
 		if len(values) == 0 {
 			return append(configs.Names(), list...)
 		}
@@ -213,8 +164,7 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 	case "data fetch", "data check":
 		return first(values, data.PublicNames())
 	case "mimosa":
-		options := mimosa.Defaults()
-		return overrides(&options)
+		return overrides(new(mimosa.Defaults()))
 	case "completion":
 		return first(values, []string{"bash", "zsh", "fish"})
 	case "help":

@@ -15,6 +15,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -115,16 +118,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	parser, err := newParser(&line, kong.Writers(out, log), kong.Exit(func(code int) { exited = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s))
 	if err != nil {
-		fmt.Fprintln(log, "unravel:", err)
-		return ui.ExitFailed
+		return exitCode(err, out, log)
 	}
 	if _, err := kernel.InstructionSet(); err != nil {
-		fmt.Fprintln(log, "unravel:", err)
-		return ui.ExitUsage
+		return exitCode(ui.Usage(err), out, log)
 	}
 	if err := lock.CheckEnvironment(); err != nil {
-		fmt.Fprintln(log, "unravel:", err)
-		return ui.ExitUsage
+		return exitCode(ui.Usage(err), out, log)
 	}
 	k, err := parser.Parse(flagsLast(parser.Model, asCommand(args)))
 	if out.Err() != nil {
@@ -141,10 +141,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(log, "unravel: %s\nSee unravel --help.\n", usageMessage(err, command, args))
 		return ui.ExitUsage
 	}
-	if err := ui.CheckWritten(k.Flags()); err != nil {
-		return exitCode(err, out, log)
-	}
-	if err := line.Table.CheckRoot(k.Command(), line.Root); err != nil {
+	if err := cmp.Or(ui.CheckWritten(k.Flags()), line.Table.CheckRoot(k.Command(), line.Root)); err != nil {
 		return exitCode(err, out, log)
 	}
 	if line.Quiet {
@@ -179,13 +176,10 @@ func exitCode(err error, out *plain.Writer, log io.Writer) int {
 		return ui.ExitFailed // the reader of the results has stopped reading
 	}
 	fmt.Fprintln(log, "unravel:", err)
-	var usage ui.UsageError
-	var one *config.Error
-	var several config.Errors
 	switch {
 	case errors.Is(err, train.ErrStopped):
 		return ui.ExitStopped
-	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several):
+	case errors.As(err, new(ui.UsageError)), errors.As(err, new(*config.Error)), errors.As(err, new(config.Errors)):
 		return ui.ExitUsage
 	}
 	return ui.ExitFailed
@@ -209,4 +203,58 @@ func setRoot(dir string) (restore func() error, err error) {
 		return restore, err
 	}
 	return restore, os.Setenv(cache.RootVariable, whole)
+}
+
+// flagsLast moves flags behind the arguments, because kong wants the arguments of a list next to each other. Users
+// may then write flags anywhere. Words after "--" stay in place.
+func flagsLast(model *kong.Application, args []string) []string {
+	takesValue := map[string]func(arg string) bool{}
+	// The visitor returns no errors.
+	_ = kong.Visit(model, func(n kong.Visitable, next kong.Next) error {
+		if f, ok := n.(*kong.Flag); ok && !f.IsBool() {
+			takesValue["--"+f.Name] = func(arg string) bool { return takes(f, arg) }
+		}
+		return next(nil)
+	})
+	var words, flags []string
+	for len(args) > 0 && args[0] != "--" {
+		n := 1
+		if takes := takesValue[args[0]]; takes != nil && len(args) > 1 && takes(args[1]) {
+			n = 2
+		}
+		if strings.HasPrefix(args[0], "-") {
+			flags = append(flags, args[:n]...)
+		} else {
+			words = append(words, args[0])
+		}
+		args = args[n:]
+	}
+	return append(append(words, flags...), args...)
+}
+
+// takes reports whether a word that follows a flag is its value.
+func takes(f *kong.Flag, arg string) bool {
+	if optional, ok := f.Target.Addr().Interface().(interface{ Takes(arg string) bool }); ok {
+		return optional.Takes(arg)
+	}
+	return !f.IsBool()
+}
+
+// helpCommand is `unravel help [COMMAND ...]`, which asCommand turns into `unravel COMMAND --help`.
+type helpCommand struct {
+	Command []string `arg:"" optional:"" help:"Command to explain (default: all commands)."`
+}
+
+// Run does nothing: every such command has --help.
+func (*helpCommand) Run() error { return nil }
+
+// asCommand turns `help train` into `train --help`, and `--version` into `version`.
+func asCommand(args []string) []string {
+	switch {
+	case len(args) > 0 && args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case len(args) == 0 || args[0] != "help" || slices.Contains(args, "--help"):
+		return args
+	}
+	return append(slices.Clone(args[1:]), "--help")
 }

@@ -14,7 +14,10 @@ func TestManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := docs.Manual(parser.Model)
+	page, err := docs.Manual(parser.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{".TH UNRAVEL 1", "\n.SS train ", "\\fB\\-\\-dry\\-run\\fR", "\n.SS data fetch ", ".SH EXIT STATUS", "\\fB130\\fR", "UNRAVEL_DATA", "run.json"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

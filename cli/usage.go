@@ -178,16 +178,10 @@ func valueOf(flag string, args []string) string {
 
 // wordHint explains a word that a command does not accept.
 func wordHint(command *kong.Node, word string) string {
-	var known []string
-	for _, c := range command.Children {
-		if !c.Hidden {
-			known = append(known, c.Name)
-		}
-	}
 	if hint := otherCommands[word]; hint != "" && command.Parent == nil {
 		return "did you mean \"unravel " + hint + "\"?"
 	}
-	if near := registry.Near(word, known); near != "" {
+	if near := registry.Near(word, childNames(command)); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if info, err := os.Stat(word); err == nil {

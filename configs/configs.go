@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -56,9 +57,9 @@ func Read(name string) ([]byte, error) {
 	return source, nil
 }
 
-// suggest returns `; did you mean "x"?` for an experiment's name with .yaml or .yml, or for a similar name. For a
-// model's name it lists the experiments of the model. For any other file name it returns an empty text, and otherwise
-// the list of all experiments.
+// suggest returns `; did you mean "x"?` for an experiment's name with .yaml or .yml, for a name without its folder, or
+// for a similar name. For a model's name it lists the experiments of the model. For any other file name it returns an
+// empty text, and otherwise the command that lists all experiments.
 func suggest(name string) string {
 	names, file := Names(), strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")
@@ -71,7 +72,13 @@ func suggest(name string) string {
 	if below := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, name+"/") }); len(below) > 0 {
 		return "; known: " + strings.Join(below, ", ")
 	}
-	return registry.Suggest(name, names)
+	if same := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return path.Base(n) != name }); len(same) > 0 {
+		return "; did you mean " + strings.Join(same, " or ") + "?"
+	}
+	if near := registry.Near(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; `unravel list configs` lists the experiments"
 }
 
 // Title returns the first sentence of an experiment's opening comment.

@@ -31,3 +31,19 @@ func TestReadUnknown(t *testing.T) {
 		t.Error("a path outside was read")
 	}
 }
+
+func TestSuggest(t *testing.T) {
+	for name, want := range map[string]string{
+		"square-small":   "; did you mean lsbd-vae/square-small?",
+		"square-paths":   "; did you mean lsbd-vae/square-paths?",
+		"chopsticks":     "; did you mean ae/chopsticks or ",
+		"quickstart.yml": "; did you mean the experiment quickstart?",
+		"delta-vae":      "; known: delta-vae/",
+		"nothing":        "; `unravel list configs` lists the experiments",
+		"nothing.yaml":   "",
+	} {
+		if got := suggest(name); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: the hint is %q; want %q", name, got, want)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -16,17 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/race"
 )
-
-// allAugmentations tests every registered augmentation with [CheckAugmentation] and every named pipeline with
-// [CheckPipeline].
-func allAugmentations(t *testing.T) {
-	for _, e := range augment.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckAugmentation(e)) })
-	}
-	for _, e := range augment.Presets.Entries {
-		t.Run("pipeline-"+e.Name, func(t *testing.T) { verdict(t, CheckPipeline(e)) })
-	}
-}
 
 // CheckAugmentation returns the faults of an entry of the registry of augmentations. It tests the defaults and, if
 // the entry has the option probability, the probabilities 0 and 1. Faults are:
@@ -39,12 +27,7 @@ func allAugmentations(t *testing.T) {
 //   - a different result in place, or on several goroutines at once;
 //   - allocation.
 func CheckAugmentation(e registry.Entry[augment.Op]) error {
-	f := &findings{part: "augmentation " + e.Name}
-	func() {
-		defer f.guard()
-		if _, ok := entryOf(f, e); !ok {
-			return
-		}
+	return faultsOfEntry("augmentation", e, func(f *findings, _ augment.Op) {
 		for _, source := range []string{"", "probability: 1", "probability: 0"} {
 			op := e.New()
 			if source != "" && config.Load(e.Name, []byte(source), op) != nil {
@@ -53,33 +36,26 @@ func CheckAugmentation(e registry.Entry[augment.Op]) error {
 			x := &views{findings: f, op: op, pipeline: augment.Pipeline{{Name: e.Name, Value: op}}, normalises: isNormaliser(op)}
 			x.check(source)
 		}
-	}()
-	return f.err()
+	})
 }
 
 // CheckPipeline returns the faults of an entry of the registry of pipelines: the faults of [CheckAugmentation], for
 // the whole pipeline.
 func CheckPipeline(e registry.Entry[augment.Pipeline]) error {
-	f := &findings{part: "pipeline " + e.Name}
-	func() {
-		defer f.guard()
+	return faultsOf("pipeline "+e.Name, func(f *findings) {
 		if e.Name == "" || e.Doc == "" || e.New == nil {
-			f.add("it has no Name, Doc or New; want all of them")
-			return
+			f.fatal("it has no Name, Doc or New; want all of them")
 		}
 		p := e.New()
 		if err := p.Validate(); err != nil {
-			f.add("%w", err)
-			return
+			f.fatal("%w", err)
 		}
 		if len(p) == 0 {
-			f.add("it is empty; want operations")
-			return
+			f.fatal("it is empty; want operations")
 		}
 		x := &views{findings: f, pipeline: p, normalises: isNormaliser(p[len(p)-1].Value)}
 		x.check("")
-	}()
-	return f.err()
+	})
 }
 
 func isNormaliser(op augment.Op) bool {
@@ -109,18 +85,16 @@ func (x *views) check(source string) {
 		}
 		for _, kind := range []string{"black", "white", "random"} {
 			image := x.images()[kind]
-			x.results(kind, image)
+			x.run(func() { x.results(kind, image) })
 			if source == "probability: 0" {
-				x.identity(image)
+				x.run(func() { x.identity(image) })
 			}
 		}
-		x.random(source)
+		x.run(func() { x.random(source) })
 		if after := fmt.Sprintf("%+v", settingsOf(x.pipeline)); after != before {
-			x.add("its settings change from %s to %s; want views that depend on the image and the stream alone", before, after)
-			return
+			x.fatal("its settings change from %s to %s; want views that depend on the image and the stream alone", before, after)
 		}
-		x.parallel()
-		x.allocation()
+		x.run(x.parallel, x.allocation)
 	}
 	if len(refused) == len(shapes) {
 		x.add("it suits no image of the test: %s; want 1 or 3 channels and 20 pixels a side to be enough", strings.Join(refused, "; "))
@@ -185,32 +159,27 @@ func (x *views) results(kind string, image []float32) {
 		for i, v := range got {
 			switch {
 			case v != v:
-				x.add("a %s image of %d x %d x %d has NaN at number %d; want all of Spare and Scratch to be written before they are read", kind, x.h, x.w, x.c, i)
+				x.fatal("a %s image of %d x %d x %d has NaN at number %d; want all of Spare and Scratch to be written before they are read", kind, x.h, x.w, x.c, i)
 				return
 			case !x.normalises && !(v >= 0 && v <= 1) || math.IsInf(float64(v), 0):
 				x.add("a %s image of %d x %d x %d has %v at number %d; want 0 to 1", kind, x.h, x.w, x.c, v, i)
-				return
 			}
 		}
 		if !sameBits(image, source) {
-			x.add("it changes the image that a view is made of")
-			return
+			x.fatal("it changes the image that a view is made of")
 		}
 		kept, other := slices.Clone(got), x.apply(make([]float32, len(image)), x.stream(99))
 		if !sameBits(kept, got) || len(other) != len(got) {
-			x.add("it changes an earlier view")
-			return
+			x.fatal("it changes an earlier view")
 		}
 		if again := x.apply(image, x.stream(n)); !sameBits(again, got) {
-			x.add("two views of one image by the same stream are different; want everything random to come from the stream")
-			return
+			x.fatal("two views of one image by the same stream are different; want everything random to come from the stream")
 		}
 		inPlace, plain := slices.Clone(image), make([]float32, len(image))
 		x.pipeline.Apply(inPlace, inPlace, x.h, x.w, x.c, x.stream(n))
 		x.pipeline.Apply(plain, image, x.h, x.w, x.c, x.stream(n))
 		if !sameBits(inPlace, plain) {
-			x.add("a view in place of its image is another than one beside it")
-			return
+			x.fatal("a view in place of its image is another than one beside it")
 		}
 	}
 }
@@ -219,8 +188,7 @@ func (x *views) results(kind string, image []float32) {
 func (x *views) identity(image []float32) {
 	for n := range uint64(8) {
 		if got := x.apply(image, x.stream(n)); !sameBits(got, image) {
-			x.add("it changes images at probability 0; want Happens to decide")
-			return
+			x.fatal("it changes images at probability 0; want Happens to decide")
 		}
 	}
 }
@@ -235,8 +203,7 @@ func (x *views) random(source string) {
 		views[fmt.Sprint(x.apply(image, one))] = true
 		x.apply(x.images()["white"], other)
 		if !bytes.Equal(stateOf(one), stateOf(other)) {
-			x.add("it takes more of its stream for one image than for another; want that not to depend on pixels")
-			return
+			x.fatal("it takes more of its stream for one image than for another; want that not to depend on pixels")
 		}
 		if x.op != nil {
 			x.op.Happens(bare)
@@ -262,36 +229,21 @@ func stateOf(s *rng.Stream) []byte {
 
 // parallel makes views on several goroutines at once.
 func (x *views) parallel() {
-	const workers, each = 4, 16
+	const each = 16
 	image := x.images()["random"]
 	var want [each][]float32
 	for n := range want {
 		want[n] = make([]float32, len(image))
 		x.pipeline.Apply(want[n], image, x.h, x.w, x.c, x.stream(uint64(n)))
 	}
-	var differ [workers]bool
-	var failed [workers]findings
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			failed[w].part = x.part
-			defer failed[w].guard()
-			got := make([]float32, len(image))
-			for at := range each {
-				n := (at + w*each/workers) % each
-				x.pipeline.Apply(got, image, x.h, x.w, x.c, x.stream(uint64(n)))
-				differ[w] = differ[w] || !sameBits(got, want[n])
+	x.concurrently(each, func(f *findings, order []int) {
+		got := make([]float32, len(image))
+		for _, n := range order {
+			if x.pipeline.Apply(got, image, x.h, x.w, x.c, x.stream(uint64(n))); !sameBits(got, want[n]) {
+				f.fatal("views are others when several goroutines make them at once")
 			}
-		})
-	}
-	wait.Wait()
-	for w := range workers {
-		x.errs = append(x.errs, failed[w].errs...)
-		if differ[w] {
-			x.add("views are others when several goroutines make them at once")
-			return
 		}
-	}
+	})
 }
 
 // allocation checks that views do not allocate.

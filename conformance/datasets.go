@@ -6,55 +6,30 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// allDatasets tests every registered data set with its defaults, with [CheckDataset]. It skips entries without valid
-// defaults, such as a set that needs a file, and public sets without stored files. [CheckImages] tests such sets.
-func allDatasets(t *testing.T) {
-	for _, e := range catalog.Registry.All() {
-		t.Run(e.Name, func(t *testing.T) {
-			verdict(t, CheckDataset(e))
-		})
-	}
-}
-
 // CheckDataset returns the faults of an entry of the registry of data sets: faults of its settings, faults of its
 // images ([CheckImages]), and a second build that differs for the same seed.
 func CheckDataset(e registry.Entry[datasets.Builder]) error {
-	f := &findings{part: "dataset " + e.Name}
-	func() {
-		defer f.guard()
-		b, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
+	return faultsOfEntry("dataset", e, func(f *findings, b datasets.Builder) {
 		d, err := b.Build(seed)
 		if errors.Is(err, datasets.ErrNotFetched) {
 			f.errs = append(f.errs, fmt.Errorf("%s: %w: %w", f.part, ErrNeedsSettings, err))
 			return
 		}
-		if err != nil {
-			f.add("Build: %w", err)
-			return
-		}
+		f.must(err, "Build")
 		x := newImages(f, d)
-		if x == nil {
-			return
-		}
 		x.check()
 		if !race.Enabled { // slow under the race detector, and without goroutines
 			x.rebuilt(e)
 		}
-	}()
-	return f.err()
+	})
 }
 
 // CheckImages returns the faults of a data set, from 64 of its images:
@@ -67,14 +42,7 @@ func CheckDataset(e registry.Entry[datasets.Builder]) error {
 //   - two images with the same levels in a full grid;
 //   - choices and values of a [datasets.Hierarchical] set that contradict its levels.
 func CheckImages(d datasets.Dataset) error {
-	f := &findings{part: "dataset " + d.Name()}
-	func() {
-		defer f.guard()
-		if x := newImages(f, d); x != nil {
-			x.check()
-		}
-	}()
-	return f.err()
+	return faultsOf("dataset "+d.Name(), func(f *findings) { newImages(f, d).check() })
 }
 
 // images checks one data set, and holds the images to check.
@@ -88,7 +56,7 @@ type images struct {
 	levels  [][]int
 }
 
-// newImages renders images one after another. It returns nil for a set that cannot be checked.
+// newImages renders images one after another.
 func newImages(f *findings, d datasets.Dataset) *images {
 	const most = 64
 	h, w, c := d.ImageShape()
@@ -103,11 +71,9 @@ func newImages(f *findings, d datasets.Dataset) *images {
 	case len(x.factors) == 0:
 		f.add("there are no factors; want at least one, of one level if nothing is known about the images")
 	}
-	if err := factor.Validate(x.factors); err != nil {
-		f.add("Factors: %w", err)
-	}
+	f.must(factor.Validate(x.factors), "Factors")
 	if len(f.errs) > 0 {
-		return nil
+		panic(stopped{})
 	}
 	for n := range min(d.Len(), most) {
 		x.list = append(x.list, n*d.Len()/min(d.Len(), most))
@@ -122,8 +88,7 @@ func newImages(f *findings, d datasets.Dataset) *images {
 	}
 	for n, i := range x.list {
 		if !sameBits(given[n], x.pixels[n]) {
-			f.add("Image keeps the slice that it is given: that of image %d has changed after later calls", i)
-			return nil
+			f.fatal("Image keeps the slice that it is given: that of image %d has changed after later calls", i)
 		}
 	}
 	return x
@@ -161,16 +126,13 @@ func (x *images) check() {
 	if again := x.set.Factors(); !reflect.DeepEqual(again, x.factors) {
 		x.add("Factors are different when they are asked for again")
 	}
-	x.ranges()
-	x.incomplete()
-	x.repeated()
+	x.run(x.ranges, x.incomplete, x.repeated)
 	if len(x.errs) > 0 {
 		return // several goroutines would fail alike
 	}
-	x.together()
-	x.complete()
+	x.run(x.together, x.complete)
 	if h, ok := x.set.(datasets.Hierarchical); ok {
-		x.hierarchical(h)
+		x.run(func() { x.hierarchical(h) })
 	}
 	if !race.Enabled {
 		dst, n := make([]float32, x.size), 0
@@ -218,8 +180,7 @@ func (x *images) incomplete() {
 		missing = make([]int, len(x.factors))
 	}
 	if len(missing) != len(x.factors) {
-		x.add("Missing has %d numbers; want one for each of the %d factors, or nil", len(missing), len(x.factors))
-		return
+		x.fatal("Missing has %d numbers; want one for each of the %d factors, or nil", len(missing), len(x.factors))
 	}
 	n, all := x.set.Len(), x.set.Len() <= most/len(x.factors)
 	if !all {
@@ -251,53 +212,32 @@ func (x *images) repeated() {
 		i := x.list[n]
 		got := x.image(x.set, i)
 		if !sameBits(got, x.pixels[n]) {
-			x.add("image %d is another when it is rendered again; want the same whatever was rendered before", i)
-			return
+			x.fatal("image %d is another when it is rendered again; want the same whatever was rendered before", i)
 		}
 		if !slices.Equal(x.levelsAt(x.set, i), x.levels[n]) {
-			x.add("image %d has other levels when they are asked for again", i)
-			return
+			x.fatal("image %d has other levels when they are asked for again", i)
 		}
 		for p := range got { // the caller owns the result
 			got[p] = guardValue
 		}
 		if !sameBits(x.image(x.set, i), x.pixels[n]) {
-			x.add("image %d changes with the slice that it was rendered into; want a copy", i)
-			return
+			x.fatal("image %d changes with the slice that it was rendered into; want a copy", i)
 		}
 	}
 }
 
 // together renders all images on several goroutines at once.
 func (x *images) together() {
-	const workers = 4
-	wrong := make([]int, workers)
-	var failed [workers]findings
-	var wait sync.WaitGroup
-	for w := range workers {
-		wrong[w] = -1
-		wait.Go(func() {
-			failed[w].part = x.part
-			defer failed[w].guard()
-			pixels, levels := make([]float32, x.size), make([]int, len(x.factors))
-			for at := range x.list {
-				n := (at + w*len(x.list)/workers) % len(x.list)
-				x.set.Image(x.list[n], pixels)
-				x.set.FactorsAt(x.list[n], levels)
-				if !sameBits(pixels, x.pixels[n]) || !slices.Equal(levels, x.levels[n]) {
-					wrong[w] = x.list[n]
-				}
+	x.concurrently(len(x.list), func(f *findings, order []int) {
+		pixels, levels := make([]float32, x.size), make([]int, len(x.factors))
+		for _, n := range order {
+			x.set.Image(x.list[n], pixels)
+			x.set.FactorsAt(x.list[n], levels)
+			if !sameBits(pixels, x.pixels[n]) || !slices.Equal(levels, x.levels[n]) {
+				f.fatal("image %d is another when several goroutines render at once", x.list[n])
 			}
-		})
-	}
-	wait.Wait()
-	for w, i := range wrong {
-		x.errs = append(x.errs, failed[w].errs...)
-		if i >= 0 {
-			x.add("image %d is another when several goroutines render at once", i)
-			return
 		}
-	}
+	})
 }
 
 // complete checks a set with as many images as combinations of levels. It must have one image of each combination.
@@ -322,8 +262,7 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 	categorical := h.Hierarchy().Categoricals()
 	c, v := len(categorical), h.Hierarchy().Continuous()
 	if c+v != len(x.factors) {
-		x.add("its hierarchy has %d categorical and %d continuous dimensions, and there are %d factors; want a factor for each", c, v, len(x.factors))
-		return
+		x.fatal("its hierarchy has %d categorical and %d continuous dimensions, and there are %d factors; want a factor for each", c, v, len(x.factors))
 	}
 	choices, values := make([]int, c), make([]float64, v)
 	for n, i := range x.list {
@@ -351,19 +290,14 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 // rebuilt compares the set with another build for the same seed.
 func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	d, err := e.New().Build(seed)
-	if err != nil {
-		x.add("a second Build: %w", err)
-		return
-	}
+	x.must(err, "a second Build")
 	h, w, c := x.set.ImageShape()
 	if h2, w2, c2 := d.ImageShape(); h != h2 || w != w2 || c != c2 || d.Len() != x.set.Len() || !reflect.DeepEqual(d.Factors(), x.factors) {
-		x.add("a second build with the same seed has another shape, number of images or factors")
-		return
+		x.fatal("a second build with the same seed has another shape, number of images or factors")
 	}
 	for n, i := range x.list {
 		if !sameBits(x.image(d, i), x.pixels[n]) || !slices.Equal(x.levelsAt(d, i), x.levels[n]) {
-			x.add("image %d is another in a second build with the same seed", i)
-			return
+			x.fatal("image %d is another in a second build with the same seed", i)
 		}
 	}
 }

@@ -6,7 +6,19 @@
 // these functions, because they count allocations.
 package conformance
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/train/engine"
+)
 
 // All checks every registered part, with a subtest for each kind. It takes about 20 s of processor time.
 func All(t *testing.T) {
@@ -14,10 +26,19 @@ func All(t *testing.T) {
 		name  string
 		check func(*testing.T)
 	}{
-		{"losses", allLosses}, {"models", allModels}, {"latents", allLatents},
-		{"encoders", allEncoders}, {"decoders", allDecoders}, {"layers", allLayers},
-		{"metrics", allMetrics}, {"datasets", allDatasets}, {"supervisions", allSupervisions},
-		{"augmentations", allAugmentations}, {"optimizers", allOptimizers}, {"schedules", allSchedules},
+		{"losses", each(losses.Registry.Entries, CheckLoss)},
+		{"models", each(models.Registry.Entries, CheckModel)},
+		{"latents", each(latent.Registry.Entries, CheckLatent)},
+		{"encoders", each(nn.Encoders.Entries, CheckEncoder)},
+		{"decoders", each(nn.Decoders.Entries, CheckDecoder)},
+		{"layers", each(nn.Parts.Entries, CheckLayer)},
+		{"metrics", each(metrics.Registry.Entries, CheckMetric)},
+		{"datasets", each(catalog.Registry.All(), CheckDataset)},
+		{"supervisions", each(supervision.Registry.Entries, CheckSupervision)},
+		{"augmentations", each(augment.Registry.Entries, CheckAugmentation)},
+		{"pipelines", each(augment.Presets.Entries, CheckPipeline)},
+		{"optimizers", each(engine.Optimizers.Entries, CheckOptimizer)},
+		{"schedules", each(engine.Schedules.Entries, CheckSchedule)},
 	} {
 		t.Run(kind.name, kind.check)
 	}

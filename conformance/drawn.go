@@ -11,8 +11,7 @@ import (
 func (x *splits) actions() {
 	s := x.split
 	if s.GroupActions != nil && len(s.GroupActions) != len(s.Groups) {
-		x.add("there are %d groups and actions of %d; want actions of each, or of none", len(s.Groups), len(s.GroupActions))
-		return
+		x.fatal("there are %d groups and actions of %d; want actions of each, or of none", len(s.Groups), len(s.GroupActions))
 	}
 	for i, a := range s.Actions {
 		if a.Name == "" || a.Factor < 0 || a.Factor >= len(x.factors) {
@@ -27,13 +26,11 @@ func (x *splits) actions() {
 // taken checks the actions in groups of m images each.
 func (x *splits) taken(where string, taken []int32, m int) {
 	if len(taken)%m != 0 {
-		x.add("%s has %d actions; want one for each of %d images", where, len(taken), m)
-		return
+		x.fatal("%s has %d actions; want one for each of %d images", where, len(taken), m)
 	}
 	for i, a := range taken {
 		if a < -1 || int(a) >= len(x.split.Actions) || i%m == 0 && a != -1 {
-			x.add("%s: action %d of image %d; want -1 for a group's first image, and -1 to %d", where, a, i%m, len(x.split.Actions)-1)
-			return
+			x.fatal("%s: action %d of image %d; want -1 for a group's first image, and -1 to %d", where, a, i%m, len(x.split.Actions)-1)
 		}
 	}
 }
@@ -51,15 +48,9 @@ func (x *splits) drawnImages() {
 		}
 		d.Draw(stream, images, taken)
 		for _, i := range images {
-			if i < 0 || i >= x.set.Len() {
-				x.add("a drawn group has image %d of dataset %s; want 0 to %d", i, x.set.Name(), x.set.Len()-1)
-				return
-			}
+			x.image(i, "a drawn group")
 		}
-		before := len(x.errs)
-		if x.taken("a drawn group", taken, d.M); len(x.errs) > before {
-			return
-		}
+		x.taken("a drawn group", taken, d.M)
 	}
 }
 
@@ -69,17 +60,10 @@ func (x *splits) drawn() {
 	if d == nil {
 		return
 	}
-	b, err := supervision.NewSampler(x.split, 10*d.M, rng.New(seed, "batch"))
-	if err != nil {
-		x.add("a sampler of dataset %s: %w", x.set.Name(), err)
-		return
-	}
+	b := x.sampler(10 * d.M)
 	var epochs [2]string
 	for n := range epochs {
-		if err := b.StartEpoch(); err != nil {
-			x.add("a sampler of dataset %s: %w", x.set.Name(), err)
-			return
-		}
+		x.startEpoch(b)
 		for batch, ok := b.Next(); ok; batch, ok = b.Next() {
 			if batch.Labelled && batch.Group == d.M {
 				epochs[n] += fmt.Sprint(batch.Indices)
@@ -97,15 +81,9 @@ func (x *splits) drawnBatch(b supervision.Batch) {
 	if !x.split.Moves() {
 		return
 	}
-	k, columns := len(x.factors), x.split.K()
-	first, levels := make([]int, k), make([]int, k)
+	columns := x.split.K()
 	for row, i := range b.Indices {
-		x.set.FactorsAt(b.Indices[row-row%b.Group], first)
-		x.set.FactorsAt(i, levels)
-		moves := b.Transformations[row*columns : (row+1)*columns]
-		for j, f := range x.factors {
-			x.angle(row/b.Group, row%b.Group, f, first[j], levels[j], moves[j])
-		}
-		x.poses(row/b.Group, row%b.Group, first, levels, moves[k:])
+		m := row % b.Group
+		x.moves(row/b.Group, m, b.Indices[row-m], i, b.Transformations[row*columns:(row+1)*columns])
 	}
 }

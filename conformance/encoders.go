@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -14,20 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 )
-
-// allEncoders tests every registered encoder with [CheckEncoder].
-func allEncoders(t *testing.T) {
-	for _, e := range nn.Encoders.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckEncoder(e)) })
-	}
-}
-
-// allDecoders tests every registered decoder with [CheckDecoder].
-func allDecoders(t *testing.T) {
-	for _, e := range nn.Decoders.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckDecoder(e)) })
-	}
-}
 
 // CheckEncoder returns the faults of an entry of the registry of encoders, on images of several sizes. The encoder
 // must accept at least one size. It may refuse others with an error that names the size. Faults are:
@@ -39,46 +24,20 @@ func allDecoders(t *testing.T) {
 //   - non-finite numbers, in values, gradients and running moments, also for constant images;
 //   - gradients that differ by more than 3 % from finite differences along them (in float32).
 func CheckEncoder(e registry.Entry[nn.Encoder]) error {
-	f := &findings{part: "encoder " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
-		c := &netCheck{findings: f, result: func(tensor.Shape) tensor.Shape { return nil }}
-		c.input = func(image tensor.Shape) []int { return image }
-		c.layers = func(g *nn.Graph, in *gorgonia.Node, name string, _ tensor.Shape) (*gorgonia.Node, error) {
+	return faultsOfEntry("encoder", e, func(f *findings, s nn.Encoder) {
+		c := &netCheck{findings: f, layers: func(g *nn.Graph, in *gorgonia.Node, name string, _ tensor.Shape) (*gorgonia.Node, error) {
 			return s.Encode(g, in, name)
-		}
+		}}
 		c.check()
-	}()
-	return f.err()
+	})
 }
 
 // CheckDecoder returns the faults of an entry of the registry of decoders: the faults of [CheckEncoder], on codes of
 // 5 columns, and logits without the shape of the images.
 func CheckDecoder(e registry.Entry[nn.Decoder]) error {
-	f := &findings{part: "decoder " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
-		c := &netCheck{findings: f, result: func(image tensor.Shape) tensor.Shape { return image }}
-		c.input = func(tensor.Shape) []int { return []int{5} }
-		c.layers = s.Decode
-		c.check()
-	}()
-	return f.err()
-}
-
-// allLayers tests every registered kind of layer with [CheckLayer].
-func allLayers(t *testing.T) {
-	for _, e := range nn.Parts.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLayer(e)) })
-	}
+	return faultsOfEntry("decoder", e, func(f *findings, s nn.Decoder) {
+		(&netCheck{findings: f, layers: s.Decode, codes: 5}).check()
+	})
 }
 
 // CheckLayer returns the faults of an entry of the registry of layers. It builds an encoder from a layer of 4
@@ -104,9 +63,8 @@ func CheckLayer(e registry.Entry[nn.Layer]) error {
 // netCheck checks a network.
 type netCheck struct {
 	*findings
-	input  func(image tensor.Shape) []int        // shape of a row of the input
-	result func(image tensor.Shape) tensor.Shape // shape of a row of the result; nil: columns
 	layers func(g *nn.Graph, in *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error)
+	codes  int // columns of a decoder's input; 0: an encoder
 }
 
 const (
@@ -126,8 +84,12 @@ type network struct {
 func (c *netCheck) build(p *nn.Params, image tensor.Shape, training bool) (*network, error) {
 	n := &network{graph: nn.NewGraph(p)}
 	n.graph.Training = training
+	shape := append([]int{netRows}, image...)
+	if c.codes > 0 {
+		shape = []int{netRows, c.codes}
+	}
 	var err error
-	if n.in, err = n.graph.Input("input", append([]int{netRows}, c.input(image)...)...); err != nil {
+	if n.in, err = n.graph.Input("input", shape...); err != nil {
 		return nil, err
 	}
 	n.pixels = len(nn.Data(n.in)) / netRows
@@ -168,8 +130,8 @@ func (c *netCheck) size(image tensor.Shape) bool {
 		}
 		return false
 	}
-	got, want := n.out.Shape(), c.result(image)
-	if want == nil && (got.Dims() != 2 || got[0] != netRows) || want != nil && !slices.Equal([]int(got), append([]int{netRows}, want...)) {
+	got := n.out.Shape()
+	if c.codes == 0 && (got.Dims() != 2 || got[0] != netRows) || c.codes > 0 && !slices.Equal(got, append(tensor.Shape{netRows}, image...)) {
 		c.add("images of %v: the result of %d rows has shape %v; want [rows, columns], or of a decoder [rows, height, width, channels]", image, netRows, got)
 		return true
 	}
@@ -178,10 +140,9 @@ func (c *netCheck) size(image tensor.Shape) bool {
 			c.add("parameter %q; want a name that begins with the given one and a slash, net/", name)
 		}
 	}
-	c.same(n, p, image)
-	c.trainable(p, image)
+	c.run(func() { c.same(n, p, image) }, func() { c.trainable(p, image) })
 	if size := image.TotalSize(); size <= 256 && p.Count() <= manyParameters || size <= 100 {
-		c.slopes(n, image)
+		c.run(func() { c.slopes(n, image) })
 	}
 	return true
 }
@@ -189,11 +150,7 @@ func (c *netCheck) size(image tensor.Shape) bool {
 // values runs the network on rows.
 func (c *netCheck) values(n *network, rows ...int) []float64 {
 	n.fill(rows...)
-	values, err := run(n.out)
-	if err != nil {
-		c.add("running it: %w", err)
-		return make([]float64, n.out.Shape().TotalSize())
-	}
+	values := c.results("running it", n.out)
 	if i := notFinite(values[0]); i >= 0 {
 		c.add("element %d of the result is %v", i, values[0][i])
 	}
@@ -211,10 +168,7 @@ func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 		same bool
 	}{{"a second graph of the same parameters", p, true}, {"another model of the seed", nn.NewParams(seed), true}, {"a model of another seed", nn.NewParams(seed + 1), false}} {
 		other, err := c.build(of.p, image, false)
-		if err != nil {
-			c.add("%s: %w", of.what, err)
-			return
-		}
+		c.must(err, "%s", of.what)
 		if equal := slices.Equal(first, c.values(other, 0, 1, 2, 3)); equal != of.same {
 			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", of.what, equal)
 		}
@@ -230,46 +184,33 @@ func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 	}
 }
 
-// training adds a loss on the network's result, and its gradients.
-func (n *network) training() (loss *gorgonia.Node, names []string, grads gorgonia.Nodes, err error) {
-	if loss, err = pull(n.out, "result"); err != nil {
-		return nil, nil, nil, err
-	}
+// training adds a loss on the network's result, and its gradients. Faults begin with a text.
+func (c *netCheck) training(text string, n *network) (loss *gorgonia.Node, names []string, grads gorgonia.Nodes) {
+	loss, err := pull(n.out, "result")
+	c.must(err, "%s", text)
 	names, weights := n.graph.Reached(loss)
 	if len(weights) == 0 {
-		return nil, nil, nil, fmt.Errorf("the result depends on no parameter that is trained")
+		c.fatal("%s: the result depends on no parameter that is trained", text)
 	}
 	grads, err = gorgonia.Grad(loss, weights...)
-	return loss, names, grads, err
+	c.must(err, "%s", text)
+	return loss, names, grads
 }
 
 // trainable checks values, gradients and running moments in a graph for training.
 func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 	n, err := c.build(p, image, true)
-	if err != nil {
-		c.add("for training: %w", err)
-		return
-	}
-	loss, names, grads, err := n.training()
-	if err != nil {
-		c.add("for training: %w", err)
-		return
-	}
+	c.must(err, "for training")
+	loss, names, grads := c.training("for training", n)
 	nodes := append(grads, loss)
 	for i, r := range n.graph.Running() {
 		nodes, names = append(nodes, r.Moments), append(names[:len(grads)+i:len(grads)+i], "running moments")
 	}
 	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		c.add("for training: %w", err)
-		return
-	}
+	c.must(err, "for training")
 	for _, rows := range [][]int{{0, 1, 2, 3}, {black, black, black, black}, {white, white, white, white}, {5, 5, 5, 5}} {
 		n.fill(rows...)
-		if err := m.RunAll(); err != nil {
-			c.add("for training, rows %v: %w", rows, err)
-			return
-		}
+		c.must(m.RunAll(), "for training, rows %v", rows)
 		for i, node := range nodes {
 			values, err := elements(m.Value(node))
 			if at := notFinite(values); err != nil || at >= 0 {
@@ -281,32 +222,17 @@ func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 
 // slopes compares the gradient of each parameter with the finite difference of the loss along it.
 func (c *netCheck) slopes(n *network, image tensor.Shape) {
-	loss, names, grads, err := n.training()
-	if err != nil {
-		c.add("gradients: %w", err)
-		return
-	}
+	loss, names, grads := c.training("gradients", n)
 	n.fill(0, 1, 2, 3)
-	values, err := run(append(grads, loss)...)
-	if err != nil {
-		c.add("gradients: %w", err)
-		return
-	}
+	values := c.results("gradients", append(grads, loss)...)
 	forward, err := machine.New(n.out.Graph(), n.out)
-	if err != nil {
-		c.add("gradients: %w", err)
-		return
-	}
+	c.must(err, "gradients")
 	for i, name := range names {
 		slope := length(values[i])
 		if slope < 1e-4 {
 			continue // below the rounding errors of float32 differences
 		}
-		got, err := n.along(forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
-		if err != nil {
-			c.add("gradients: %w", err)
-			return
-		}
+		got := c.along(n, forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
 		if !near(got, slope) {
 			c.add("images of %v: the loss falls by %.4g along the gradient of %q, whose length is %.4g; want the same", image, got, name, slope)
 		}
@@ -319,7 +245,7 @@ func near(got, slope float64) bool { return math.Abs(got-slope) <= 0.03*slope }
 // along returns the finite-difference slope of the loss along the gradient of a parameter. Kinks of ReLU spoil long
 // steps, and rounding spoils short ones. It tries up to four step sizes, and returns the first slope that is near the
 // length of the gradient, or otherwise the closest.
-func (n *network) along(forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64, err error) {
+func (c *netCheck) along(n *network, forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64) {
 	held := slices.Clone(w)
 	defer copy(w, held)
 	best = math.Inf(1)
@@ -332,13 +258,9 @@ func (n *network) along(forward *machine.Machine, w []float32, gradient []float6
 				w[j] = held[j] + float32(by*g/slope)
 				moved += float64(w[j]-held[j]) * g / slope * float64(1-2*side)
 			}
-			if err := forward.RunAll(); err != nil {
-				return 0, err
-			}
+			c.must(forward.RunAll(), "gradients")
 			out, err := elements(forward.Value(n.out))
-			if err != nil {
-				return 0, err
-			}
+			c.must(err, "gradients")
 			sides[side] = pullOf(out, "result")
 		}
 		if got := (sides[0] - sides[1]) / moved; math.Abs(got-slope) < math.Abs(best-slope) {
@@ -348,7 +270,7 @@ func (n *network) along(forward *machine.Machine, w []float32, gradient []float6
 			break
 		}
 	}
-	return best, nil
+	return best
 }
 
 // length returns the Euclidean norm.

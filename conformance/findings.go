@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -23,29 +25,94 @@ type findings struct {
 	errs []error
 }
 
-// add records a fault once. It keeps only the first few faults.
+// add records a fault.
 func (f *findings) add(format string, args ...any) {
+	f.record(fmt.Errorf("%s: %w", f.part, fmt.Errorf(format, args...)))
+}
+
+// record records a fault once. It keeps only the first few faults.
+func (f *findings) record(err error) {
 	const most = 10
-	err := fmt.Errorf("%s: %w", f.part, fmt.Errorf(format, args...))
-	for _, known := range f.errs {
-		if known.Error() == err.Error() {
-			return
-		}
-	}
-	if len(f.errs) < most {
+	known := func(e error) bool { return e.Error() == err.Error() }
+	if len(f.errs) < most && !slices.ContainsFunc(f.errs, known) {
 		f.errs = append(f.errs, err)
+	}
+}
+
+// stopped is the panic that ends a check after a fatal fault.
+type stopped struct{}
+
+// fatal records a fault and ends the check; see run.
+func (f *findings) fatal(format string, args ...any) {
+	f.add(format, args...)
+	panic(stopped{})
+}
+
+// must is fatal with an error, unless it is nil.
+func (f *findings) must(err error, format string, args ...any) {
+	if err != nil {
+		f.fatal(format+": %w", append(args, err)...)
+	}
+}
+
+// run runs checks. A fault that ends one check, or a panic of the part, leaves the others to run.
+func (f *findings) run(checks ...func()) {
+	for _, check := range checks {
+		func() {
+			defer f.guard()
+			check()
+		}()
+	}
+}
+
+// concurrently runs a check on several goroutines at once, each with 0 to n-1 from another start.
+func (f *findings) concurrently(n int, check func(f *findings, order []int)) {
+	const workers = 4
+	var each [workers]findings
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			order := make([]int, n)
+			for i := range order {
+				order[i] = (i + w*n/workers) % n
+			}
+			each[w].part = f.part
+			each[w].run(func() { check(&each[w], order) })
+		})
+	}
+	wait.Wait()
+	for _, w := range each {
+		for _, err := range w.errs {
+			f.record(err)
+		}
 	}
 }
 
 // guard turns a panic of the part into a fault.
 func (f *findings) guard() {
-	if p := recover(); p != nil {
+	if p := recover(); p != nil && p != any(stopped{}) {
 		stack := strings.Split(string(debug.Stack()), "\n")
 		f.add("it panics: %v\n%s", p, strings.Join(stack[min(len(stack), 7):min(len(stack), 21)], "\n"))
 	}
 }
 
 func (f *findings) err() error { return errors.Join(f.errs...) }
+
+// faultsOf returns the faults that a check of a part finds.
+func faultsOf(part string, check func(f *findings)) error {
+	f := &findings{part: part}
+	f.run(func() { check(f) })
+	return f.err()
+}
+
+// faultsOfEntry returns the faults of a registry entry ([entryOf]). If it has none, it checks the entry's settings.
+func faultsOfEntry[T any](kind string, e registry.Entry[T], check func(f *findings, settings T)) error {
+	return faultsOf(kind+" "+e.Name, func(f *findings) {
+		if s, ok := entryOf(f, e); ok {
+			check(f, s)
+		}
+	})
+}
 
 // entryOf checks the rules for every registry entry: a name and a sentence, new settings at every call, and a text
 // for every option. It returns settings, and whether they are valid.
@@ -72,6 +139,15 @@ func entryOf[T any](f *findings, e registry.Entry[T]) (settings T, ok bool) {
 		}
 	}
 	return settings, len(f.errs) == 0
+}
+
+// each returns a test of the entries of a registry, with a subtest for each. It skips entries without valid defaults.
+func each[T any](entries []registry.Entry[T], check func(registry.Entry[T]) error) func(*testing.T) {
+	return func(t *testing.T) {
+		for _, e := range entries {
+			t.Run(e.Name, func(t *testing.T) { verdict(t, check(e)) })
+		}
+	}
 }
 
 // verdict fails, skips or passes a test.

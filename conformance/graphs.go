@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -18,63 +19,42 @@ func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "pull", Key: name,
 		Shape: func([]tensor.Shape) (tensor.Shape, error) { return tensor.ScalarShape(), nil },
-		New: func(in []tensor.Shape, _ tensor.Shape, _ tensor.Dtype) (graph.Func, error) {
-			return newPuller(in[0].TotalSize(), name), nil
-		},
+		New:   graph.Bodies(newPuller[float32](name), newPuller[float64](name)),
 	}, x)
 }
 
 // pullOf computes the value of pull without a graph.
 func pullOf(values []float64, name string) float64 {
-	out := graph.Array{F64: make([]float64, 1)}
-	newPuller(len(values), name).Forward([]graph.Array{{F64: values}}, out)
-	return out.F64[0]
+	out := []float64{0}
+	newPuller[float64](name)([]tensor.Shape{{len(values)}}).Forward([][]float64{values}, out)
+	return out[0]
 }
 
-func newPuller(n int, name string) puller {
-	p := make(puller, n)
-	r := rng.New(seed, name)
-	for i := range p {
-		p[i] = r.NormFloat64()
+// puller is the operation of pull, with the numbers r.
+type puller[T graph.Float] []float64
+
+func newPuller[T graph.Float](name string) func([]tensor.Shape) puller[T] {
+	return func(in []tensor.Shape) puller[T] {
+		p, r := make(puller[T], in[0].TotalSize()), rng.New(seed, name)
+		for i := range p {
+			p[i] = r.NormFloat64()
+		}
+		return p
 	}
-	return p
 }
 
-// puller is the operation of pull, with the targets of the elements.
-type puller []float64
-
-func (p puller) Forward(in []graph.Array, out graph.Array) error {
+func (p puller[T]) Forward(in [][]T, out []T) {
 	var sum float64
 	for i, r := range p {
-		d := element(in[0], i) - r
+		d := float64(in[0][i]) - r
 		sum += d * d / 2
 	}
-	set(out, 0, sum/float64(len(p)))
-	return nil
+	out[0] = T(sum / float64(len(p)))
 }
 
-func (p puller) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
-	if !want[0] {
-		return nil
-	}
-	for i, r := range p {
-		set(din[0], i, element(dout, 0)*(element(in[0], i)-r)/float64(len(p)))
-	}
-	return nil
-}
-
-func element(a graph.Array, i int) float64 {
-	if a.F32 != nil {
-		return float64(a.F32[i])
-	}
-	return a.F64[i]
-}
-
-func set(a graph.Array, i int, v float64) {
-	if a.F32 != nil {
-		a.F32[i] = float32(v)
-	} else {
-		a.F64[i] = v
+func (p puller[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	for i := range din[0] {
+		din[0][i] = T(float64(dout[0]) * (float64(in[0][i]) - p[i]) / float64(len(p)))
 	}
 }
 
@@ -96,6 +76,13 @@ func run(nodes ...*gorgonia.Node) ([][]float64, error) {
 	return all, nil
 }
 
+// results computes nodes, and returns copies of their elements. It ends the check if that fails.
+func (f *findings) results(what string, nodes ...*gorgonia.Node) [][]float64 {
+	values, err := run(nodes...)
+	f.must(err, "%s", what)
+	return values
+}
+
 // elements copies the numbers of a value.
 func elements(v gorgonia.Value) ([]float64, error) {
 	switch v := v.(type) {
@@ -106,13 +93,9 @@ func elements(v gorgonia.Value) ([]float64, error) {
 	case *tensor.Dense:
 		switch v.Dtype() {
 		case tensor.Float64:
-			return append([]float64{}, v.Float64s()...), nil
+			return slices.Clone(v.Float64s()), nil
 		case tensor.Float32:
-			list := make([]float64, v.DataSize())
-			for i, x := range v.Float32s() {
-				list[i] = float64(x)
-			}
-			return list, nil
+			return wide(v.Float32s()), nil
 		}
 	}
 	return nil, fmt.Errorf("its value is %T; want numbers", v)
@@ -120,12 +103,7 @@ func elements(v gorgonia.Value) ([]float64, error) {
 
 // notFinite returns the index of the first non-finite number, or -1.
 func notFinite(list []float64) int {
-	for i, v := range list {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 // farApart returns the index of the first pair of numbers that differ by more than a tolerance, relative to the

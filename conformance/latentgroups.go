@@ -14,52 +14,36 @@ import (
 const groupRows = 32
 
 // move transports points in groups of m. With turns, the transformations are angles of a factor.
-func (x *latentCheck) move(points, transformations []float64, turns bool, m int) (moved []float64, ok bool) {
+func (x *latentCheck) move(points, transformations []float64, turns bool, m int) (moved []float64) {
 	g := nn.NewGraph(nn.NewParams(seed))
 	rows := len(points) / x.width
 	z, err := g.Input("points", rows, x.width)
-	if err != nil {
-		x.add("points: %w", err)
-		return nil, false
-	}
+	x.must(err, "points")
 	fill(nn.Data(z), points)
 	var moves *gorgonia.Node
 	if columns := len(transformations) / rows; columns > 0 {
-		if moves, err = g.Input("transformations", rows, columns); err != nil {
-			x.add("transformations: %w", err)
-			return nil, false
-		}
+		moves, err = g.Input("transformations", rows, columns)
+		x.must(err, "transformations")
 		fill(nn.Data(moves), transformations)
 		if turns {
-			if moves, err = x.space.Turn(moves); err != nil {
-				x.add("Turn: %w", err)
-				return nil, false
-			}
+			moves, err = x.space.Turn(moves)
+			x.must(err, "Turn")
 			if want := []int{rows, x.space.Columns()}; !slices.Equal([]int(moves.Shape()), want) {
-				x.add("Turn returns shape %v; want %v", moves.Shape(), want)
-				return nil, false
+				x.fatal("Turn returns shape %v; want %v", moves.Shape(), want)
 			}
 		}
 	}
 	t, err := x.space.Transport(z, moves, m)
-	if err != nil {
-		x.add("Transport: %w", err)
-		return nil, false
-	}
+	x.must(err, "Transport")
 	if t.Moved == nil || t.Points == nil {
-		x.add("Transport returns no points; want Points and Moved")
-		return nil, false
+		x.fatal("Transport returns no points; want Points and Moved")
 	}
-	values, err := run(t.Moved, t.Points)
-	if err != nil {
-		x.add("Transport: %w", err)
-		return nil, false
-	}
+	values := x.results("Transport", t.Moved, t.Points)
 	if farApart(values[1], points, 1e-6) >= 0 {
 		x.add("Transport returns other Points than it was given")
 	}
 	x.on("Transport", values[0])
-	return values[0], true
+	return values[0]
 }
 
 func fill(dst []float32, values []float64) {
@@ -70,13 +54,7 @@ func fill(dst []float32, values []float64) {
 
 // group checks that transformations act as a group.
 func (x *latentCheck) group() {
-	s := rng.New(seed, "group")
-	var points []float64
-	for range groupRows {
-		p := make([]float32, x.width)
-		x.space.Prior(s, p)
-		points = append(points, wide(p)...)
-	}
+	points, s := x.drawn("group", groupRows), rng.New(seed, "group transformations")
 	columns := x.space.Columns()
 	if x.space.Turns() {
 		x.groupOf(points, 1, true, s)
@@ -86,14 +64,10 @@ func (x *latentCheck) group() {
 		x.groupOf(points, columns, false, s)
 		return
 	}
-	moved, ok := x.move(points, nil, false, 4)
-	if !ok {
-		return
-	}
+	moved := x.move(points, nil, false, 4)
 	for i := range moved {
 		if first := i - i/x.width%4*x.width; math.Abs(moved[i]-moved[first]) > 1e-5 {
-			x.add("Transport without transformations gives the members of a group different points; want their common one")
-			return
+			x.fatal("Transport without transformations gives the members of a group different points; want their common one")
 		}
 	}
 	x.fixed(moved, nil, false, 4, "a group without transformations")
@@ -103,10 +77,7 @@ func (x *latentCheck) group() {
 func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.Stream) {
 	product := columns == 1 || columns == 4
 	transformations, second := drawGroups(columns, product, s)
-	moved, ok := x.move(points, transformations, turns, 4)
-	if !ok {
-		return
-	}
+	moved := x.move(points, transformations, turns, 4)
 	moves := false
 	for g := range slices.Chunk(moved, 4*x.width) {
 		moves = moves || farApart(g[x.width:2*x.width], g[:x.width], 1e-3) >= 0
@@ -157,16 +128,12 @@ func (x *latentCheck) wholeTurns(points []float64) {
 	for i := range whole {
 		whole[i] = 2 * math.Pi * float64(i%4)
 	}
-	round, ok := x.move(points, whole, true, 4)
-	if !ok {
-		return
-	}
+	round := x.move(points, whole, true, 4)
 	for g := range groupRows / 4 {
 		common := round[4*g*x.width : (4*g+1)*x.width]
 		for member := range 4 {
 			if farApart(round[(4*g+member)*x.width:(4*g+member+1)*x.width], common, 1e-4) >= 0 {
-				x.add("a whole turn of a circular factor moves a point; want it back where it was")
-				return
+				x.fatal("a whole turn of a circular factor moves a point; want it back where it was")
 			}
 		}
 	}
@@ -174,10 +141,7 @@ func (x *latentCheck) wholeTurns(points []float64) {
 
 // fixed checks that transport does not move a group made by transforming one point.
 func (x *latentCheck) fixed(points, transformations []float64, turns bool, m int, what string) {
-	again, ok := x.move(points, transformations, turns, m)
-	if !ok {
-		return
-	}
+	again := x.move(points, transformations, turns, m)
 	if i := farApart(again, points, 1e-4); i >= 0 {
 		x.add("transformations do not act as a group: Transport moves %s, by %.3g; want it to stay", what, math.Abs(again[i]-points[i]))
 	}

@@ -1,28 +1,20 @@
 package conformance
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models/latent"
 )
-
-// allLatents tests every registered latent space with [CheckLatent].
-func allLatents(t *testing.T) {
-	for _, e := range latent.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLatent(e)) })
-	}
-}
 
 // CheckLatent returns the faults of an entry of the registry of latent spaces, with the settings of its New:
 //
@@ -37,24 +29,11 @@ func allLatents(t *testing.T) {
 //     transformed; b after a differs from the product of a and b (sums of angles, products of rotations); or a
 //     circular factor's whole turn moves a point.
 func CheckLatent(e registry.Entry[latent.Space]) error {
-	f := &findings{part: "latent space " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
+	return faultsOfEntry("latent space", e, func(f *findings, s latent.Space) {
 		x := &latentCheck{findings: f, space: s, width: s.Width()}
-		if !x.build() {
-			return
-		}
-		x.sampling()
-		x.prior()
-		x.divergence()
-		x.gradients()
-		x.group()
-	}()
-	return f.err()
+		x.build()
+		x.run(x.sampling, x.prior, x.divergence, x.gradients, x.group)
+	})
 }
 
 // latentRows is the number of posteriors in a batch. latentRounds is the number of samples per posterior.
@@ -73,41 +52,28 @@ type latentCheck struct {
 }
 
 // build makes the posteriors of random features.
-func (x *latentCheck) build() bool {
+func (x *latentCheck) build() {
 	if x.width < 1 {
-		x.add("Width is %d; want 1 or more", x.width)
-		return false
+		x.fatal("Width is %d; want 1 or more", x.width)
 	}
 	g := nn.NewGraph(nn.NewParams(seed))
 	features, err := g.Input("features", latentRows, 6)
-	if err != nil {
-		x.add("features: %w", err)
-		return false
-	}
+	x.must(err, "features")
 	rng.New(seed, "features").Normals(nn.Data(features))
-	if x.locationOf, x.scaleOf, err = x.space.Heads(g, features, "space"); err != nil {
-		x.add("Heads: %w", err)
-		return false
-	}
+	x.locationOf, x.scaleOf, err = x.space.Heads(g, features, "space")
+	x.must(err, "Heads")
 	for _, name := range g.Params.Names() {
 		if !strings.HasPrefix(name, "space/") {
 			x.add("Heads makes the parameter %q; want names that begin with the given one and a slash", name)
 		}
 	}
 	noise, err := g.Input("noise", x.space.NoiseShape(latentRows)...)
-	if err != nil {
-		x.add("NoiseShape: %w", err)
-		return false
-	}
+	x.must(err, "NoiseShape")
 	x.noise = nn.Data(noise)
-	if x.sample, err = x.space.Sample(x.locationOf, x.scaleOf, noise); err != nil {
-		x.add("Sample: %w", err)
-		return false
-	}
-	if x.kl, err = x.space.KL(x.locationOf, x.scaleOf); err != nil {
-		x.add("KL: %w", err)
-		return false
-	}
+	x.sample, err = x.space.Sample(x.locationOf, x.scaleOf, noise)
+	x.must(err, "Sample")
+	x.kl, err = x.space.KL(x.locationOf, x.scaleOf)
+	x.must(err, "KL")
 	if !x.kl.IsScalar() {
 		x.add("KL has shape %v; want a scalar, the mean over the batch", x.kl.Shape())
 	}
@@ -117,16 +83,11 @@ func (x *latentCheck) build() bool {
 		}
 	}
 	if len(x.errs) > 0 {
-		return false
+		panic(stopped{})
 	}
-	values, err := run(x.locationOf, x.scaleOf)
-	if err != nil {
-		x.add("posteriors: %w", err)
-		return false
-	}
+	values := x.results("posteriors", x.locationOf, x.scaleOf)
 	x.locations, x.scales = values[0], values[1]
 	x.on("location", x.locations)
-	return true
 }
 
 // on adds faults for non-finite points, and for points outside the space.
@@ -148,50 +109,44 @@ func (x *latentCheck) on(name string, points []float64) {
 }
 
 // sampled draws noise, seeded by round, and returns samples and KL.
-func (x *latentCheck) sampled(round int) (points []float64, kl float64, ok bool) {
+func (x *latentCheck) sampled(round int) (points []float64, kl float64) {
 	rng.New(seed, fmt.Sprint("noise ", round)).Normals(x.noise)
-	values, err := run(x.sample, x.kl)
-	if err != nil {
-		x.add("sampling: %w", err)
-		return nil, 0, false
-	}
-	return values[0], values[1][0], true
+	values := x.results("sampling", x.sample, x.kl)
+	return values[0], values[1][0]
 }
 
 // sampling checks that samples depend on location, scale and noise.
 func (x *latentCheck) sampling() {
-	first, _, ok := x.sampled(0)
-	if !ok {
-		return
-	}
+	first, _ := x.sampled(0)
 	x.on("sample", first)
-	if again, _, ok := x.sampled(0); ok && !slices.Equal(first, again) {
+	if again, _ := x.sampled(0); !slices.Equal(first, again) {
 		x.add("the same noise gives other samples; want them to depend on location, scale and noise alone")
 	}
-	if other, _, ok := x.sampled(1); ok && slices.Equal(first, other) {
+	if other, _ := x.sampled(1); slices.Equal(first, other) {
 		x.add("samples do not depend on the noise")
 	}
 }
 
 // prior checks points of the prior.
 func (x *latentCheck) prior() {
-	draw := func(seed uint64) []float64 {
-		s, point := rng.New(seed, "prior"), make([]float32, x.width)
-		var points []float64
-		for range 100 {
-			x.space.Prior(s, point)
-			points = append(points, wide(point)...)
-		}
-		return points
-	}
-	points := draw(seed)
+	points := x.drawn("prior", 100)
 	x.on("Prior", points)
-	if !slices.Equal(points, draw(seed)) {
+	if !slices.Equal(points, x.drawn("prior", 100)) {
 		x.add("Prior gives other points for the same stream; want all chance from the stream")
 	}
 	if slices.Equal(points[:x.width], points[x.width:2*x.width]) {
 		x.add("Prior gives the same point again; want it drawn from the stream")
 	}
+}
+
+// drawn draws points of the prior.
+func (x *latentCheck) drawn(stream string, n int) (points []float64) {
+	s, point := rng.New(seed, stream), make([]float32, x.width)
+	for range n {
+		x.space.Prior(s, point)
+		points = append(points, wide(point)...)
+	}
+	return points
 }
 
 // divergence compares KL with the mean of log q - log p over samples.
@@ -200,15 +155,9 @@ func (x *latentCheck) divergence() {
 	d, known := x.space.(latent.Densities)
 	scale := len(x.scales) / latentRows
 	for round := range latentRounds {
-		points, value, ok := x.sampled(round)
-		if !ok {
-			return
-		}
-		kl = value
-		for row := range latentRows {
-			if !known {
-				break
-			}
+		var points []float64
+		points, kl = x.sampled(round)
+		for row := 0; known && row < latentRows; row++ {
 			z := points[row*x.width : (row+1)*x.width]
 			v := d.LogPosterior(x.locations[row*x.width:(row+1)*x.width], x.scales[row*scale:(row+1)*scale], z) - d.LogPrior(z)
 			sum, squares, count = sum+v, squares+v*v, count+1
@@ -230,44 +179,42 @@ func (x *latentCheck) divergence() {
 // gradients compares gradients of a few rows with central differences.
 func (x *latentCheck) gradients() {
 	const rows = 6
-	width := len(x.scales) / latentRows
-	inputs := []doubleInput{
-		{"location", []int{rows, x.width}, x.locations[:rows*x.width]},
-		{"scale", append([]int{rows}, x.scaleOf.Shape()[1:]...), x.scales[:rows*width]},
+	s, columns := rng.New(seed, "noise in float64"), x.space.Columns()
+	noise := make([]float64, tensor.Shape(x.space.NoiseShape(rows)).TotalSize())
+	for i := range noise {
+		noise[i] = s.NormFloat64()
 	}
-	noise := doubleInput{"noise", x.space.NoiseShape(rows), nil}
-	s := rng.New(seed, "noise in float64")
-	for range tensor.Shape(noise.shape).TotalSize() {
-		noise.values = append(noise.values, s.NormFloat64())
+	inputs := []gradcheck.Input{
+		{Shape: []int{rows, x.width}, Values: x.locations[:rows*x.width]},
+		{Shape: append([]int{rows}, x.scaleOf.Shape()[1:]...), Values: x.scales[:rows*len(x.scales)/latentRows]},
+		{Shape: x.space.NoiseShape(rows), Values: noise, Constant: true},
 	}
-	moves := doubleInput{"transformation", []int{rows, x.space.Columns()}, nil}
-	if c := x.space.Columns(); c > 0 {
-		single := make([]float32, rows*c)
-		fillTransformations(single, c, 2, s)
-		moves.values = wide(single)
+	if columns > 0 {
+		moves := make([]float32, rows*columns)
+		fillTransformations(moves, columns, 2, s)
+		inputs = append(inputs, gradcheck.Input{Shape: []int{rows, columns}, Values: wide(moves), Constant: true})
 	}
-	err := checkGradients(inputs, func(g *gorgonia.ExprGraph, in []*gorgonia.Node) (*gorgonia.Node, error) {
-		z, err := x.space.Sample(in[0], in[1], noise.node(g))
-		if err != nil {
-			return nil, fmt.Errorf("method Sample: %w", err)
-		}
-		kl, err := x.space.KL(in[0], in[1])
-		if err != nil {
-			return nil, fmt.Errorf("KL: %w", err)
-		}
-		var transformation *gorgonia.Node
-		if moves.values != nil {
-			transformation = moves.node(g)
-		}
-		t, err := x.space.Transport(z, transformation, 2)
-		if err != nil {
-			return nil, fmt.Errorf("method Transport: %w", err)
-		}
-		return sumOf(kl, z, t.Moved)
-	})
-	if err != nil {
-		x.add("in float64: %w", err)
-	}
+	x.must(gradcheck.Verify(gradcheck.Case{Name: "location (0), scale (1)", Inputs: inputs, Tolerance: 1e-5, Samples: math.MaxInt, Floor32: 0.1, Tolerance32: 1e-4,
+		Machines: []gradcheck.Machine{}, // a space from outside may use operations of Gorgonia that its machines compute wrongly
+		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+			z, err := x.space.Sample(in[0], in[1], in[2])
+			if err != nil {
+				return nil, fmt.Errorf("method Sample: %w", err)
+			}
+			kl, err := x.space.KL(in[0], in[1])
+			if err != nil {
+				return nil, fmt.Errorf("KL: %w", err)
+			}
+			var transformation *gorgonia.Node
+			if columns > 0 {
+				transformation = in[3]
+			}
+			t, err := x.space.Transport(z, transformation, 2)
+			if err != nil {
+				return nil, fmt.Errorf("method Transport: %w", err)
+			}
+			return sumOf(kl, z, t.Moved)
+		}}), "gradients")
 }
 
 // sumOf adds to a scalar the pulls on other nodes.
@@ -282,60 +229,4 @@ func sumOf(total *gorgonia.Node, nodes ...*gorgonia.Node) (*gorgonia.Node, error
 		}
 	}
 	return total, nil
-}
-
-// doubleInput is an input in float64.
-type doubleInput struct {
-	name   string
-	shape  []int
-	values []float64
-}
-
-func (d doubleInput) node(g *gorgonia.ExprGraph) *gorgonia.Node {
-	v := tensor.New(tensor.WithShape(d.shape...), tensor.WithBacking(slices.Clone(d.values)))
-	return gorgonia.NewTensor(g, tensor.Float64, len(d.shape), gorgonia.WithShape(d.shape...), gorgonia.WithName(d.name), gorgonia.WithValue(v))
-}
-
-// checkGradients compares the gradients of a scalar in its inputs with central differences.
-func checkGradients(inputs []doubleInput, build func(g *gorgonia.ExprGraph, in []*gorgonia.Node) (*gorgonia.Node, error)) error {
-	g := gorgonia.NewGraph()
-	nodes := make(gorgonia.Nodes, len(inputs))
-	for i, in := range inputs {
-		nodes[i] = in.node(g)
-	}
-	total, err := build(g, nodes)
-	if err != nil {
-		return err
-	}
-	grads, err := gorgonia.Grad(total, nodes...)
-	if err != nil {
-		return err
-	}
-	values, err := run(append(grads, total)...)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for i, n := range nodes {
-		data := n.Value().Data().([]float64)
-		for at, x := range data {
-			const step = 1e-5
-			var sides [2]float64
-			for side, by := range []float64{step, -step} {
-				data[at] = x + by
-				moved, err := run(total)
-				if err != nil {
-					return err
-				}
-				sides[side] = moved[0][0]
-			}
-			data[at] = x
-			want := (sides[0] - sides[1]) / (2 * step)
-			if got := values[i][at]; !(math.Abs(got-want) <= 1e-5*math.Max(1, math.Abs(want))) {
-				errs = append(errs, fmt.Errorf("the gradient in element %d of %s is %.6g; central differences give %.6g", at, inputs[i].name, got, want))
-				break
-			}
-		}
-	}
-	return errors.Join(errs...)
 }

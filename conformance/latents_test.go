@@ -135,7 +135,7 @@ func TestLatentsFindFaults(t *testing.T) {
 		"another name":            `Heads makes the parameter "mine/loc/weight"`,
 		"location off the sphere": "location: a point is 0.1 away",
 		"no noise":                "samples do not depend on the noise",
-		"half the gradient":       "in float64: the gradient in element",
+		"half the gradient":       "gradients: location (0), scale (1): gradient of element",
 		"twice the divergence":    "want the mean of log q - log p over samples",
 		"less than nothing":       "want a number that is not negative",
 		"half a turn":             "a whole turn of a circular factor moves a point",

@@ -3,9 +3,9 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -15,13 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
 )
-
-// allLosses tests every registered loss with [CheckLoss].
-func allLosses(t *testing.T) {
-	for _, e := range losses.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLoss(e)) })
-	}
-}
 
 // CheckLoss returns the faults of an entry of the registry of losses. It runs the loss on a [losses.Example], and
 // also its variants if it is [losses.Varied]. Faults are:
@@ -35,9 +28,7 @@ func allLosses(t *testing.T) {
 //   - a total without the weight; a Validate that accepts weights below 0, infinite or NaN;
 //   - settings that change when written and read.
 func CheckLoss(e registry.Entry[losses.Loss]) error {
-	f := &findings{part: "loss " + e.Name}
-	func() {
-		defer f.guard()
+	return faultsOf("loss "+e.Name, func(f *findings) {
 		l, ok := entryOf(f, e)
 		all := []losses.Loss{l}
 		if v, varied := l.(losses.Varied); varied {
@@ -49,52 +40,35 @@ func CheckLoss(e registry.Entry[losses.Loss]) error {
 			}
 			f.errs, all = nil, all[1:] // the variants belong to the same entry
 		}
+		part := f.part
 		for i, l := range all {
-			x := &lossCheck{findings: f, loss: l, entry: e}
 			if i > 0 || !ok {
-				x.variant = fmt.Sprintf("variant %d: ", i)
+				f.part = fmt.Sprintf("%s: variant %d", part, i)
 			}
-			x.check()
+			f.run((&lossCheck{findings: f, loss: l, entry: e}).check)
 		}
-		if len(f.errs) == 0 {
+		if f.part = part; len(f.errs) == 0 {
 			checkKeys(f, all, e)
 		}
-	}()
-	return f.err()
+	})
 }
 
 // lossCheck checks a loss with some settings.
 type lossCheck struct {
 	*findings
-	loss    losses.Loss
-	entry   registry.Entry[losses.Loss]
-	variant string
-}
-
-func (x *lossCheck) fail(format string, args ...any) {
-	x.add("%s"+format, append([]any{x.variant}, args...)...)
+	loss  losses.Loss
+	entry registry.Entry[losses.Loss]
 }
 
 func (x *lossCheck) check() {
 	if v, ok := x.loss.(config.Validator); ok {
-		if err := v.Validate(); err != nil {
-			x.fail("its settings are not valid: %v", err)
-			return
-		}
+		x.must(v.Validate(), "its settings are not valid")
 	}
 	example := drawExample("first")
 	value, used, err := x.valueOf(example)
-	if err != nil {
-		x.fail("it cannot be added to an example: %v", err)
-		return
-	}
-	x.gradients("first", used)
-	x.gradients("second", used)
-	x.optimum(value)
-	x.hard(used)
-	x.shapes(used)
-	x.weight(value)
-	x.settings()
+	x.must(err, "it cannot be added to an example")
+	x.run(func() { x.gradients("first", used) }, func() { x.gradients("second", used) }, func() { x.optimum(value) },
+		func() { x.hard(used) }, func() { x.shapes(used) }, func() { x.weight(value) }, x.settings)
 }
 
 // valueOf computes the loss of an example in float64, and lists the arrays that it depends on.
@@ -126,7 +100,7 @@ func (x *lossCheck) node(nodes map[string]*gorgonia.Node) (*gorgonia.Node, error
 // gradients compares gradients with central differences, and machines with each other.
 func (x *lossCheck) gradients(stream string, used map[string]bool) {
 	all := arrays(drawExample(stream))
-	c := gradcheck.Case{Name: x.variant + stream + " example", Floor32: 0.1, Tolerance32: 1e-4, Samples: 100}
+	c := gradcheck.Case{Name: stream + " example", Floor32: 0.1, Tolerance32: 1e-4, Samples: 100}
 	var names []string
 	free := 0
 	for _, a := range all {
@@ -140,8 +114,7 @@ func (x *lossCheck) gradients(stream string, used map[string]bool) {
 		}
 	}
 	if free == 0 {
-		x.fail("it depends on nothing that a model makes")
-		return
+		x.fatal("it depends on nothing that a model makes")
 	}
 	c.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		home := in[slices.IndexFunc(in, func(n *gorgonia.Node) bool { return n.Graph() != nil })]
@@ -161,14 +134,14 @@ func (x *lossCheck) gradients(stream string, used map[string]bool) {
 		return x.node(nodes)
 	}
 	if err := gradcheck.Verify(c); err != nil {
-		x.fail("inputs %q: %v", names, err)
+		x.add("inputs %q: %v", names, err)
 	}
 }
 
 // optimum checks losses with a minimum of 0.
 func (x *lossCheck) optimum(value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		x.fail("its value is %v; want a number", value)
+		x.add("its value is %v; want a number", value)
 	}
 	o, ok := x.loss.(losses.Optimal)
 	if !ok {
@@ -179,24 +152,21 @@ func (x *lossCheck) optimum(value float64) {
 		return
 	}
 	if value < 0 {
-		x.fail("its value is %v; want 0 or more, as Optimum says that it has the value 0", value)
+		x.add("its value is %v; want 0 or more, as Optimum says that it has the value 0", value)
 	}
 	if got, _, err := x.valueOf(best); err != nil || !(math.Abs(got) <= 1e-7) {
-		x.fail("its value at the optimum is %v, error %v; want 0", got, err)
+		x.add("its value at the optimum is %v, error %v; want 0", got, err)
 	}
 }
 
 // hard checks that values and gradients are finite at hard points.
 func (x *lossCheck) hard(used map[string]bool) {
 	points := hardExamples()
-	for _, name := range sortedNames(points) {
+	for _, name := range slices.Sorted(maps.Keys(points)) {
 		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 			nodes := arrayNodes(gorgonia.NewGraph(), dt, arrays(points[name]))
 			n, err := x.node(nodes)
-			if err != nil {
-				x.fail("at %s: %v", name, err)
-				return
-			}
+			x.must(err, "at %s", name)
 			var free gorgonia.Nodes
 			for _, a := range arrays(points[name]) {
 				if used[a.name] && !a.held {
@@ -204,7 +174,7 @@ func (x *lossCheck) hard(used map[string]bool) {
 				}
 			}
 			if err := x.finite(n, free, fmt.Sprintf("%s in %v", name, dt)); err != nil {
-				x.fail("at %s: %v", name, err)
+				x.add("at %s: %v", name, err)
 			}
 		}
 	}
@@ -221,19 +191,15 @@ func (x *lossCheck) finite(n *gorgonia.Node, free gorgonia.Nodes, point string) 
 		return err
 	}
 	for i, v := range all {
+		name := "the value"
+		if i > 0 {
+			name = "the gradient of " + free[i-1].Name()
+		}
 		if at := notFinite(v); at >= 0 {
-			x.fail("at %s: element %d of %s is %v; want a number", point, at, append([]string{"the value"}, namesOf(free)...)[i], v[at])
+			x.add("at %s: element %d of %s is %v; want a number", point, at, name, v[at])
 		}
 	}
 	return nil
-}
-
-func namesOf(nodes gorgonia.Nodes) []string {
-	var names []string
-	for _, n := range nodes {
-		names = append(names, "the gradient of "+n.Name())
-	}
-	return names
 }
 
 // shapes checks that arrays of wrong shapes give errors.
@@ -245,9 +211,8 @@ func (x *lossCheck) shapes(used map[string]bool) {
 		rows := slices.Clone(a.shape)
 		rows[0] += exampleGroup
 		for _, shape := range [][]int{rows, {a.shape[0]}, append([]int{1}, a.shape...), {a.shape[0], 1, 1}} {
-			err := x.withShape(a.name, shape)
-			if err == nil && slices.Equal(shape, rows) && len(used) > 1 {
-				x.fail("%s of shape %v beside others of %d rows are no error; want one", a.name, shape, exampleRows)
+			if err := x.withShape(a.name, shape); err == nil && slices.Equal(shape, rows) && len(used) > 1 {
+				x.add("%s of shape %v beside others of %d rows are no error; want one", a.name, shape, exampleRows)
 			}
 		}
 	}
@@ -257,7 +222,7 @@ func (x *lossCheck) shapes(used map[string]bool) {
 func (x *lossCheck) withShape(name string, shape []int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.fail("it panics if %s have the shape %v: %v; want an error", name, shape, p)
+			x.add("it panics if %s have the shape %v: %v; want an error", name, shape, p)
 			err = errors.New("panic")
 		}
 	}()
@@ -277,31 +242,11 @@ func (x *lossCheck) withShape(name string, shape []int) (err error) {
 // weight checks that the total contains the loss times its weight.
 func (x *lossCheck) weight(value float64) {
 	w := x.loss.Weighting()
-	if err := w.Validate(); err != nil {
-		x.fail("its weight: %v", err)
-		return
-	}
+	x.must(w.Validate(), "its weight")
 	in := lossInput(arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(drawExample("first"))))
 	o, err := losses.Compose(&in.Outputs, in.Batch, in.Trainer, []losses.Choice{{Name: x.entry.Name, Value: x.loss}})
-	if err != nil {
-		x.fail("Compose: %v", err)
-		return
+	x.must(err, "Compose")
+	if total := x.results("total", o.Total)[0][0]; apart(total, w.At(exampleStep)*value) {
+		x.add("the total is %v; want the weight %v times %v", total, w.At(exampleStep), value)
 	}
-	v, err := run(o.Total)
-	if err != nil {
-		x.fail("total: %v", err)
-		return
-	}
-	if apart(v[0][0], w.At(exampleStep)*value) {
-		x.fail("the total is %v; want the weight %v times %v", v[0][0], w.At(exampleStep), value)
-	}
-}
-
-func sortedNames[T any](m map[string]T) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

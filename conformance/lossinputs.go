@@ -200,29 +200,25 @@ func (t *lossTrainer) Noise(name string, of losses.Distribution, shape ...int) (
 }
 
 func (t *lossTrainer) Discriminator(a losses.Adversary) (*gorgonia.Node, error) {
-	if a.Codes.Dims() != 2 {
-		return nil, fmt.Errorf("codes of shape %v; want [rows, columns]", a.Codes.Shape())
-	}
-	r := rng.New(seed, "discriminator")
-	width, weight := a.Codes.Shape()[1], func(int) float64 { return r.NormFloat64() / 2 }
-	h, err := layer.Dense(a.Codes, t.constant("w", weight, width, 4), t.constant("b", weight, 4), graph.Tanh)
-	if err != nil {
-		return nil, err
-	}
-	return layer.Dense(h, t.constant("v", weight, 4, a.Discriminator.Logits), t.constant("c", weight, a.Discriminator.Logits), graph.Linear)
+	return t.network("discriminator", "codes", a.Codes, a.Discriminator.Logits)
 }
 
 func (t *lossTrainer) Network(n losses.TrainedNetwork) (*gorgonia.Node, error) {
-	if n.Input.Dims() != 2 {
-		return nil, fmt.Errorf("arguments of shape %v; want [rows, columns]", n.Input.Shape())
+	return t.network("network", "arguments", n.Input, n.Out)
+}
+
+// network adds a network with a hidden layer of four units.
+func (t *lossTrainer) network(stream, input string, x *gorgonia.Node, out int) (*gorgonia.Node, error) {
+	if x.Dims() != 2 {
+		return nil, fmt.Errorf("%s of shape %v; want [rows, columns]", input, x.Shape())
 	}
-	r := rng.New(seed, "network")
-	width, weight := n.Input.Shape()[1], func(int) float64 { return r.NormFloat64() / 2 }
-	h, err := layer.Dense(n.Input, t.constant("w", weight, width, 4), t.constant("b", weight, 4), graph.Tanh)
+	r := rng.New(seed, stream)
+	weight := func(int) float64 { return r.NormFloat64() / 2 }
+	h, err := layer.Dense(x, t.constant("w", weight, x.Shape()[1], 4), t.constant("b", weight, 4), graph.Tanh)
 	if err != nil {
 		return nil, err
 	}
-	return layer.Dense(h, t.constant("v", weight, 4, n.Out), t.constant("c", weight, n.Out), graph.Linear)
+	return layer.Dense(h, t.constant("v", weight, 4, out), t.constant("c", weight, out), graph.Linear)
 }
 
 func (*lossTrainer) Note(string) {}
@@ -311,25 +307,12 @@ func round(x []float64) {
 
 // reached lists the named inputs that a node depends on.
 func reached(root *gorgonia.Node, nodes map[string]*gorgonia.Node) map[string]bool {
-	named := map[*gorgonia.Node]string{}
+	found, all := map[string]bool{}, root.Graph().ExactSubgraphRoots(root).AllNodes()
 	for name, n := range nodes {
-		named[n] = name
-	}
-	found, seen := map[string]bool{}, map[*gorgonia.Node]bool{}
-	var walk func(n *gorgonia.Node)
-	walk = func(n *gorgonia.Node) {
-		if seen[n] {
-			return
-		}
-		seen[n] = true
-		if name, ok := named[n]; ok {
+		if all.Contains(n) {
 			found[name] = true
 		}
-		for at := root.Graph().From(n.ID()); at.Next(); {
-			walk(at.Node().(*gorgonia.Node))
-		}
 	}
-	walk(root)
 	return found
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -18,17 +19,13 @@ import (
 // settings checks that settings survive writing and reading, and that the set weight takes effect.
 func (x *lossCheck) settings() {
 	text, err := config.Encode(x.loss)
-	if err != nil {
-		x.fail("its settings cannot be written: %v", err)
-		return
-	}
+	x.must(err, "its settings cannot be written")
 	again := x.entry.New()
 	if err := config.Load("settings.yaml", text, again); err != nil {
-		x.fail("its settings cannot be read again: %v\n%s", err, text)
-		return
+		x.fatal("its settings cannot be read again: %v\n%s", err, text)
 	}
 	if other, err := config.Encode(again); err != nil || string(other) != string(text) {
-		x.fail("its settings are others after writing and reading them:\n%s\nwant\n%s", other, text)
+		x.add("its settings are others after writing and reading them:\n%s\nwant\n%s", other, text)
 	}
 	weight := option(reflect.ValueOf(x.loss), "weight")
 	if !weight.IsValid() {
@@ -36,22 +33,20 @@ func (x *lossCheck) settings() {
 	}
 	w, ok := weight.Addr().Interface().(*losses.Weight)
 	if !ok {
-		x.fail("its weight is a %v; want a losses.Weight, which can change with the steps of training", weight.Type())
-		return
+		x.fatal("its weight is a %v; want a losses.Weight, which can change with the steps of training", weight.Type())
 	}
 	was := *w
 	defer func() { *w = was }()
 	for _, other := range []losses.Weight{losses.Constant(2.5), {Ramp: losses.Ramp{To: 3, Steps: 10}}} {
 		*w = other
 		if got := x.loss.Weighting(); got != other {
-			x.fail("Weighting is %v with the weight %v", got, other)
+			x.add("Weighting is %v with the weight %v", got, other)
 		}
 	}
 }
 
 // option returns the field of settings with a key, or the zero Value.
-func option(v reflect.Value, key string) reflect.Value {
-	var found reflect.Value
+func option(v reflect.Value, key string) (found reflect.Value) {
 	eachOption(v, func(k string, field reflect.Value) {
 		if k == key {
 			found = field
@@ -89,12 +84,6 @@ var known = regexp.MustCompile(`known: (.*)$`)
 // changed calls f with settings that differ in one option. A number changes a little. A name becomes each of the
 // names that the error for an unknown name lists.
 func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string, l losses.Loss)) {
-	copyOf := func() (losses.Loss, bool) {
-		l := reflect.New(reflect.TypeOf(base).Elem())
-		l.Elem().Set(reflect.ValueOf(base).Elem())
-		loss, ok := l.Interface().(losses.Loss)
-		return loss, ok
-	}
 	if reflect.TypeOf(base).Kind() != reflect.Pointer {
 		return
 	}
@@ -103,10 +92,12 @@ func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string
 			return
 		}
 		try := func(set func(v reflect.Value) bool) {
-			l, ok := copyOf()
-			if !ok || !set(option(reflect.ValueOf(l), key)) {
+			changed := reflect.New(reflect.TypeOf(base).Elem())
+			changed.Elem().Set(reflect.ValueOf(base).Elem())
+			if !set(option(changed, key)) {
 				return
 			}
+			l := changed.Interface().(losses.Loss)
 			if v, has := l.(config.Validator); !has || v.Validate() == nil {
 				f(key, l)
 			}
@@ -130,11 +121,7 @@ func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string
 
 // namesOfOption lists the possible names of an option, or nil if the option is not a name.
 func namesOfOption(field reflect.Value) []string {
-	v := reflect.New(field.Type())
-	if field.Kind() == reflect.Pointer {
-		v = reflect.New(field.Type().Elem())
-	}
-	u, ok := v.Interface().(interface{ UnmarshalText([]byte) error })
+	u, ok := newText(field).Interface().(encoding.TextUnmarshaler)
 	if !ok {
 		return nil
 	}
@@ -146,12 +133,17 @@ func namesOfOption(field reflect.Value) []string {
 	return []string{}
 }
 
-func setText(field reflect.Value, name string) bool {
-	v := reflect.New(field.Type())
+// newText returns a pointer to a new value of a field. For a pointer field it points to a new value of the base type.
+func newText(field reflect.Value) reflect.Value {
 	if field.Kind() == reflect.Pointer {
-		v = reflect.New(field.Type().Elem())
+		return reflect.New(field.Type().Elem())
 	}
-	if v.Interface().(interface{ UnmarshalText([]byte) error }).UnmarshalText([]byte(name)) != nil {
+	return reflect.New(field.Type())
+}
+
+func setText(field reflect.Value, name string) bool {
+	v := newText(field)
+	if v.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name)) != nil {
 		return false
 	}
 	if field.Kind() == reflect.Pointer {
@@ -162,46 +154,30 @@ func setText(field reflect.Value, name string) bool {
 	return true
 }
 
-// setting is a loss with a description of its settings.
-type setting struct {
-	what  string
-	loss  losses.Loss
-	value float64
-}
-
 // checkKeys computes a loss with many settings, each in a separate graph and then all in one graph. In the shared
 // graph Gorgonia merges nodes of equal keys and inputs.
 func checkKeys(f *findings, all []losses.Loss, e registry.Entry[losses.Loss]) {
-	var list []setting
-	add := func(what string, l losses.Loss) {
+	var names []string
+	var alone []float64 // values
+	var together gorgonia.Nodes
+	in := lossInput(arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(drawExample("first"))))
+	add := func(name string, l losses.Loss) {
 		x := &lossCheck{findings: f, loss: l, entry: e}
-		if value, _, err := x.valueOf(drawExample("first")); err == nil { // skips settings that do not fit the example
-			list = append(list, setting{what, l, value})
+		value, _, err := x.valueOf(drawExample("first"))
+		if err != nil {
+			return // these settings do not fit the example
 		}
+		n, err := l.Add(in)
+		f.must(err, "%s beside other settings", name)
+		names, alone, together = append(names, name), append(alone, value), append(together, n)
 	}
 	for i, l := range all {
 		add(fmt.Sprintf("settings %d", i), l)
-		changed(e, l, func(what string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, what), l) })
+		changed(e, l, func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
 	}
-	nodes := arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(drawExample("first")))
-	in := lossInput(nodes)
-	var together gorgonia.Nodes
-	for _, s := range list {
-		n, err := s.loss.Add(in)
-		if err != nil {
-			f.add("%s beside other settings: %v", s.what, err)
-			return
-		}
-		together = append(together, n)
-	}
-	values, err := run(slices.Clone(together)...)
-	if err != nil {
-		f.add("many settings in one graph: %v", err)
-		return
-	}
-	for i, s := range list {
-		if apart(values[i][0], s.value) {
-			f.add("%s: its value is %v in a graph with other settings, %v alone: nodes of two settings are merged; want every parameter in the Key of the operation", s.what, values[i][0], s.value)
+	for i, v := range f.results("many settings in one graph", slices.Clone(together)...) {
+		if apart(v[0], alone[i]) {
+			f.add("%s: its value is %v in a graph with other settings, %v alone: nodes of two settings are merged; want every parameter in the Key of the operation", names[i], v[0], alone[i])
 		}
 	}
 }

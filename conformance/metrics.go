@@ -11,20 +11,12 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
-	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 )
-
-// allMetrics tests every registered metric with its defaults, with [CheckMetric].
-func allMetrics(t *testing.T) {
-	for _, e := range metrics.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckMetric(e)) })
-	}
-}
 
 // CheckMetric returns the faults of an entry of the registry of metrics. It tests the defaults and, if the metric is
 // [metrics.Varied], its variants. Faults are:
@@ -47,9 +39,7 @@ func allMetrics(t *testing.T) {
 // values if the settings stay valid. The metric must suit one of the test's inputs: 6 x 5 x 4 ordinal levels, or 8 x
 // 6 levels on two circles.
 func CheckMetric(e registry.Entry[metrics.Metric]) error {
-	f := &findings{part: "metric " + e.Name}
-	func() {
-		defer f.guard()
+	return faultsOf("metric "+e.Name, func(f *findings) {
 		m, ok := entryOf(f, e)
 		varied, _ := m.(metrics.Varied)
 		if !ok && (varied == nil || !errors.Is(f.err(), ErrNeedsSettings)) {
@@ -63,14 +53,10 @@ func CheckMetric(e registry.Entry[metrics.Metric]) error {
 		for i := 0; varied != nil && i < len(varied.Variants()); i++ {
 			variant := e
 			variant.New = func() metrics.Metric { return e.New().(metrics.Varied).Variants()[i] }
-			own := &findings{part: fmt.Sprintf("variant %d", i+1)}
-			(&metricCheck{findings: own, entry: variant}).checkAll()
-			if err := own.err(); err != nil {
-				f.add("%w", err)
-			}
+			f.part = fmt.Sprintf("metric %s: variant %d", e.Name, i+1)
+			f.run((&metricCheck{findings: f, entry: variant}).checkAll)
 		}
-	}()
-	return f.err()
+	})
 }
 
 // checkAll tests a metric on all inputs.
@@ -78,17 +64,16 @@ func (x *metricCheck) checkAll() {
 	if x.entry.Units == "" {
 		x.add("it has no Units; want those of its value, or \"none\"")
 	}
-	x.roundTrip()
+	x.run(x.roundTrip)
 	suited := 0
 	for _, kind := range measuredKinds() {
 		if metrics.Suits(kind.perfect, x.choices()) == nil {
 			suited++
-			x.check(kind)
+			x.run(func() { x.check(kind) })
 		}
 	}
 	if suited == 0 {
-		x.add("it suits no input of the test: %w", metrics.Suits(measuredKinds()[0].perfect, x.choices()))
-		return
+		x.fatal("it suits no input of the test: %w", metrics.Suits(measuredKinds()[0].perfect, x.choices()))
 	}
 	x.odd()
 }
@@ -118,10 +103,7 @@ func (x *metricCheck) choices() []metrics.Choice {
 func (x *metricCheck) roundTrip() {
 	m := x.entry.New()
 	text, err := config.Encode(m)
-	if err != nil {
-		x.add("its settings are no config: %w", err)
-		return
-	}
+	x.must(err, "its settings are no config")
 	again := x.entry.New()
 	if len(bytes.TrimSpace(text)) > 0 {
 		if err := config.Load(x.entry.Name, text, again); err != nil {
@@ -155,10 +137,7 @@ func (x *metricCheck) compute(ctx context.Context, in *metrics.Input) (r metrics
 // check tests a metric on inputs of one kind.
 func (x *metricCheck) check(kind measuredKind) {
 	r, drew, err := x.compute(context.Background(), kind.perfect)
-	if err != nil {
-		x.add("perfect codes: %w", err)
-		return
-	}
+	x.must(err, "perfect codes")
 	x.result(r)
 	x.pure(kind.perfect, r)
 	x.pure(kind.random, metrics.Result{Value: math.NaN()})
@@ -179,15 +158,12 @@ func (x *metricCheck) check(kind measuredKind) {
 	if _, ordered := x.entry.New().(metrics.SubCoded); !drew && !ordered && !same("random", "permuted columns") {
 		x.add("random codes have %v, and in another order of columns %v; want the same, or SetCodes for metrics of columns with places", values["random"], values["permuted columns"])
 	}
-	if same("random", "other levels") && same("perfect", "perfect, other levels") {
-		x.stopped(kind.perfect) // a metric of codes alone need not prefer perfect codes
-		return
-	}
 	sign := 1.0
 	if x.entry.New().Better() == metrics.LowerIsBetter {
 		sign = -1
 	}
-	if worse, ok := values["random"]; ok && sign*worse > sign*values["perfect"]+1e-9 {
+	ofCodes := same("random", "other levels") && same("perfect", "perfect, other levels") // such a metric need not prefer perfect codes
+	if worse, ok := values["random"]; ok && !ofCodes && sign*worse > sign*values["perfect"]+1e-9 {
 		x.add("random codes have %v, perfect ones %v, and %s is better; want Better the other way", worse, values["perfect"], x.entry.New().Better())
 	}
 	x.stopped(kind.perfect)

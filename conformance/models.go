@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"testing"
 
 	"gorgonia.org/gorgonia"
 
@@ -17,13 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
-
-// allModels tests every registered model with [CheckModel].
-func allModels(t *testing.T) {
-	for _, e := range models.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckModel(e)) })
-	}
-}
 
 // CheckModel returns the faults of an entry of the registry of models. It calls checkModelOn for images of 16 x 16
 // x 1 with two circular factors, four actions that change them, and a hierarchy of dimensions.
@@ -55,23 +47,14 @@ func exampleData() models.Data {
 // valid, and does the same for encoders with a thousand features. The training loss pulls all outputs to random
 // numbers: the test covers the model, not a choice of losses.
 func checkModelOn(e registry.Entry[models.Settings], data models.Data) error {
-	f := &findings{part: "model " + e.Name}
-	func() {
-		defer f.guard()
-		if _, ok := entryOf(f, e); !ok {
-			return
-		}
+	return faultsOfEntry("model", e, func(f *findings, _ models.Settings) {
 		x := &modelCheck{findings: f, entry: e, data: data}
-		if !x.shrink() {
-			return
-		}
-		x.seeds()
-		x.codes()
+		x.shrink()
+		x.run(x.seeds, x.codes)
 		for _, o := range x.first.Objectives() {
-			x.objective(o)
+			x.run(func() { x.objective(o) })
 		}
-	}()
-	return f.err()
+	})
 }
 
 // modelCheck checks one model.
@@ -98,7 +81,7 @@ func (x *modelCheck) settings(overrides []string) models.Settings {
 }
 
 // shrink finds the overrides that make a model small, and makes the first model.
-func (x *modelCheck) shrink() bool {
+func (x *modelCheck) shrink() {
 	for _, o := range []string{"hidden: 16", "projected: 8", "predictor: 8", "width: 8", "queue: 16"} {
 		if x.settings(append(slices.Clone(x.small), o)) != nil {
 			x.small = append(x.small, o)
@@ -108,27 +91,21 @@ func (x *modelCheck) shrink() bool {
 	if s := x.settings(append(slices.Clone(x.small), encoder)); s != nil {
 		if m, err := s.New(x.data, seed); err == nil {
 			x.small, x.first = append(x.small, encoder), m
-			return true
+			return
 		}
 	}
 	x.first = x.model(seed)
-	return x.first != nil
 }
 
-// model makes a model, or adds a fault.
+// model makes a model.
 func (x *modelCheck) model(seed uint64) models.Model {
 	m, err := x.settings(x.small).New(x.data, seed)
-	if err != nil {
-		x.add("New: %w", err)
-		return nil
-	}
+	x.must(err, "New")
 	if m == nil || m.Params() == nil || m.Params().Count() == 0 {
-		x.add("New makes a model without parameters; want all of them, see models.Materialise")
-		return nil
+		x.fatal("New makes a model without parameters; want all of them, see models.Materialise")
 	}
 	if len(m.Objectives()) == 0 || len(m.Spaces()) == 0 {
-		x.add("it has %d objectives and %d spaces; want one or more of each", len(m.Objectives()), len(m.Spaces()))
-		return nil
+		x.fatal("it has %d objectives and %d spaces; want one or more of each", len(m.Objectives()), len(m.Spaces()))
 	}
 	return m
 }
@@ -136,13 +113,9 @@ func (x *modelCheck) model(seed uint64) models.Model {
 // seeds compares the parameters of two models with one seed, and with two seeds.
 func (x *modelCheck) seeds() {
 	again, other := x.model(seed), x.model(seed+1)
-	if again == nil || other == nil {
-		return
-	}
 	p := x.first.Params()
 	if !slices.Equal(p.Names(), again.Params().Names()) || !slices.Equal(p.Names(), other.Params().Names()) {
-		x.add("parameters %v, and then %v; want the same from New every time", p.Names(), again.Params().Names())
-		return
+		x.fatal("parameters %v, and then %v; want the same from New every time", p.Names(), again.Params().Names())
 	}
 	differ := false
 	for _, name := range p.Names() {
@@ -161,25 +134,18 @@ func (x *modelCheck) seeds() {
 }
 
 // encoded returns the codes of random images in a given order, and their reconstructions.
-func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, width int, ok bool) {
+func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, width int) {
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", len(order), x.data.Height, x.data.Width, x.data.Channels)
-	if err != nil {
-		x.add("images: %w", err)
-		return nil, 0, false
-	}
+	x.must(err, "images")
 	pixels := len(nn.Data(images)) / len(order)
 	for row, i := range order {
 		drawImage(nn.Data(images)[row*pixels:(row+1)*pixels], i)
 	}
 	z, err := m.Encode(g, images)
-	if err != nil {
-		x.add("Encode: %w", err)
-		return nil, 0, false
-	}
+	x.must(err, "Encode")
 	if z.Dims() != 2 || z.Shape()[0] != len(order) {
-		x.add("Encode returns shape %v of %d images; want [images, columns]", z.Shape(), len(order))
-		return nil, 0, false
+		x.fatal("Encode returns shape %v of %d images; want [images, columns]", z.Shape(), len(order))
 	}
 	if len(g.Running()) > 0 {
 		x.add("Encode follows moments of its batch; want a graph that is not for training to change nothing")
@@ -187,26 +153,19 @@ func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, wid
 	nodes := []*gorgonia.Node{z}
 	if d, is := m.(models.Decoder); is {
 		logits, err := d.Decode(g, z)
-		if err != nil {
-			x.add("Decode: %w", err)
-			return nil, 0, false
-		}
+		x.must(err, "Decode")
 		if got, want := []int(logits.Shape()), []int(images.Shape()); !slices.Equal(got, want) {
 			x.add("Decode returns shape %v; want %v", got, want)
 		}
 		nodes = append(nodes, logits)
 	}
-	values, err := run(nodes...)
-	if err != nil {
-		x.add("encoding: %w", err)
-		return nil, 0, false
-	}
+	values := x.results("encoding", nodes...)
 	for i, list := range values {
 		if at := notFinite(list); at >= 0 {
 			x.add("%s: element %d is %v", []string{"Encode", "Decode"}[i], at, list[at])
 		}
 	}
-	return values[0], z.Shape()[1], true
+	return values[0], z.Shape()[1]
 }
 
 // Numbers of the constant images.
@@ -233,10 +192,7 @@ func drawImage(pixels []float32, number int) {
 // codes checks the results of Encode and Decode.
 func (x *modelCheck) codes() {
 	m := x.first
-	first, width, ok := x.encoded(m, 0, 1, 2, 3)
-	if !ok {
-		return
-	}
+	first, width := x.encoded(m, 0, 1, 2, 3)
 	at := 0
 	for i, s := range m.Spaces() {
 		if s.First != at || s.Width < 1 {
@@ -248,15 +204,13 @@ func (x *modelCheck) codes() {
 	if at != width {
 		x.add("Encode gives %d columns; want the %d of Spaces", width, at)
 	}
-	if again, _, ok := x.encoded(m, 0, 1, 2, 3); ok && !slices.Equal(first, again) {
+	if again, _ := x.encoded(m, 0, 1, 2, 3); !slices.Equal(first, again) {
 		x.add("Encode gives other codes at the second call; want codes that depend on images and parameters alone")
 	}
-	if twin := x.model(seed); twin != nil {
-		if same, _, ok := x.encoded(twin, 0, 1, 2, 3); ok && !slices.Equal(first, same) {
-			x.add("two models of one seed give other codes of the same images")
-		}
+	if same, _ := x.encoded(x.model(seed), 0, 1, 2, 3); !slices.Equal(first, same) {
+		x.add("two models of one seed give other codes of the same images")
 	}
-	if others, _, ok := x.encoded(m, 3, 4, black, white); ok && farApart(others[:width], first[3*width:], 1e-4) >= 0 {
+	if others, _ := x.encoded(m, 3, 4, black, white); farApart(others[:width], first[3*width:], 1e-4) >= 0 {
 		x.add("the code of an image depends on the rest of its batch; want running moments in a graph that is not for training")
 	}
 	if slices.Equal(first[:width], first[width:2*width]) && slices.Equal(first[:width], first[2*width:3*width]) {
@@ -270,13 +224,11 @@ func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late b
 		return
 	}
 	if s.Width != 1 || late || s.Options < 0 {
-		x.add("space %q has %d options, %d columns from column %d; want one column with the number of the option, before the columns of other spaces", s.Name, s.Options, s.Width, s.First)
-		return
+		x.fatal("space %q has %d options, %d columns from column %d; want one column with the number of the option, before the columns of other spaces", s.Name, s.Options, s.Width, s.First)
 	}
 	for at := s.First; at < len(codes); at += width {
 		if v := codes[at]; v != math.Trunc(v) || v < 0 || v > float64(s.Options) {
-			x.add("Encode: space %q has the number %v; want that of one of %d options, or 0", s.Name, v, s.Options)
-			return
+			x.fatal("Encode: space %q has the number %v; want that of one of %d options, or 0", s.Name, v, s.Options)
 		}
 	}
 }

@@ -30,35 +30,32 @@ type trained struct {
 // rate is the learning rate.
 const rate = 0.05
 
-// compile builds an objective for batches of n images in groups. Its loss pulls all outputs to random numbers.
-func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (*trained, error) {
+// compile builds an objective for batches of n images in groups. Its loss pulls all outputs to random numbers. Faults
+// begin with a text.
+func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n, group int) *trained {
 	before := m.Params().Names()
 	g := nn.NewGraph(m.Params())
 	g.Training = true
 	p, err := m.Build(g, o, n, group)
-	if err != nil {
-		return nil, err
-	}
+	x.must(err, "%s", text)
 	if p == nil || p.Outputs == nil || p.Outputs.Codes == nil || p.Outputs.Images == nil && p.Views == nil {
-		return nil, fmt.Errorf("the program has no outputs, codes or inputs; want Outputs with Codes, and Images or Views")
+		x.fatal("%s: the program has no outputs, codes or inputs; want Outputs with Codes, and Images or Views", text)
 	}
 	if rows := p.Outputs.Codes.Shape()[0]; rows != p.Outputs.Rows {
-		return nil, fmt.Errorf("a batch of %d images has codes of %d rows; want a row for each image", p.Outputs.Rows, rows)
+		x.fatal("%s: a batch of %d images has codes of %d rows; want a row for each image", text, p.Outputs.Rows, rows)
 	}
 	if after := m.Params().Names(); !slices.Equal(before, after) {
-		return nil, fmt.Errorf("it makes the parameters %v; want New to make all parameters, because checkpoints restore only these", after[len(before):])
+		x.fatal("%s: it makes the parameters %v; want New to make all parameters, because checkpoints restore only these", text, after[len(before):])
 	}
 	t := &trained{model: m, program: p, graph: g, group: group}
-	if t.total, err = pullAll(p); err != nil {
-		return nil, err
-	}
+	t.total, err = pullAll(p)
+	x.must(err, "%s", text)
 	var nodes gorgonia.Nodes
 	if t.weights, nodes = g.Reached(t.total); len(nodes) == 0 {
-		return nil, fmt.Errorf("no output depends on a parameter that is trained")
+		x.fatal("%s: no output depends on a parameter that is trained", text)
 	}
-	if t.grads, err = gorgonia.Grad(t.total, nodes...); err != nil {
-		return nil, err
-	}
+	t.grads, err = gorgonia.Grad(t.total, nodes...)
+	x.must(err, "%s", text)
 	wanted := append(append(slices.Clone(t.grads), t.total), p.Kept...)
 	for _, l := range p.Logged {
 		wanted = append(wanted, l.Node)
@@ -67,16 +64,16 @@ func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (
 		wanted = append(wanted, r.Moments)
 	}
 	if p.Prelude != nil {
-		if t.early, err = p.Prelude.Compile(); err != nil {
-			return nil, err
-		}
+		t.early, err = p.Prelude.Compile()
+		x.must(err, "%s", text)
 	}
 	t.machine, err = machine.New(wanted[0].Graph(), wanted...)
-	return t, err
+	x.must(err, "%s", text)
+	return t
 }
 
 // pullAll is a loss on all outputs of a program.
-func pullAll(p *models.Program) (total *gorgonia.Node, err error) {
+func pullAll(p *models.Program) (*gorgonia.Node, error) {
 	out := p.Outputs
 	nodes := []*gorgonia.Node{out.Codes, out.Sample, out.Logits, out.LogVariance, out.Options, out.Predicted, out.ActionAngles}
 	if v := out.Views; v != nil {
@@ -92,35 +89,25 @@ func pullAll(p *models.Program) (total *gorgonia.Node, err error) {
 		}
 		nodes = append(nodes, columns)
 	}
-	add := func(n *gorgonia.Node) error {
-		if total == nil {
-			total = n
-			return nil
-		}
-		total, err = gorgonia.Add(total, n)
-		return err
-	}
+	var terms gorgonia.Nodes
 	for i, n := range nodes {
 		if n == nil {
 			continue
 		}
-		if n, err = pull(n, fmt.Sprint("output ", i)); err != nil {
+		term, err := pull(n, fmt.Sprint("output ", i))
+		if err != nil {
 			return nil, err
 		}
-		if err := add(n); err != nil {
-			return nil, err
-		}
+		terms = append(terms, term)
 	}
 	for _, q := range out.Posteriors {
 		kl, err := q.KL()
 		if err != nil {
 			return nil, fmt.Errorf("KL: %w", err)
 		}
-		if err := add(kl); err != nil {
-			return nil, err
-		}
+		terms = append(terms, kl)
 	}
-	return total, nil
+	return gorgonia.ReduceAdd(terms)
 }
 
 // fill writes the inputs of a step.
@@ -223,60 +210,38 @@ func (x *modelCheck) objective(o models.Objective) {
 		group = 2
 	}
 	m := x.model(seed)
-	if m == nil {
-		return
-	}
 	at := "objective " + o.Name
-	t, err := x.compile(m, o, n, group)
-	if err != nil {
-		x.add("%s: %w", at, err)
-		return
-	}
+	t := x.compile(at, m, o, n, group)
 	before := snapshot(m.Params())
 	const steps = 3
 	for i := range steps {
 		t.fill(i, func(row int) int { return 10*i + row })
-		if err := t.step(float64(i) / (steps + 1)); err != nil {
-			x.add("%s, step %d: %w", at, i+1, err)
-			return
-		}
+		x.must(t.step(float64(i)/(steps+1)), "%s, step %d", at, i+1)
 	}
 	// A single parameter may stay: a bias before a batch norm has no effect.
 	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
 		x.add("%s: %d steps change no parameter", at, steps)
 	}
-	x.resumed(t, o, n, group, steps)
-	x.hard(o, group)
+	x.run(func() { x.resumed(t, o, n, group, steps) }, func() { x.hard(o, group) })
 }
 
 // resumed compares the next step of a model with the next step of a new model with its parameters and states.
 func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int) {
 	m := x.model(seed)
-	if m == nil {
-		return
-	}
-	other, err := x.compile(m, o, n, group)
-	if err != nil {
-		x.add("objective %s: the second model: %w", o.Name, err)
-		return
-	}
+	other := x.compile("objective "+o.Name+": the second model", m, o, n, group)
 	for _, name := range m.Params().Names() {
 		copy(m.Params().Get(name).Float32s(), t.model.Params().Get(name).Float32s())
 	}
 	for i := steps; i < steps+2; i++ {
 		for _, t := range []*trained{t, other} {
 			t.fill(i, func(row int) int { return 10*i + row })
-			if err := t.step(0.9); err != nil {
-				x.add("objective %s, step %d: %w", o.Name, i+1, err)
-				return
-			}
+			x.must(t.step(0.9), "objective %s, step %d", o.Name, i+1)
 		}
 	}
 	went, resumed := snapshot(t.model.Params()), snapshot(m.Params())
 	for _, name := range slices.Sorted(maps.Keys(went)) {
 		if !slices.Equal(went[name], resumed[name]) {
-			x.add("objective %s: a model that is given the parameters and states of another takes another step (%q differs); want all that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
-			return
+			x.fatal("objective %s: a model that is given the parameters and states of another takes another step (%q differs); want all that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
 		}
 	}
 }
@@ -284,24 +249,18 @@ func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int
 // hard takes steps on batches of constant images, and on batches of one image or group.
 func (x *modelCheck) hard(o models.Objective, group int) {
 	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
-		m := x.model(seed)
-		if m == nil {
-			return
-		}
-		t, err := x.compile(m, o, c.n, group)
-		if err == nil {
+		x.run(func() {
+			at := fmt.Sprintf("objective %s, %s", o.Name, name)
+			m := x.model(seed)
+			t := x.compile(at, m, o, c.n, group)
 			t.fill(0, func(int) int { return c.image })
-			err = t.step(0)
-		}
-		if err != nil {
-			x.add("objective %s, %s: %w", o.Name, name, err)
-			continue
-		}
-		for p, values := range snapshot(m.Params()) {
-			if at := notFinite(wide(values)); at >= 0 {
-				x.add("objective %s, %s: element %d of %q is %v after a step", o.Name, name, at, p, values[at])
+			x.must(t.step(0), "%s", at)
+			for p, values := range snapshot(m.Params()) {
+				if i := notFinite(wide(values)); i >= 0 {
+					x.add("%s: element %d of %q is %v after a step", at, i, p, values[i])
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -5,19 +5,11 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/train/engine"
 )
-
-// allOptimizers tests every registered optimiser with [CheckOptimizer].
-func allOptimizers(t *testing.T) {
-	for _, e := range engine.Optimizers.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckOptimizer(e)) })
-	}
-}
 
 // CheckOptimizer returns the faults of an entry of the registry of optimisers, with its defaults:
 //
@@ -30,21 +22,10 @@ func allOptimizers(t *testing.T) {
 //   - a clip that does not scale the gradients: clip 1/2 must equal clip 1 of halved gradients, to the bit;
 //   - a norm with a relative error above 1e-5 against the Euclidean norm of all gradients; changed gradients.
 func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
-	f := &findings{part: "optimizer " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
+	return faultsOfEntry("optimizer", e, func(f *findings, s engine.OptimizerSettings) {
 		x := &optimizerCheck{findings: f, settings: s}
-		x.descends()
-		x.repeats()
-		x.restores()
-		x.scales()
-		x.norms()
-	}()
-	return f.err()
+		x.run(x.descends, x.repeats, x.restores, x.scales, x.norms)
+	})
 }
 
 // optimizerSizes are the sizes of the optimised tensors: smaller and larger than the blocks of a kernel and of a
@@ -68,24 +49,15 @@ type quadratic struct {
 func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
 	q, s := &quadratic{}, rng.New(1, "optimizer")
 	for i, n := range sizes {
-		a, c, start := make([]float32, n), make([]float32, n), make([]float32, n) // starts differ from 0, because steps may be fractions of the parameters
+		a, c, start := make([]float32, n), make([]float32, n), make([]float32, n) // not 0: a step may be a fraction of a parameter
 		for j := range a {
 			a[j], c[j], start[j] = 0.5+1.5*s.Float32(), s.Float32()-0.5, 2*s.Float32()-1
 		}
-		q.parameters = append(q.parameters, engine.Parameter{Name: fmt.Sprint("tensor", i), Value: start, Shape: shapeOf(i, n)})
+		q.parameters = append(q.parameters, engine.Parameter{Name: fmt.Sprint("tensor", i), Value: start, Shape: []int{1, n}[1-i%2:]}) // two axes, or one
 		q.a, q.c, q.gradients = append(q.a, a), append(q.c, c), append(q.gradients, make([]float32, n))
 	}
 	q.optimizer = x.settings.New(q.parameters)
 	return q
-}
-
-// shapeOf returns the shape of a tensor of n elements. Every second tensor has two axes, as weights have, and the
-// others one axis.
-func shapeOf(i, n int) []int {
-	if i%2 == 1 {
-		return []int{1, n}
-	}
-	return []int{n}
 }
 
 // value computes the gradients and returns the value.
@@ -115,11 +87,7 @@ func (q *quadratic) bits() (list [][]float32) {
 	return list
 }
 
-func sameRows(a, b [][]float32) bool {
-	return slices.EqualFunc(a, b, func(x, y []float32) bool {
-		return slices.EqualFunc(x, y, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
-	})
-}
+func sameRows(a, b [][]float32) bool { return slices.EqualFunc(a, b, sameBits) }
 
 func (x *optimizerCheck) descends() {
 	q := x.quadratic([]int{1, 7, 33})
@@ -157,8 +125,7 @@ func (x *optimizerCheck) restores() {
 	q := x.quadratic(optimizerSizes)
 	for i := range 4 {
 		if at, _ := q.optimizer.State(); *at != i {
-			x.add("after %d steps its state says %d", i, *at)
-			return
+			x.fatal("after %d steps its state says %d", i, *at)
 		}
 		q.step(1, 1)
 	}
@@ -171,8 +138,7 @@ func (x *optimizerCheck) restores() {
 		}
 		names[p.Name] = true
 		if len(again) != len(tensors) || again[i].Name != p.Name || len(p.Value) > 0 && &again[i].Value[0] != &p.Value[0] {
-			x.add("State returns other tensors at every call; want those that the optimiser uses, which may be written to")
-			return
+			x.fatal("State returns other tensors at every call; want those that the optimiser uses, which may be written to")
 		}
 	}
 	other := x.quadratic(optimizerSizes)
@@ -181,8 +147,7 @@ func (x *optimizerCheck) restores() {
 	}
 	at, into := other.optimizer.State()
 	if len(into) != len(tensors) {
-		x.add("a new optimiser of the same parameters has %d state tensors, not %d", len(into), len(tensors))
-		return
+		x.fatal("a new optimiser of the same parameters has %d state tensors, not %d", len(into), len(tensors))
 	}
 	*at = *steps
 	for i, p := range tensors {
@@ -228,15 +193,11 @@ func (x *optimizerCheck) scales() {
 func (x *optimizerCheck) norms() {
 	q := x.quadratic(optimizerSizes)
 	q.value()
-	before := make([][]float32, len(q.gradients))
-	var square float64
-	for i, g := range q.gradients {
-		before[i] = slices.Clone(g)
-		for _, v := range g {
-			square += float64(v) * float64(v)
-		}
+	var before [][]float32
+	for _, g := range q.gradients {
+		before = append(before, slices.Clone(g))
 	}
-	want := math.Sqrt(square)
+	want := length(wide(slices.Concat(before...)))
 	if got := q.optimizer.Norm(q.gradients); !(math.Abs(got-want) <= 1e-5*want) {
 		x.add("Norm is %v; want %v, the root of the sum of all squares", got, want)
 	}

@@ -2,18 +2,10 @@ package conformance
 
 import (
 	"math"
-	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/train/engine"
 )
-
-// allSchedules tests every registered schedule with [CheckSchedule].
-func allSchedules(t *testing.T) {
-	for _, e := range engine.Schedules.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSchedule(e)) })
-	}
-}
 
 // CheckSchedule returns the faults of an entry of the registry of schedules, with its defaults. It runs trainings of
 // 1 to 1000 epochs, from the start to an epoch after the end. Faults are:
@@ -23,18 +15,11 @@ func allSchedules(t *testing.T) {
 //   - rates that are all 0;
 //   - a jump in an [engine.Continuous] schedule.
 func CheckSchedule(e registry.Entry[engine.Schedule]) error {
-	f := &findings{part: "schedule " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
+	return faultsOfEntry("schedule", e, func(f *findings, s engine.Schedule) {
 		for _, epochs := range []float64{1, 2, 20, 1000} {
-			checkRates(f, s, e.New(), epochs)
+			f.run(func() { checkRates(f, s, e.New(), epochs) })
 		}
-	}()
-	return f.err()
+	})
 }
 
 // checkRates checks the rates of a training. other has the same settings, but computes its rates in another order.
@@ -55,11 +40,10 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 		rates[i] = r
 		switch {
 		case math.IsNaN(r) || math.IsInf(r, 0) || r < 0:
-			f.add("the rate at %v of %v epochs is %v; want a finite number from 0 on", at, epochs, r)
+			f.fatal("the rate at %v of %v epochs is %v; want a finite number from 0 on", at, epochs, r)
 			return
 		case r < low-1e-12 || r > high+1e-12:
 			f.add("the rate at %v of %v epochs is %v; its range is %v to %v", at, epochs, r, low, high)
-			return
 		}
 		moves = moves || r > 0
 	}
@@ -69,8 +53,7 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 	for i := parts; i >= 0; i-- {
 		at := epochs * float64(i) / parts
 		if a, b := s.Rate(at, epochs), other.Rate(at, epochs); a != rates[i] || b != rates[i] {
-			f.add("the rate at %v of %v epochs is %v, and then %v and %v; want one that depends on the progress alone", at, epochs, rates[i], a, b)
-			return
+			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want one that depends on the progress alone", at, epochs, rates[i], a, b)
 		}
 	}
 	if _, ok := s.(engine.Continuous); !ok {
@@ -79,8 +62,7 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 	for i := range parts {
 		from, to := epochs*float64(i)/parts, epochs*float64(i+1)/parts
 		if jump := largestJump(s, from, to, epochs); jump > 1e-6 {
-			f.add("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous", jump, from, to, epochs)
-			return
+			f.fatal("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous", jump, from, to, epochs)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
@@ -17,25 +16,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// allSupervisions tests every registered supervision with its defaults, with [CheckSupervision]. It skips entries
-// without valid defaults, such as a supervision that reads files. [CheckSplit] tests such entries.
-func allSupervisions(t *testing.T) {
-	for _, e := range supervision.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSupervision(e)) })
-	}
-}
-
 // CheckSupervision returns the faults of an entry of the registry of supervisions: faults of its settings, and faults
 // of its splits ([CheckSplit]). It splits three data sets, if the supervision suits them: 64 x 64 images of two
 // circular factors, 48 objects with 32 views and two sizes each, and 60 poses with 8 hues.
 func CheckSupervision(e registry.Entry[supervision.Kind]) error {
-	f := &findings{part: "supervision " + e.Name}
-	func() {
-		defer f.guard()
-		s, ok := entryOf(f, e)
-		if !ok {
-			return
-		}
+	return faultsOfEntry("supervision", e, func(f *findings, s supervision.Kind) {
 		var refused []string
 		sets := supervisedSets()
 		for _, d := range sets {
@@ -48,37 +33,32 @@ func CheckSupervision(e registry.Entry[supervision.Kind]) error {
 		if len(refused) == len(sets) {
 			f.add("it suits no data set of the test: %s; test it with CheckSplit on one that it suits", strings.Join(refused, "; "))
 		}
-	}()
-	return f.err()
+	})
 }
 
 // CheckSplit returns the faults of a supervision's splits of a data set: images that do not exist, groups of a wrong
 // size, and transformations or labels that contradict the images' levels. A split that differs for equal streams or
 // is the same for all streams is a fault. Batches that differ after a resume are a fault too.
 func CheckSplit(name string, s supervision.Kind, d datasets.Dataset) error {
-	f := &findings{part: "supervision " + name}
-	func() {
-		defer f.guard()
-		checkSplit(f, s, d)
-	}()
-	return f.err()
+	return faultsOf("supervision "+name, func(f *findings) { checkSplit(f, s, d) })
 }
 
 // supervisedSets returns data sets without pixels, because a supervision uses only levels.
 func supervisedSets() []datasets.Dataset {
 	var sets []datasets.Dataset
-	for i, g := range []factor.Grid{
-		{{Name: "row", Size: 64}, {Name: "column", Size: 64}},
-		{{Name: "object", Size: 48, Kind: factor.Categorical}, {Name: "view", Size: 32}, {Name: "size", Size: 2, Kind: factor.Ordinal}},
-		{{Name: "pose", Size: 60, Kind: factor.Categorical, Rotations: rotation.Icosahedral()}, {Name: "hue", Size: 8}},
+	for _, s := range []struct {
+		name string
+		grid factor.Grid
+	}{
+		{"torus", factor.Grid{{Name: "row", Size: 64}, {Name: "column", Size: 64}}},
+		{"objects", factor.Grid{{Name: "object", Size: 48, Kind: factor.Categorical}, {Name: "view", Size: 32}, {Name: "size", Size: 2, Kind: factor.Ordinal}}},
+		{"poses", factor.Grid{{Name: "pose", Size: 60, Kind: factor.Categorical, Rotations: rotation.Icosahedral()}, {Name: "hue", Size: 8}}},
 	} {
-		name := []string{"torus", "objects", "poses"}[i]
-		levels := make([][]int, g.Len())
-		for i := range levels {
-			levels[i] = make([]int, len(g))
-			g.At(i, levels[i])
+		var levels [][]int
+		for _, l := range s.grid.All() {
+			levels = append(levels, slices.Clone(l))
 		}
-		d, err := datasets.FromPixels(name, make([]uint8, g.Len()), 1, 1, 1, g, levels)
+		d, err := datasets.FromPixels(s.name, make([]uint8, s.grid.Len()), 1, 1, 1, s.grid, levels)
 		if err != nil {
 			panic(err) // the sets are valid
 		}
@@ -98,58 +78,35 @@ type splits struct {
 func checkSplit(f *findings, s supervision.Kind, d datasets.Dataset) {
 	x := &splits{findings: f, set: d, factors: d.Factors()}
 	var err error
-	if x.split, err = s.Split(d, rng.New(seed, "supervision")); err != nil {
-		x.add("dataset %s: Split: %w", d.Name(), err)
-		return
-	}
+	x.split, err = s.Split(d, rng.New(seed, "supervision"))
+	x.must(err, "dataset %s: Split", d.Name())
 	if x.split == nil {
-		x.add("dataset %s: Split returns nil", d.Name())
-		return
+		x.fatal("dataset %s: Split returns nil", d.Name())
 	}
 	before := len(x.errs)
-	x.groups()
-	x.actions()
-	x.drawnImages()
-	x.unlabelled()
-	x.known()
-	if len(x.errs) > before {
-		return // the checks below need a split without faults
+	x.run(x.groups, x.actions, x.drawnImages, x.unlabelled, x.known)
+	if len(x.errs) == before { // these checks need a split without faults
+		x.run(func() { x.streams(s) }, x.resume, x.drawn)
 	}
-	x.streams(s)
-	x.resume()
-	x.drawn()
 }
 
 // groups checks the images of groups and the transformations between them.
 func (x *splits) groups() {
 	s, k := x.split, len(x.factors)
 	if len(s.Transformations) != len(s.Groups) {
-		x.add("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
-		return
+		x.fatal("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
 	}
-	if !x.ordered() {
-		return
-	}
-	first, levels := make([]int, k), make([]int, k)
+	x.ordered()
+	columns := k + 4*s.Rotations
 	for g, group := range s.Groups {
-		columns := k + 4*s.Rotations
 		if len(s.Transformations[g]) != len(group)*columns {
-			x.add("group %d of %d images has %d numbers as transformations; want %d for each image, for %d factors and %d rotations in space",
+			x.fatal("group %d of %d images has %d numbers as transformations; want %d for each image, for %d factors and %d rotations in space",
 				g, len(group), len(s.Transformations[g]), columns, k, s.Rotations)
-			return
 		}
 		for m, i := range group {
-			if i < 0 || i >= x.set.Len() {
-				x.add("group %d has image %d of dataset %s; want 0 to %d", g, i, x.set.Name(), x.set.Len()-1)
-				return
-			}
-			x.set.FactorsAt(group[0], first)
-			x.set.FactorsAt(i, levels)
+			x.image(i, "group %d", g)
 			row := s.Transformations[g][m*columns : (m+1)*columns]
-			for j, f := range x.factors {
-				x.angle(g, m, f, first[j], levels[j], row[j])
-			}
-			x.poses(g, m, first, levels, row[k:])
+			x.moves(g, m, group[0], i, row)
 			for r := range s.Rotations {
 				if v := row[k+4*r : k+4*r+4]; slices.ContainsFunc(v, func(v float32) bool { return v-v != 0 }) || m == 0 && v[3] != 0 {
 					x.add("group %d, image %d: rotation %d in space is %v; want finite numbers, and the angle 0 for the first image", g, m, r, v)
@@ -159,20 +116,36 @@ func (x *splits) groups() {
 	}
 }
 
+// image checks the number of an image of the data set.
+func (x *splits) image(i int, owner string, args ...any) {
+	if i < 0 || i >= x.set.Len() {
+		x.fatal("%s has image %d of dataset %s; want 0 to %d", fmt.Sprintf(owner, args...), i, x.set.Name(), x.set.Len()-1)
+	}
+}
+
 // ordered checks that groups of M images come first, and groups of an equal number of images together.
-func (x *splits) ordered() bool {
+func (x *splits) ordered() {
 	seen := map[int]bool{}
 	for n, kind := range x.split.Kinds() {
 		if kind.Drawn {
 			break
 		}
 		if seen[kind.M] || n == 0 && kind.M != x.split.M || kind.M == 0 {
-			x.add("groups of %d images begin at group %d; want M (%d) images first, and those of one number together", kind.M, kind.First, x.split.M)
-			return false
+			x.fatal("groups of %d images begin at group %d; want M (%d) images first, and those of one number together", kind.M, kind.First, x.split.M)
 		}
 		seen[kind.M] = true
 	}
-	return true
+}
+
+// moves checks that a row of transformations leads from the first image of group g to its image m.
+func (x *splits) moves(g, m, first, image int, row []float32) {
+	from, to := make([]int, len(x.factors)), make([]int, len(x.factors))
+	x.set.FactorsAt(first, from)
+	x.set.FactorsAt(image, to)
+	for j, f := range x.factors {
+		x.angle(g, m, f, from[j], to[j], row[j])
+	}
+	x.poses(g, m, from, to, row[len(x.factors):])
 }
 
 // angle checks that the angle of a factor leads from one level to another.
@@ -197,16 +170,14 @@ func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 			continue
 		}
 		if len(rotations) < 4 {
-			x.add("group %d, image %d: there is no rotation in space for factor %q; want one for each factor of rotations", g, m, f.Name)
-			return
+			x.fatal("group %d, image %d: there is no rotation in space for factor %q; want one for each factor of rotations", g, m, f.Name)
 		}
 		turn := rotation.AboutAxis([3]float64{float64(rotations[0]), float64(rotations[1]), float64(rotations[2])}, float64(rotations[3]))
 		pose := rotation.Product(&turn, &f.Rotations[from[j]])
 		rotations = rotations[4:]
 		for e, v := range f.Rotations[to[j]] {
 			if !(math.Abs(pose[e]-v) <= tolerance) {
-				x.add("group %d, image %d: the rotation of factor %q takes level %d to the pose %v, and level %d is %v", g, m, f.Name, from[j], pose, to[j], f.Rotations[to[j]])
-				return
+				x.fatal("group %d, image %d: the rotation of factor %q takes level %d to the pose %v, and level %d is %v", g, m, f.Name, from[j], pose, to[j], f.Rotations[to[j]])
 			}
 		}
 	}
@@ -215,12 +186,7 @@ func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 // unlabelled checks the images outside groups.
 func (x *splits) unlabelled() {
 	s := x.split
-	grouped := map[int]bool{}
-	for _, group := range s.Groups {
-		for _, i := range group {
-			grouped[i] = true
-		}
-	}
+	grouped := asSet(slices.Concat(s.Groups...))
 	for n, i := range s.Unlabelled {
 		switch {
 		case i < 0 || i >= x.set.Len():
@@ -243,28 +209,22 @@ func (x *splits) known() {
 		return
 	}
 	if len(l.Factors) == 0 {
-		x.add("labels: there are no factors; want at least one")
-		return
+		x.fatal("labels: there are no factors; want at least one")
 	}
-	if err := factor.Validate(l.Factors); err != nil {
-		x.add("labels: %w", err)
-		return
-	}
+	x.must(factor.Validate(l.Factors), "labels")
 	if !(l.Share >= 0 && l.Share < 1) {
 		x.add("labels: Share is %v; want 0 or more, and less than 1", l.Share)
 	}
-	if x.labels(l) {
-		x.pairs(l)
-	}
+	x.labels(l)
+	x.pairs(l)
 }
 
-// labels checks the labelled images and their levels. It reports whether the images are of the data set, in order.
-func (x *splits) labels(l *supervision.Labels) bool {
+// labels checks the labelled images and their levels.
+func (x *splits) labels(l *supervision.Labels) {
 	levels, own := make([]int, len(x.factors)), make([]int32, len(l.Factors))
 	for n, i := range l.Images {
 		if i < 0 || i >= x.set.Len() || n > 0 && i <= l.Images[n-1] {
-			x.add("labels: Images has %d; want images of the data set, ascending", i)
-			return false
+			x.fatal("labels: Images has %d; want images of the data set, ascending", i)
 		}
 		if !l.At(i, own) {
 			continue
@@ -277,7 +237,6 @@ func (x *splits) labels(l *supervision.Labels) bool {
 			}
 		}
 	}
-	return true
 }
 
 // pairs checks that pairs with equal or different levels agree with the levels of the data set.
@@ -285,16 +244,12 @@ func (x *splits) pairs(l *supervision.Labels) {
 	levels, other := make([]int, len(x.factors)), make([]int, len(x.factors))
 	for n, p := range l.Pairs {
 		if min(p.A, p.B) < 0 || max(p.A, p.B) >= x.set.Len() || p.A == p.B || p.Factor < 0 || p.Factor >= len(l.Factors) {
-			x.add("labels: pair %d is %+v; want two different images, and one of the %d factors", n, p, len(l.Factors))
-			return
+			x.fatal("labels: pair %d is %+v; want two different images, and one of the %d factors", n, p, len(l.Factors))
 		}
 		x.set.FactorsAt(p.A, levels)
 		x.set.FactorsAt(p.B, other)
 		if at := x.place(l.Factors[p.Factor]); at >= 0 && (levels[at] != other[at]) != p.Different {
-			said := "agree"
-			if p.Different {
-				said = "differ"
-			}
+			said := map[bool]string{false: "agree", true: "differ"}[p.Different]
 			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d", n, p.A, p.B, said, l.Factors[p.Factor].Name, levels[at], other[at])
 		}
 	}
@@ -324,16 +279,11 @@ func (x *splits) chosen(s *supervision.Split) []any {
 func (x *splits) streams(s supervision.Kind) {
 	want, same := x.chosen(x.split), true
 	for n := range uint64(4) {
-		r := rng.New(seed+n, "supervision")
-		again, err := s.Split(x.set, r)
-		if err != nil {
-			x.add("dataset %s: Split, once more: %w", x.set.Name(), err)
-			return
-		}
+		again, err := s.Split(x.set, rng.New(seed+n, "supervision"))
+		x.must(err, "dataset %s: Split, once more", x.set.Name())
 		equal := reflect.DeepEqual(x.chosen(again), want)
 		if n == 0 && !equal {
-			x.add("two splits of dataset %s by the same stream are different; want everything random to come from the stream", x.set.Name())
-			return
+			x.fatal("two splits of dataset %s by the same stream are different; want everything random to come from the stream", x.set.Name())
 		}
 		same = same && equal
 	}
@@ -344,63 +294,55 @@ func (x *splits) streams(s supervision.Kind) {
 
 // part counts the images with labels, similar pairs or groups.
 func (x *splits) part() int {
-	images := map[int]bool{}
-	for _, group := range x.split.Groups {
-		for _, i := range group {
-			images[i] = true
-		}
-	}
+	images := slices.Concat(x.split.Groups...)
 	if l := x.split.Known; l != nil {
-		for _, i := range l.Images {
-			images[i] = true
-		}
+		images = append(images, l.Images...)
 	}
-	return len(images)
+	return len(asSet(images))
+}
+
+func asSet(list []int) map[int]bool {
+	set := map[int]bool{}
+	for _, i := range list {
+		set[i] = true
+	}
+	return set
+}
+
+// sampler returns a sampler of batches of about n images.
+func (x *splits) sampler(n int) *supervision.Sampler {
+	b, err := supervision.NewSampler(x.split, n, rng.New(seed, "batch"))
+	x.must(err, "a sampler of dataset %s", x.set.Name())
+	return b
+}
+
+// startEpoch starts an epoch of a sampler.
+func (x *splits) startEpoch(b *supervision.Sampler) {
+	x.must(b.StartEpoch(), "a sampler of dataset %s", x.set.Name())
 }
 
 // resume compares the batches of a sampler with the batches of a sampler resumed in the middle of an epoch.
 func (x *splits) resume() {
 	const images, epochs = 64, 2
-	sampler := func() *supervision.Sampler {
-		b, err := supervision.NewSampler(x.split, images, rng.New(seed, "batch"))
-		if err != nil {
-			x.add("a sampler of dataset %s: %w", x.set.Name(), err)
-		}
-		return b
-	}
-	one := sampler()
-	if one == nil {
-		return
-	}
+	one, other := x.sampler(images), x.sampler(images)
 	var states []supervision.State
 	var dealt [][]byte
 	for range epochs {
-		if err := one.StartEpoch(); err != nil {
-			x.add("a sampler of dataset %s: %w", x.set.Name(), err)
-			return
-		}
+		x.startEpoch(one)
 		for b, ok := one.Next(); ok; b, ok = one.Next() {
 			dealt, states = append(dealt, fmt.Append(nil, b)), append(states, one.State())
 		}
 	}
 	at := len(dealt) / 3
-	other := sampler()
-	if err := other.Restore(states[at]); err != nil {
-		x.add("resuming a sampler of dataset %s: %w", x.set.Name(), err)
-		return
-	}
+	x.must(other.Restore(states[at]), "resuming a sampler of dataset %s", x.set.Name())
 	for n := at + 1; n < len(dealt); n++ {
 		b, ok := other.Next()
 		if !ok {
-			if err := other.StartEpoch(); err != nil {
-				x.add("resuming a sampler of dataset %s: %w", x.set.Name(), err)
-				return
-			}
+			x.startEpoch(other)
 			b, _ = other.Next()
 		}
 		if !bytes.Equal(fmt.Append(nil, b), dealt[n]) {
-			x.add("batch %d of dataset %s is another after a resume at batch %d", n, x.set.Name(), at)
-			return
+			x.fatal("batch %d of dataset %s is another after a resume at batch %d", n, x.set.Name(), at)
 		}
 	}
 }

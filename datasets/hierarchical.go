@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -82,35 +83,26 @@ func Exact(d Hierarchical, images []int) [][]float64 {
 // order. Images on one path have the same dimensions. choices lists the choices of each path.
 func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 	choice := make([]int, len(d.Hierarchy().Categoricals()))
-	known := map[string]int{}
-	key := make([]byte, len(choice))
-	path = make([]int, len(images))
+	known := map[string][]int{} // choices by their bytes, which have the same order
+	key, keys := make([]byte, len(choice)), make([]string, len(images))
 	for n, i := range images {
 		d.Choices(i, choice)
 		for j, o := range choice {
 			key[j] = byte(o + 1)
 		}
-		p, ok := known[string(key)]
-		if !ok {
-			p = len(choices)
-			known[string(key)] = p
-			choices = append(choices, slices.Clone(choice))
+		if keys[n] = string(key); known[keys[n]] == nil {
+			known[keys[n]] = slices.Clone(choice)
 		}
-		path[n] = p
 	}
-	order := make([]int, len(choices)) // by rank: the number at the first occurrence
-	for p := range order {
-		order[p] = p
+	sorted := slices.Sorted(maps.Keys(known))
+	for _, key := range sorted {
+		choices = append(choices, known[key])
 	}
-	slices.SortFunc(order, func(a, b int) int { return slices.Compare(choices[a], choices[b]) })
-	rank, sorted := make([]int, len(order)), make([][]int, len(order))
-	for r, p := range order {
-		rank[p], sorted[r] = r, choices[p]
+	path = make([]int, len(images))
+	for n, key := range keys {
+		path[n], _ = slices.BinarySearch(sorted, key)
 	}
-	for n, p := range path {
-		path[n] = rank[p]
-	}
-	return path, sorted
+	return path, choices
 }
 
 // PathName names a row of choices by its continuous dimensions. It drops a dimension if the name of another begins with

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Sample returns the data set of the images with the given indices, in that order.
@@ -11,64 +12,32 @@ func Sample(d Dataset, indices []int) Dataset {
 		s.missing = stored.CountMissing(Levels(s), len(d.Factors()))
 	}
 	if h, ok := d.(Hierarchical); ok {
-		return hierarchicalSample{h, s}
+		return hierarchicalSample{s, h}
 	}
 	return s
 }
 
+// sample implements Dataset, Incomplete, and the methods behind Expect, FileName and RealValued.
 type sample struct {
 	Dataset
 	indices []int
 	missing []int // by factor; nil: none
 }
 
-// Len implements Dataset.
-func (s sample) Len() int { return len(s.indices) }
-
-// Image implements Dataset.
+func (s sample) Len() int                   { return len(s.indices) }
 func (s sample) Image(i int, dst []float32) { s.Dataset.Image(s.indices[i], dst) }
-
-// FactorsAt implements Dataset.
 func (s sample) FactorsAt(i int, dst []int) { s.Dataset.FactorsAt(s.indices[i], dst) }
+func (s sample) Missing() []int             { return s.missing }
+func (s sample) Expect(first, count int)    { stored.Expect(s.Dataset, s.indices[first:first+count]) }
+func (s sample) FileName(i int) string      { return FileName(s.Dataset, s.indices[i]) }
+func (s sample) RealValued() bool           { return RealValued(s.Dataset) }
 
-// Missing implements Incomplete.
-func (s sample) Missing() []int { return s.missing }
-
-// Expect implements expecter.
-func (s sample) Expect(first, count int) { stored.Expect(s.Dataset, s.indices[first:first+count]) }
-
-// FileName implements the function FileName.
-func (s sample) FileName(i int) string { return FileName(s.Dataset, s.indices[i]) }
-
-// RealValued implements the function RealValued.
-func (s sample) RealValued() bool { return RealValued(s.Dataset) }
-
+// hierarchicalSample is the sample of a set with a hierarchy.
 type hierarchicalSample struct {
-	Hierarchical
-	sample sample
+	sample
+	of Hierarchical
 }
 
-// Len implements Dataset.
-func (s hierarchicalSample) Len() int { return s.sample.Len() }
-
-// Image implements Dataset.
-func (s hierarchicalSample) Image(i int, dst []float32) { s.sample.Image(i, dst) }
-
-// FactorsAt implements Dataset.
-func (s hierarchicalSample) FactorsAt(i int, dst []int) { s.sample.FactorsAt(i, dst) }
-
-// Missing implements Incomplete.
-func (s hierarchicalSample) Missing() []int { return s.sample.missing }
-
-// RealValued implements the function RealValued.
-func (s hierarchicalSample) RealValued() bool { return s.sample.RealValued() }
-
-// Choices implements Hierarchical.
-func (s hierarchicalSample) Choices(i int, dst []int) {
-	s.Hierarchical.Choices(s.sample.indices[i], dst)
-}
-
-// Values implements Hierarchical.
-func (s hierarchicalSample) Values(i int, dst []float64) {
-	s.Hierarchical.Values(s.sample.indices[i], dst)
-}
+func (s hierarchicalSample) Hierarchy() hierarchy.Hierarchy { return s.of.Hierarchy() }
+func (s hierarchicalSample) Choices(i int, dst []int)       { s.of.Choices(s.indices[i], dst) }
+func (s hierarchicalSample) Values(i int, dst []float64)    { s.of.Values(s.indices[i], dst) }

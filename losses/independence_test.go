@@ -16,7 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestBlockCorrelation compares the total correlation of blocks with another program's.
@@ -86,7 +85,7 @@ func TestIndependenceOperations(t *testing.T) {
 	}
 	schema := logic.Schema{Codes: 5, SubCodes: map[string][]int{"a": {4, 0}, "b": {2}, "c": {1, 3}}}
 	for i, text := range []string{"independent(z.a, z.b)", "2 * independent(z.a, z.b, z.c) and 0.5 * independent(z.a, z.c)"} {
-		s, err := syntax.Parse(text)
+		s, err := logic.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/check"
 	"github.com/unravel-ml/unravel/losses/internal/total"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // Logic returns the quantity of a sentence as a node, [logic.Quantity.Node]. Parts that are named losses (variance,
@@ -21,7 +20,7 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, section 2 and appendix B.
 func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	return q.NodeWith(sentenceParts(), z, y, groups)
+	return q.NodeOf(sentenceParts(), logic.Inputs{Codes: z, Values: y, Labels: groups})
 }
 
 // LogicLoss is the quantity of a sentence of first-order logic about a model's
@@ -33,11 +32,11 @@ func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, erro
 // or the columns that the sentence names. y.name are values of factors, scaled to [0, 1]; circular factors are in
 // turns.
 type LogicLoss struct {
-	Weight   Weight           `yaml:"weight" doc:"factor in the total"`
-	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
-	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
-	On       On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded); a sentence can also choose sample by the prefix: with z ~ q"`
-	Samples  int              `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
+	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
+	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
+	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z, as decoded); a sentence can also choose sample by the prefix: with z ~ q"`
+	Samples  int             `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
 
 	Discriminator *Discriminator   `yaml:"discriminator" doc:"discriminator for independent[discriminator]; no other sentence uses it"`
 	Network       *NetworkTraining `yaml:"network" doc:"training of functions in mlp (exists h: z -> y in mlp: ...); no other sentence uses it"`
@@ -74,17 +73,18 @@ func (l *LogicLoss) Validate() error {
 	switch {
 	case l.Samples < 1:
 		return config.Invalid("samples", "want a number of at least 1, got %d", l.Samples)
-	case l.Samples > 1 && !l.sentence().Sampled:
+	case l.Samples > 1 && !l.sentence().Sampled():
 		return config.Invalid("samples", "%d samples of a sentence about the codes; want on: sample, or a sentence that begins: with z ~ q", l.Samples)
 	}
 	return nil
 }
 
 // sentence returns the sentence, which is about samples if the settings say so.
-func (l *LogicLoss) sentence() syntax.Sentence {
-	s := *l.Sentence
-	s.Sampled = s.Sampled || l.On == OnSample
-	return s
+func (l *LogicLoss) sentence() logic.Sentence {
+	if l.On == OnSample {
+		return l.Sentence.OfSamples()
+	}
+	return *l.Sentence
 }
 
 // Weighting implements [Loss].
@@ -115,7 +115,7 @@ func (*LogicLoss) Variants() []Loss {
 		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[cosine] z.shape(j)",
 	} {
 		l := NewLogic()
-		sentence, err := syntax.Parse(text)
+		sentence, err := logic.Parse(text)
 		if err != nil {
 			continue // TestVariants finds it
 		}
@@ -128,7 +128,7 @@ func (*LogicLoss) Variants() []Loss {
 // Add implements [Loss].
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	on := l.On
-	if l.Sentence != nil && l.Sentence.Sampled {
+	if l.Sentence != nil && l.Sentence.Sampled() {
 		if on = OnSample; in.Sample == nil || in.Sample == in.Codes { // the latter: a deterministic model
 			return nil, missing("samples of posteriors for z ~ q")
 		}
@@ -209,11 +209,11 @@ func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 // parts are the operations of the sentence's parts in a program that trains.
 func (l *LogicLoss) parts(in *Input) logic.Named {
 	named, count := sentenceParts(), 0
-	named.Independence = func(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+	named.Independence = func(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 		switch {
-		case by == syntax.TotalCorrelation && in.Population > 0:
+		case by == "tc" && in.Population > 0:
 			return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCWeighted, in.Population)
-		case by != syntax.ByDiscriminator:
+		case by != "discriminator":
 			return plainIndependence(by, blocks, z, batch)
 		}
 		name := in.Name
@@ -272,8 +272,8 @@ func sentenceParts() logic.Named {
 }
 
 func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	kinds := map[syntax.Premetric]DistanceKind{syntax.Discrete: DiscreteDistance, syntax.Circular: CircularDistance}
-	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != syntax.Euclidean}
+	kinds := map[string]DistanceKind{"discrete": DiscreteDistance, "circular": CircularDistance}
+	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != "euclidean"}
 	for _, k := range c.Factors {
 		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period}) // otherwise absolute
 	}
@@ -351,11 +351,11 @@ func (m *Transformations) moves() (*gorgonia.Node, error) {
 
 // plainIndependence returns the dependence in a sentence without a trainer: [HSIC] or the total correlation of
 // posteriors.
-func plainIndependence(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+func plainIndependence(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 	switch by {
-	case syntax.HSIC:
+	case "hsic":
 		return blocksHSIC(z, blocks)
-	case syntax.TotalCorrelation:
+	case "tc":
 		return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCMinibatch, 0)
 	}
 	return nil, errors.New("the discriminator of independent[discriminator] trains with the model; want the loss logic in a config")

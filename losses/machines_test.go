@@ -17,7 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // nodeFunctions has a case for every function of the package that makes a node.
@@ -129,7 +128,7 @@ func nodeFunctions() []gradcheck.Case {
 			return losses.SphereTransport(n[0], turned, 2)
 		}, "AboutAxis", in(4, 3), held(nil, 4, 1)),
 		build(func(n nodes) (*gorgonia.Node, error) {
-			sentence, err := syntax.Parse(`(forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z(i) =[euclidean] z(j))) and
+			sentence, err := logic.Parse(`(forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z(i) =[euclidean] z(j))) and
 				(forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[absolute] y(j)) and forall[mean] i: z(i) =[squared] 0`)
 			if err != nil {
 				return nil, err

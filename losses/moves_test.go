@@ -9,7 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestLSBDIsASentence checks that the quantity of `forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))` is twice
@@ -23,7 +22,7 @@ func TestLSBDIsASentence(t *testing.T) {
 		{logic.Turn{Name: "x"}, 2, losses.PlaneTransport},
 		{logic.Turn{Name: "x", Space: true}, 3, losses.SpaceTransport},
 	} {
-		s, err := syntax.Parse("forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))")
+		s, err := logic.Parse("forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // posteriors are Gaussian posteriors of a model, with a sample of them, in float32.
@@ -46,7 +45,7 @@ func newPosteriors(rows, columns int) *posteriors {
 
 func logicOf(t *testing.T, text string) *losses.LogicLoss {
 	t.Helper()
-	s, err := syntax.Parse(text)
+	s, err := logic.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestSeparationGolden compares values and gradients with the results of separation.py.
@@ -154,7 +153,7 @@ func TestSeparationErrors(t *testing.T) {
 
 // TestSeparationIsASentence compares separation with the sentence that says the same of known levels.
 func TestSeparationIsASentence(t *testing.T) {
-	sentence, err := syntax.Parse("forall[mean] i, j: y.a(i) != y.a(j) -> (z(i) =[euclidean] z(j) -> y.a(i) =[discrete] y.a(j))")
+	sentence, err := logic.Parse("forall[mean] i, j: y.a(i) != y.a(j) -> (z(i) =[euclidean] z(j) -> y.a(i) =[discrete] y.a(j))")
 	if err != nil {
 		t.Fatal(err)
 	}

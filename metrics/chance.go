@@ -76,19 +76,14 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 	if err != nil {
 		return err
 	}
-	metric, part, least := c.Value, s.Shuffles, chanceRows
-	if slow(metric) {
+	t, metric, part, least := traitsOf(c.Value), c.Value, s.Shuffles, chanceRows
+	if t.slow {
 		part, least = slowPart, slowRows
 	}
 	if few, ok := cheaper(metric, cheaperBy); ok {
 		if metric = few; least == slowRows {
 			part = cheapPart
 		}
-	}
-	all := false // metrics of grids need all rows
-	switch metric.(type) {
-	case *DLSBD, *DLSBDWorkshop, *Manipulated:
-		all = true
 	}
 	values := make([]float64, s.Shuffles)
 	level := &Chance{Shuffles: s.Shuffles}
@@ -101,7 +96,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 		mixed.list = make([]*Input, len(x.list))
 		for i, one := range x.list {
 			rows := one.Codes.Rows
-			if !all {
+			if !t.whole {
 				rows = min(rows, max(least, rows/part))
 			}
 			level.Rows = max(level.Rows, rows)
@@ -112,7 +107,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				return err
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("no chance level: shuffled rows: %v", err))
+			r.note("no chance level: shuffled rows: %v", err)
 			return nil
 		}
 		values[b] = of.Value
@@ -142,67 +137,4 @@ func differs(m Metric, value float64, shuffled []float64) bool {
 		perfect, best = least, slices.Min(shuffled)
 	}
 	return !math.IsInf(perfect, 0) && math.Abs(perfect-value) < nearer*math.Abs(perfect-best)
-}
-
-// cheaper returns a metric with fewer draws or rounds, if its time depends on more than the number of rows.
-func cheaper(m Metric, by int) (few Metric, ok bool) {
-	fewer := func(n *int, by int) { *n = max(*n/by, 1) }
-	switch m := m.(type) {
-	case *DCI:
-		few := *m
-		if fewer(&few.Rounds, by); m.draws() {
-			fewer(&few.Train, cheapPart)
-			fewer(&few.Test, cheapPart)
-		}
-		return &few, true
-	case *DCIRegression:
-		few := *m
-		fewer(&few.Rounds, by)
-		return &few, true
-	case *SAP:
-		few := *m
-		fewer(&few.Train, by)
-		fewer(&few.Test, by)
-		return &few, true
-	case *Explicitness:
-		few := *m
-		fewer(&few.Train, by)
-		fewer(&few.Test, by)
-		return &few, true
-	case *BetaVAE:
-		few := *m
-		fewer(&few.Train, by)
-		fewer(&few.Test, by)
-		return &few, true
-	case *FactorVAE:
-		few := *m
-		fewer(&few.Train, by)
-		fewer(&few.Test, by)
-		return &few, true
-	case *R4:
-		few := *m
-		fewer(&few.Splits, by)
-		return &few, true
-	case *R4C:
-		few := *m
-		fewer(&few.Splits, by)
-		return &few, true
-	case *Logic:
-		few := *m
-		fewer(&few.Tuples, by)
-		return &few, true
-	case *Sampled:
-		few := *m
-		fewer(&few.Draws, by)
-		return &few, true
-	case *Projected:
-		few := *m
-		few.Of.Value, _ = cheaper(m.Of.Value, by)
-		return &few, true
-	case *BestColumns:
-		few := *m
-		few.Of.Value, _ = cheaper(m.Of.Value, by)
-		return &few, true
-	}
-	return m, false
 }

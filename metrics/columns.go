@@ -129,14 +129,6 @@ type Equational interface {
 // FromClasses implements Equational.
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
-// wantsLevels returns MissingLevels of a metric that cannot measure classes.
-func wantsLevels(m Metric, in *Input) error {
-	if e, ok := m.(Equational); !in.Classes || ok && e.FromClasses() {
-		return nil
-	}
-	return MissingLevels
-}
-
 // SetClasses replaces the factors by the factors of classes. Rows of a class agree in a factor, and levels number the
 // classes. Answers different that the classes agree with become Differ. A factor without a class is left out; it is an
 // error if that leaves none.
@@ -189,42 +181,26 @@ const (
 )
 
 func (u Units) validate() error {
-	return rule(u == "" || u == unitsAsGiven || u == unitsRange, "units",
-		"unknown units %q; want as-given or range", string(u))
+	return oneOfOrNone("units", "units", u, unitsAsGiven, unitsRange)
 }
 
 // factorRows returns the values of all factors in units u, rows x factors; 0 where a level is unknown.
 func (in *Input) factorRows(u Units) []float64 {
-	k := len(in.Factors)
-	rows := make([]float64, len(in.Levels))
-	for j, f := range in.Factors {
-		if in.Exact != nil && in.Exact[j] != nil {
-			values := in.Exact[j]
-			if u == unitsRange {
-				s := levels.SpanOf(values)
-				if in.spans != nil {
-					s = in.spans[j]
-				}
-				values = s.Unit(values)
-			}
-			for i, v := range values {
-				if in.Levels[i*k+j] >= 0 {
-					rows[i*k+j] = v
-				}
-			}
-			continue
-		}
-		levels := make([]float64, f.Size)
-		for l := range levels {
-			levels[l] = f.Scaled(l)
-		}
-		for i := j; i < len(in.Levels); i += k {
-			if l := in.Levels[i]; l >= 0 {
-				rows[i] = levels[l]
-			}
-		}
+	spans := in.spans
+	if u != unitsRange {
+		spans = nil
+	} else if spans == nil {
+		spans = in.ranges()
 	}
-	return rows
+	return in.table().Positions(in.Exact, spans)
+}
+
+// ranges returns the ranges of the Exact values, by factor.
+func (in *Input) ranges() (spans []levels.Span) {
+	for _, values := range in.Exact {
+		spans = append(spans, levels.SpanOf(values))
+	}
+	return spans
 }
 
 // FactorValues returns the value of a factor for every image: the Exact value, or otherwise the value of the level. An

@@ -100,10 +100,8 @@ func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 // Validate checks the settings.
 func (m *DLSBD) Validate() error {
 	return cmp.Or(
-		rule(slices.Contains([]UseSpaces{"", spacesWhereArbitrary, spacesAlways, spacesNever}, m.Spaces), "spaces",
-			"unknown choice %q; want where-arbitrary, always or never", string(m.Spaces)),
-		rule(slices.Contains([]Objects{"", objectsEach, objectsTogether}, m.Objects), "objects",
-			"unknown choice %q; want each or together", string(m.Objects)),
+		oneOfOrNone("spaces", "choice", m.Spaces, spacesWhereArbitrary, spacesAlways, spacesNever),
+		oneOfOrNone("objects", "choice", m.Objects, objectsEach, objectsTogether),
 		rule(m.Bootstrap >= 0 && m.Bootstrap <= maxBootstrap, "bootstrap",
 			"%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap),
 		validTurns(m.Omega, m.Aggregate),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/unravel-ml/unravel/metrics/internal/lsbd"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -16,7 +17,7 @@ var (
 )
 
 // WayOf exports the way to measure a metric again.
-var WayOf = wayOf
+func WayOf(m Metric) (interval.Way, string) { return traitsOf(m).way, traitsOf(m).why }
 
 // SplitRows exports the choice of rows.
 var SplitRows = TrainTest.rows

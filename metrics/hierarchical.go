@@ -93,17 +93,6 @@ func (m *HError) Compute(ctx context.Context, in *Input) (Result, error) {
 	return Result{Value: float64(hierarchy.Distance(in.Hierarchy, in.TrueHierarchy))}, nil
 }
 
-// purityOf is the fraction of the rows in components that have the majority path of their component (Ross and
-// Doshi-Velez 2021, section 6.2):
-//
-//	1 - (rows with another path) / (rows in components)
-func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(all) }
-
-// coverageOf is the fraction of all rows that a component keeps (Ross and Doshi-Velez 2021, section 6.2):
-//
-//	kept / all
-func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
-
 // Purity is the agreement of the components that MIMOSA finds in the codes with the images' paths through the true
 // hierarchy (Ross and Doshi-Velez 2021, section 6.2). It is at most 1:
 //
@@ -211,7 +200,7 @@ func purityResult(members map[int]map[int]int, paths int) Result {
 		right, all = right+most, all+rows
 	}
 	size.Labels = purity.Labels
-	r := Result{Value: purityOf(right, all), Parts: []Part{purity, size}}
+	r := Result{Value: 1 - float64(all-right)/float64(all), Parts: []Part{purity, size}}
 	if len(labels) <= maxComponentGrid && paths <= maxComponentGrid {
 		g := Grid{Name: "rows", Rows: purity.Labels}
 		for p := range paths {
@@ -244,7 +233,7 @@ func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	n := len(components)
-	return Result{Value: coverageOf(kept, n), Parts: []Part{
+	return Result{Value: float64(kept) / float64(n), Parts: []Part{
 		{Name: "kept", Values: []float64{float64(kept)}}, {Name: "discarded", Values: []float64{float64(n - kept)}},
 	}}, nil
 }
@@ -296,6 +285,3 @@ func (m *DescriptionLength) Compute(ctx context.Context, in *Input) (Result, err
 		{Name: "flat", Values: []float64{d.FlatPerCode()}}, {Name: "tree", Values: []float64{d.Tree}},
 	}}, nil
 }
-
-// newDescriptionLength returns the metric with the numbers of the paper.
-func newDescriptionLength() *DescriptionLength { return &DescriptionLength{Bits: hierarchy.FloatBits} }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -129,10 +130,15 @@ func FromMat(a mat.Matrix) (matrix.Matrix, error) {
 	if rows == 0 || cols == 0 {
 		return matrix.Matrix{}, fmt.Errorf("the matrix is %d x %d; want at least one row and one column", rows, cols)
 	}
-	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+	return filled(rows, cols, a.At)
+}
+
+// filled returns a matrix of finite numbers.
+func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
+	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, 0, rows*cols)}
 	for i := range rows {
 		for j := range cols {
-			m.Data[i*cols+j] = a.At(i, j)
+			m.Data = append(m.Data, at(i, j))
 		}
 	}
 	return m, m.Finite("row %d, column %d is %v")
@@ -153,21 +159,15 @@ func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 	case t.Dtype() != tensor.Float32 && t.Dtype() != tensor.Float64:
 		return matrix.Matrix{}, fmt.Errorf("the tensor holds numbers of type %v; want float32 or float64", t.Dtype())
 	}
-	m := matrix.Matrix{Rows: shape[0], Cols: shape[1], Data: make([]float64, shape[0]*shape[1])}
-	for i := range m.Rows {
-		for j := range m.Cols {
-			v, err := t.At(i, j)
-			if err != nil {
-				return matrix.Matrix{}, fmt.Errorf("row %d, column %d: %w", i, j, err)
-			}
-			if single, ok := v.(float32); ok {
-				m.Data[i*m.Cols+j] = float64(single)
-			} else {
-				m.Data[i*m.Cols+j] = v.(float64)
-			}
+	return filled(shape[0], shape[1], func(i, j int) float64 {
+		switch v, _ := t.At(i, j); v := v.(type) { // the error is of indices out of range
+		case float32:
+			return float64(v)
+		case float64:
+			return v
 		}
-	}
-	return m, m.Finite("row %d, column %d is %v")
+		return math.NaN()
+	})
 }
 
 // isNil says whether an interface holds nothing, or a nil pointer.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -44,7 +42,8 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	if err == nil && !some.each {
 		x.in = some.list[0] // rows that the metric leaves out set no bins
 	}
-	way, why := wayOf(c.Value)
+	t := traitsOf(c.Value)
+	way, why := t.way, t.why
 	if n := x.in.Codes.Rows; way != interval.None && way != interval.Draws && n < interval.FewestRows {
 		way, why = interval.None, fmt.Sprintf("%d rows are too few; want at least %d", n, interval.FewestRows)
 	}
@@ -90,7 +89,7 @@ func (x *repeating) repeated(repeats, usual int) interval.Value {
 	switch {
 	case repeats > 0:
 		v.Repeats = repeats + repeats%2
-	case slow(x.choice.Value):
+	case traitsOf(x.choice.Value).slow:
 		v.Repeats = slowRepeats
 	}
 	return v
@@ -129,28 +128,17 @@ func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (fl
 
 // corrected returns the input with the bins that halves share, and the value without the bias of mutual information.
 func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
+	t := traitsOf(x.choice.Value)
+	if mig, ok := x.choice.Value.(*MIG); t.bins == nil || ok && mig.reduces(x.in) { // principal components are binned
+		return x.in, x.result.Value, nil
+	}
 	in := *x.in
 	var err error
-	shared := func(h mutual.Histogram, test bool) {
+	if _, ofColumns := x.choice.Value.(*MutualInformation); ofColumns {
+		in.shared, err = mutual.Share(in.Codes, *t.bins)
+	} else {
 		null := rng.New(x.seed, "interval/null")
-		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, h, test, null)
-	}
-	switch m := x.choice.Value.(type) {
-	case *MIG:
-		if m.reduces(x.in) { // principal components are binned
-			return x.in, x.result.Value, nil
-		}
-		shared(m.Histogram, false)
-	case *MED:
-		shared(m.Histogram, true)
-	case *Modularity:
-		shared(m.Histogram, true)
-	case *CoOccurrence:
-		shared(m.Histogram, true)
-	case *MutualInformation:
-		in.shared, err = mutual.Share(in.Codes, m.Histogram)
-	default:
-		return x.in, x.result.Value, nil
+		in.shared, err = mutual.ShareWithFactors(ctx, in.Codes, in.Factors, in.Levels, *t.bins, t.informed, null)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -168,21 +156,11 @@ func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 
 // measuredRows returns the number of rows that the value uses.
 func (x *repeating) measuredRows() int {
-	n, limit := x.in.Codes.Rows, 0
-	switch m := x.choice.Value.(type) {
-	case *MED:
-		limit = m.Samples
-	case *LeftInverse:
-		limit = m.Samples
-	case *SubCodeDeviation:
-		blocks, err := planBlocks(x.in, m.Codes, m.Assign)
-		if err == nil && slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
-			limit = m.Samples
-		}
-	case *Logic: // as many pairs as the settings allow, as sentences are mostly about pairs
-		limit = int(math.Sqrt(float64(m.Tuples)))
-		if m.Samples > 0 {
-			limit = min(limit, m.Samples)
+	n, limit := x.in.Codes.Rows, traitsOf(x.choice.Value).rows
+	if s, ok := x.choice.Value.(*SubCodeDeviation); ok {
+		blocks, err := planBlocks(x.in, s.Codes, s.Assign)
+		if err != nil || !slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
+			return n
 		}
 	}
 	if limit > 0 {
@@ -195,96 +173,3 @@ func (x *repeating) measuredRows() int {
 type noInterval string
 
 func (e noInterval) Error() string { return string(e) }
-
-// Resampled is implemented by metrics of other programs that have intervals.
-type Resampled interface {
-	// Resample says how to measure the metric again, with its settings. With [interval.None], why gives the reason.
-	Resample() (way interval.Way, why string)
-}
-
-// wayOf returns the way to measure a metric again, or [interval.None] and the reason.
-func wayOf(m Metric) (way interval.Way, why string) {
-	const extreme = "it is an extreme, which grows with the number of images, and rows do not tell how much"
-	switch m := m.(type) {
-	case *MIG, *MED, *Modularity, *CoOccurrence, *MutualInformation, *TotalCorrelation,
-		*WassersteinCorrelation, *ConditionalTC, *CodeSpread, *LeftInverse, *IRS, *DLSBD, *Purity, *Coverage, *DescriptionLength:
-		return interval.Rows, ""
-	case *BetaVAE, *FactorVAE, *SAP, *Explicitness, *DCI, *DCIRegression, *Downstream, *Probe, *KNN,
-		*R4, *R4C, *Sampled:
-		return interval.Draws, ""
-	case *SubCodeDeviation:
-		if m.Deviation == factor.Radius || m.Deviation == factor.Diameter || m.Aggregate == factor.Max {
-			return interval.None, extreme
-		}
-		return interval.Rows, ""
-	case *Contraction:
-		if m.Max {
-			return interval.None, extreme
-		}
-		return interval.Rows, ""
-	case *MaxError:
-		return interval.None, extreme
-	case *Logic:
-		return m.resample()
-	case *Projected:
-		return drawsOf(m.Of, "the projection is fitted to the rows that are measured")
-	case *BestColumns:
-		return drawsOf(m.Of, "a part of the rows has other best columns")
-	case *PrincipalMED:
-		return interval.None, "other rows have other principal components"
-	case *Responses:
-		return interval.None, "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"
-	case *Manipulated:
-		return interval.None, "it needs images that differ in one factor alone, and a part of the rows has too few of them"
-	case *HSIC:
-		return interval.None, "it is about 1/n for independent codes, and the median distance depends on the measured rows"
-	case *Separation:
-		return interval.None, "other rows have other pairs known to differ"
-	case *DLSBDWorkshop:
-		return interval.None, "it measures complete grids, and no row can be left out"
-	case *HError:
-		return interval.None, "it compares two trees, and depends on no rows"
-	case Resampled:
-		return m.Resample()
-	}
-	return interval.None, "the metric does not say how to measure it again"
-}
-
-// drawsOf returns the way of a metric that wraps another: other draws if the other metric has them.
-func drawsOf(c Choice, why string) (interval.Way, string) {
-	if way, _ := wayOf(c.Value); way == interval.Draws {
-		return interval.Draws, ""
-	}
-	return interval.None, why
-}
-
-// slow reports whether a metric may take seconds, as it fits predictors.
-func slow(m Metric) bool {
-	switch m := m.(type) {
-	case *DCI, *DCIRegression, *R4, *R4C, *Downstream, *Probe, *KNN:
-		return true
-	case *Projected:
-		return slow(m.Of.Value)
-	case *BestColumns:
-		return slow(m.Of.Value)
-	case *Sampled:
-		return slow(m.Of.Value)
-	}
-	return false
-}
-
-// aggregator finds the aggregates in the formula of a quantity, such as mean{i, j}.
-var aggregator = regexp.MustCompile(`([a-z]+)[^ {}]*\{`)
-
-// resample returns rows if all quantifiers over rows in the sentence are means, and otherwise none.
-func (l *Logic) resample() (interval.Way, string) {
-	if l.Sentence == nil {
-		return interval.None, "there is no sentence"
-	}
-	for _, found := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
-		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf is over functions
-			return interval.None, fmt.Sprintf("its %s over rows depends on the number of rows", name)
-		}
-	}
-	return interval.Rows, ""
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 	"github.com/unravel-ml/unravel/metrics/internal/sentence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -35,13 +34,13 @@ import (
 type Logic struct {
 	loss
 
-	Sentence *syntax.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
-	Name     string           `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
-	Codes    factor.SubCodes  `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
-	Assign   Assign           `yaml:"assign" doc:"without codes: order (equal shares of the columns, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
-	Units    Units            `yaml:"units" doc:"units of continuous factors: range (maps the range over all rows to [0, 1], as in the loss) or as-given; levels are always mapped to [0, 1]"`
-	Samples  int              `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: the number that tuples allows"`
-	Tuples   int              `yaml:"tuples" doc:"largest number of row tuples to measure; a sentence over more tuples is measured on fewer, random rows"`
+	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Name     string          `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
+	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
+	Assign   Assign          `yaml:"assign" doc:"without codes: order (equal shares of the columns, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Units    Units           `yaml:"units" doc:"units of continuous factors: range (maps the range over all rows to [0, 1], as in the loss) or as-given; levels are always mapped to [0, 1]"`
+	Samples  int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: the number that tuples allows"`
+	Tuples   int             `yaml:"tuples" doc:"largest number of row tuples to measure; a sentence over more tuples is measured on fewer, random rows"`
 }
 
 // NewLogic returns the default settings, without a sentence.
@@ -80,7 +79,7 @@ func (*Logic) Variants() []Metric {
 		"forall[mean] i: exists c in {-1, 1}: z(i) =[absolute] c",
 	} {
 		l := NewLogic()
-		sentence, err := syntax.Parse(text)
+		sentence, err := logic.Parse(text)
 		if err != nil {
 			continue // TestLogicVariants finds it
 		}
@@ -115,7 +114,7 @@ func (l *Logic) Validate() error { return (*plainLogic)(l).Validate() }
 
 // Validate checks the settings.
 func (l *plainLogic) Validate() error {
-	sentence := l.Sentence != nil && l.Sentence.Body != nil
+	sentence := l.Sentence != nil && !l.Sentence.IsZero()
 	another := l.Name != "" && l.Name != "logic" && slices.Contains(Registry.Names(), l.Name)
 	return cmp.Or(
 		rule(sentence, "sentence", wantLogic),
@@ -191,13 +190,7 @@ func (l *Logic) available(q *logic.Quantity) error {
 // Compute returns the parts score and, with Assign best, columns (the column of each factor), and sets Sentence and
 // Truth of the result.
 func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := l.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ready(ctx, l, in); err != nil {
 		return Result{}, err
 	}
 	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return in.assigned(ctx) })
@@ -237,7 +230,7 @@ type unprefixed struct{ error }
 func (e unprefixed) Error() string { return strings.TrimPrefix(e.error.Error(), "logic: ") }
 func (e unprefixed) Unwrap() error { return e.error }
 
-func truthOf(t syntax.Truth) string {
+func truthOf(t logic.Truth) string {
 	switch {
 	case t.Equivalent:
 		return "equivalent"

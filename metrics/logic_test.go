@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -22,7 +22,7 @@ import (
 // sentence is the metric of a sentence with its defaults.
 func sentence(t testing.TB, text string) *Logic {
 	t.Helper()
-	s, err := syntax.Parse(text)
+	s, err := logic.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -35,7 +35,7 @@ func TestDLSBDIsASentence(t *testing.T) {
 		if text == "" {
 			term = "z.x(i)"
 		}
-		s, err := syntax.Parse("forall[mean] i, j, g(i, j): z.x(j) =[squared] " + term)
+		s, err := logic.Parse("forall[mean] i, j, g(i, j): z.x(j) =[squared] " + term)
 		if err != nil {
 			t.Fatal(err)
 		}

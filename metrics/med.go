@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -34,6 +35,7 @@ import (
 // A factor without information in any column has a column of zeros in R, and a note.
 type MED struct {
 	knownLevels
+	twoFactors
 
 	mutual.Histogram `yaml:",inline"`
 	mutual.Entropy   `yaml:",inline"`
@@ -61,9 +63,6 @@ func (m *MED) Validate() error {
 	)
 }
 
-// Suits implements Selective.
-func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
-
 // Compute returns the parts per_column (S_i) and weights. Two or more columns add completeness (1 - entropy of each
 // factor's column of R, to the base of the number of columns). The grid is R, and the part per_factor is the MED of
 // each factor:
@@ -90,7 +89,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if len(silent) > 0 {
 		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(factor.Names(in.Factors), silent), ", "))
 	}
-	columns := numbers(len(relative))
+	columns := numeric.UpTo(len(relative))
 	if m.TopK > 0 {
 		var tied bool
 		if columns, tied = mutual.Best(relative, m.Entropy, m.TopK, m.Whole); tied {

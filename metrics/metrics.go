@@ -93,6 +93,8 @@ type (
 	knownLevels struct{}
 	noLevels    struct{}
 
+	twoFactors struct{} // suits inputs of at least two factors
+
 	share struct{} // 0 to 1, higher is better
 	loss  struct{} // 0 or more, lower is better
 )
@@ -101,6 +103,8 @@ func (allLevels) Needs() Needs   { return AllLevels }
 func (eachLevel) Needs() Needs   { return EachLevel }
 func (knownLevels) Needs() Needs { return KnownLevels }
 func (noLevels) Needs() Needs    { return NoLevels }
+
+func (twoFactors) Suits(in *Input) error { return wantFactors(in, 2) }
 
 func (share) Better() Direction            { return HigherIsBetter }
 func (share) Range() (least, most float64) { return 0, 1 }
@@ -202,7 +206,7 @@ func EvaluateWatched(
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
 		r.Name, r.Better = names[i], c.Value.Better()
-		if ofScale(c.Value) {
+		if traitsOf(c.Value).scaled {
 			r.Scale = in.Codes.Scale()
 		}
 		r.define(c)
@@ -217,29 +221,4 @@ func stops(ctx context.Context, i, every int) error {
 		return nil
 	}
 	return ctx.Err()
-}
-
-// ofScale reports whether the value of a metric changes with the scale of the codes.
-func ofScale(m Metric) bool {
-	switch m := m.(type) {
-	case *Contraction, *Separation, *Logic, *WassersteinCorrelation:
-		return true
-	case *SubCodeDeviation:
-		return !m.Standardise && m.Project != projectLinear
-	case *FactorVAE:
-		return m.Prune > 0
-	case *SAP:
-		return m.Score != scoreCorrelation
-	case *BetaVAE:
-		return !m.Standardise
-	case *Downstream:
-		return m.Predictor == logisticCV
-	case *Sampled:
-		return ofScale(m.Of.Value)
-	case *BestColumns:
-		return ofScale(m.Of.Value)
-	case *Projected:
-		return m.Project != projectLinear && ofScale(m.Of.Value)
-	}
-	return false
 }

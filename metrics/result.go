@@ -81,6 +81,16 @@ func (r *Result) Part(name string) []float64 {
 	return nil
 }
 
+// note adds a remark.
+func (r *Result) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// add adds a number with its label.
+func (p *Part) add(label string, value float64) {
+	p.Labels, p.Values = append(p.Labels, label), append(p.Values, value)
+}
+
 // scored adds the part score, e^-value, to a result; a value that is NaN or infinite is an error.
 func (r Result) scored() (Result, error) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -20,7 +22,7 @@ type Needs uint8
 const (
 	AllLevels   Needs = iota // all levels: rows with an unknown level are left out
 	EachLevel                // the levels of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
-	KnownLevels              // the known levels: Compute handles unknown levels itself
+	KnownLevels              // the known levels: rows without any are left out, others may have unknown levels
 	NoLevels                 // no levels: it measures codes, not factors
 )
 
@@ -71,38 +73,34 @@ func (in *Input) wantKnown() error {
 
 // restrict returns the input of some factors, with the rows where all of these factors are known.
 func (in *Input) restrict(factors []int) *Input {
-	return in.choose(factors, func(row []int) bool {
-		return !slices.ContainsFunc(factors, func(j int) bool { return row[j] == factor.Unknown })
-	})
+	return in.choose(factors, in.rowsWhere(func(levels []int) bool {
+		return !slices.ContainsFunc(factors, func(j int) bool { return levels[j] == factor.Unknown })
+	}))
 }
 
-// knowing returns the input of some factors and of the rows where at least one of these factors is known.
-func (in *Input) knowing(factors []int) *Input {
-	return in.choose(factors, func(row []int) bool {
-		return slices.ContainsFunc(factors, func(j int) bool { return row[j] != factor.Unknown })
-	})
+// rowsWhere lists the rows with levels of all factors that keep accepts.
+func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
+	k := len(in.Factors)
+	for i := range in.Codes.Rows {
+		if keep(in.Levels[i*k : (i+1)*k]) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
 }
 
-// choose returns the input of some factors and of the rows with levels that keep accepts.
-func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
+// choose returns the input of some factors and of some rows, ascending.
+func (in *Input) choose(factors, rows []int) *Input {
 	k := len(in.Factors)
 	some := *in
-	some.Factors, some.Exact, some.Levels, some.Components, some.Paths = nil, nil, nil, nil, nil
+	some.Factors, some.Exact = levels.Chosen(in.Factors, factors), nil
+	some.Levels = make([]int, 0, len(rows)*len(factors))
 	if len(factors) < k {
 		some.TrueHierarchy = nil // it has a dimension for each factor
 	}
-	for _, j := range factors {
-		some.Factors = append(some.Factors, in.Factors[j])
-	}
-	var rows []int
-	for i := range in.Codes.Rows {
-		row := in.Levels[i*k : (i+1)*k]
-		if !keep(row) {
-			continue
-		}
-		rows = append(rows, i)
+	for _, i := range rows {
 		for _, j := range factors {
-			some.Levels = append(some.Levels, row[j])
+			some.Levels = append(some.Levels, in.Levels[i*k+j])
 		}
 	}
 	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
@@ -121,27 +119,44 @@ func (in *Input) choose(factors []int, keep func(levels []int) bool) *Input {
 	return &some
 }
 
-// part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
-func (in *Input) part(rows []int) *Input {
-	rows = slices.Sorted(slices.Values(rows))
-	k := len(in.Factors)
-	some := *in
-	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols, Data: in.Codes.Take(rows)}
-	some.Levels = make([]int, 0, len(rows)*k)
-	for _, i := range rows {
-		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
+// knownPart is an input of some factors whose levels are all known.
+type knownPart struct {
+	*Input
+	factors []int // their numbers in the whole input
+	rows    []int // of the whole input; nil: all
+}
+
+// knownParts divides an input for metrics that fit each factor to the rows where it is known, and then relate the
+// factors. It returns the whole input if all levels are known, otherwise a part for each factor, which may have no rows.
+func (in *Input) knownParts() (parts []knownPart) {
+	if in.table().Unknown() == nil {
+		return []knownPart{{in, numeric.UpTo(len(in.Factors)), nil}}
 	}
-	if in.Exact != nil {
-		some.Exact = make([][]float64, k)
-		for j, values := range in.Exact {
-			if some.Exact[j] = levels.Chosen(values, rows); in.spans == nil {
-				some.spans = append(some.spans, levels.SpanOf(values))
-			}
+	for j := range in.Factors {
+		rows := in.rowsWhere(func(levels []int) bool { return levels[j] != factor.Unknown })
+		parts = append(parts, knownPart{in.choose([]int{j}, rows), []int{j}, rows})
+	}
+	return parts
+}
+
+// known returns the rows where each factor is known: all in order or, if some are unknown, level by level.
+func (in *Input) known() [][]int {
+	all, rows := numeric.UpTo(in.Codes.Rows), make([][]int, len(in.Factors))
+	for j := range rows {
+		if rows[j] = in.table().Groups(j, nil).Order; len(rows[j]) == len(all) {
+			rows[j] = all
 		}
 	}
-	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
-	some.Differ = levels.Among(in.Differ, rows)
-	return &some
+	return rows
+}
+
+// part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
+func (in *Input) part(rows []int) *Input {
+	some := in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
+	if in.Exact != nil && in.spans == nil {
+		some.spans = in.ranges()
+	}
+	return some
 }
 
 // sample draws n rows without replacement, and returns them ascending.
@@ -196,7 +211,7 @@ type inputs struct {
 
 // inputsFor returns the rows and factors of an input that a metric measures, or an error if it cannot.
 func inputsFor(m Metric, in *Input) (*inputs, error) {
-	if ofAngles(m) {
+	if traitsOf(m).angles {
 		return knownInputs(m, in)
 	}
 	in, notes := in.inArcs()
@@ -214,8 +229,8 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	if needs == NoLevels {
 		return whole, suits(m, in)
 	}
-	if err := wantsLevels(m, in); err != nil {
-		return nil, err
+	if e, ok := m.(Equational); in.Classes && !(ok && e.FromClasses()) {
+		return nil, MissingLevels
 	}
 	if says && !in.Classes && in.factorless() {
 		return nil, MissingFactors
@@ -236,21 +251,29 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	if len(factors) == 0 {
 		return nil, MissingFactors
 	}
-	switch needs {
-	case KnownLevels:
-		x.partly(in, factors, unknown)
-	case EachLevel:
-		return x, x.apart(m, in, factors, unknown)
-	default:
+	if needs == AllLevels {
 		some := in.restrict(factors)
 		if some.Codes.Rows == 0 {
 			return nil, fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, unknown))
 		}
-		x.rows = some.Codes.Rows
-		x.exclude("", in.Codes.Rows-some.Codes.Rows, whyUnknown)
-		x.list = []*Input{some}
+		x.list, x.rows = []*Input{some}, some.Codes.Rows
+		x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
+		return x, suits(m, some)
 	}
-	return x, suits(m, x.list[0])
+	some := in.choose(factors, in.rowsWhere(func(levels []int) bool { // other rows would still set bins and deviations
+		return slices.ContainsFunc(factors, func(j int) bool { return levels[j] != factor.Unknown })
+	}))
+	x.rows = some.Codes.Rows
+	without := in.Codes.Rows - x.rows
+	x.exclude("", without, whyNone)
+	for _, j := range factors {
+		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
+	}
+	if needs == EachLevel {
+		return x, x.apart(m, in, factors)
+	}
+	x.list = []*Input{some}
+	return x, suits(m, some)
 }
 
 // exclude records rows that are left out, if there are any.
@@ -260,44 +283,22 @@ func (x *inputs) exclude(factor string, rows int, why string) {
 	}
 }
 
-// partly keeps the rows where at least one of the given factors is known: the others would still set bins and
-// deviations.
-func (x *inputs) partly(in *Input, factors, unknown []int) {
-	some := in.knowing(factors)
-	x.list = []*Input{some}
-	x.known(in, some.Codes.Rows, factors, unknown)
-}
-
 // apart measures each factor alone, if the metric can measure it.
-func (x *inputs) apart(m Metric, in *Input, factors, unknown []int) (refused error) {
+func (x *inputs) apart(m Metric, in *Input, factors []int) (refused error) {
 	x.each = true
 	for _, j := range factors {
 		one := in.restrict([]int{j})
 		if err := suits(m, one); err != nil {
 			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: %v", in.Factors[j].Name, err))
-			if refused == nil {
-				refused = err
-			}
+			refused = cmp.Or(refused, err)
 			continue
 		}
 		x.list = append(x.list, one)
 	}
-	some := in.knowing(factors)
-	x.known(in, some.Codes.Rows, factors, unknown)
 	if len(x.list) > 0 {
 		return nil
 	}
 	return refused
-}
-
-// known records the rows with a known level, and each factor's rows without one.
-func (x *inputs) known(in *Input, rows int, factors, unknown []int) {
-	x.rows = rows
-	without := in.Codes.Rows - rows
-	x.exclude("", without, whyNone)
-	for _, j := range factors {
-		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
-	}
 }
 
 // unknownOf lists how many rows have an unknown level of each of some factors: "hair 12 of 50, age 3 of 50".
@@ -355,13 +356,12 @@ func (x *inputs) join(results []Result) Result {
 		}
 	}
 	for _, p := range results[0].Parts {
-		if part, ok := x.joinPart(results, p.Name); ok {
-			joined.Parts = append(joined.Parts, part)
+		part, ok := x.joinPart(results, p.Name)
+		if p.Name == "score" {
+			part.Values = []float64{math.Exp(-joined.Value)}
 		}
-	}
-	for at := range joined.Parts {
-		if joined.Parts[at].Name == "score" {
-			joined.Parts[at].Values = []float64{math.Exp(-joined.Value)}
+		if ok {
+			joined.Parts = append(joined.Parts, part)
 		}
 	}
 	for _, g := range results[0].Grids {
@@ -425,19 +425,6 @@ func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
 	s := *in
 	s.Codes, s.shared = codes, nil
 	return &s
-}
-
-// ofAngles reports metrics that measure angles of circular factors, or their values, and not levels alone.
-func ofAngles(m Metric) bool {
-	switch m := m.(type) {
-	case *DLSBD, *DLSBDWorkshop, *Contraction, *DCIRegression, *LeftInverse, *MaxError, *Logic, *HError, *R4, *R4C:
-		return true
-	case *Projected:
-		return m.Of.Value != nil && ofAngles(m.Of.Value)
-	case *BestColumns:
-		return m.Of.Value != nil && ofAngles(m.Of.Value)
-	}
-	return false
 }
 
 // inArcs returns the input for a metric of levels. A circular factor with many angles and few rows for each gets equal

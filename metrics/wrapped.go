@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,9 +25,6 @@ type Sampled struct {
 	Of    Choice `yaml:"of" doc:"metric to compute on the sample"`
 }
 
-// newSampled returns the metric with its defaults, which name no metric.
-func newSampled() *Sampled { return &Sampled{Rows: 1000, Draws: 1} }
-
 // Variants implements Varied.
 func (*Sampled) Variants() []Metric {
 	return []Metric{
@@ -46,14 +44,12 @@ func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
 func (m *Sampled) Validate() error {
-	switch {
-	case m.Rows < 2:
-		return config.Invalid("rows", "%d is out of range; want 2 or more", m.Rows)
-	case m.Draws < 1 || m.Draws > maxDraws:
-		return config.Invalid("draws", "%d is out of range; want 1 to %d", m.Draws, maxDraws)
-	}
 	_, again := m.Of.Value.(*Sampled)
-	return m.Of.wrapped("the sample", again, "the rows are a sample already; want another metric than sampled")
+	return cmp.Or(
+		rule(m.Rows >= 2, "rows", "%d is out of range; want 2 or more", m.Rows),
+		within("draws", m.Draws, 1, maxDraws),
+		m.Of.wrapped("the sample", again, "the rows are a sample already; want another metric than sampled"),
+	)
 }
 
 // maxDraws bounds the number of samples.
@@ -119,9 +115,6 @@ type BestColumns struct {
 	Whole bool   `yaml:"whole" doc:"take all columns tied with the k-th best; false: only the first"`
 	Of    Choice `yaml:"of" doc:"metric to compute on the best columns"`
 }
-
-// newBestColumns returns the metric with its defaults, which name no metric.
-func newBestColumns() *BestColumns { return &BestColumns{K: 2} }
 
 // Variants implements Varied.
 func (*BestColumns) Variants() []Metric {
@@ -207,9 +200,6 @@ type Projected struct {
 	Of      Choice     `yaml:"of" doc:"metric to compute on the projected codes"`
 }
 
-// newProjected returns the metric with its defaults, which name no metric.
-func newProjected() *Projected { return &Projected{Project: projectLinear} }
-
 // Variants implements Varied.
 func (*Projected) Variants() []Metric {
 	return []Metric{
@@ -229,8 +219,8 @@ func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
 func (m *Projected) Validate() error {
-	if m.Project != projectLinear && m.Project != projectBest {
-		return config.Invalid("project", "unknown projection %q; want linear or best", string(m.Project))
+	if err := oneOf("project", "projection", m.Project, projectLinear, projectBest); err != nil {
+		return err
 	}
 	_, again := m.Of.Value.(*Projected)
 	return m.Of.wrapped("the projected codes", again, "the codes are projected already; want another metric than projected")
@@ -278,7 +268,9 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	other := m.Of.Value
 	if c, ok := other.(*Contraction); ok && m.Project == projectLinear {
-		other = c.ofNumbers()
+		ofNumbers := *c
+		ofNumbers.Units, ofNumbers.numbers = unitsRange, true
+		other = &ofNumbers
 	}
 	r, err := other.Compute(ctx, projectedInput(in, codes))
 	if err != nil {

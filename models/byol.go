@@ -1,6 +1,8 @@
 package models
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/graph/nn"
@@ -16,20 +18,15 @@ type Heads struct {
 
 // Validate checks the settings.
 func (h *Heads) Validate() error {
-	for _, w := range []struct {
-		key string
-		is  int
-	}{{"hidden", h.Hidden}, {"projected", h.Projected}, {"predictor", h.Predictor}} {
-		if err := validWidth(w.key, w.is); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(validWidth("hidden", h.Hidden), validWidth("projected", h.Projected), validWidth("predictor", h.Predictor))
 }
+
+// projector is BYOL's network from codes to projections.
+func (h *Heads) projector() layers { return layers{widths: []int{h.Hidden, h.Projected}, bias: true} }
 
 // predictor is the network from projections to predictions.
 func (h *Heads) predictor() layers {
-	return layers{widths: []int{h.Predictor, h.Projected}, bias: [2]bool{true, true}}
+	return layers{widths: []int{h.Predictor, h.Projected}, bias: true}
 }
 
 // BYOL is Bootstrap Your Own Latent (Grill et al. 2020), for the loss cosine-regression. It minimises equation 2, for
@@ -58,57 +55,10 @@ func NewBYOL() *BYOL {
 
 // New implements Settings.
 func (s *BYOL) New(data Data, seed uint64) (Model, error) {
-	m := &byol{twoViews: twoViews{base: newBase(s.Encoder, data, seed)}, settings: *s}
+	momentum := s.Momentum
+	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
+		projector: s.projector(), predictor: s.predictor(), momentum: &momentum}
 	return m, m.start(m)
-}
-
-type byol struct {
-	twoViews
-	settings BYOL
-}
-
-// Paced implements [Paced].
-func (m *byol) Paced() bool { return m.settings.Momentum.paced() }
-
-// projected adds codes and their projections. The names of their parameters begin with a prefix.
-func (m *byol) projected(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, projections *gorgonia.Node, err error) {
-	if codes, err = m.encoder.Value.Encode(g, images, prefix+"encoder"); err != nil {
-		return nil, nil, err
-	}
-	projector := layers{widths: []int{m.settings.Hidden, m.settings.Projected}, bias: [2]bool{true, true}}
-	projections, err = projector.build(g, codes, prefix+"projector")
-	return codes, projections, err
-}
-
-// Build implements Model.
-func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	g.Views = 2
-	images, views, err := m.inputs(g, n)
-	if err != nil {
-		return nil, err
-	}
-	codes, projections, err := m.projected(g, images, "")
-	if err != nil {
-		return nil, err
-	}
-	predictions, err := m.settings.predictor().build(g, projections, "predictor")
-	if err != nil {
-		return nil, err
-	}
-	_, targets, err := m.projected(g.Targets(targetPrefix), images, targetPrefix)
-	if err != nil {
-		return nil, err
-	}
-	seen, err := m.settings.rows(codes)
-	if err != nil {
-		return nil, err
-	}
-	p, err := m.program(views, codes, seen, &losses.Views{Predictions: predictions, Targets: targets, Projections: projections})
-	if err != nil {
-		return nil, err
-	}
-	p.Targets = m.following(g, m.settings.Momentum)
-	return p, nil
 }
 
 // SimSiam is [BYOL] without a target (Chen and He 2021), for the loss cosine-regression. Up to factor and constant,
@@ -131,40 +81,9 @@ func NewSimSiam() *SimSiam {
 
 // New implements Settings.
 func (s *SimSiam) New(data Data, seed uint64) (Model, error) {
-	m := &simSiam{twoViews: twoViews{base: newBase(s.Encoder, data, seed)}, settings: *s}
+	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
+		projector: layers{widths: []int{s.Hidden, s.Hidden, s.Projected}, norm: true}, predictor: s.predictor()}
 	return m, m.start(m)
-}
-
-type simSiam struct {
-	twoViews
-	settings SimSiam
-}
-
-// Build implements Model.
-func (m *simSiam) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	g.Views = 2
-	images, views, err := m.inputs(g, n)
-	if err != nil {
-		return nil, err
-	}
-	codes, err := m.features(g, images)
-	if err != nil {
-		return nil, err
-	}
-	projector := layers{widths: []int{m.settings.Hidden, m.settings.Hidden, m.settings.Projected}, norm: true}
-	projections, err := projector.build(g, codes, "projector")
-	if err != nil {
-		return nil, err
-	}
-	predictions, err := m.settings.predictor().build(g, projections, "predictor")
-	if err != nil {
-		return nil, err
-	}
-	seen, err := m.settings.rows(codes)
-	if err != nil {
-		return nil, err
-	}
-	return m.program(views, codes, seen, &losses.Views{Predictions: predictions, Targets: projections, Projections: projections})
 }
 
 // BarlowTwins is the model of Zbontar et al. 2021, for the loss cross-correlation. It minimises equation 1:
@@ -189,34 +108,62 @@ func (s *BarlowTwins) Validate() error { return validWidth("hidden", s.Hidden) }
 
 // New implements Settings.
 func (s *BarlowTwins) New(data Data, seed uint64) (Model, error) {
-	m := &barlowTwins{twoViews: twoViews{base: newBase(s.Encoder, data, seed)}, settings: *s}
+	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
+		projector: layers{widths: []int{s.Hidden, s.Hidden, s.Hidden}}}
 	return m, m.start(m)
 }
 
-type barlowTwins struct {
+// siamese compares the projections of two views.
+type siamese struct {
 	twoViews
-	settings BarlowTwins
+	views     CodeViews
+	projector layers    // from codes to projections
+	predictor layers    // from projections to predictions; no widths: none
+	momentum  *Momentum // of the EMA target, which the predictions should meet; nil: they should meet the projections
+}
+
+// Paced implements [Paced].
+func (m *siamese) Paced() bool { return m.momentum != nil && m.momentum.paced() }
+
+// projected adds codes and their projections. The names of their parameters begin with a prefix.
+func (m *siamese) projected(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, projections *gorgonia.Node, err error) {
+	if codes, err = m.encoder.Value.Encode(g, images, prefix+"encoder"); err != nil {
+		return nil, nil, err
+	}
+	projections, err = m.projector.build(g, codes, prefix+"projector")
+	return codes, projections, err
 }
 
 // Build implements Model.
-func (m *barlowTwins) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+func (m *siamese) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	g.Views = 2
-	images, views, err := m.inputs(g, n)
+	images, inputs, err := m.inputs(g, n)
 	if err != nil {
 		return nil, err
 	}
-	codes, err := m.features(g, images)
+	codes, projections, err := m.projected(g, images, "")
 	if err != nil {
 		return nil, err
 	}
-	h := m.settings.Hidden
-	projections, err := layers{widths: []int{h, h, h}}.build(g, codes, "projector")
+	views := &losses.Views{Projections: projections}
+	if len(m.predictor.widths) > 0 {
+		if views.Predictions, err = m.predictor.build(g, projections, "predictor"); err != nil {
+			return nil, err
+		}
+		views.Targets = projections
+	}
+	if m.momentum != nil {
+		if _, views.Targets, err = m.projected(g.Targets(targetPrefix), images, targetPrefix); err != nil {
+			return nil, err
+		}
+	}
+	seen, err := m.views.rows(codes)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := m.settings.rows(codes)
-	if err != nil {
-		return nil, err
+	p, err := m.program(inputs, codes, seen, views)
+	if err == nil && m.momentum != nil {
+		p.Targets = m.following(g, *m.momentum)
 	}
-	return m.program(views, codes, seen, &losses.Views{Projections: projections})
+	return p, err
 }

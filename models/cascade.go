@@ -6,7 +6,6 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/assign"
-	"github.com/unravel-ml/unravel/models/latent"
 )
 
 // cascade computes what a step of a cascadeVAE needs first: its place in the schedule, and the categories of the
@@ -45,22 +44,11 @@ func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorg
 
 // sampling builds the pass from images and noise to samples.
 func (c *cascade) sampling(g *nn.Graph, n int) error {
-	images, err := c.cascadeVAE.images(g, n)
+	d, err := c.drawn(g, n)
 	if err != nil {
 		return err
 	}
-	mean, logSigma, err := c.heads(g, images)
-	if err != nil {
-		return err
-	}
-	noise, err := g.Input("noise", n, c.settings.Latent)
-	if err != nil {
-		return err
-	}
-	if c.sampled, err = latent.GaussianSample(mean, logSigma, noise); err != nil {
-		return err
-	}
-	c.encoded, c.eps = nn.Data(images), nn.Data(noise)
+	c.sampled, c.encoded, c.eps = d.z, nn.Data(d.images), nn.Data(d.noise)
 	c.passes = append(c.passes, Pass{Graph: g, Outputs: []*gorgonia.Node{c.sampled}})
 	return nil
 }
@@ -71,7 +59,7 @@ func (c *cascade) costing(g *nn.Graph, n int) error {
 	if err != nil {
 		return err
 	}
-	points, err := g.Input("points", n, c.settings.Categories+c.settings.Latent)
+	points, err := g.Input("points", n, c.settings.Categories+c.width)
 	if err != nil {
 		return err
 	}
@@ -128,7 +116,7 @@ func (c *cascade) choose(e *Early) error {
 		return err
 	}
 	copy(c.targets, nn.Data(c.images))
-	d, k := c.settings.Latent, c.settings.Categories
+	d, k := c.width, c.settings.Categories
 	z := e.Value(c.sampled)
 	for at := 0; at < len(z); at += d {
 		copy(c.points[at/d*(k+d)+k:], z[at:at+d])

@@ -158,9 +158,9 @@ func sum(x []float32) (total float64) {
 
 // TestDiscreteCodes decodes codes with numbers of options as one-hot choices, and encodes to such numbers.
 func TestDiscreteCodes(t *testing.T) {
-	joint := NewJointVAE()
+	joint := newJointVAE()
 	joint.Networks, joint.Latent, joint.Categorical = small(8), 2, []int{3, 2}
-	cascade := NewCascadeVAE()
+	cascade := newCascadeVAE()
 	cascade.Networks, cascade.Latent = small(8), 2
 	for name, s := range map[string]Settings{"joint-vae": joint, "cascade-vae": cascade} {
 		m, err := s.New(data(row), 1)

@@ -2,6 +2,7 @@ package models
 
 import (
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -51,25 +52,24 @@ func withCategory(z *gorgonia.Node, category, of int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, of + n}, err
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return categoryOf[float32]{category, of, in[0][1]} },
-			func(in []tensor.Shape) graph.Body[float64] { return categoryOf[float64]{category, of, in[0][1]} }),
+		New:  graph.Bodies(categoryOf[float32](category, of), categoryOf[float64](category, of)),
 		Diff: []bool{false},
 	}, z)
 }
 
-type categoryOf[T graph.Float] struct{ category, of, n int }
-
-func (f categoryOf[T]) Forward(in [][]T, out []T) {
-	clear(out)
-	width := f.of + f.n
-	for row := range len(out) / width {
-		out[row*width+f.category] = 1
-		copy(out[row*width+f.of:(row+1)*width], in[0][row*f.n:(row+1)*f.n])
+func categoryOf[T graph.Float](category, of int) func([]tensor.Shape) forward[T] {
+	return func(s []tensor.Shape) forward[T] {
+		width := of + s[0][1]
+		return func(in [][]T, out []T) {
+			z := in[0]
+			clear(out)
+			for row := range slices.Chunk(out, width) {
+				row[category] = 1
+				z = z[copy(row[of:], z):]
+			}
+		}
 	}
 }
-
-func (categoryOf[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // cheapest returns, for each row of costs [rows, K], the number of the least cost from 1, times open: [rows, 1].
 // Among equal costs the first counts. open is a node of one number.
@@ -84,26 +84,23 @@ func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, 1}, err
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return cheapestOf[float32]{in[0][1]} },
-			func(in []tensor.Shape) graph.Body[float64] { return cheapestOf[float64]{in[0][1]} }),
+		New:  graph.Bodies(cheapestOf[float32], cheapestOf[float64]),
 		Diff: []bool{false, false},
 	}, costs, open)
 }
 
-type cheapestOf[T graph.Float] struct{ k int }
-
-func (f cheapestOf[T]) Forward(in [][]T, out []T) {
-	for row := range out {
-		costs := in[0][row*f.k : (row+1)*f.k]
-		best := 0
-		for j, c := range costs {
-			if c < costs[best] {
-				best = j
+func cheapestOf[T graph.Float](s []tensor.Shape) forward[T] {
+	k := s[0][1]
+	return func(in [][]T, out []T) {
+		for row := range out {
+			costs := in[0][row*k : (row+1)*k]
+			best := 0
+			for j, c := range costs {
+				if c < costs[best] {
+					best = j
+				}
 			}
+			out[row] = T(1+best) * in[1][0]
 		}
-		out[row] = T(1+best) * in[1][0]
 	}
 }
-
-func (cheapestOf[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

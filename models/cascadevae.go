@@ -9,7 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -45,8 +44,8 @@ type CascadeVAE struct {
 	Closed     int     `yaml:"closed" doc:"number of phases before the categories open"`
 }
 
-// NewCascadeVAE returns the default settings: the paper's settings for dSprites.
-func NewCascadeVAE() *CascadeVAE {
+// newCascadeVAE returns the default settings: the paper's settings for dSprites.
+func newCascadeVAE() *CascadeVAE {
 	return &CascadeVAE{Networks: newNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
 }
 
@@ -81,7 +80,10 @@ func (s *CascadeVAE) Validate() error {
 
 // New implements Settings.
 func (s *CascadeVAE) New(data Data, seed uint64) (Model, error) {
-	m := &cascadeVAE{autoencoder: newAutoencoder(s.Networks, data, seed), settings: *s}
+	m := &cascadeVAE{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, s.Latent)}, settings: *s}
+	if s.Categories > 0 {
+		m.sizes = []int{s.Categories}
+	}
 	if err := Materialise(m, data); err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (s *CascadeVAE) New(data Data, seed uint64) (Model, error) {
 }
 
 type cascadeVAE struct {
-	autoencoder
+	mixed
 	settings CascadeVAE
 }
 
@@ -108,44 +110,39 @@ func (m *cascadeVAE) state(g *nn.Graph, name string) (*gorgonia.Node, error) {
 // Paced implements [Paced].
 func (m *cascadeVAE) Paced() bool { return m.settings.PhaseSteps == 0 }
 
-// Objectives implements Model.
-func (m *cascadeVAE) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// sizes returns the number of options of the category, or nothing without categories.
-func (m *cascadeVAE) sizes() []int {
-	if m.settings.Categories == 0 {
-		return nil
-	}
-	return []int{m.settings.Categories}
-}
-
-// Spaces implements Model.
-func (m *cascadeVAE) Spaces() []Space {
-	list := discreteSpaces(m.sizes())
-	return append(list, Space{Name: "euclidean", First: len(list), Width: m.settings.Latent})
-}
-
-// Prior implements Generative: N(0, I), and a uniform category.
-func (m *cascadeVAE) Prior(r *rng.Stream, code []float32) {
-	drawOptions(r, m.sizes(), code)
-	r.Normals(code[len(m.sizes()):])
-}
-
 // heads adds the mean and log sigma of the posterior.
 func (m *cascadeVAE) heads(g *nn.Graph, images *gorgonia.Node) (mean, logSigma *gorgonia.Node, err error) {
 	h, err := m.features(g, images)
 	if err != nil {
 		return nil, nil, err
 	}
-	if mean, err = nn.Dense(g, h, "latent/mean", m.settings.Latent, graph.Linear); err != nil {
+	if mean, err = nn.Dense(g, h, "latent/mean", m.width, graph.Linear); err != nil {
 		return nil, nil, err
 	}
-	raw, err := nn.Dense(g, h, "latent/scale", m.settings.Latent, graph.Linear)
+	raw, err := nn.Dense(g, h, "latent/scale", m.width, graph.Linear)
 	if err != nil {
 		return nil, nil, err
 	}
 	logSigma, err = logSoftplus(raw)
 	return mean, logSigma, err
+}
+
+// drawn holds the posteriors of images, and samples of them.
+type drawn struct{ images, noise, mean, logSigma, z *gorgonia.Node }
+
+// drawn adds the graph from images and noise to samples.
+func (m *cascadeVAE) drawn(g *nn.Graph, n int) (d drawn, err error) {
+	if d.images, err = m.images(g, n); err != nil {
+		return d, err
+	}
+	if d.mean, d.logSigma, err = m.heads(g, d.images); err != nil {
+		return d, err
+	}
+	if d.noise, err = g.Input("noise", n, m.width); err != nil {
+		return d, err
+	}
+	d.z, err = latent.GaussianSample(d.mean, d.logSigma, d.noise)
+	return d, err
 }
 
 // Encode implements Model.
@@ -214,41 +211,20 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 	return sum, nil
 }
 
-// Decode implements Decoder.
-func (m *cascadeVAE) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
-	points, err := unnumbered(codes, m.sizes())
-	if err != nil {
-		return nil, err
-	}
-	return m.autoencoder.Decode(g, points)
-}
-
 // Build implements Model.
 func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	images, err := m.images(g, n)
+	d, err := m.drawn(g, n)
 	if err != nil {
 		return nil, err
 	}
-	mean, logSigma, err := m.heads(g, images)
+	weights, err := g.Input("kl weights", m.width)
 	if err != nil {
 		return nil, err
 	}
-	noise, err := g.Input("noise", n, m.settings.Latent)
-	if err != nil {
-		return nil, err
-	}
-	z, err := latent.GaussianSample(mean, logSigma, noise)
-	if err != nil {
-		return nil, err
-	}
-	weights, err := g.Input("kl weights", m.settings.Latent)
-	if err != nil {
-		return nil, err
-	}
-	c := &cascade{cascadeVAE: m, images: images, noise: noise, weights: nn.Data(weights)}
-	points := z
+	c := &cascade{cascadeVAE: m, images: d.images, noise: d.noise, weights: nn.Data(weights)}
+	points := d.z
 	if m.settings.Categories > 0 {
-		if points, err = c.categories(g, z, n); err != nil {
+		if points, err = c.categories(g, d.z, n); err != nil {
 			return nil, err
 		}
 	}
@@ -256,18 +232,18 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
-	kl, err := losses.KLGaussian(mean, logSigma)
+	kl, err := losses.KLGaussian(d.mean, d.logSigma)
 	if err != nil {
 		return nil, err
 	}
-	logVariance, err := graph.Scale(2, logSigma)
+	logVariance, err := graph.Scale(2, d.logSigma)
 	if err != nil {
 		return nil, err
 	}
 	return &Program{
-		Outputs: &losses.Outputs{Images: images, Logits: logits, Codes: mean, Sample: z, LogVariance: logVariance,
-			Posteriors: []losses.Posterior{cascadePosterior{mean, logSigma, weights}}, Rows: n},
-		Noise:   []*gorgonia.Node{noise},
+		Outputs: &losses.Outputs{Images: d.images, Logits: logits, Codes: d.mean, Sample: d.z, LogVariance: logVariance,
+			Posteriors: []losses.Posterior{cascadePosterior{d.mean, d.logSigma, weights}}, Rows: n},
+		Noise:   []*gorgonia.Node{d.noise},
 		Logged:  []Logged{{Name: "kl-unweighted", Node: kl}},
 		Prelude: &Prelude{Passes: c.passes, Decide: c.decide},
 	}, nil

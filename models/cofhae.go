@@ -83,7 +83,7 @@ func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &cofhae{autoencoder: newAutoencoder(s.Networks, data, seed), tree: h, tau: s.Tau}
+	m := &cofhae{autoencoder: newAutoencoder(s.Networks, data, seed, 0), tree: h, tau: s.Tau}
 	m.options.Sizes = h.Categoricals()
 	m.options.Parents, m.places = h.Places()
 	return m, Materialise(m, data)
@@ -191,9 +191,6 @@ type cofhae struct {
 	places  []int // the place of each continuous dimension
 	tau     float64
 }
-
-// Objectives implements Model.
-func (m *cofhae) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
 
 // Spaces implements Model.
 func (m *cofhae) Spaces() []Space { return []Space{{Name: "hierarchy", Width: m.tree.Dimensions()}} }

@@ -26,29 +26,30 @@ type DeltaVAE struct {
 	Latent latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
 }
 
-// NewDeltaVAE returns the default settings: a torus.
-func NewDeltaVAE() *DeltaVAE {
+// newDeltaVAE returns the default settings: a torus.
+func newDeltaVAE() *DeltaVAE {
 	return &DeltaVAE{Networks: newNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
 // New implements Settings.
 func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
-	m := &deltaVAE{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}
-	return m, Materialise(m, data)
+	m := deltaVAEOf(s.Networks, data, seed, s.Latent)
+	return &m, Materialise(&m, data)
 }
 
 type deltaVAE struct {
-	autoencoder
+	mixed
 	latent latent.List
 	frames [][]int // groups of spaces with orthogonal locations
 }
 
-// Objectives implements Model.
-func (m *deltaVAE) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+func deltaVAEOf(n Networks, data Data, seed uint64, spaces latent.List) deltaVAE {
+	return deltaVAE{mixed: mixed{newAutoencoder(n, data, seed, 0), choices(spaces)}, latent: spaces}
+}
 
 // Spaces implements Model.
 func (m *deltaVAE) Spaces() []Space {
-	list := discreteSpaces(m.choices())
+	list := discreteSpaces(m.sizes)
 	first := len(list)
 	for _, c := range m.latent[len(list):] {
 		s := Space{Name: c.Name, First: first, Width: c.Value.Width()}
@@ -71,16 +72,13 @@ func (m *deltaVAE) Spaces() []Space {
 // their points orthogonal.
 func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	points := make([][]float32, len(m.latent))
-	sizes := m.choices()
-	drawOptions(r, sizes, code)
-	code = code[len(sizes):]
-	for i, c := range m.latent {
-		if i < len(sizes) {
-			continue
-		}
-		n := c.Value.Width()
+	drawOptions(r, m.sizes, code)
+	code = code[len(m.sizes):]
+	for i := len(m.sizes); i < len(m.latent); i++ {
+		space := m.latent[i].Value
+		n := space.Width()
 		points[i], code = code[:n], code[n:]
-		c.Value.Prior(r, points[i])
+		space.Prior(r, points[i])
 	}
 	for _, spaces := range m.frames {
 		for n, i := range spaces {
@@ -106,9 +104,6 @@ func reject(point, other []float32) {
 		point[i] = float32(float64(point[i]) / math.Sqrt(square))
 	}
 }
-
-// choices lists the numbers of options of the categorical spaces.
-func (m *deltaVAE) choices() []int { return choices(m.latent) }
 
 func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Variable, error) {
 	h, err := m.features(g, images)
@@ -154,24 +149,11 @@ func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, e
 	if err != nil {
 		return nil, err
 	}
-	sizes := m.choices()
-	if len(sizes) == 0 {
-		return latent.Locations(v)
-	}
-	weights, values, err := parts(v, len(sizes), latent.Locations)
+	weights, values, err := parts(v, len(m.sizes), latent.Locations)
 	if err != nil {
 		return nil, err
 	}
-	return numbered(weights, values, sizes)
-}
-
-// Decode implements Decoder.
-func (m *deltaVAE) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
-	points, err := unnumbered(codes, m.choices())
-	if err != nil {
-		return nil, err
-	}
-	return m.autoencoder.Decode(g, points)
+	return numbered(weights, values, m.sizes)
 }
 
 // parts joins the columns of the discrete variables, which come first, and the columns of the others. A result
@@ -217,7 +199,7 @@ func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, erro
 	}
 	p := &Program{Outputs: &losses.Outputs{Images: images, Rows: n}}
 	p.posteriors(variables)
-	discrete := len(m.choices())
+	discrete := len(m.sizes)
 	if discrete > 0 {
 		p.Outputs.Hierarchy = HierarchyOf(m)
 		if p.Outputs.Options, err = latent.Samples(variables[:discrete]); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -55,6 +56,32 @@ func choices(l latent.List) (sizes []int) {
 		}
 	}
 	return sizes
+}
+
+// mixed is an autoencoder with a code of categories, then width continuous columns.
+type mixed struct {
+	autoencoder
+	sizes []int // numbers of options of the categories
+}
+
+// Spaces implements Model.
+func (m *mixed) Spaces() []Space {
+	return append(discreteSpaces(m.sizes), Space{Name: "euclidean", First: len(m.sizes), Width: m.width})
+}
+
+// Prior implements Generative with N(0, I), and uniform choices.
+func (m *mixed) Prior(r *rng.Stream, code []float32) {
+	drawOptions(r, m.sizes, code)
+	r.Normals(code[len(m.sizes):])
+}
+
+// Decode implements Decoder.
+func (m *mixed) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
+	points, err := unnumbered(codes, m.sizes)
+	if err != nil {
+		return nil, err
+	}
+	return m.autoencoder.Decode(g, points)
 }
 
 // discreteSpaces lists the parts of codes that are choices among options.
@@ -109,32 +136,24 @@ func likeliest(weights *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, len(sizes)}, err
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return likeliestOptions[float32]{sizes, in[0][1]} },
-			func(in []tensor.Shape) graph.Body[float64] { return likeliestOptions[float64]{sizes, in[0][1]} }),
+		New:  graph.Bodies(likeliestOptions[float32](sizes), likeliestOptions[float64](sizes)),
 		Diff: []bool{false},
 	}, weights)
 }
 
-type likeliestOptions[T graph.Float] struct {
-	sizes []int
-	k     int
-}
-
-func (f likeliestOptions[T]) Forward(in [][]T, out []T) {
-	for row := range len(out) / len(f.sizes) {
-		weights := in[0][row*f.k : (row+1)*f.k]
-		for b, n := range f.sizes {
-			best := 0
-			for j, w := range weights[:n] {
-				if w > weights[best] {
-					best = j
+func likeliestOptions[T graph.Float](sizes []int) func([]tensor.Shape) forward[T] {
+	return func([]tensor.Shape) forward[T] {
+		return func(in [][]T, out []T) {
+			weights := in[0]
+			for i := range out { // rows of blocks
+				n, best := sizes[i%len(sizes)], 0
+				for j, w := range weights[:n] {
+					if w > weights[best] {
+						best = j
+					}
 				}
+				out[i], weights = T(1+best), weights[n:]
 			}
-			out[row*len(f.sizes)+b] = T(1 + best)
-			weights = weights[n:]
 		}
 	}
 }
-
-func (likeliestOptions[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

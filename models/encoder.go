@@ -1,12 +1,8 @@
 package models
 
 import (
-	"gorgonia.org/gorgonia"
-
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/losses"
 )
 
 // Encoder is a network from images to codes without a decoder: z = W f(x) + b with features f(x). Its objective is
@@ -22,60 +18,35 @@ func NewEncoder() *Encoder { return &Encoder{Encoder: nn.DefaultEncoder(), Laten
 // Validate checks the settings.
 func (s *Encoder) Validate() error { return validLatent(s.Latent) }
 
+// maxWidth limits the columns of a code.
+const maxWidth = 1 << 20
+
 func validLatent(n int) error {
-	if n < 1 || n > 1<<20 {
-		return config.Invalid("latent", "%d dimensions; want 1 to %d", n, 1<<20)
+	if n < 1 || n > maxWidth {
+		return config.Invalid("latent", "%d dimensions; want 1 to %d", n, maxWidth)
+	}
+	return nil
+}
+
+// validRange checks an integer option.
+func validRange(key string, is, least, most int) error {
+	if is < least || is > most {
+		return config.Invalid(key, "want %d to %d, got %d", least, most, is)
 	}
 	return nil
 }
 
 // New implements Settings.
 func (s *Encoder) New(data Data, seed uint64) (Model, error) {
-	m := &encoder{newBase(s.Encoder, data, seed), s.Latent}
+	m := &encoder{newBase(s.Encoder, data, seed, s.Latent)}
 	return m, Materialise(m, data)
 }
 
-type encoder struct {
-	base
-	latent int
-}
-
-// Objectives implements Model.
-func (m *encoder) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// Spaces implements Model.
-func (m *encoder) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.latent}} }
-
-// Encode implements Model.
-func (m *encoder) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	return codes(&m.base, g, images, m.latent)
-}
-
-// codes adds the encoder's features and the linear map from features to codes.
-func codes(b *base, g *nn.Graph, images *gorgonia.Node, latent int) (*gorgonia.Node, error) {
-	h, err := b.features(g, images)
-	if err != nil {
-		return nil, err
-	}
-	return nn.Dense(g, h, "latent/code", latent, graph.Linear)
-}
+type encoder struct{ base }
 
 // Build implements Model.
 func (m *encoder) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	return deterministic(&m.base, g, n, m.latent)
-}
-
-// deterministic builds the program of a model without noise and decoder.
-func deterministic(b *base, g *nn.Graph, n, latent int) (*Program, error) {
-	images, err := b.images(g, n)
-	if err != nil {
-		return nil, err
-	}
-	z, err := codes(b, g, images, latent)
-	if err != nil {
-		return nil, err
-	}
-	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Rows: n}}, nil
+	return m.deterministic(g, n)
 }
 
 // AE is the deterministic autoencoder with z = W f(x) + b (Hinton and Salakhutdinov 2006). With the loss
@@ -93,29 +64,15 @@ func (s *AE) Validate() error { return validLatent(s.Latent) }
 
 // New implements Settings.
 func (s *AE) New(data Data, seed uint64) (Model, error) {
-	m := &ae{newAutoencoder(s.Networks, data, seed), s.Latent}
+	m := &ae{newAutoencoder(s.Networks, data, seed, s.Latent)}
 	return m, Materialise(m, data)
 }
 
-type ae struct {
-	autoencoder
-	latent int
-}
-
-// Objectives implements Model.
-func (m *ae) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// Spaces implements Model.
-func (m *ae) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.latent}} }
-
-// Encode implements Model.
-func (m *ae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	return codes(&m.base, g, images, m.latent)
-}
+type ae struct{ autoencoder }
 
 // Build implements Model.
 func (m *ae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	p, err := deterministic(&m.base, g, n, m.latent)
+	p, err := m.deterministic(g, n)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -44,14 +45,12 @@ func NewForwardVAE() *ForwardVAE {
 // Validate checks the settings.
 func (s *ForwardVAE) Validate() error {
 	switch {
-	case s.Latent < 0 || s.Latent > 1<<20:
-		return config.Invalid("latent", "%d dimensions; want 0 to %d", s.Latent, 1<<20)
 	case s.Scale != scalePaper && s.Scale != scalePublic:
 		return config.Invalid("scale", "%q is unknown; want %s or %s", s.Scale, scalePaper, scalePublic)
 	case s.Init != initIdentity && s.Init != initOnes:
 		return config.Invalid("init", "%q is unknown; want %s or %s", s.Init, initIdentity, initOnes)
 	}
-	return nil
+	return validRange("latent", s.Latent, 0, maxWidth)
 }
 
 // New implements Settings.
@@ -59,13 +58,12 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	if len(data.Actions) == 0 {
 		return nil, fmt.Errorf("forward-vae: %w", errNoActions)
 	}
-	m := &forwardVAE{vae: vae{autoencoder: newAutoencoder(s.Networks, data, seed), wide: s.Scale == scalePublic}, settings: *s}
-	var width int
-	if m.blocks, width = blocksOf(data.Actions); s.Latent == 0 {
-		m.latent = width
-	} else if m.latent = s.Latent; m.latent < width {
-		return nil, fmt.Errorf("forward-vae: latent is %d; want %d or more, two dimensions for each factor that actions change", m.latent, width)
+	blocks, least := blocksOf(data.Actions)
+	width := cmp.Or(s.Latent, least)
+	if width < least {
+		return nil, fmt.Errorf("forward-vae: latent is %d; want %d or more, two dimensions for each factor that actions change", width, least)
 	}
+	m := &forwardVAE{vae{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, width)}, wide: s.Scale == scalePublic}, *s, blocks}
 	if _, err := m.matrices(nn.NewGraph(m.params)); err != nil {
 		return nil, err
 	}

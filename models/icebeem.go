@@ -40,8 +40,8 @@ func NewICEBeeM() *ICEBeeM { return &ICEBeeM{Encoder: nn.DefaultEncoder(), Width
 
 // Validate checks the settings.
 func (s *ICEBeeM) Validate() error {
-	if s.Width < 1 || s.Width > 1<<20 {
-		return config.Invalid("width", "%d columns; want 1 to %d", s.Width, 1<<20)
+	if err := validRange("width", s.Width, 1, maxWidth); err != nil {
+		return err
 	}
 	for i, name := range s.Conditions {
 		if slices.Contains(s.Conditions[:i], name) {
@@ -53,11 +53,11 @@ func (s *ICEBeeM) Validate() error {
 
 // New implements Settings.
 func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
-	m := &iceBeeM{base: newBase(s.Encoder, data, seed), width: s.Width}
+	m := &iceBeeM{base: newBase(s.Encoder, data, seed, s.Width)}
 	for _, name := range s.Conditions {
 		i := slices.IndexFunc(data.Factors, func(f factor.Factor) bool { return f.Name == name })
 		if i < 0 {
-			return nil, config.Invalid("conditions", "the data set has no factor %q; want %v", name, factorNames(data.Factors))
+			return nil, config.Invalid("conditions", "the data set has no factor %q; want %v", name, factor.Names(data.Factors))
 		}
 		m.conditions = append(m.conditions, data.Factors[i])
 	}
@@ -68,33 +68,14 @@ func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
 	return m, err
 }
 
-func factorNames(list []factor.Factor) (names []string) {
-	for _, f := range list {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 type iceBeeM struct {
 	base
-	width      int
 	conditions []factor.Factor
-}
-
-// Objectives implements Model.
-func (m *iceBeeM) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// Spaces implements Model.
-func (m *iceBeeM) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.width}} }
-
-// Encode implements Model.
-func (m *iceBeeM) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	return codes(&m.base, g, images, m.width)
 }
 
 // Build implements Model.
 func (m *iceBeeM) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	p, err := deterministic(&m.base, g, n, m.width)
+	p, err := m.deterministic(g, n)
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +99,14 @@ func (m *iceBeeM) table(g *nn.Graph) (*gorgonia.Node, error) {
 // condition adds g(y) for the labels of a batch, and reports the rows with all labels.
 func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorgonia.Node, err error) {
 	if l == nil {
-		return nil, nil, fmt.Errorf("the energy has the conditions %v, but the batches have no labels; want a supervision with labels, such as {labels: {fraction: 0.1}}, or no conditions", factorNames(m.conditions))
+		return nil, nil, fmt.Errorf("the energy has the conditions %v, but the batches have no labels; want a supervision with labels, such as {labels: {fraction: 0.1}}, or no conditions", factor.Names(m.conditions))
 	}
 	at := make([]conditionColumn, len(m.conditions))
 	first := 0
 	for i, f := range m.conditions {
 		c := slices.IndexFunc(l.Factors, func(o factor.Factor) bool { return o.Name == f.Name && o.Size == f.Size })
 		if c < 0 {
-			return nil, nil, fmt.Errorf("the labels lack the condition %s of %d levels; they have %v", f.Name, f.Size, factorNames(l.Factors))
+			return nil, nil, fmt.Errorf("the labels lack the condition %s of %d levels; they have %v", f.Name, f.Size, factor.Names(l.Factors))
 		}
 		at[i] = conditionColumn{c, first, f.Size}
 		first += f.Size
@@ -159,12 +140,7 @@ func level[T graph.Float](row []T, c conditionColumn) int {
 
 // complete reports whether a row has labels of all conditions.
 func complete[T graph.Float](row []T, at []conditionColumn) bool {
-	for _, c := range at {
-		if level(row, c) < 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(at, func(c conditionColumn) bool { return level(row, c) < 0 })
 }
 
 // conditionKnown returns 1 for each row of labels [rows, K] with labels of all conditions, and 0 for other rows:
@@ -174,9 +150,8 @@ func conditionKnown(labels *gorgonia.Node, at []conditionColumn) (*gorgonia.Node
 		Name:  "known conditions",
 		Key:   graph.Key(at),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return tensor.Shape{in[0][0]}, checkLabels(in[0], at) },
-		New: graph.Bodies(func(in []tensor.Shape) knownRows[float32] { return knownRows[float32]{in[0][1], at} },
-			func(in []tensor.Shape) knownRows[float64] { return knownRows[float64]{in[0][1], at} }),
-		Diff: []bool{false},
+		New:   graph.Bodies(knownRows[float32](at), knownRows[float64](at)),
+		Diff:  []bool{false},
 	}, labels)
 }
 
@@ -190,20 +165,18 @@ func checkLabels(s tensor.Shape, at []conditionColumn) error {
 	return err
 }
 
-type knownRows[T graph.Float] struct {
-	columns int
-	at      []conditionColumn
-}
-
-func (k knownRows[T]) Forward(in [][]T, out []T) {
-	for i := range out {
-		if out[i] = 0; complete(in[0][i*k.columns:][:k.columns], k.at) {
-			out[i] = 1
+func knownRows[T graph.Float](at []conditionColumn) func([]tensor.Shape) forward[T] {
+	return func(s []tensor.Shape) forward[T] {
+		columns := s[0][1]
+		return func(in [][]T, out []T) {
+			for i := range out {
+				if out[i] = 0; complete(in[0][i*columns:][:columns], at) {
+					out[i] = 1
+				}
+			}
 		}
 	}
 }
-
-func (knownRows[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // conditionRows returns, for each row of labels [rows, K], the sum of its rows in a table [levels, width]: [rows,
 // width]. If a label is unknown, the sum is 0. It is differentiable in the table.
@@ -221,8 +194,7 @@ func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgoni
 			}
 			return tensor.Shape{in[0][0], width}, err
 		},
-		New: graph.Bodies(func(in []tensor.Shape) chosenRows[float32] { return chosenRows[float32]{in[0][1], in[1][1], at} },
-			func(in []tensor.Shape) chosenRows[float64] { return chosenRows[float64]{in[0][1], in[1][1], at} }),
+		New:  graph.Bodies(newChosenRows[float32](at), newChosenRows[float64](at)),
 		Diff: []bool{false, true},
 	}, labels, table)
 }
@@ -230,6 +202,10 @@ func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgoni
 type chosenRows[T graph.Float] struct {
 	columns, width int
 	at             []conditionColumn
+}
+
+func newChosenRows[T graph.Float](at []conditionColumn) func([]tensor.Shape) chosenRows[T] {
+	return func(in []tensor.Shape) chosenRows[T] { return chosenRows[T]{in[0][1], in[1][1], at} }
 }
 
 func (f chosenRows[T]) Forward(in [][]T, out []T) {

@@ -19,8 +19,8 @@ type JointVAE struct {
 	VAE
 }
 
-// NewJointVAE returns the default settings: the settings of the paper's MNIST experiments.
-func NewJointVAE() *JointVAE {
+// newJointVAE returns the default settings: the settings of the paper's MNIST experiments.
+func newJointVAE() *JointVAE {
 	s := &JointVAE{VAE: *NewVAE()}
 	s.Categorical = []int{10}
 	return s

@@ -48,7 +48,7 @@ func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &lsbdVAE{deltaVAE: deltaVAE{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}, moves: moves, stop: s.StopGradient}
+	m := &lsbdVAE{deltaVAEOf(s.Networks, data, seed, s.Latent), moves, s.StopGradient}
 	if s.Orthogonal {
 		if m.frames, err = s.frames(moves); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 		case data.Factors[found].Kind == factor.Circular:
 			angles = append(angles, found)
 		default:
-			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want one that turns: %s", name, data.Factors[found].Kind, turningNames(data.Factors))
+			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want one that turns: %s", name, data.Factors[found].Kind, strings.Join(namesWith(data.Factors, factor.Factor.Turns), ", "))
 		}
 	}
 	return angles, poses, nil
@@ -157,23 +157,11 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 
 // poseNames lists the names of the factors of rotations in space, in the order of the groups' rotations.
 func poseNames(all []factor.Factor) []string {
-	var names []string
-	for _, f := range all {
-		if f.Rotations != nil {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+	return namesWith(all, func(f factor.Factor) bool { return f.Rotations != nil })
 }
 
-func turningNames(all []factor.Factor) string {
-	var names []string
-	for _, f := range all {
-		if f.Turns() {
-			names = append(names, f.Name)
-		}
-	}
-	return strings.Join(names, ", ")
+func namesWith(all []factor.Factor, has func(factor.Factor) bool) []string {
+	return factor.Names(slices.DeleteFunc(slices.Clone(all), func(f factor.Factor) bool { return !has(f) }))
 }
 
 type lsbdVAE struct {

@@ -7,7 +7,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -33,29 +32,29 @@ type MoCo struct {
 	second bool // version 2
 }
 
-// NewMoCo returns the default settings.
-func NewMoCo() *MoCo {
+// newMoCo returns the default settings.
+func newMoCo() *MoCo {
 	return &MoCo{Views: Views{normedEncoder(nn.BatchNorm)}, Width: 128, Queue: 65536, Momentum: Momentum{Base: 0.999, Schedule: constantMomentum}}
 }
 
 // NewMoCo2 returns the default settings of version 2.
 func NewMoCo2() *MoCo {
-	s := NewMoCo()
+	s := newMoCo()
 	s.second = true
 	return s
 }
 
 // Validate checks the settings.
 func (s *MoCo) Validate() error {
-	if s.Queue < 1 || s.Queue > 1<<20 {
-		return config.Invalid("queue", "want 1 to %d, got %d", 1<<20, s.Queue)
+	if err := validRange("queue", s.Queue, 1, 1<<20); err != nil {
+		return err
 	}
 	return validWidth("width", s.Width)
 }
 
 // New implements Settings.
 func (s *MoCo) New(data Data, seed uint64) (Model, error) {
-	m := &moco{twoViews: twoViews{base: newBase(s.Encoder, data, seed)}, settings: *s}
+	m := &moco{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, settings: *s}
 	return m, m.start(m)
 }
 

@@ -7,7 +7,9 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
 )
 
 // Networks holds the settings of a model's encoder and decoder.
@@ -30,19 +32,36 @@ func (n Networks) Decoding() (nn.Decoder, error) {
 	return nil, fmt.Errorf("model: the encoder %q has no mirror image; want a decoder in the config", n.Encoder.Name)
 }
 
-// base is shared by all models.
+// base is shared by all models. Unless a model says otherwise, it learns from single images without labels, and its
+// code is z = W f(x) + b for the features f(x).
 type base struct {
 	encoder nn.EncoderChoice
 	data    Data
 	params  *nn.Params
+	width   int // continuous columns of the code
 }
 
-func newBase(e nn.EncoderChoice, data Data, seed uint64) base {
-	return base{e, data, nn.NewParams(seed)}
+func newBase(e nn.EncoderChoice, data Data, seed uint64, width int) base {
+	return base{e, data, nn.NewParams(seed), width}
 }
 
 // Params implements Model.
 func (b *base) Params() *nn.Params { return b.params }
+
+// Objectives implements Model.
+func (b *base) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+
+// Spaces implements Model.
+func (b *base) Spaces() []Space { return []Space{{Name: "euclidean", Width: b.width}} }
+
+// Encode implements Model.
+func (b *base) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	h, err := b.features(g, images)
+	if err != nil {
+		return nil, err
+	}
+	return nn.Dense(g, h, "latent/code", b.width, graph.Linear)
+}
 
 func (b *base) features(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	if b.encoder.Value == nil {
@@ -56,14 +75,27 @@ func (b *base) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
 	return g.Input("images", n, b.data.Height, b.data.Width, b.data.Channels)
 }
 
+// deterministic builds the program of a model without noise and decoder.
+func (b *base) deterministic(g *nn.Graph, n int) (*Program, error) {
+	images, err := b.images(g, n)
+	if err != nil {
+		return nil, err
+	}
+	z, err := b.Encode(g, images)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Rows: n}}, nil
+}
+
 // autoencoder is shared by all models with a decoder.
 type autoencoder struct {
 	base
 	networks Networks
 }
 
-func newAutoencoder(n Networks, data Data, seed uint64) autoencoder {
-	return autoencoder{newBase(n.Encoder, data, seed), n}
+func newAutoencoder(n Networks, data Data, seed uint64, width int) autoencoder {
+	return autoencoder{newBase(n.Encoder, data, seed, width), n}
 }
 
 // Decode implements Decoder.

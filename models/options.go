@@ -59,9 +59,7 @@ func weighOptions(logits *gorgonia.Node, o optionBlocks, tau float64) (*gorgonia
 			}
 			return in[0].Clone(), nil
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return newOptionWeights[float32](o, tau, in[0][1]) },
-			func(in []tensor.Shape) graph.Body[float64] { return newOptionWeights[float64](o, tau, in[0][1]) }),
+		New: graph.Bodies(newOptionWeights[float32](o, tau), newOptionWeights[float64](o, tau)),
 	}, logits)
 }
 
@@ -72,8 +70,11 @@ type optionWeights[T graph.Float] struct {
 	softmax, sum []T // of a row: softmaxes, and gradients of the weights
 }
 
-func newOptionWeights[T graph.Float](o optionBlocks, tau float64, columns int) *optionWeights[T] {
-	return &optionWeights[T]{o, T(tau), columns, make([]T, columns), make([]T, columns)}
+func newOptionWeights[T graph.Float](o optionBlocks, tau float64) func([]tensor.Shape) *optionWeights[T] {
+	return func(in []tensor.Shape) *optionWeights[T] {
+		columns := in[0][1]
+		return &optionWeights[T]{o, T(tau), columns, make([]T, columns), make([]T, columns)}
+	}
 }
 
 // softmaxes computes the softmaxes of a row's blocks.
@@ -157,15 +158,17 @@ func gateValues(values, weights *gorgonia.Node, columns []int) (*gorgonia.Node, 
 			}
 			return in[0].Clone(), nil
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return gate[float32]{columns, in[1][1]} },
-			func(in []tensor.Shape) graph.Body[float64] { return gate[float64]{columns, in[1][1]} }),
+		New: graph.Bodies(newGate[float32](columns), newGate[float64](columns)),
 	}, values, weights)
 }
 
 type gate[T graph.Float] struct {
 	columns []int
 	k       int
+}
+
+func newGate[T graph.Float](columns []int) func([]tensor.Shape) gate[T] {
+	return func(in []tensor.Shape) gate[T] { return gate[T]{columns, in[1][1]} }
 }
 
 func (f gate[T]) Forward(in [][]T, out []T) {
@@ -219,34 +222,29 @@ func numberOptions(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node,
 			}
 			return tensor.Shape{rows, len(sizes) + n}, nil
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return optionNumbers[float32]{sizes, in[0][1], in[1][1]} },
-			func(in []tensor.Shape) graph.Body[float64] { return optionNumbers[float64]{sizes, in[0][1], in[1][1]} }),
+		New:  graph.Bodies(optionNumbers[float32](sizes), optionNumbers[float64](sizes)),
 		Diff: []bool{false, false},
 	}, weights, values)
 }
 
-type optionNumbers[T graph.Float] struct {
-	sizes []int
-	k, n  int
-}
-
-func (f optionNumbers[T]) Forward(in [][]T, out []T) {
-	width := len(f.sizes) + f.n
-	for row := range len(out) / width {
-		to, weights := out[row*width:(row+1)*width], in[0][row*f.k:(row+1)*f.k]
-		for b, n := range f.sizes {
-			to[b] = 0
-			for j, w := range weights[:n] {
-				to[b] += T(1+j) * w
+func optionNumbers[T graph.Float](sizes []int) func([]tensor.Shape) forward[T] {
+	return func(s []tensor.Shape) forward[T] {
+		width := len(sizes) + s[1][1]
+		return func(in [][]T, out []T) {
+			weights, values := in[0], in[1]
+			for row := range slices.Chunk(out, width) {
+				for b, n := range sizes {
+					row[b] = 0
+					for j, w := range weights[:n] {
+						row[b] += T(1+j) * w
+					}
+					weights = weights[n:]
+				}
+				values = values[copy(row[len(sizes):], values):]
 			}
-			weights = weights[n:]
 		}
-		copy(to[len(f.sizes):], in[1][row*f.n:(row+1)*f.n])
 	}
 }
-
-func (optionNumbers[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // readOptions inverts numberOptions: from numbers [rows, blocks + n] it returns the input of a decoder, [rows, K +
 // n]. The weight is 1 for the option of the nearest whole number. It is 0 for other options, and for all options
@@ -269,41 +267,32 @@ func readOptions(numbers *gorgonia.Node, o optionBlocks, columns []int) (*gorgon
 			}
 			return tensor.Shape{rows, o.columns() + len(columns)}, nil
 		},
-		New: func(_ []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](numberedOptions[float32]{o, columns, out[1]}), nil
-			}
-			return graph.NewFunc[float64](numberedOptions[float64]{o, columns, out[1]}), nil
-		},
+		New:  graph.Bodies(numberedOptions[float32](o, columns), numberedOptions[float64](o, columns)),
 		Diff: []bool{false},
 	}, numbers)
 }
 
-type numberedOptions[T graph.Float] struct {
-	optionBlocks
-	values []int
-	width  int
-}
-
-func (f numberedOptions[T]) Forward(in [][]T, out []T) {
-	d := len(f.Sizes) + len(f.values)
-	clear(out)
-	for row := range len(out) / f.width {
-		from, to := in[0][row*d:(row+1)*d], out[row*f.width:(row+1)*f.width]
-		first := 0
-		for b, n := range f.Sizes {
-			choice := int(math.Round(float64(from[b]))) - 1
-			if p := f.Parents[b]; choice >= 0 && choice < n && (p < 0 || to[p] > 0) {
-				to[first+choice] = 1
-			}
-			first += n
-		}
-		for i, c := range f.values {
-			if c < 0 || to[c] > 0 {
-				to[first+i] = from[len(f.Sizes)+i]
+func numberedOptions[T graph.Float](o optionBlocks, columns []int) func([]tensor.Shape) forward[T] {
+	d, width := len(o.Sizes)+len(columns), o.columns()+len(columns)
+	return func([]tensor.Shape) forward[T] {
+		return func(in [][]T, out []T) {
+			clear(out)
+			for row := range len(out) / width {
+				from, to := in[0][row*d:(row+1)*d], out[row*width:(row+1)*width]
+				first := 0
+				for b, n := range o.Sizes {
+					choice := int(math.Round(float64(from[b]))) - 1
+					if p := o.Parents[b]; choice >= 0 && choice < n && (p < 0 || to[p] > 0) {
+						to[first+choice] = 1
+					}
+					first += n
+				}
+				for i, c := range columns {
+					if c < 0 || to[c] > 0 {
+						to[first+i] = from[len(o.Sizes)+i]
+					}
+				}
 			}
 		}
 	}
 }
-
-func (numberedOptions[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

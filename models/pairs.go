@@ -40,8 +40,8 @@ type GVAE struct {
 	K int `yaml:"k" doc:"number of private dimensions of a pair: the dimensions with the largest divergences"`
 }
 
-// NewGVAE returns the default settings.
-func NewGVAE() *GVAE { return &GVAE{newPairSettings(), 1} }
+// newGVAE returns the default settings.
+func newGVAE() *GVAE { return &GVAE{newPairSettings(), 1} }
 
 // Validate checks the settings.
 func (s *GVAE) Validate() error { return s.validPrivate(s.K) }
@@ -72,8 +72,8 @@ type MLVAE struct {
 	Product bool `yaml:"product" doc:"share the product of both densities, with half the variance, as in the paper"`
 }
 
-// NewMLVAE returns the default settings.
-func NewMLVAE() *MLVAE { return &MLVAE{PairVAE: newPairSettings(), K: 1} }
+// newMLVAE returns the default settings.
+func newMLVAE() *MLVAE { return &MLVAE{PairVAE: newPairSettings(), K: 1} }
 
 // Validate checks the settings.
 func (s *MLVAE) Validate() error { return s.validPrivate(s.K) }
@@ -89,8 +89,8 @@ type AdaMLVAE struct {
 	Product bool `yaml:"product" doc:"share the product of both densities, with half the variance, as in the paper"`
 }
 
-// NewAdaMLVAE returns the default settings.
-func NewAdaMLVAE() *AdaMLVAE { return &AdaMLVAE{PairVAE: newPairSettings()} }
+// newAdaMLVAE returns the default settings.
+func newAdaMLVAE() *AdaMLVAE { return &AdaMLVAE{PairVAE: newPairSettings()} }
 
 // New implements Settings.
 func (s *AdaMLVAE) New(data Data, seed uint64) (Model, error) {
@@ -104,8 +104,8 @@ type SlowVAE struct {
 	Latent int `yaml:"latent" doc:"dimensions of the code"`
 }
 
-// NewSlowVAE returns the default settings.
-func NewSlowVAE() *SlowVAE { return &SlowVAE{newNetworks(), 10} }
+// newSlowVAE returns the default settings.
+func newSlowVAE() *SlowVAE { return &SlowVAE{newNetworks(), 10} }
 
 // Validate checks the settings.
 func (s *SlowVAE) Validate() error { return validLatent(s.Latent) }
@@ -139,7 +139,7 @@ type pairVAE struct {
 }
 
 func newPairVAE(name string, n Networks, latent int, r *mergeRule, data Data, seed uint64) (Model, error) {
-	m := &pairVAE{vae{autoencoder: newAutoencoder(n, data, seed), latent: latent}, name, r}
+	m := &pairVAE{vae{mixed: mixed{autoencoder: newAutoencoder(n, data, seed, latent)}}, name, r}
 	return m, Materialise(m, data)
 }
 

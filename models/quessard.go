@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -34,12 +33,7 @@ type Quessard struct {
 func NewQuessard() *Quessard { return &Quessard{Networks: newNetworks(), Dim: 4} }
 
 // Validate checks the settings.
-func (s *Quessard) Validate() error {
-	if s.Dim < 2 || s.Dim > 1024 {
-		return config.Invalid("dim", "%d dimensions; want 2 to 1024", s.Dim)
-	}
-	return nil
-}
+func (s *Quessard) Validate() error { return validRange("dim", s.Dim, 2, 1024) }
 
 var errNoActions = errors.New("it learns from actions between images, and there are none; want supervision: walks, or {walks: {factors: [x, y]}} to name what they change")
 
@@ -48,24 +42,21 @@ func (s *Quessard) New(data Data, seed uint64) (Model, error) {
 	if len(data.Actions) == 0 {
 		return nil, fmt.Errorf("quessard: %w", errNoActions)
 	}
-	m := &quessard{autoencoder: newAutoencoder(s.Networks, data, seed), dim: s.Dim}
+	m := &quessard{newAutoencoder(s.Networks, data, seed, s.Dim)}
 	if _, err := m.angles(nn.NewGraph(m.params)); err != nil {
 		return nil, err
 	}
 	return m, Materialise(m, data)
 }
 
-type quessard struct {
-	autoencoder
-	dim int
-}
+type quessard struct{ autoencoder }
 
 // angles returns the parameters of the actions, [actions, planes]. They start uniform within pi/Dim on both sides of
 // 0, as in the public notebooks. Larger angles would be ambiguous.
 func (m *quessard) angles(g *nn.Graph) (*gorgonia.Node, error) {
-	return g.Param("actions/angles", tensor.Shape{len(m.data.Actions), losses.Planes(m.dim)}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
+	return g.Param("actions/angles", tensor.Shape{len(m.data.Actions), losses.Planes(m.width)}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
 		for i := range values {
-			values[i] = float32(math.Pi * (2*s.Float64() - 1) / float64(m.dim))
+			values[i] = float32(math.Pi * (2*s.Float64() - 1) / float64(m.width))
 		}
 	})
 }
@@ -77,17 +68,17 @@ func (m *quessard) Objectives() []Objective {
 
 // Spaces implements Model.
 func (m *quessard) Spaces() []Space {
-	return []Space{{Name: "sphere", Width: m.dim, Circle: m.dim == 2, Sphere: m.dim == 3, Unit: true}}
+	return []Space{{Name: "sphere", Width: m.width, Circle: m.width == 2, Sphere: m.width == 3, Unit: true}}
 }
 
 // Prior implements Generative. Every direction is equally likely, because the model has no other prior.
 func (m *quessard) Prior(r *rng.Stream, code []float32) {
-	(&latent.Sphere{Dim: m.dim - 1}).Prior(r, code)
+	(&latent.Sphere{Dim: m.width - 1}).Prior(r, code)
 }
 
 // Encode implements Model.
 func (m *quessard) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	z, err := codes(&m.base, g, images, m.dim)
+	z, err := m.base.Encode(g, images)
 	if err != nil {
 		return nil, err
 	}
@@ -144,18 +135,18 @@ func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
 			out[0] /= group
 			return out, nil
 		},
-		New: graph.Bodies(func(in []tensor.Shape) firsts[float32] { return firsts[float32]{in[0].TotalSize() / in[0][0], group} },
-			func(in []tensor.Shape) firsts[float64] { return firsts[float64]{in[0].TotalSize() / in[0][0], group} }),
+		New:  graph.Bodies(firsts[float32](group), firsts[float64](group)),
 		Diff: []bool{false},
 	}, images)
 }
 
-type firsts[T graph.Float] struct{ pixels, group int }
-
-func (f firsts[T]) Forward(in [][]T, out []T) {
-	for i := range len(out) / f.pixels {
-		copy(out[i*f.pixels:][:f.pixels], in[0][i*f.group*f.pixels:])
+func firsts[T graph.Float](group int) func([]tensor.Shape) forward[T] {
+	return func(s []tensor.Shape) forward[T] {
+		pixels := s[0].TotalSize() / s[0][0]
+		return func(in [][]T, out []T) {
+			for i := range len(out) / pixels {
+				copy(out[i*pixels:][:pixels], in[0][i*group*pixels:])
+			}
+		}
 	}
 }
-
-func (firsts[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

@@ -24,9 +24,7 @@ func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
 			_, _, err := graph.Matrix("codes", in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return newSpread[float32](in[0]) },
-			func(in []tensor.Shape) graph.Body[float64] { return newSpread[float64](in[0]) }),
+		New: graph.Bodies(spread[float32], spread[float64]),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			rows, columns := in[0][0], in[0][1]
 			return graph.Recording{Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
@@ -40,33 +38,26 @@ func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
 // leastSpread is the smallest divisor for the norm of a row.
 const leastSpread = 1e-12
 
-type spread[T graph.Float] struct {
-	rows, columns int
-	mean, square  []float64
-}
-
-func newSpread[T graph.Float](s tensor.Shape) *spread[T] {
-	return &spread[T]{s[0], s[1], make([]float64, s[1]), make([]float64, s[1])}
-}
-
-func (f *spread[T]) Forward(in [][]T, out []T) {
-	clear(f.mean)
-	clear(f.square)
-	for i := range f.rows { // Welford: equal rows give a deviation of 0
-		x := in[0][i*f.columns : (i+1)*f.columns]
-		scale, part := 1/max(math.Sqrt(numeric.Square(x)), leastSpread), 1/float64(i+1)
-		for c, v := range x {
-			unit := float64(v) * scale
-			d := unit - f.mean[c]
-			f.mean[c] += d * part
-			f.square[c] += d * (unit - f.mean[c])
+func spread[T graph.Float](s []tensor.Shape) forward[T] {
+	rows, columns := s[0][0], s[0][1]
+	mean, square := make([]float64, columns), make([]float64, columns)
+	return func(in [][]T, out []T) {
+		clear(mean)
+		clear(square)
+		for i := range rows { // Welford: equal rows give a deviation of 0
+			x := in[0][i*columns : (i+1)*columns]
+			scale, part := 1/max(math.Sqrt(numeric.Square(x)), leastSpread), 1/float64(i+1)
+			for c, v := range x {
+				unit := float64(v) * scale
+				d := unit - mean[c]
+				mean[c] += d * part
+				square[c] += d * (unit - mean[c])
+			}
 		}
+		sum := 0.0
+		for _, s := range square {
+			sum += math.Sqrt(math.Max(s, 0) / float64(rows))
+		}
+		out[0] = T(sum / math.Sqrt(float64(columns)))
 	}
-	sum := 0.0
-	for _, s := range f.square {
-		sum += math.Sqrt(math.Max(s, 0) / float64(f.rows))
-	}
-	out[0] = T(sum / math.Sqrt(float64(f.columns)))
 }
-
-func (f *spread[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

@@ -98,7 +98,6 @@ func (m Momentum) paced() bool { return m.Schedule != constantMomentum }
 // twoViews is shared by all two-view models.
 type twoViews struct {
 	base
-	width  int
 	target *nn.Average // nil until the model's graphs exist
 }
 
@@ -148,12 +147,6 @@ func (m *twoViews) Started(taken func(name string) bool) []string {
 
 var _ Starter = (*twoViews)(nil)
 
-// Objectives implements Model.
-func (m *twoViews) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// Spaces implements Model.
-func (m *twoViews) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.width}} }
-
 // Encode implements Model.
 func (m *twoViews) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	return m.features(g, images)
@@ -186,8 +179,8 @@ func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, 
 // layers is a network of dense layers. Batch norm and ReLU follow each layer but the last.
 type layers struct {
 	widths []int
-	bias   [2]bool // whether the hidden layers, and the last layer, have biases
-	norm   bool    // normalise the last layer too, without learned factors and offsets
+	bias   bool // whether the layers have biases
+	norm   bool // normalise the last layer too, without learned factors and offsets
 }
 
 // build adds the network to rows.
@@ -195,11 +188,7 @@ func (l layers) build(g *nn.Graph, x *gorgonia.Node, name string) (*gorgonia.Nod
 	var err error
 	last := len(l.widths) - 1
 	for i, width := range l.widths {
-		at := 0
-		if i == last {
-			at = 1
-		}
-		if x, err = nn.DenseFanIn(g, x, fmt.Sprintf("%s/dense%d", name, i+1), width, l.bias[at]); err != nil {
+		if x, err = nn.DenseFanIn(g, x, fmt.Sprintf("%s/dense%d", name, i+1), width, l.bias); err != nil {
 			return nil, err
 		}
 		if i == last && !l.norm {
@@ -212,9 +201,4 @@ func (l layers) build(g *nn.Graph, x *gorgonia.Node, name string) (*gorgonia.Nod
 	return x, nil
 }
 
-func validWidth(key string, n int) error {
-	if n < 1 || n > 1<<16 {
-		return config.Invalid(key, "want 1 to 65536, got %d", n)
-	}
-	return nil
-}
+func validWidth(key string, n int) error { return validRange(key, n, 1, 1<<16) }

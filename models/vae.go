@@ -5,7 +5,6 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -40,30 +39,14 @@ func (s *VAE) Validate() error {
 
 // New implements Settings.
 func (s *VAE) New(data Data, seed uint64) (Model, error) {
-	m := &vae{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent, discrete: s.spaces(), sizes: s.Categorical}
+	m := &vae{mixed: mixed{newAutoencoder(s.Networks, data, seed, s.Latent), s.Categorical}, discrete: s.spaces()}
 	return m, Materialise(m, data)
 }
 
 type vae struct {
-	autoencoder
-	latent   int
+	mixed
 	discrete latent.List // spaces of categorical codes
-	sizes    []int       // number of options in each discrete space
 	wide     bool        // samples of a head h have deviation exp(h), but the divergence uses deviation exp(h/2)
-}
-
-// Objectives implements Model.
-func (m *vae) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-// Spaces implements Model.
-func (m *vae) Spaces() []Space {
-	return append(discreteSpaces(m.sizes), Space{Name: "euclidean", First: len(m.sizes), Width: m.latent})
-}
-
-// Prior implements Generative with N(0, I), and uniform choices.
-func (m *vae) Prior(r *rng.Stream, code []float32) {
-	drawOptions(r, m.sizes, code)
-	r.Normals(code[len(m.sizes):])
 }
 
 // heads adds the mean and the logarithm of the variance of the posterior, and the categorical variables.
@@ -72,10 +55,10 @@ func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorg
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if mean, err = nn.Dense(g, h, "latent/mean", m.latent, graph.Linear); err != nil {
+	if mean, err = nn.Dense(g, h, "latent/mean", m.width, graph.Linear); err != nil {
 		return nil, nil, nil, err
 	}
-	if logVariance, err = nn.Dense(g, h, "latent/log-variance", m.latent, graph.Linear); err != nil {
+	if logVariance, err = nn.Dense(g, h, "latent/log-variance", m.width, graph.Linear); err != nil {
 		return nil, nil, nil, err
 	}
 	discrete, err = m.discrete.Variables(g, h)
@@ -95,15 +78,6 @@ func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 	return numbered(weights, mean, m.sizes)
 }
 
-// Decode implements Decoder.
-func (m *vae) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
-	points, err := unnumbered(codes, m.sizes)
-	if err != nil {
-		return nil, err
-	}
-	return m.autoencoder.Decode(g, points)
-}
-
 // Build implements Model.
 func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	images, err := m.images(g, n)
@@ -120,7 +94,7 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 // sampled ends a program with samples of the posterior and of categorical variables, and the reconstruction.
 func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node, discrete []*latent.Variable) (*Program, error) {
 	n := images.Shape()[0]
-	noise, err := g.Input("noise", n, m.latent)
+	noise, err := g.Input("noise", n, m.width)
 	if err != nil {
 		return nil, err
 	}

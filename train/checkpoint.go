@@ -21,17 +21,11 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// saver writes the checkpoints of a session.
-type saver struct {
-	session *session
-	every   float64   // seconds between two checkpoints; 0: none before the end
-	saved   time.Time // when the last one was written
-}
-
-// hook saves at intervals, and when training ends or is stopped.
-func (s *saver) hook() engine.Hook {
+// saveHook saves every so many seconds (0: not before the end), and when training ends or is stopped.
+func (s *session) saveHook(every float64) engine.Hook {
+	s.saved = time.Now()
 	due := func(l *engine.Loop) error {
-		if s.every <= 0 || l.Stopped() != "" || time.Since(s.saved).Seconds() < s.every {
+		if every <= 0 || l.Stopped() != "" || time.Since(s.saved).Seconds() < every {
 			return nil
 		}
 		return s.save(false)
@@ -47,31 +41,30 @@ func (s *saver) hook() engine.Hook {
 				if err := s.save(false); err != nil {
 					return err
 				}
-				dir := s.session.store.Dir()
-				s.session.console.Info("saved", fmt.Sprintf("saved after step %d in %s", l.Step(), dir), "step", l.Step(), "dir", dir)
+				dir := s.store.Dir()
+				s.console.Info("saved", fmt.Sprintf("saved after step %d in %s", l.Step(), dir), "step", l.Step(), "dir", dir)
 			}
 			return nil
 		}}
 }
 
 // save writes a checkpoint and keeps as many earlier ones as the config asks.
-func (s *saver) save(done bool) error {
-	store := s.session.store
-	if err := store.Present(); err != nil {
+func (s *session) save(done bool) error {
+	if err := s.store.Present(); err != nil {
 		return err
 	}
-	f, text, err := s.session.checkpoint(done)
+	f, text, err := s.checkpoint(done)
 	if err != nil {
 		return err
 	}
-	if err := s.session.logs.Sync(); err != nil {
+	if err := s.logs.Sync(); err != nil {
 		return err
 	}
-	if err := store.WriteLast(rundir.CheckpointFile, s.session.experiment.Config.Train.Keep.Last, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+	if err := s.store.WriteLast(rundir.CheckpointFile, s.experiment.Config.Train.Keep.Last, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
 		return err
 	}
 	s.saved = time.Now()
-	return store.Write(rundir.StateFile, rundir.Bytes(append(text, '\n')))
+	return s.store.Write(rundir.StateFile, rundir.Bytes(append(text, '\n')))
 }
 
 // checkpoint collects everything that the run needs to continue.
@@ -91,40 +84,28 @@ type Best struct {
 	Step   int     `json:"step"`
 }
 
-// keeper keeps the checkpoint of the best evaluation.
-type keeper struct {
-	session *session
-	monitor *monitor.Monitor
-}
-
-// hook compares an epoch's evaluation, if any, with the best. A run that continues from an earlier step finds and
-// writes the same again.
-func (k *keeper) hook() engine.Hook {
+// bestHook compares an epoch's evaluation, if any, with the best, and keeps the checkpoint of a better one. A run that
+// continues from an earlier step finds and writes the same again.
+func (s *session) bestHook(m *monitor.Monitor) engine.Hook {
 	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
-		if k.monitor.MeasuredAt != r.Epoch {
+		if m.MeasuredAt != r.Epoch {
 			return nil
 		}
-		for _, m := range k.monitor.Results {
-			best := k.session.best
-			if m.Name != k.session.experiment.Config.Train.Keep.Best || math.IsNaN(m.Value) || best != nil && !monitor.Improves(m, best.Value) {
+		for _, x := range m.Results {
+			if x.Name != s.experiment.Config.Train.Keep.Best || math.IsNaN(x.Value) || s.best != nil && !monitor.Improves(x, s.best.Value) {
 				continue
 			}
-			k.session.best = &Best{Metric: m.Name, Value: m.Value, Epoch: r.Epoch, Step: r.Step}
-			if err := k.write(); err != nil {
+			s.best = &Best{Metric: x.Name, Value: x.Value, Epoch: r.Epoch, Step: r.Step}
+			f, _, err := s.checkpoint(false)
+			if err == nil {
+				err = s.store.Write(rundir.BestFile, func(w io.Writer) error { return safetensors.Write(w, f) })
+			}
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	}}
-}
-
-// write replaces the best checkpoint by the state of the session.
-func (k *keeper) write() error {
-	f, _, err := k.session.checkpoint(false)
-	if err != nil {
-		return err
-	}
-	return k.session.store.Write(rundir.BestFile, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
 // HashParameters hashes the parameters in the newest checkpoint of a run's folder: SHA-256 of names, shapes and bits
@@ -280,15 +261,13 @@ func (s *session) attribute(r *rundir.Record) {
 	r.Generation = r.History.Generation()
 }
 
-// recordFailure records that the run failed.
-func (s *session) recordFailure(failure error, begun time.Time) error {
-	r := rundir.NewRecord(begun)
+func (s *session) recordFailure(failure error) error {
+	r := rundir.NewRecord(s.begun)
 	s.attribute(r)
 	r.Error = failure.Error()
 	return r.Write(s.store)
 }
 
-// trainedBy returns the history of the run until now.
 func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment()) }
 
 // segment returns this session's part of the training.

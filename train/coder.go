@@ -54,7 +54,6 @@ func (c *Coder) UseDevice(name engine.Device) error {
 	return c.decoder.Use(d)
 }
 
-// bytes returns the memory of the coder's networks.
 func (c *Coder) bytes() float64 { return c.encoder.Bytes() + c.decoder.Bytes() }
 
 // Width returns the number of columns of a code.
@@ -112,7 +111,6 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	return images, nil
 }
 
-// all lists the indices of a data set.
 func all(d datasets.Dataset) []int {
 	list := make([]int, d.Len())
 	for i := range list {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -270,11 +270,11 @@ func (s *EarlyStop) Validate() error {
 const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // sentence returns the sentence to watch; nil if a metric's name is watched instead.
-func (s *EarlyStop) sentence() (*syntax.Sentence, error) {
+func (s *EarlyStop) sentence() (*logic.Sentence, error) {
 	if s == nil || strings.Trim(s.Metric, resultLetters) == "" {
 		return nil, nil
 	}
-	parsed, err := syntax.Parse(s.Metric)
+	parsed, err := logic.Parse(s.Metric)
 	return &parsed, err
 }
 
@@ -331,7 +331,6 @@ func (s *EarlyStop) result(choices []metrics.Choice) string {
 	return s.Metric
 }
 
-// engine returns the settings for the engine.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
 		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Device: s.Device, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}

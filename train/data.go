@@ -40,7 +40,6 @@ func PrepareData(ctx context.Context, d catalog.Choice, a *Activity) error {
 	})
 }
 
-// prepareData converts the files of the config's data set.
 func (c *Config) prepareData(ctx context.Context, a *Activity) error {
 	for _, part := range c.dataSets() {
 		if err := PrepareData(ctx, part.choice, a); err != nil {
@@ -53,7 +52,6 @@ func (c *Config) prepareData(ctx context.Context, a *Activity) error {
 	return nil
 }
 
-// dataSet is a data set in a config.
 type dataSet struct {
 	key    string
 	choice catalog.Choice
@@ -111,7 +109,6 @@ type reader struct {
 	key string
 }
 
-// readers lists the file-reading parts.
 func (c *Config) readers() (list []reader) {
 	add := func(key string, part any) {
 		if r, ok := part.(datasets.FileReader); ok {
@@ -187,7 +184,6 @@ func dataWarning(dir string, e *Experiment) (string, error) {
 	return changed, nil
 }
 
-// buildData builds the data set.
 func (c *Config) buildData() (datasets.Dataset, error) {
 	d, err := c.Dataset.Build(c.Seed)
 	if err != nil {
@@ -213,12 +209,7 @@ func (e *Experiment) holdOut() error {
 	if e.Split.GroupCount() > 0 {
 		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
 	}
-	held := make([]bool, n)
-	for _, list := range [][]int{e.HeldOut, e.validated} {
-		for _, i := range list {
-			held[i] = true
-		}
-	}
+	held := e.held()
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
 		return fmt.Errorf("%d of %d images are held out, and no image is left to train on", len(e.HeldOut)+len(e.validated), n)
@@ -229,16 +220,19 @@ func (e *Experiment) holdOut() error {
 	return nil
 }
 
+// held reports of each image whether it is held out of training.
+func (e *Experiment) held() []bool {
+	held := make([]bool, e.Data.Len())
+	for _, i := range slices.Concat(e.HeldOut, e.validated) {
+		held[i] = true
+	}
+	return held
+}
+
 // TrainingImages lists the images for training in ascending order, without held-out images.
 func (e *Experiment) TrainingImages() []int {
-	held := make([]bool, e.Data.Len())
-	for _, list := range [][]int{e.HeldOut, e.validated} {
-		for _, i := range list {
-			held[i] = true
-		}
-	}
 	var list []int
-	for i, h := range held {
+	for i, h := range e.held() {
 		if !h {
 			list = append(list, i)
 		}

@@ -61,7 +61,6 @@ func (c *Config) untrainable(err error) *config.Error {
 	return c.mistake("model."+c.Model.Name, err)
 }
 
-// lossKey returns the key of a loss.
 func (c *Config) lossKey(l losses.Choice) string {
 	for i, o := range c.Losses {
 		if o.Name == l.Name && reflect.ValueOf(o.Value).Kind() == reflect.Pointer && o.Value == l.Value {

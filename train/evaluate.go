@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/train/internal/choices"
+	"github.com/unravel-ml/unravel/train/internal/figures"
 	"github.com/unravel-ml/unravel/train/internal/fit"
 )
 
@@ -27,9 +28,8 @@ func (e *Experiment) Final() []metrics.Choice {
 	}
 	in := e.Input(matrix.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for _, name := range []string{"purity", "coverage", "h-error"} {
-		e, _ := metrics.Registry.Lookup(name)
-		c := metrics.Choice{Name: name, Value: e.New()}
-		if !choices.Has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
+		c, err := metrics.Named(name)
+		if err == nil && !choices.Has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
 			list = append(list, c)
 		}
 	}
@@ -39,14 +39,19 @@ func (e *Experiment) Final() []metrics.Choice {
 // suits returns an error before training for metrics that do not suit the data set. The data set may be a sample with
 // a number of images.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
+	note := ""
+	if n := e.Data.Len(); n < of {
+		note = fmt.Sprintf(" (on %d of %d images; metrics.sample says how many)", n, of)
+	}
 	in := e.Input(matrix.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
-	for i, choice := range choices {
-		if err := metrics.Suits(in, choices[i:i+1]); err != nil {
-			if n := e.Data.Len(); n < of {
-				err = fmt.Errorf("%w (on %d of %d images; metrics.sample says how many)", err, n, of)
-			}
-			err = withoutFactors(err)
-			return e.Config.mistake(fmt.Sprintf("metrics.final.%d.%s", i, choice.Name), err)
+	return e.Config.suit(in, choices, "metrics.final", note)
+}
+
+// suit returns an error, with a note, for the first metric in the list of a key that does not suit an input.
+func (c *Config) suit(in *metrics.Input, list []metrics.Choice, key, note string) error {
+	for i, choice := range list {
+		if err := metrics.Suits(in, list[i:i+1]); err != nil {
+			return c.mistake(fmt.Sprintf("%s.%d.%s", key, i, choice.Name), withoutFactors(fmt.Errorf("%w%s", err, note)))
 		}
 	}
 	return nil
@@ -96,9 +101,7 @@ func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 	}
 	some := matrix.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
 	if codes.Data != nil {
-		for _, i := range e.HeldOut {
-			some.Data = append(some.Data, codes.Row(i)...)
-		}
+		some.Data = codes.Take(e.HeldOut)
 	}
 	return e.InputOf(some, e.HeldOut)
 }
@@ -130,7 +133,6 @@ func InputOf(d datasets.Dataset, codes matrix.Matrix, images []int) *metrics.Inp
 	return in
 }
 
-// spacesOf lists the columns of a model's latent spaces.
 func spacesOf(m models.Model) (spaces [][]int) {
 	for _, s := range m.Spaces() {
 		var columns []int
@@ -196,13 +198,7 @@ func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 	}
 	images := SampledImages(n, count, seed)
 	some := *e
-	some.Data, some.HeldOut, some.images = datasets.Sample(e.Data, images), nil, images
-	if e.images != nil { // a sample of a sample
-		some.images = make([]int, count)
-		for row, i := range images {
-			some.images[row] = e.images[i]
-		}
-	}
+	some.Data, some.HeldOut, some.images = datasets.Sample(e.Data, images), nil, figures.Gather(e.images, images)
 	some.Split = &supervision.Split{}
 	*some.Split = *e.Split
 	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil
@@ -290,7 +286,7 @@ func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error)
 		f.Square, f.Decoded = p.Square, p.Decoded
 	}
 	if e.HeldOut != nil {
-		images := sampled(e.HeldOut, e.Config.Seed)
+		images := sampled(e.HeldOut, fitImages, e.Config.Seed, "fit")
 		e.Progress.Begin("decoding", len(images))
 		held, err := measured.Pixels(ctx, images)
 		if err != nil {
@@ -303,7 +299,6 @@ func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error)
 	return f, nil
 }
 
-// decide sets whether training has converged.
 func (f *Fit) decide() {
 	f.Converged = false
 	switch {
@@ -326,19 +321,15 @@ func (e *Experiment) trained() []int {
 	for _, g := range e.Split.Groups {
 		list = append(list, g...)
 	}
-	return sampled(append(list, e.Split.Unlabelled...), e.Config.Seed)
+	return sampled(append(list, e.Split.Unlabelled...), fitImages, e.Config.Seed, "fit")
 }
 
-// sampled chooses some of a list.
-func sampled(list []int, seed uint64) []int {
-	if len(list) <= fitImages {
+// sampled draws at most count elements of a list with a stream of random numbers.
+func sampled(list []int, count int, seed uint64, stream string) []int {
+	if len(list) <= count {
 		return list
 	}
-	chosen := rng.New(seed, "fit").Perm(len(list))[:fitImages]
-	for i, at := range chosen {
-		chosen[i] = list[at]
-	}
-	return chosen
+	return figures.Gather(list, rng.New(seed, stream).Perm(len(list))[:count])
 }
 
 // misassigned returns the assignment loss of chosen options; nil without such a loss.
@@ -348,12 +339,11 @@ func (e *Experiment) misassigned(codes matrix.Matrix, images []int) *float64 {
 	if h == nil || known == nil || !known.KnowsLevels() {
 		return nil
 	}
-	assigned := false
-	for _, l := range e.Config.Losses {
+	assigns := func(l losses.Choice) bool {
 		_, is := l.Value.(*losses.AssignmentLoss)
-		assigned = assigned || is
+		return is
 	}
-	if !assigned {
+	if !slices.ContainsFunc(e.Config.Losses, assigns) {
 		return nil
 	}
 	return fit.Misassigned(known, len(h.Categoricals()), codes, images)

@@ -89,15 +89,23 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 		return nil, c.mistake(key, err)
 	}
 	e.explored = learned.Explored(l, e.Data, e.TrainingImages())
-	data := e.modelData()
-	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
-		return nil, c.misfit(err)
+	e.Model, e.Coder, err = e.newModel()
+	return e, err
+}
+
+// newModel returns a model with the parameters that the seed draws, and its coder.
+func (e *Experiment) newModel() (models.Model, *Coder, error) {
+	c, data := &e.Config, e.modelData()
+	m, err := c.Model.Value.New(data, c.Seed)
+	if err != nil {
+		return nil, nil, c.misfit(err)
 	}
-	if e.Coder, err = NewCoder(e.Model, data); err != nil {
-		return nil, c.mistake("model."+c.Model.Name, err)
+	coder, err := NewCoder(m, data)
+	if err != nil {
+		return nil, nil, c.mistake("model."+c.Model.Name, err)
 	}
-	e.Coder.views = c.Views
-	return e, nil
+	coder.views = c.Views
+	return m, coder, nil
 }
 
 // Loop prepares the training of the experiment's model, on views of the images if the config has views.
@@ -191,17 +199,14 @@ func (e *Experiment) openOthers() error {
 		}
 		other = other.Some(m.Sample)
 		in := other.Input(matrix.Matrix{Rows: other.Data.Len(), Cols: e.Coder.Width()})
-		for j, choice := range m.Metrics {
-			if err := metrics.Suits(in, m.Metrics[j:j+1]); err != nil {
-				return e.Config.mistake(fmt.Sprintf("%s.metrics.%d.%s", key, j, choice.Name), withoutFactors(err))
-			}
+		if err := e.Config.suit(in, m.Metrics, key+".metrics", ""); err != nil {
+			return err
 		}
 		e.others = append(e.others, other)
 	}
 	return nil
 }
 
-// modelData describes the model's training data.
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
 	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions

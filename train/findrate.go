@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train/engine"
-	"github.com/unravel-ml/unravel/train/internal/ratetest"
 )
 
 // RateTest is a learning-rate range test (Smith 2017, section 3.3). The rate rises by the same factor at each update,
@@ -80,7 +79,7 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	defer unlimit()
 	c.Train.Epochs = max(c.Train.Epochs, t.Steps) // an epoch has at least one update
 	c.Train.Warmup, c.Train.Average = engine.Span{}, nil
-	rising := &ratetest.Rising{Low: t.Low / base, Factor: math.Pow(t.High/t.Low, 1/float64(t.Steps-1)), Steps: t.Steps}
+	rising := &risingRate{Low: t.Low / base, Factor: math.Pow(t.High/t.Low, 1/float64(t.Steps-1)), Steps: t.Steps}
 	c.Train.Schedule = engine.ScheduleChoice{Name: "rising", Value: rising}
 	e, err := NewExperiment(c)
 	if err != nil {
@@ -91,9 +90,8 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 		return nil, c.untrainable(err)
 	}
 	defer l.Close()
-	r := &Rates{Optimizer: c.Train.Optimizer.Name, Configured: base}
-	x := ratetest.Test{Base: base, Steps: t.Steps}
-	l.AddHook(engine.Hook{Name: "range test", NoParams: true, OnStep: x.Step})
+	x := &rateRun{Rates: &Rates{Optimizer: c.Train.Optimizer.Name, Configured: base}, steps: t.Steps, curves: map[string]*rateCurve{}}
+	l.AddHook(engine.Hook{Name: "range test", NoParams: true, OnStep: x.step})
 	err = l.Run(ctx)
 	switch {
 	case errors.Is(err, engine.ErrStopped) || err != nil && len(x.Points) == 0:
@@ -101,12 +99,103 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	case err != nil: // a rate too high for a step is a result
 		x.Diverged = err.Error()
 	}
-	for _, p := range x.Points {
-		r.Points = append(r.Points, RatePoint(p))
+	x.suggest()
+	return x.Rates, nil
+}
+
+const (
+	rateSmoothing = 0.9 // weight of the previous smoothed loss
+	rateSettling  = 10  // updates of an objective before its smoothed loss is usable
+	rateRise      = 3   // a rise above the lowest smoothed loss by more than this multiple of its size is divergence
+)
+
+// risingRate is the schedule of a range test: factors of the optimiser's rate, from Low on, each Factor times the one
+// before.
+type risingRate struct {
+	Low, Factor float64
+	Steps       int
+}
+
+// Rate implements engine.Schedule. The engine uses RateAt instead.
+func (r *risingRate) Rate(_, _ float64) float64 { return r.Low }
+
+// RateAt implements engine.Timed.
+func (r *risingRate) RateAt(t engine.Time) float64 {
+	return r.Low * math.Pow(r.Factor, float64(min(t.Update, r.Steps-1)))
+}
+
+// rateRun is a running range test.
+type rateRun struct {
+	*Rates
+	steps  int // updates
+	curves map[string]*rateCurve
+	sum    float64 // sum of the losses of batches that wait for an update
+	count  int
+}
+
+// rateCurve is the loss of an objective so far.
+type rateCurve struct {
+	mean   float64 // without correction
+	count  int
+	lowest RatePoint
+}
+
+// step records an update, and ends the test when the loss diverges or after the last rate.
+func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) error {
+	x.sum += s.Values[0]
+	x.count++
+	if s.Accumulating {
+		return nil
 	}
-	objective, lowest, rate := x.Suggest()
-	r.Objective, r.Lowest, r.Suggested, r.Diverged = objective, RatePoint(lowest), rate, x.Diverged
-	return r, nil
+	c := x.curves[s.Objective]
+	if c == nil {
+		c = &rateCurve{}
+		x.curves[s.Objective] = c
+	}
+	loss := x.sum / float64(x.count)
+	x.sum, x.count = 0, 0
+	c.count++
+	c.mean = rateSmoothing*c.mean + (1-rateSmoothing)*loss
+	p := RatePoint{Step: len(x.Points) + 1, Rate: x.Configured * s.Rate, Objective: s.Objective, Loss: loss,
+		Smoothed: c.mean / (1 - math.Pow(rateSmoothing, float64(c.count)))}
+	x.Points = append(x.Points, p)
+	if c.count == 1 || p.Smoothed < c.lowest.Smoothed {
+		c.lowest = p
+	}
+	low := c.lowest.Smoothed
+	switch {
+	case c.count > rateSettling && p.Smoothed > low+rateRise*math.Abs(low):
+		x.Diverged = fmt.Sprintf("the smoothed loss of %s is %.4g, and was %.4g at a rate of %.3g", s.Objective, p.Smoothed, low, c.lowest.Rate)
+		l.Stop(x.Diverged)
+	case len(x.Points) == x.steps:
+		l.Stop("all rates were tried")
+	}
+	return nil
+}
+
+// suggest chooses the rate from the curve of the objective with the most points: the rate of the steepest fall before
+// the lowest point. A curve that never falls has the rate 0.
+func (x *rateRun) suggest() {
+	most := 0
+	for _, p := range x.Points { // in order, for ties
+		if n := x.curves[p.Objective].count; n > most {
+			most, x.Objective = n, p.Objective
+		}
+	}
+	x.Lowest = x.curves[x.Objective].lowest
+	var points []RatePoint
+	for _, p := range x.Points {
+		if p.Objective == x.Objective && p.Step <= x.Lowest.Step {
+			points = append(points, p)
+		}
+	}
+	steepest := 0.0
+	for i := rateSettling; i < len(points); i++ {
+		fall := (points[i-1].Smoothed - points[i].Smoothed) / math.Log(points[i].Rate/points[i-1].Rate)
+		if fall > steepest {
+			steepest, x.Suggested = fall, points[i].Rate
+		}
+	}
 }
 
 // WriteCSV writes the points as a table.

@@ -113,7 +113,6 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 	return codes, s.store.Write(rundir.FitFile, rundir.JSON(r.Fit))
 }
 
-// writeCodes stores codes and the factors of their images.
 func (s *session) writeCodes(codes matrix.Matrix) error {
 	if err := s.store.Write(rundir.CodesFile, rundir.WriteCodes(codes)); err != nil {
 		return err
@@ -162,7 +161,6 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 	return e.measured(ctx, e.Final(), AverageSuffix)
 }
 
-// measureOthers measures the model on the data sets of metrics.on.
 func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err error) {
 	for i, e := range s.experiment.others {
 		m := s.experiment.Config.Metrics.On[i]

@@ -9,7 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
-	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/choices"
@@ -292,7 +291,6 @@ func (Encode) ConfigForms() []any { return []any{true, 0, nil} }
 // ConfigType describes the accepted values.
 func (e Encode) ConfigType() string { return "true, false or a number" }
 
-// validEncode checks the number of kept codes against the measured ones.
 func (m *Measures) validEncode() error {
 	switch {
 	case m.Encode < EncodeNone:
@@ -424,14 +422,7 @@ func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 	if w.Images = e.HeldOut; w.Images == nil {
 		w.Images = all(e.Data)
 	}
-	if total := len(w.Images); total > m.Images {
-		chosen := rng.New(e.Config.Seed, "metric/images").Perm(total)[:m.Images]
-		for i, at := range chosen {
-			chosen[i] = w.Images[at]
-		}
-		slices.Sort(chosen)
-		w.Images = chosen
-	}
+	w.Images = slices.Sorted(slices.Values(sampled(w.Images, m.Images, e.Config.Seed, "metric/images")))
 	n := len(w.Images)
 	if w.Every == 0 {
 		w.Every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)

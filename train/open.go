@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -88,10 +87,7 @@ func ReadConfig(dir string, overrides ...string) (Config, error) {
 
 // ConfigText returns the text of the config of the run in a folder.
 func ConfigText(dir string) ([]byte, error) {
-	if err := rundir.CheckFile(dir, rundir.Config); err != nil {
-		return nil, err
-	}
-	source, err := config.ReadFile(filepath.Join(dir, rundir.Config))
+	source, err := rundir.ReadFile(dir, rundir.Config)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no %s: %w", dir, rundir.Config, fs.ErrNotExist)
 	}

@@ -215,7 +215,6 @@ func (m *PlanMemory) add(data float64) {
 	m.Peak = m.Training + m.Encoding + m.Codes
 }
 
-// heap returns the number of used bytes on the heap.
 func heap() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -223,7 +222,6 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// scheduleOf counts the steps of a loop.
 func scheduleOf(c *Config, l *engine.Loop) PlanSchedule {
 	return PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(), Batch: l.MaxBatch()}
 }
@@ -286,7 +284,6 @@ func partsOf(e *Experiment) []PlanPart {
 	return list
 }
 
-// writes lists the files of a run.
 func (e *Experiment) writes(codes bool) []string {
 	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile, rundir.TableFile}
 	if codes {

@@ -120,3 +120,14 @@ func TestLineTimes(t *testing.T) {
 		}
 	})
 }
+
+// Work without a log or a terminal has no Activity to show, and calls it all the same.
+func TestNoActivity(t *testing.T) {
+	a := NewActivity(nil, nil)
+	a.Begin("measuring", 3)
+	a.Step(1, "mig")
+	a.End()
+	if a != nil {
+		t.Error("something would be shown")
+	}
+}

@@ -161,7 +161,6 @@ func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor.Mo
 	return r, r.finish(ctx, s)
 }
 
-// train times steps of a session.
 func (r *Estimate) train(ctx context.Context, s *session) error {
 	l := s.loop
 	t := &rehearsal.Steps{Last: time.Now()}
@@ -259,7 +258,6 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 	return r.draw(ctx, s, codes, results)
 }
 
-// draw times figures and page.
 func (r *Estimate) draw(ctx context.Context, s *session, codes matrix.Matrix, results []metrics.Result) error {
 	if !s.experiment.Config.Train.Figures {
 		return nil

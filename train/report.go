@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/figures"
 	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/internal/page"
+	"github.com/unravel-ml/unravel/train/internal/watch"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -77,7 +78,7 @@ func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.
 		if f.Moves {
 			continue
 		}
-		if err := s.logs.Figure(s.loop.Step(), f.Name, f.Caption, png.Bytes()); err != nil {
+		if err := s.logs.Picture(s.loop.Step(), watch.FigureTag+f.Name, f.Caption, png.Bytes()); err != nil {
 			return nil, err
 		}
 		list = append(list, report.Figure{Name: f.Name, Caption: f.Caption, PNG: png.Bytes()})
@@ -99,13 +100,11 @@ func (s *session) drawDecoded(m *monitor.Monitor, step int) error {
 	return s.logs.Events.Flush()
 }
 
-// lines reads the run's log.
 func (s *session) lines() (log []rundir.Line, err error) {
 	err = s.store.ReadLog(func(line rundir.Line) { log = append(log, line) })
 	return log, err
 }
 
-// lossNames lists the losses of every objective in the order of the config.
 func (s *session) lossNames() (names []report.LossNames) {
 	for _, o := range s.experiment.losses(s.loop) {
 		names = append(names, report.LossNames{Objective: o.Objective, Names: o.Names})
@@ -115,16 +114,10 @@ func (s *session) lossNames() (names []report.LossNames) {
 
 // initialCodes returns the codes of images before training. The seed determines them.
 func (e *Experiment) initialCodes(images []int) (matrix.Matrix, error) {
-	data := e.modelData()
-	m, err := e.Config.Model.Value.New(data, e.Config.Seed)
+	_, coder, err := e.newModel()
 	if err != nil {
 		return matrix.Matrix{}, err
 	}
-	coder, err := NewCoder(m, data)
-	if err != nil {
-		return matrix.Matrix{}, err
-	}
-	coder.views = e.Config.Views
 	codes, err := coder.Encode(context.Background(), e.Data, images)
 	return metrics.NewMatrix(len(images), coder.Width(), codes), err
 }
@@ -193,7 +186,6 @@ func (e *Experiment) drawingOf(ctx context.Context, count int) (*figures.Drawing
 	return e.drawing(metrics.NewMatrix(len(images), e.Coder.Width(), codes), images, nil), err
 }
 
-// source returns the model for the exchange of weights.
 func (e *Experiment) source() weights.Source {
 	return weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
 }
@@ -208,7 +200,6 @@ func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
 	return json.Marshal(x)
 }
 
-// exploreSome is Explore as a value.
 func (e *Experiment) exploreSome(ctx context.Context, count int) (*web.Explore, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
@@ -230,7 +221,6 @@ func (e *Experiment) pageContent(c *page.Content) *page.Content {
 	return c
 }
 
-// writeReport writes the page about the run.
 func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Result, drawn []report.Figure) error {
 	c := s.experiment.pageContent(&page.Content{Dir: s.store.Dir(), Config: s.config, Epochs: s.loop.Epoch(), Steps: s.loop.Step(),
 		Best: (*checkpoint.Best)(s.best), Spread: page.Spread(s.logs.Last), Results: r.Metrics, Figures: drawn})
@@ -241,7 +231,7 @@ func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Resul
 	if c.Log, err = s.lines(); err != nil {
 		return err
 	}
-	if c.Record, err = s.newRecord(s.begun); err != nil {
+	if c.Record, err = s.newRecord(); err != nil {
 		return err
 	}
 	p, err := c.Page(ctx, s.experiment.drawing(codes, nil, nil))

@@ -118,7 +118,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 		err = s.logs.End(l.Step(), nil) // before the record, which has the hash of the file
 	}
 	if err == nil {
-		err = s.record(begin)
+		err = s.record()
 	}
 	if err != nil && !errors.Is(err, ErrStopped) { // a stopped session can continue
 		err = s.logs.End(l.Step(), err)
@@ -131,7 +131,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			_ = s.recordFailure(err, begin) // the cause, such as a full disk, may prevent this record too
+			_ = s.recordFailure(err) // the cause, such as a full disk, may prevent this record too
 		}
 		return nil, err
 	}

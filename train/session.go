@@ -51,6 +51,7 @@ type session struct {
 	best       *Best          // the best evaluation so far; nil: none
 	trained    bool           // whether an earlier session ended training
 	trainedAt  time.Time      // when training ended
+	saved      time.Time      // when the last checkpoint was written
 	begun      time.Time      // when the process began to work on the run
 	cpu        time.Duration  // core time of the process until begun
 	resumed    bool           // whether the session continues from a checkpoint
@@ -91,7 +92,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.
 		}
 	}
 	if e.Start != nil && l.Step() == 0 { // before the folder is a run: it is resumed without the source
-		if err := (&saver{session: s}).save(false); err != nil {
+		if err := s.save(false); err != nil {
 			return nil, err
 		}
 	}
@@ -160,7 +161,6 @@ func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err 
 	return resumed, err
 }
 
-// encodeConfig stores the resolved config in the session.
 func (s *session) encodeConfig() error {
 	text, err := s.experiment.Config.Encode()
 	s.config = string(text)
@@ -190,9 +190,9 @@ func (s *session) addHooks(m *monitor.Monitor, o Options) {
 		s.loop.AddHook(s.stop.Hook(stopPriority, s.console))
 	}
 	if m != nil && s.experiment.Config.Train.Keep.Best != "" {
-		s.loop.AddHook((&keeper{session: s, monitor: m}).hook())
+		s.loop.AddHook(s.bestHook(m))
 	}
-	s.loop.AddHook((&saver{session: s, every: s.experiment.Config.Train.Checkpoint, saved: time.Now()}).hook())
+	s.loop.AddHook(s.saveHook(s.experiment.Config.Train.Checkpoint))
 	s.loop.AddHook(o.Hooks...)
 }
 
@@ -339,7 +339,6 @@ func (s *session) restore() error {
 	return nil
 }
 
-// wrote reports whether a file of the run has this content.
 func (s *session) wrote(name string, text []byte) bool {
 	found, err := s.store.Read(name)
 	return err == nil && bytes.Equal(found, text)
@@ -392,9 +391,8 @@ func (s *session) close() {
 	}
 }
 
-// record records that the run is finished.
-func (s *session) record(begun time.Time) error {
-	r, err := s.newRecord(begun)
+func (s *session) record() error {
+	r, err := s.newRecord()
 	if err != nil {
 		return err
 	}
@@ -402,8 +400,8 @@ func (s *session) record(begun time.Time) error {
 }
 
 // newRecord returns the record of the run as if it ended now.
-func (s *session) newRecord(begun time.Time) (*rundir.Record, error) {
-	r := rundir.NewRecord(begun)
+func (s *session) newRecord() (*rundir.Record, error) {
+	r := rundir.NewRecord(s.begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
 	if !s.resumed {
 		r.CPU = (cputime.Process() - s.cpu).Seconds()

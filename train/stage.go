@@ -53,29 +53,30 @@ func (c Config) InitialConfig() (Config, error) {
 }
 
 // learn trains the model of the earlier stage in a folder next to the run's folder, and learns from its codes. If a
-// neighbouring run has trained the same model, learn uses that run.
-func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
+// neighbouring run has trained the same model, learn uses that run. It also returns a picture of the components, if the
+// stage found some.
+func learn(ctx context.Context, c Config, o Options) (found *models.Learned, picture []byte, err error) {
 	stage := c.stage()
 	initial, err := c.InitialConfig()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir, err := trainedInitial(o.Dir, initial)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	log := &watch.Console{Log: o.Log}
 	if dir == "" {
 		dir = o.Dir + initialSuffix
 		if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log, Terminal: o.Terminal}); err != nil {
-			return nil, fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
+			return nil, nil, fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
 		}
 	} else {
 		log.Info("stage", "the hierarchy is learned from the codes of "+dir, "dir", dir)
 	}
 	e, warning, err := OpenExperiment(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if warning != "" {
 		log.Warn("stage", warning, "dir", dir)
@@ -84,38 +85,32 @@ func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
 	images := e.TrainingImages()
 	codes, err := e.Encode(ctx, images)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := stage.Learn(ctx, codes, e.Coder.Width(), func(line string) {
 		log.Info("stage", stage.Name+": "+line, "stage", stage.Name)
 	})
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%s: %w", stage.Name, ErrStopped)
+		return nil, nil, fmt.Errorf("%s: %w", stage.Name, ErrStopped)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if l == nil {
-		return nil, fmt.Errorf("%s learned nothing, and gave no error", stage.Name)
+		return nil, nil, fmt.Errorf("%s learned nothing, and gave no error", stage.Name)
 	}
 	k := len(l.Hierarchy.Categoricals())
 	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) || l.Parts != nil && len(l.Parts) != len(images) {
-		return nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
+		return nil, nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
 	}
-	r := &stageResult{learned: &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, e.Data.Len())}}
-	r.learned.Components, r.learned.Parts = learned.Spread(l.Components, 1, images, e.Data.Len()), learned.Spread(l.Parts, 1, images, e.Data.Len())
-	r.learned.Timings = append(initialTiming(dir, stage), l.Timings...)
+	all := e.Data.Len()
+	found = &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, all),
+		Components: learned.Spread(l.Components, 1, images, all), Parts: learned.Spread(l.Parts, 1, images, all),
+		Timings: append(initialTiming(dir, stage), l.Timings...)}
 	if l.Components != nil && c.Train.Figures {
-		r.picture, err = learned.Draw(c.Name, e.Data, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
+		picture, err = learned.Draw(c.Name, e.Data, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
 	}
-	return r, err
-}
-
-// stageResult holds the results of the stage before training, and a picture of the components that it found; nil for
-// no picture.
-type stageResult struct {
-	learned *models.Learned
-	picture []byte
+	return found, picture, err
 }
 
 // initialTiming returns the training time of the stage's model, from the folder of its run.
@@ -188,14 +183,13 @@ func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
 		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
 			return nil, existing(o.Dir) // before it takes an hour
 		}
-		r, err := learn(ctx, c, o)
+		learned, picture, err = learn(ctx, c, o)
 		if errors.Is(err, ErrStopped) {
 			return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
 		}
 		if err != nil {
 			return nil, err
 		}
-		learned, picture = r.learned, r.picture
 	}
 	e, err := newExperiment(c, learned)
 	if err == nil {

@@ -68,7 +68,6 @@ func validPatterns(key string, patterns []string) error {
 	return nil
 }
 
-// source returns the run or the file.
 func (s *Init) source() string { return s.Run + s.File }
 
 // key returns the key that names the source.
@@ -79,7 +78,6 @@ func (s *Init) key() string {
 	return "init.file"
 }
 
-// options returns the options for loading.
 func (s *Init) options() weights.LoadOptions {
 	o := weights.LoadOptions{Layout: s.Layout, Only: s.Only, Partial: !s.Strict, Fitting: !s.Strict}
 	beginnings := slices.Sorted(maps.Keys(s.As))
@@ -295,7 +293,6 @@ func Begin(c Config, dir string, learned *models.Learned, load func(*Experiment)
 	})
 }
 
-// startLines describes the parameters that a start took.
 func startLines(s *rundir.Start) (lines []string) {
 	if s.Warning != "" {
 		lines = append(lines, s.Warning)

@@ -141,7 +141,7 @@ const module = "github.com/unravel-ml/unravel/"
 
 // packages maps the names of packages in fragments of Go to their paths.
 var packages = map[string]string{
-	"gorgonia": "gorgonia.org/gorgonia", "tensor": "gorgonia.org/tensor", "losses": module + "losses", "syntax": module + "losses/logic/syntax",
+	"gorgonia": "gorgonia.org/gorgonia", "tensor": "gorgonia.org/tensor", "losses": module + "losses", "logic": module + "losses/logic",
 	"train": module + "train", "weights": module + "train/weights", "models": module + "models", "engine": module + "train/engine", "sweep": module + "train/sweep",
 	"index": module + "train/sweep/index", "mlflow": module + "train/sweep/mlflow", "metrics": module + "metrics", "datasets": module + "datasets", "nn": module + "graph/nn", "graph": module + "graph", "registry": module + "configs/registry",
 	"context": "context", "fmt": "fmt", "log": "log", "image": "image", "math": "math", "rng": module + "graph/rng", "factor": module + "datasets/factor",

@@ -211,6 +211,7 @@ func TestDecodeEmpty(t *testing.T) {
 // mistakes are configs with one mistake each.
 var mistakes = []struct{ src, want string }{
 	{"train: {epoch: 3}", `x.yaml:1:9: train.epoch: unknown key "epoch"; did you mean "epochs"?`},
+	{"train: {train: {}}", `x.yaml:1:9: train.train: unknown key "train"; train stands at the top level`},
 	{"train:\n  epochs: 1.5", "x.yaml:2:11: train.epochs: want an integer, got 1.5"},
 	{"train:\n  epochs: 1e3", "x.yaml:2:11: train.epochs: want an integer, got 1e3; write 1000"},
 	{"train: {epochs: 5.0}", "x.yaml:1:17: train.epochs: want an integer, got 5.0; write 5"},

@@ -120,7 +120,11 @@ func (e Errors) hint(n *Node, v reflect.Value) {
 		var value *mismatch
 		switch {
 		case errors.As(one.Err, &key) && key.hint == "":
-			if near := keyFor(n, v, key.key); near != "" {
+			switch near := keyFor(n, v, key.key); near {
+			case "":
+			case key.key:
+				key.hint = near + " stands at the top level"
+			default:
 				key.hint = didYouMean(near)
 			}
 		case values != nil && errors.As(one.Err, &value):

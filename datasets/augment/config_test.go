@@ -79,10 +79,11 @@ func TestConfig(t *testing.T) {
 
 // The numbers of Cao et al. 2022, appendix A.1.
 func TestNegativeFree(t *testing.T) {
-	p, err := preset("negative-free-normalised")
+	preset, err := Presets.Lookup("negative-free-normalised")
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := preset.New()
 	text, _ := config.Encode(struct {
 		P Pipeline `yaml:"p"`
 	}{p})

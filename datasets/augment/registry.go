@@ -89,15 +89,6 @@ func RegisterPreset(e registry.Entry[Pipeline]) error {
 	return Presets.Register(e)
 }
 
-// preset returns a pipeline by name.
-func preset(name string) (Pipeline, error) {
-	e, err := Presets.Lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	return e.New(), nil
-}
-
 // DecodeConfig reads a list of operations or the name of a preset. Null gives no pipeline, and [] an empty one.
 func (p *Pipeline) DecodeConfig(n *config.Node) error {
 	var read Pipeline
@@ -107,13 +98,14 @@ func (p *Pipeline) DecodeConfig(n *config.Node) error {
 		return nil
 	case n.IsScalar():
 		var name string
-		err := n.Decode(&name)
-		if err != nil {
+		if err := n.Decode(&name); err != nil {
 			return err
 		}
-		if read, err = preset(name); err != nil {
+		preset, err := Presets.Lookup(name)
+		if err != nil {
 			return n.Errorf("%w", err)
 		}
+		read = preset.New()
 	case n.IsList():
 		list := []Choice{}
 		if err := n.Decode(&list); err != nil {

@@ -42,14 +42,6 @@ func (v *Views) Suits(h, w, c int) error {
 	return v.Second.Suits(h, w, c)
 }
 
-// pipeline returns the pipeline of a view.
-func (v *Views) pipeline(view int) Pipeline {
-	if view%2 == 1 && v.Second != nil {
-		return v.Second
-	}
-	return v.Pipeline
-}
-
 // Apply writes the views of the rows from <= n < to of a batch to their positions in dst. dst has Count slices for the
 // views of the whole batch, and images holds the whole batch. The random numbers depend only on the seed, the epoch,
 // the batch's position, the view and the row.
@@ -57,7 +49,10 @@ func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, 
 	s := streams.Get().(*rng.Stream)
 	size := h * w * c
 	for view, out := range dst[:v.Count] {
-		p := v.pipeline(view)
+		p := v.Pipeline
+		if view%2 == 1 && v.Second != nil {
+			p = v.Second
+		}
 		for n := from; n < to; n++ {
 			row := uint64(n)
 			if v.Shared {

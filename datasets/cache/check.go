@@ -2,14 +2,12 @@ package cache
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
@@ -59,24 +57,6 @@ func hashFile(ctx context.Context, path, what string) (string, error) {
 		return "", err
 	}
 	defer f.Close() // nothing was written
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	sum, buf := sha256.New(), make([]byte, 4<<20)
-	for done := int64(0); ; {
-		n, err := f.Read(buf)
-		sum.Write(buf[:n])
-		if err == io.EOF {
-			return hex.EncodeToString(sum.Sum(nil)), nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return "", err
-		}
-		done += int64(n)
-		Report(ctx, what, done, info.Size())
-	}
+	sum, err := content.Open("").Hash(ctx, f, func(done, total int64) { Report(ctx, what, done, total) })
+	return sum.String(), err
 }

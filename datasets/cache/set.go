@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,17 +34,19 @@ const (
 // Set is an open set of the cache. Images and Levels are mapped from its files. Callers must not change them, or use
 // them after Close.
 type Set struct {
-	Name    string
-	Options string // of its [Key]
-	Count   int    // of images
-	H, W, C int
-	Factors []factor.Factor
-	Images  []uint8 // Count x H x W x C
-	Levels  []int32 // Count x K, row by row; -1: unknown
-	Missing []int   // images with an unknown level, by factor; nil: none
+	Name    string          `json:"name"`
+	Options string          `json:"options,omitempty"` // of its [Key]
+	Count   int             `json:"count"`             // of images
+	H       int             `json:"height"`
+	W       int             `json:"width"`
+	C       int             `json:"channels"`
+	Factors []factor.Factor `json:"factors"`
+	Images  []uint8         `json:"-"`                 // Count x H x W x C
+	Levels  []int32         `json:"-"`                 // Count x K, row by row; -1: unknown
+	Missing []int           `json:"missing,omitempty"` // images with an unknown level, by factor; nil: none
 
-	Hash    string   // SHA-256 of images, levels and factors, in hexadecimal digits
-	Sources []Source // its source files
+	Hash    string   `json:"hash"`              // SHA-256 of images, levels and factors, in hexadecimal digits
+	Sources []Source `json:"sources,omitempty"` // its source files
 
 	dir   string
 	maps  []mmap.MMap
@@ -86,30 +87,10 @@ func (s *Set) Bytes() int64 {
 
 // record is the content of set.json.
 type record struct {
-	Format   int            `json:"format"`
-	Name     string         `json:"name"`
-	Options  string         `json:"options,omitempty"`
-	Version  int            `json:"version"`
-	Count    int            `json:"count"`
-	Height   int            `json:"height"`
-	Width    int            `json:"width"`
-	Channels int            `json:"channels"`
-	Factors  []factorRecord `json:"factors"`
-	Missing  []int          `json:"missing,omitempty"` // images with an unknown level, by factor
-	Hash     string         `json:"hash"`
-	Files    []fileRecord   `json:"files"`
-	Sources  []Source       `json:"sources,omitempty"`
-}
-
-// factorRecord is a [factor.Factor] in set.json.
-type factorRecord struct {
-	Name      string       `json:"name"`
-	Size      int          `json:"size"`
-	Kind      factor.Kind  `json:"kind"`
-	Values    []float64    `json:"values,omitempty"`
-	Names     []string     `json:"names,omitempty"`
-	Angles    []float64    `json:"angles,omitempty"`
-	Rotations [][9]float64 `json:"rotations,omitempty"`
+	Format  int `json:"format"`
+	Version int `json:"version"`
+	Set
+	Files []fileRecord `json:"files"`
 }
 
 // fileRecord is the state of a file at the time the set was made.
@@ -139,7 +120,7 @@ func readRecord(k Key) (*record, error) {
 
 // parseRecord reads the description of the set of a folder.
 func parseRecord(dir string) (*record, error) {
-	f, err := disk.Open(filepath.Join(dir, recordFile))
+	text, err := disk.ReadFile(filepath.Join(dir, recordFile), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
 			return nil, fmt.Errorf("%s: %w: it has no %s", dir, errBroken, recordFile)
@@ -147,10 +128,6 @@ func parseRecord(dir string) (*record, error) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrAbsent)
 	}
 	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
-	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	var r record
@@ -175,21 +152,13 @@ func (r *record) check(k Key) error {
 	if len(r.Missing) > 0 && len(r.Missing) != len(r.Factors) {
 		return fmt.Errorf("%s counts the missing levels of %d factors; want %d", recordFile, len(r.Missing), len(r.Factors))
 	}
-	if err := checkSet(r.Count, r.Height, r.Width, r.Channels, r.factors()); err != nil {
+	if err := r.Set.check(); err != nil {
 		return err
 	}
 	if sum, err := r.hash(); err != nil || sum != r.Hash {
 		return cmp.Or(err, fmt.Errorf("its content has the hash %s; want %s", sum, r.Hash))
 	}
 	return nil
-}
-
-func (r *record) factors() []factor.Factor {
-	list := make([]factor.Factor, len(r.Factors))
-	for i, f := range r.Factors {
-		list[i] = factor.Factor(f)
-	}
-	return list
 }
 
 // coarse lists the units of rounded times in file systems and archives.
@@ -208,12 +177,13 @@ func open(k Key) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{dir: k.Dir(), Name: r.Name, Options: r.Options, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources, files: r.Files}
-	images, err := s.mapFile(k, r.Files[0], "uint8", []int{r.Count, r.Height, r.Width, r.Channels})
+	s := &r.Set
+	s.dir, s.files = k.Dir(), r.Files
+	images, err := s.mapFile(k, r.Files[0], "uint8", []int{s.Count, s.H, s.W, s.C})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	levels, err := s.mapFile(k, r.Files[1], "int32", []int{r.Count, len(r.Factors)})
+	levels, err := s.mapFile(k, r.Files[1], "int32", []int{s.Count, len(s.Factors)})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,19 +41,19 @@ type Writer struct {
 // reportEvery is the time between two reports of progress.
 const reportEvery = 100 * time.Millisecond
 
-// checkSet returns an error for an impossible set.
-func checkSet(count, h, w, c int, factors []factor.Factor) error {
-	if count < 1 || h < 1 || w < 1 || c < 1 {
-		return fmt.Errorf("%d images of %d x %d x %d; want 1 or more of each", count, h, w, c)
+// check returns an error for an impossible set.
+func (s *Set) check() error {
+	if s.Count < 1 || s.H < 1 || s.W < 1 || s.C < 1 {
+		return fmt.Errorf("%d images of %d x %d x %d; want 1 or more of each", s.Count, s.H, s.W, s.C)
 	}
-	if len(factors) == 0 {
+	if len(s.Factors) == 0 {
 		return errors.New("there are no factors; want at least one, of one level if nothing is known about the images")
 	}
-	if err := factor.Validate(factors); err != nil {
+	if err := factor.Validate(s.Factors); err != nil {
 		return err
 	}
-	_, err := dims.Count([]int{count, h, w, c}, 1)
-	_, err2 := dims.Count([]int{count, len(factors)}, 4)
+	_, err := dims.Count([]int{s.Count, s.H, s.W, s.C}, 1)
+	_, err2 := dims.Count([]int{s.Count, len(s.Factors)}, 4)
 	return errors.Join(err, err2)
 }
 
@@ -65,13 +66,12 @@ func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 	if len(factors) == 0 {
 		factors = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}
 	}
-	if err := checkSet(count, h, width, c, factors); err != nil {
+	w.record = record{Format: recordFormat, Version: w.key.Version, Set: Set{
+		Name: w.key.Name, Options: w.key.Options, Count: count, H: h, W: width, C: c,
+		Factors: slices.Clone(factors), Sources: w.record.Sources,
+	}}
+	if err := w.record.Set.check(); err != nil {
 		return fmt.Errorf("dataset %s: %w", w.key.Name, err)
-	}
-	w.record = record{Format: recordFormat, Name: w.key.Name, Options: w.key.Options, Version: w.key.Version,
-		Count: count, Height: h, Width: width, Channels: c, Sources: w.record.Sources}
-	for _, f := range factors {
-		w.record.Factors = append(w.record.Factors, factorRecord(f))
 	}
 	w.row = h * width * c
 	if err := disk.CheckFree(w.dir, int64(min(float64(count)*float64(w.row+4*len(factors)), 1<<62))); err != nil {
@@ -91,9 +91,6 @@ func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 	}
 	return f.Truncate(w.start + int64(count)*int64(w.row))
 }
-
-// Images returns the number of images given to Begin.
-func (w *Writer) Images() int { return w.record.Count }
 
 // WriteAt writes the pixels of one image or of several consecutive images, starting at a row. The last index (the
 // channel) is fastest. Several goroutines may call it. It returns an error after the end of the context, or for an
@@ -212,31 +209,17 @@ func (w *Writer) complete(ctx context.Context) error {
 
 // fullGrid sets the levels of the full grid of the factors.
 func (w *Writer) fullGrid() error {
-	grid := make(factor.Grid, len(w.record.Factors))
-	for i, f := range w.record.Factors {
-		grid[i] = factor.Factor(f)
-	}
-	if n := gridLen(grid); n != float64(w.record.Count) {
+	grid := factor.Grid(w.record.Factors)
+	if n := grid.Combinations(); n != float64(w.record.Count) {
 		return fmt.Errorf("dataset %s: there are no levels, and the factors have %g combinations; want levels of the %d images", w.key.Name, n, w.record.Count)
 	}
-	k := len(grid)
-	levels := make([]int32, w.record.Count*k)
-	for i, at := range grid.All() {
-		for j, l := range at {
-			levels[i*k+j] = int32(l)
+	w.levels = make([]int32, 0, w.record.Count*len(grid))
+	for _, at := range grid.All() {
+		for _, l := range at {
+			w.levels = append(w.levels, int32(l))
 		}
 	}
-	w.levels = levels
 	return nil
-}
-
-// gridLen returns the number of combinations, which may exceed the range of integers.
-func gridLen(g factor.Grid) float64 {
-	n := 1.0
-	for _, f := range g {
-		n *= float64(f.Size)
-	}
-	return n
 }
 
 // describe writes the description of the set, with the hashes of its files.
@@ -273,12 +256,9 @@ func (r *record) hash() (string, error) {
 
 // write stores the description in a folder.
 func (r *record) write(dir string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
 	return disk.WriteFile(filepath.Join(dir, recordFile), func(to io.Writer) error {
-		_, err := to.Write(append(text, '\n'))
-		return err
+		e := json.NewEncoder(to)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
 	}, false)
 }

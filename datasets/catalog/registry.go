@@ -18,126 +18,82 @@ import (
 // Registry lists the data sets that a config can name: the built-in ones, and those that a program registers with
 // [datasets.Register].
 var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []registry.Entry[datasets.Builder]{
-	{
-		Name: "square", Doc: "a white square that moves over a black image and around its edges; factors row and column, both circular",
+	{Name: "square", Doc: "a white square that moves over a black image and around its edges; factors row and column, both circular",
 		Source: "Tonnaer et al. 2022, section 6 (Square)",
-		New:    func() datasets.Builder { return &drawn.Square{Size: 64, Side: 16, Step: 1} },
-	},
-	{
-		Name: "arrow", Doc: "a coloured arrow that rotates and changes its hue; factors hue and rotation, both circular",
+		New:    func() datasets.Builder { return &drawn.Square{Size: 64, Side: 16, Step: 1} }},
+	{Name: "arrow", Doc: "a coloured arrow that rotates and changes its hue; factors hue and rotation, both circular",
 		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)",
-		New:    func() datasets.Builder { return &drawn.Arrow{Size: 64, Hues: 64, Rotations: 64} },
-	},
-	{
-		Name: "flatland", Doc: "a white disc that moves over black and wraps around; factors row and column, both circular",
+		New:    func() datasets.Builder { return &drawn.Arrow{Size: 64, Hues: 64, Rotations: 64} }},
+	{Name: "flatland", Doc: "a white disc that moves over black and wraps around; factors row and column, both circular",
 		Source: "Caselles-Dupré et al. 2019; Quessard et al. 2020 (own drawing)",
-		New:    func() datasets.Builder { return drawn.NewFlatland() },
-	},
-	{
-		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle (symmetric about an axis), an airplane, or your mesh; factors pose (rotations in space) and hue (circular)",
-		New: func() datasets.Builder { return drawn.NewPoses() },
-	},
-	{
-		Name: "sprites", Doc: "a white square, ellipse or heart on black: a twin of dSprites; factors shape, scale, orientation, x and y",
-		Source: "Matthey et al. 2017 (dSprites; own drawing)", New: func() datasets.Builder {
+		New:    func() datasets.Builder { return drawn.NewFlatland() }},
+	{Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle (symmetric about an axis), an airplane, or your mesh; factors pose (rotations in space) and hue (circular)",
+		New: func() datasets.Builder { return drawn.NewPoses() }},
+	{Name: "sprites", Doc: "a white square, ellipse or heart on black: a twin of dSprites; factors shape, scale, orientation, x and y",
+		Source: "Matthey et al. 2017 (dSprites; own drawing)",
+		New: func() datasets.Builder {
 			return &drawn.Sprites{Size: 64, Scales: 6, Orientations: 40, Positions: 32, Channels: 1}
-		},
-	},
-	{
-		Name: "room", Doc: "a cube, cylinder, ball or capsule in the corner of a room: a twin of 3D Shapes; factors floor_hue, wall_hue, object_hue, scale, shape and orientation",
+		}},
+	{Name: "room", Doc: "a cube, cylinder, ball or capsule in the corner of a room: a twin of 3D Shapes; factors floor_hue, wall_hue, object_hue, scale, shape and orientation",
 		Source: "Burgess and Kim 2018 (3D Shapes; own drawing)",
-		New:    func() datasets.Builder { return &drawn.Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15} },
-	},
-	{
-		Name: "cars", Doc: "183 cars from 4 heights and 24 sides: a twin of Cars3D; factors elevation, azimuth and object",
+		New:    func() datasets.Builder { return &drawn.Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15} }},
+	{Name: "cars", Doc: "183 cars from 4 heights and 24 sides: a twin of Cars3D; factors elevation, azimuth and object",
 		Source: "Reed et al. 2015 (Cars3D; own drawing)",
-		New:    func() datasets.Builder { return &drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 183} },
-	},
-	{
-		Name: "norb", Doc: "grey animals, people, planes, trucks and cars: a twin of SmallNORB; factors category, elevation, azimuth and lighting",
-		Source: "LeCun et al. 2004 (SmallNORB; own drawing)", New: func() datasets.Builder {
+		New:    func() datasets.Builder { return &drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 183} }},
+	{Name: "norb", Doc: "grey animals, people, planes, trucks and cars: a twin of SmallNORB; factors category, elevation, azimuth and lighting",
+		Source: "LeCun et al. 2004 (SmallNORB; own drawing)",
+		New: func() datasets.Builder {
 			return &drawn.Norb{Size: 64, Instances: 10, Elevations: 9, Azimuths: 18, Lightings: 6}
-		},
-	},
-	{
-		Name: "arm", Doc: "a robot arm that holds an object: a twin of MPI3D; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis",
+		}},
+	{Name: "arm", Doc: "a robot arm that holds an object: a twin of MPI3D; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis",
 		Source: "Gondal et al. 2019 (MPI3D; own drawing)",
 		New: func() datasets.Builder {
 			return &drawn.Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}
-		},
-	},
-	{
-		Name: "turntable", Doc: "turning objects, from meshes or built in: twins of Airplane, ModelNet40 and COIL-100; factors object, hue and rotation (hue and rotation circular)",
+		}},
+	{Name: "turntable", Doc: "turning objects, from meshes or built in: twins of Airplane, ModelNet40 and COIL-100; factors object, hue and rotation (hue and rotation circular)",
 		Source: "Tonnaer et al. 2022, section 6 (Airplane, ModelNet40, COIL-100; own drawing)",
-		New:    func() datasets.Builder { return drawn.NewTurntable() },
-	},
-	{
-		Name: "entangled", Doc: "codes instead of images: one of ten hand-made encoders of three factors; factors y1, y2 and y3 from 0 to 1, all ordinal",
+		New:    func() datasets.Builder { return drawn.NewTurntable() }},
+	{Name: "entangled", Doc: "codes instead of images: one of ten hand-made encoders of three factors; factors y1, y2 and y3 from 0 to 1, all ordinal",
 		Source: "Zhang and Sugiyama 2024, appendix F.1",
-		New:    func() datasets.Builder { return &drawn.Entangled{Encoder: "entanglement", Levels: 11} },
-	},
-	{
-		Name: "bumps", Doc: "Gaussian bumps at the levels of ordinal factors, mixed by an orthogonal matrix: real-valued, and small enough to learn from in seconds",
-		New: func() datasets.Builder { return &drawn.Bumps{Factors: 4, Levels: 8} },
-	},
-	{
-		Name: "chopsticks", Doc: "time series of 64 numbers: a line that may break and continue as another line; a hierarchy of slopes and intercepts",
+		New:    func() datasets.Builder { return &drawn.Entangled{Encoder: "entanglement", Levels: 11} }},
+	{Name: "bumps", Doc: "Gaussian bumps at the levels of ordinal factors, mixed by an orthogonal matrix: real-valued, and small enough to learn from in seconds",
+		New: func() datasets.Builder { return &drawn.Bumps{Factors: 4, Levels: 8} }},
+	{Name: "chopsticks", Doc: "time series of 64 numbers: a line that may break and continue as another line; a hierarchy of slopes and intercepts",
 		Source: "Ross and Doshi-Velez 2021, section 4.2 and appendix A.2",
 		New: func() datasets.Builder {
 			return &drawn.Chopsticks{Variant: "slope", Depth: 2, Samples: 100000, Overwrite: "none"}
-		},
-	},
-	{
-		Name: "spaceshapes", Doc: "a white moon, star or ship on black, the ship perhaps with a jet; a hierarchy of position, phase, shine, rotation and jet",
+		}},
+	{Name: "spaceshapes", Doc: "a white moon, star or ship on black, the ship perhaps with a jet; a hierarchy of position, phase, shine, rotation and jet",
 		Source: "Ross and Doshi-Velez 2021, section 4.1 (own drawing)",
-		New:    func() datasets.Builder { return &drawn.Spaceshapes{Size: 64, Samples: 60000} },
-	},
-	{
-		Name: "dsprites", Doc: "dSprites as published: a white square, ellipse or heart on black; factors shape, scale, orientation, x and y; see `unravel data fetch`",
+		New:    func() datasets.Builder { return &drawn.Spaceshapes{Size: 64, Samples: 60000} }},
+	{Name: "dsprites", Doc: "dSprites as published: a white square, ellipse or heart on black; factors shape, scale, orientation, x and y; see `unravel data fetch`",
 		Source: "Matthey et al. 2017 (dSprites)",
-		New:    func() datasets.Builder { return &public.DSprites{Variant: "plain", Channels: 1} },
-	},
-	{
-		Name: "shapes3d", Doc: "3D Shapes as published: a cube, cylinder, ball or capsule in the corner of a room; factors floor_hue, wall_hue, object_hue, scale, shape and orientation; see `unravel data fetch`",
-		Source: "Burgess and Kim 2018 (3D Shapes)", New: func() datasets.Builder { return &public.Shapes3D{} },
-	},
-	{
-		Name: "cars3d", Doc: "Cars3D as published: 183 cars from 24 directions and 4 heights; factors elevation, azimuth and object; see `unravel data fetch`",
-		Source: "Reed et al. 2015", New: func() datasets.Builder { return &public.Cars3D{Size: 64, Filter: "lanczos"} },
-	},
-	{
-		Name: "mpi3d", Doc: "MPI3D as published: a robot arm that moves an object, drawn or photographed; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis; see `unravel data fetch`",
-		Source: "Gondal et al. 2019", New: func() datasets.Builder { return &public.MPI3D{Variant: "toy"} },
-	},
-	{
-		Name: "smallnorb", Doc: "SmallNORB as published: grey photographs of toys; factors category, elevation, azimuth (circular) and lighting, and instance as a nuisance; see `unravel data fetch`",
+		New:    func() datasets.Builder { return &public.DSprites{Variant: "plain", Channels: 1} }},
+	{Name: "shapes3d", Doc: "3D Shapes as published: a cube, cylinder, ball or capsule in the corner of a room; factors floor_hue, wall_hue, object_hue, scale, shape and orientation; see `unravel data fetch`",
+		Source: "Burgess and Kim 2018 (3D Shapes)", New: func() datasets.Builder { return &public.Shapes3D{} }},
+	{Name: "cars3d", Doc: "Cars3D as published: 183 cars from 24 directions and 4 heights; factors elevation, azimuth and object; see `unravel data fetch`",
+		Source: "Reed et al. 2015",
+		New:    func() datasets.Builder { return &public.Cars3D{Size: 64, Filter: "lanczos"} }},
+	{Name: "mpi3d", Doc: "MPI3D as published: a robot arm that moves an object, drawn or photographed; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis; see `unravel data fetch`",
+		Source: "Gondal et al. 2019", New: func() datasets.Builder { return &public.MPI3D{Variant: "toy"} }},
+	{Name: "smallnorb", Doc: "SmallNORB as published: grey photographs of toys; factors category, elevation, azimuth (circular) and lighting, and instance as a nuisance; see `unravel data fetch`",
 		Source: "LeCun et al. 2004",
-		New:    func() datasets.Builder { return &public.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}} },
-	},
-	{
-		Name: "celeba", Doc: "CelebA as published: photographs of faces; 40 attributes, each a factor of two levels; see `unravel data fetch`",
-		Source: "Liu et al. 2015", New: func() datasets.Builder {
+		New:    func() datasets.Builder { return &public.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}} }},
+	{Name: "celeba", Doc: "CelebA as published: photographs of faces; 40 attributes, each a factor of two levels; see `unravel data fetch`",
+		Source: "Liu et al. 2015",
+		New: func() datasets.Builder {
 			return &public.CelebA{Split: "all", Crop: 148, Size: datasets.PictureSize{64, 64}, Filter: "lanczos"}
-		},
-	},
-	{
-		Name: "coil100", Doc: "COIL-100 as published: photographs of objects on a turntable; factors object and angle (circular); see `unravel data fetch`",
+		}},
+	{Name: "coil100", Doc: "COIL-100 as published: photographs of objects on a turntable; factors object and angle (circular); see `unravel data fetch`",
 		Source: "Nene et al. 1996",
-		New:    func() datasets.Builder { return &public.COIL100{Size: datasets.PictureSize{64, 64}} },
-	},
-	{
-		Name: "modelnet40", Doc: "turning meshes of a ModelNet40 class, drawn by Unravel; factors object and rotation (circular); see `unravel data fetch`",
+		New:    func() datasets.Builder { return &public.COIL100{Size: datasets.PictureSize{64, 64}} }},
+	{Name: "modelnet40", Doc: "turning meshes of a ModelNet40 class, drawn by Unravel; factors object and rotation (circular); see `unravel data fetch`",
 		Source: "Wu et al. 2015; Tonnaer et al. 2022, section 6 (ModelNet40)",
-		New:    func() datasets.Builder { return public.NewModelNet40() },
-	},
-	{
-		Name: "grid", Doc: "your images: arrays of images, factors and sizes in a folder of .npy files, or in one .npz, .npy, HDF5 or MATLAB file",
-		New: func() datasets.Builder { return &files.GridFolder{Channels: "auto", Rows: "auto"} },
-	},
-	{
-		Name: "folder", Doc: "your pictures: PNG, JPEG, GIF, WebP, BMP and TIFF files in a folder, with labels from a table or folder names, or without labels",
-		New: func() datasets.Builder { return files.NewFolder() },
-	},
+		New:    func() datasets.Builder { return public.NewModelNet40() }},
+	{Name: "grid", Doc: "your images: arrays of images, factors and sizes in a folder of .npy files, or in one .npz, .npy, HDF5 or MATLAB file",
+		New: func() datasets.Builder { return &files.GridFolder{Channels: "auto", Rows: "auto"} }},
+	{Name: "folder", Doc: "your pictures: PNG, JPEG, GIF, WebP, BMP and TIFF files in a folder, with labels from a table or folder names, or without labels",
+		New: func() datasets.Builder { return files.NewFolder() }},
 }, More: datasets.Registered}
 
 // Choice is a data set in a config: `square`, or `{square: {size: 32, side: 8}}`.

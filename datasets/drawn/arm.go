@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
@@ -69,7 +70,8 @@ func (a *Arm) Build(uint64) (datasets.Dataset, error) {
 	positions := factor.Grid{shape, size, height, horizontal, vertical}
 	d.drawings = make([]atomic.Pointer[armDrawing], positions.Len())
 	m := newArmModel()
-	d.easels = &renderedSet{gridSet: gridSet{shape: d.shape, grid: positions}, painter: func() painter { return m.painter(a.Size, positions) }}
+	d.easels = &renderedSet{gridSet: gridSet{shape: d.shape, grid: positions}, free: make(chan *easel, maxIdle)}
+	d.easels.painter = func() painter { return m.painter(a.Size, positions) }
 	s := newStage(a.Size)
 	for _, h := range height.Values {
 		table := make([]uint8, 3*a.Size*a.Size)
@@ -216,7 +218,8 @@ func (m *armModel) draw(s *stage, elevation float64, tool *armTool, dst []uint8)
 		s.add(m.foot, upright, floor)
 		upright.turn = painting.AroundY(tool.horizontal)
 		s.add(m.shoulder, upright, floor)
-		link := pose{turn: render.Product(upright.turn, aroundX(tool.vertical)), shift: [3]float64{0, objects.ArmHeight, 0}, scale: 1}
+		lift := aroundX(tool.vertical)
+		link := pose{turn: rotation.Product(&upright.turn, &lift), shift: [3]float64{0, objects.ArmHeight, 0}, scale: 1}
 		s.add(m.link, link, floor)
 		reach := objects.ArmReach + float64(0.8*tool.size)
 		held := pose{turn: link.turn, scale: tool.size}

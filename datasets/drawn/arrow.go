@@ -46,23 +46,14 @@ func (a *Arrow) Build(uint64) (datasets.Dataset, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
-	hues, degrees := make([]float64, a.Hues), make([]float64, a.Rotations)
-	for i := range hues {
-		hues[i] = float64(i) / float64(a.Hues)
-	}
-	for j := range degrees {
-		degrees[j] = 360 * float64(j) / float64(a.Rotations)
-	}
+	hues, colours := painting.Hues(a.Hues)
 	d := &arrow{
 		gridSet: gridSet{name: "arrow", shape: [3]int{a.Size, a.Size, 3}, grid: factor.Grid{
 			{Name: "hue", Size: a.Hues, Kind: factor.Circular, Values: hues},
-			{Name: "rotation", Size: a.Rotations, Kind: factor.Circular, Values: degrees},
+			{Name: "rotation", Size: a.Rotations, Kind: factor.Circular, Values: painting.WholeTurn(a.Rotations)},
 		}},
-		colours:  make([][3]float32, a.Hues),
+		colours:  colours,
 		drawings: make([][]shade, a.Rotations),
-	}
-	for i, h := range hues {
-		d.colours[i] = painting.PureHue(h)
 	}
 	parallel.For(a.Rotations, func(_, j int) {
 		d.drawings[j] = drawArrow(a.Size, 2*math.Pi*float64(j)/float64(a.Rotations))

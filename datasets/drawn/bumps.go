@@ -104,7 +104,6 @@ type bumps struct {
 	mixed  []float32 // by factor and level: the bump's contribution to an image
 }
 
-// Image implements Dataset.
 func (d *bumps) Image(i int, dst []float32) {
 	n := len(d.grid) * d.levels
 	dst = dst[:n]
@@ -117,5 +116,4 @@ func (d *bumps) Image(i int, dst []float32) {
 	}
 }
 
-// RealValued implements the function RealValued.
 func (d *bumps) RealValued() bool { return true }

@@ -82,7 +82,7 @@ func (m *model) luminance() float64 {
 	for i, p := range m.parts {
 		y := float64(0.2126*p.Colour[0]) + float64(0.7152*p.Colour[1]) + float64(0.0722*p.Colour[2])
 		for _, t := range m.planes[i] {
-			area := math.Sqrt(inner(t.normal, t.normal)) // twice the area of the triangle
+			area := math.Sqrt(t.normal.dot(t.normal)) // twice the area of the triangle
 			sum += float64(area * y)
 			surface += area
 		}

@@ -61,7 +61,10 @@ var (
 	stickNames  = [kinds]string{"inter", "slope"}
 	stickBounds = [kinds]float64{0.2, 0.01}
 	variants    = []string{"slope", "inter", "both", "either"}
-	overwrites  = []string{"none", "slope", "inter", "both"}
+	sticks      = map[string][][]kind{ // by variant: the kinds of the numbers of a stick
+		"slope": {{slope}}, "inter": {{inter}}, "both": {{inter, slope}}, "either": {{inter}, {slope}},
+	}
+	overwrites = []string{"none", "slope", "inter", "both"}
 )
 
 // Validate checks the settings.
@@ -136,23 +139,10 @@ type stick struct {
 	next   []*stick
 }
 
-// kindsOf lists the sticks of a variant, each with the kinds of its numbers.
-func kindsOf(variant string) [][]kind {
-	switch variant {
-	case "slope":
-		return [][]kind{{slope}}
-	case "inter":
-		return [][]kind{{inter}}
-	case "both":
-		return [][]kind{{inter, slope}}
-	}
-	return [][]kind{{inter}, {slope}}
-}
-
 // follow adds the sticks that may follow a stick, and returns their groups. In variant either, path lists the previous
 // sticks, which makes the dimensions' names distinct.
 func (c *Chopsticks) follow(d *dimensions, after *stick, path string) (groups []hierarchy.Hierarchy) {
-	for _, mine := range kindsOf(c.Variant) {
+	for _, mine := range sticks[c.Variant] {
 		next := &stick{level: after.level + 1, kinds: mine, first: len(d.low), choice: -1}
 		after.next = append(after.next, next)
 		var group hierarchy.Hierarchy
@@ -167,7 +157,7 @@ func (c *Chopsticks) follow(d *dimensions, after *stick, path string) (groups []
 				below = fmt.Sprint(path, stickNames[mine[0]], next.level+1, "-")
 				name = below + name
 			}
-			next.choice = d.categorical(name, 1+len(kindsOf(c.Variant)))
+			next.choice = d.categorical(name, 1+len(sticks[c.Variant]))
 			options := append([]hierarchy.Hierarchy{{}}, c.follow(d, next, below)...)
 			group = append(group, hierarchy.Node{Options: options})
 		}

@@ -175,10 +175,7 @@ func scaleColumns(codes []float64, d int) {
 
 // grid returns the factors and their values.
 func (e *Entangled) grid() (factor.Grid, []float64) {
-	values := make([]float64, e.Levels)
-	for l := range values {
-		values[l] = float64(l) / float64(e.Levels-1)
-	}
+	values := between(0, 1, e.Levels)
 	grid := make(factor.Grid, 3)
 	for i, name := range []string{"y1", "y2", "y3"} {
 		grid[i] = factor.Factor{Name: name, Size: e.Levels, Kind: factor.Ordinal, Values: values}

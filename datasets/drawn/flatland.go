@@ -68,9 +68,7 @@ func (f *Flatland) Build(uint64) (datasets.Dataset, error) {
 func (f *Flatland) unit() int { return 2 * f.Samples * f.Period }
 
 // centre returns a position along an axis, in units.
-func (f *Flatland) centre(i int) int {
-	return 2 * f.Samples * (f.Period*(f.Radius+2) + i*f.room())
-}
+func (f *Flatland) centre(i int) int { return 2 * f.Samples * (f.Period*(f.Radius+2) + i*f.room()) }
 
 type flatland struct {
 	Flatland

@@ -1,7 +1,6 @@
 package drawn
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -29,8 +28,7 @@ type renderedSet struct {
 	kept  []uint8         // all images; nil if they are too many
 	state []atomic.Uint32 // by image: empty, under way or ready
 
-	idle sync.Mutex // guards free
-	free []*easel
+	free chan *easel // unused easels
 }
 
 // painter draws an image, for one goroutine at a time; pixels are numbers from 0 to 255, channels last. The bits of an
@@ -53,9 +51,12 @@ const (
 	ready
 )
 
+// maxIdle bounds the easels that wait for use.
+const maxIdle = 256
+
 // newRendered returns a data set with images drawn by painters, one for each goroutine that draws at the same time.
 func newRendered(set gridSet, newPainter func() painter) *renderedSet {
-	d := &renderedSet{gridSet: set, painter: newPainter}
+	d := &renderedSet{gridSet: set, painter: newPainter, free: make(chan *easel, maxIdle)}
 	if total := d.Len() * d.size(); total <= keptImages {
 		d.kept, d.state = make([]uint8, total), make([]atomic.Uint32, d.Len())
 	}
@@ -91,22 +92,20 @@ func toFloats(dst []float32, pixels []uint8) {
 	}
 }
 
-// take returns an unused painter.
+// take returns an unused easel.
 func (d *renderedSet) take() *easel {
-	d.idle.Lock()
-	if n := len(d.free); n > 0 {
-		e := d.free[n-1]
-		d.free = d.free[:n-1]
-		d.idle.Unlock()
+	select {
+	case e := <-d.free:
 		return e
+	default:
+		return &easel{paint: d.painter(), picture: make([]uint8, d.size())}
 	}
-	d.idle.Unlock()
-	return &easel{paint: d.painter(), picture: make([]uint8, d.size())}
 }
 
-// put returns a painter to the pool.
+// put returns an easel for later use.
 func (d *renderedSet) put(e *easel) {
-	d.idle.Lock()
-	d.free = append(d.free, e)
-	d.idle.Unlock()
+	select {
+	case d.free <- e:
+	default:
+	}
 }

@@ -1,6 +1,7 @@
 package drawn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -53,7 +54,8 @@ const maxPoses = 100000
 // Validate checks the settings.
 func (p *Poses) Validate() error {
 	if p.Mesh == "" && poseObjects[p.Object] == nil {
-		return config.Invalid("object", "unknown object %q; want %s", p.Object, strings.Join(objectNames(), ", "))
+		names := slices.Sorted(maps.Keys(poseObjects))
+		return config.Invalid("object", "unknown object %q; want %s", p.Object, strings.Join(names, ", "))
 	}
 	if err := p.validCount(); err != nil {
 		return err
@@ -117,10 +119,7 @@ func (p *Poses) table(seed uint64) [][9]float64 {
 	case "hopf":
 		return rotation.Hopf(p.hopfLevel())
 	}
-	if p.Count == 0 {
-		return rotation.Random(rng.New(seed, "poses"), rotation.HopfSize(1))
-	}
-	return rotation.Random(rng.New(seed, "poses"), p.Count)
+	return rotation.Random(rng.New(seed, "poses"), cmp.Or(p.Count, rotation.HopfSize(1)))
 }
 
 // Build reads or makes the object. An image is drawn on its first use.
@@ -143,11 +142,8 @@ func (p *Poses) Build(seed uint64) (datasets.Dataset, error) {
 	if p.Hues == 1 {
 		return d, nil
 	}
-	hues := make([]float64, p.Hues)
-	for i := range hues {
-		hues[i] = float64(i) / float64(p.Hues)
-		d.colours = append(d.colours, painting.PureHue(hues[i]))
-	}
+	hues, colours := painting.Hues(p.Hues)
+	d.colours = colours
 	d.shape[2] = 3
 	d.grid = factor.Grid{grid[0], {Name: "hue", Size: p.Hues, Kind: factor.Circular, Values: hues}}
 	return d, nil
@@ -213,9 +209,6 @@ var poseObjects = map[string]func() []render.Part{
 // planeSeed is an airliner of bright colours.
 const planeSeed = 11
 
-// objectNames lists the objects.
-func objectNames() []string { return slices.Sorted(maps.Keys(poseObjects)) }
-
 // parts returns the object, centred and scaled, each part in the object's axes.
 func (p *Poses) parts() ([]render.Part, error) {
 	if p.Mesh == "" {
@@ -237,78 +230,45 @@ func (p *Poses) parts() ([]render.Part, error) {
 }
 
 // normaliseParts moves and scales parts until the mean of their bounding box is the origin and the farthest vertex has
-// the distance 1. It paints them grey by their brightness, with the brightest part white.
+// the distance 1. It paints them grey by their brightness (ITU-R BT.601), with the brightest part white.
 func normaliseParts(parts []render.Part) error {
 	low, high := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}, [3]float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
-	for i := range parts {
-		if err := bake(&parts[i]); err != nil {
-			return err
+	for _, p := range parts {
+		if len(p.Mesh.Triangles) == 0 {
+			return errors.New("the mesh has no triangles; want at least one")
 		}
-		for _, v := range parts[i].Mesh.Vertices {
+		for _, v := range p.Mesh.Vertices {
 			for c := range v {
 				low[c], high[c] = min(low[c], v[c]), max(high[c], v[c])
 			}
 		}
 	}
-	far, brightest := 0.0, 0.0
-	for _, p := range parts {
-		brightest = max(brightest, p.Colour[0])
+	far, brightest, greys := 0.0, 0.0, make([]float64, len(parts))
+	for k, p := range parts {
+		greys[k] = float64(0.299*p.Colour[0]) + float64(0.587*p.Colour[1]) + float64(0.114*p.Colour[2])
+		brightest = max(brightest, greys[k])
 		for i, v := range p.Mesh.Vertices {
 			for c := range v {
 				v[c] -= (low[c] + high[c]) / 2
 			}
 			p.Mesh.Vertices[i] = v
-			far = max(far, math.Sqrt(float64(v[0]*v[0])+float64(v[1]*v[1])+float64(v[2]*v[2])))
+			far = max(far, math.Sqrt(vector(v).dot(v)))
 		}
 	}
 	if !(far > 0) || math.IsInf(far, 0) {
 		return errors.New("the mesh has no extent; want vertices at two places or more")
 	}
-	for i, p := range parts {
+	for k, p := range parts {
+		grey := 1.0
 		if brightest > 0 {
-			grey := p.Colour[0] / brightest
-			parts[i].Colour = [3]float64{grey, grey, grey}
-		} else {
-			parts[i].Colour = [3]float64{1, 1, 1}
+			grey = greys[k] / brightest
 		}
+		parts[k].Colour = [3]float64{grey, grey, grey}
 		for i := range p.Mesh.Vertices {
 			for c := range p.Mesh.Vertices[i] {
 				p.Mesh.Vertices[i][c] /= far
 			}
 		}
 	}
-	return nil
-}
-
-// bake replaces a part's mesh by a turned, scaled and shifted copy, and its colour by a grey of equal brightness.
-func bake(p *render.Part) error {
-	if p.Mesh == nil || len(p.Mesh.Triangles) == 0 {
-		return errors.New("the mesh has no triangles; want at least one")
-	}
-	if err := p.Mesh.Check(); err != nil {
-		return fmt.Errorf("the mesh: %w", err)
-	}
-	turn, scale := p.Turn, p.Scale
-	if turn == [9]float64{} {
-		turn = [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
-	}
-	if scale == 0 {
-		scale = 1
-	}
-	m := &render.Mesh{Triangles: p.Mesh.Triangles, Vertices: make([][3]float64, len(p.Mesh.Vertices))}
-	for i, v := range p.Mesh.Vertices {
-		v = rotation.Apply(&turn, v)
-		for c := range v {
-			m.Vertices[i][c] = float64(scale*v[c]) + p.Shift[c]
-		}
-	}
-	for _, n := range p.Mesh.Normals {
-		m.Normals = append(m.Normals, rotation.Apply(&turn, n))
-	}
-	grey := 0.0
-	for c, weight := range [3]float64{0.299, 0.587, 0.114} { // ITU-R BT.601
-		grey += float64(weight * p.Colour[c])
-	}
-	*p = render.Part{Mesh: m, Colour: [3]float64{grey, grey, grey}}
 	return nil
 }

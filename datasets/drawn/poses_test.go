@@ -1,6 +1,7 @@
 package drawn
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -87,7 +88,7 @@ func farthest(a, b []float32) (most float64) {
 func TestPosesTurnImages(t *testing.T) {
 	quarter := [9]float64{0, -1, 0, 1, 0, 0, 0, 0, 1}
 	for _, camera := range []string{"perspective", "orthographic"} {
-		for _, object := range objectNames() {
+		for object := range maps.Keys(poseObjects) {
 			d := buildPoses(t, func(p *Poses) {
 				p.Object, p.Rotations, p.Hues, p.Size, p.Camera, p.Light = object, "octahedral", 1, 32, camera, [3]float64{0, 0, 2}
 			})

@@ -1,6 +1,7 @@
 package drawn
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -36,12 +37,7 @@ const (
 )
 
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
-func (r *Room) size() int {
-	if r.Size == 0 {
-		return roomImage
-	}
-	return r.Size
-}
+func (r *Room) size() int { return cmp.Or(r.Size, roomImage) }
 
 // Validate checks the settings.
 func (r *Room) Validate() error {
@@ -67,10 +63,7 @@ func (r *Room) Build(uint64) (datasets.Dataset, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	hues := make([]float64, r.Hues)
-	for l := range hues {
-		hues[l] = float64(l) / float64(r.Hues)
-	}
+	hues, colours := painting.Hues(r.Hues)
 	scales, degrees := between(0.75, 1.25, r.Scales), between(-30, 30, r.Orientations)
 	d := &room{
 		gridSet: gridSet{name: "room", shape: [3]int{r.size(), r.size(), 3}, grid: factor.Grid{
@@ -81,11 +74,8 @@ func (r *Room) Build(uint64) (datasets.Dataset, error) {
 			{Name: "shape", Size: len(solids), Kind: factor.Categorical},
 			{Name: "orientation", Size: r.Orientations, Kind: factor.Ordinal, Values: degrees},
 		}},
-		colours:  make([][3]float32, r.Hues),
+		colours:  colours,
 		drawings: make([]roomDrawing, r.Scales*len(solids)*r.Orientations),
-	}
-	for l, h := range hues {
-		d.colours[l] = painting.PureHue(h)
 	}
 	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%r.Orientations, n/r.Orientations

@@ -1,6 +1,7 @@
 package drawn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sync"
@@ -50,12 +51,7 @@ const (
 )
 
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
-func (s *Spaceshapes) size() int {
-	if s.Size == 0 {
-		return spaceImage
-	}
-	return s.Size
-}
+func (s *Spaceshapes) size() int { return cmp.Or(s.Size, spaceImage) }
 
 // Validate checks the settings.
 func (s *Spaceshapes) Validate() error {

@@ -1,6 +1,7 @@
 package drawn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -47,12 +48,7 @@ const (
 )
 
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
-func (s *Sprites) size() int {
-	if s.Size == 0 {
-		return spriteImage
-	}
-	return s.Size
-}
+func (s *Sprites) size() int { return cmp.Or(s.Size, spriteImage) }
 
 // half returns half the side of the box around a shape at any orientation: the pixels on each side of the middle pixel.
 func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / spriteImage }
@@ -93,10 +89,7 @@ func (s *Sprites) Validate() error {
 // extent returns the height and width of a shape as a fraction of the largest that fits. For -1 it returns the common
 // extent of all shapes.
 func (s *Sprites) extent(shape int) float64 {
-	e := 1.0
-	if s.Extent != 0 {
-		e = s.Extent
-	}
+	e := cmp.Or(s.Extent, 1)
 	if shape >= 0 && len(s.Extents) > 0 {
 		e *= s.Extents[shape]
 	}
@@ -108,12 +101,9 @@ func (s *Sprites) Build(uint64) (datasets.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	scales, angles := make([]float64, s.Scales), make([]float64, s.Orientations)
-	for l := range scales {
-		scales[l] = 1
-		if s.Scales > 1 {
-			scales[l] = 0.5 + 0.5*float64(l)/float64(s.Scales-1)
-		}
+	scales, angles := between(0.5, 1, s.Scales), make([]float64, s.Orientations)
+	if s.Scales == 1 {
+		scales[0] = 1
 	}
 	for l := range angles {
 		angles[l] = 2 * math.Pi * float64(l) / float64(s.Orientations)

@@ -3,6 +3,7 @@ package drawn
 import (
 	"math"
 
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
@@ -16,7 +17,7 @@ type model struct {
 
 // plane is the plane of a triangle: points in front of it have a product with normal above offset.
 type plane struct {
-	normal [3]float64
+	normal vector
 	offset float64
 }
 
@@ -28,19 +29,13 @@ func newModel(parts []render.Part) *model {
 		}
 		m.planes[i] = make([]plane, len(p.Mesh.Triangles))
 		for t, corners := range p.Mesh.Triangles {
-			a, b, c := p.Mesh.Vertices[corners[0]], p.Mesh.Vertices[corners[1]], p.Mesh.Vertices[corners[2]]
-			for k := range 3 {
-				b[k], c[k] = b[k]-a[k], c[k]-a[k]
-			}
-			n := [3]float64{float64(b[1]*c[2]) - float64(b[2]*c[1]), float64(b[2]*c[0]) - float64(b[0]*c[2]), float64(b[0]*c[1]) - float64(b[1]*c[0])}
-			m.planes[i][t] = plane{n, inner(n, a)}
+			corner := func(k int) vector { return p.Mesh.Vertices[corners[k]] }
+			a, back := corner(0), corner(0).scale(-1)
+			n := corner(1).add(back).cross(corner(2).add(back))
+			m.planes[i][t] = plane{n, n.dot(a)}
 		}
 	}
 	return m
-}
-
-func inner(a, b [3]float64) float64 {
-	return float64(a[0]*b[0]) + float64(a[1]*b[1]) + float64(a[2]*b[2])
 }
 
 // lighting is the light on a stage from the viewer's side: the directions turn with the camera's azimuth.
@@ -101,7 +96,7 @@ func (s *stage) add(m *model, at pose, floor float64) {
 	c := &s.scene
 	l := c.Lights[0].Direction
 	x, z := l[0]/l[1], l[2]/l[1]
-	flat := render.Product([9]float64{1, -x, 0, 0, 0, 0, 0, -z, 1}, at.turn) // along the light
+	flat := rotation.Product(&[9]float64{1, -x, 0, 0, 0, 0, 0, -z, 1}, &at.turn) // along the light
 	height := at.shift[1] - floor
 	shadow := [3]float64{at.shift[0] - float64(x*height), floor, at.shift[2] - float64(z*height)}
 	eye := c.Camera.Eye
@@ -114,10 +109,10 @@ func (s *stage) add(m *model, at pose, floor float64) {
 		seen.Vertices, seen.Normals, seen.Triangles = p.Mesh.Vertices, p.Mesh.Normals, seen.Triangles[:0]
 		lit.Vertices, lit.Normals, lit.Triangles = p.Mesh.Vertices, nil, lit.Triangles[:0]
 		for t, plane := range m.planes[i] {
-			if inner(plane.normal, eye) > plane.offset {
+			if plane.normal.dot(eye) > plane.offset {
 				seen.Triangles = append(seen.Triangles, p.Mesh.Triangles[t])
 			}
-			if inner(plane.normal, l) > 0 {
+			if plane.normal.dot(l) > 0 {
 				lit.Triangles = append(lit.Triangles, p.Mesh.Triangles[t])
 			}
 		}
@@ -137,7 +132,7 @@ func (s *stage) mesh(n int) *render.Mesh {
 // back transforms a direction of the stage into the axes of the model.
 func (p *pose) back(v [3]float64) (out [3]float64) {
 	for k := range out {
-		out[k] = inner([3]float64{p.turn[k], p.turn[3+k], p.turn[6+k]}, v)
+		out[k] = vector{p.turn[k], p.turn[3+k], p.turn[6+k]}.dot(v)
 	}
 	return out
 }
@@ -151,8 +146,8 @@ func aroundX(angle float64) [9]float64 {
 func (l *lighting) upon() float64 {
 	sum := l.ambient
 	for _, one := range l.lights {
-		d := one.Direction
-		sum += float64(one.Colour[0] * (max(0, d[1]) / math.Sqrt(float64(d[0]*d[0])+float64(d[1]*d[1])+float64(d[2]*d[2]))))
+		d := vector(one.Direction)
+		sum += float64(one.Colour[0] * (max(0, d[1]) / math.Sqrt(d.dot(d))))
 	}
 	return sum
 }

@@ -156,7 +156,7 @@ func (t *Turntable) fromFile(context.Context) (datasets.Dataset, error) {
 	if t.Objects > 1 {
 		return nil, config.Invalid("objects", "%d, and %s is one file; want 1, or a folder", t.Objects, t.Path)
 	}
-	data, err := readMeshFile(t.Path)
+	data, err := disk.ReadFile(t.Path, render.MaxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +165,6 @@ func (t *Turntable) fromFile(context.Context) (datasets.Dataset, error) {
 		return nil, err
 	}
 	return turningSet(t.turning(), [][]render.Part{object}), nil
-}
-
-// readMeshFile reads a file of bounded length.
-func readMeshFile(path string) ([]byte, error) {
-	return disk.ReadFile(path, render.MaxFile)
 }
 
 // fromFolder is the cached set of the meshes below a folder.
@@ -193,7 +188,7 @@ func (t *Turntable) fromFolder(ctx context.Context) (datasets.Dataset, error) {
 		w.SetSources([]cache.Source{{Name: t.Path}})
 		return t.turning().Convert(ctx, w, len(list.Files), func(i int) ([]render.Part, error) {
 			name := filepath.Join(t.Path, filepath.FromSlash(list.Files[i].Name))
-			data, err := readMeshFile(name)
+			data, err := disk.ReadFile(name, render.MaxFile)
 			if err == nil {
 				err = list.Files[i].Check(data)
 			}

@@ -1,10 +1,6 @@
 package factor
 
-import (
-	"fmt"
-	"math"
-	"strings"
-)
+import "math"
 
 // Aggregate is a universal aggregator of Zhang and Sugiyama 2024, section 2.2. It combines non-negative quantities into
 // one, which is 0 exactly if all are 0.
@@ -18,23 +14,13 @@ const (
 	MeanSquare // the mean of the squares, without a root
 )
 
-var aggregateNames = [...]string{"mean", "max", "sum", "mean-square"}
+var aggregateNames = names{"mean", "max", "sum", "mean-square"}
 
-func (a Aggregate) String() string {
-	if int(a) < len(aggregateNames) {
-		return aggregateNames[a]
-	}
-	return fmt.Sprintf("Aggregate(%d)", uint8(a))
-}
+func (a Aggregate) String() string { return nameOf(a, aggregateNames) }
 
 // ParseAggregate is the inverse of [Aggregate.String]; an unknown name is an error.
 func ParseAggregate(name string) (Aggregate, error) {
-	for a, known := range aggregateNames {
-		if name == known {
-			return Aggregate(a), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown aggregate %q; known: %s", name, strings.Join(aggregateNames[:], ", "))
+	return parseName[Aggregate](name, "aggregate", aggregateNames)
 }
 
 // MarshalText returns the name of an Aggregate, for YAML and JSON.

@@ -1,10 +1,5 @@
 package factor
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Deviation names a measure of the spread of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2). It
 // is 0 exactly if all points are equal. Distances are Euclidean; values have the units of the points (Variance:
 // squared).
@@ -19,24 +14,9 @@ const (
 	MAD                       // min_c 1/n sum_i |p_i - c|: mean distance from the geometric median
 )
 
-var deviationNames = [...]string{"variance", "diameter", "mpd", "radius", "mad"}
+var deviationNames = names{"variance", "diameter", "mpd", "radius", "mad"}
 
-func (d Deviation) String() string {
-	if int(d) < len(deviationNames) {
-		return deviationNames[d]
-	}
-	return fmt.Sprintf("Deviation(%d)", uint8(d))
-}
-
-// parseDeviation is the inverse of [Deviation.String]; an unknown name is an error.
-func parseDeviation(name string) (Deviation, error) {
-	for d, known := range deviationNames {
-		if name == known {
-			return Deviation(d), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown deviation %q; known: %s", name, strings.Join(deviationNames[:], ", "))
-}
+func (d Deviation) String() string { return nameOf(d, deviationNames) }
 
 // Known reports whether d is a defined deviation.
 func (d Deviation) Known() bool { return int(d) < len(deviationNames) }
@@ -46,6 +26,6 @@ func (d Deviation) MarshalText() ([]byte, error) { return []byte(d.String()), ni
 
 // UnmarshalText reads the name of a Deviation; an unknown name is an error.
 func (d *Deviation) UnmarshalText(text []byte) (err error) {
-	*d, err = parseDeviation(string(text))
+	*d, err = parseName[Deviation](string(text), "deviation", deviationNames)
 	return err
 }

@@ -5,6 +5,7 @@ package factor
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -19,24 +20,12 @@ const (
 	Categorical             // unordered: a shape, an object's identity
 )
 
-var kindNames = [...]string{"circular", "ordinal", "categorical"}
+var kindNames = names{"circular", "ordinal", "categorical"}
 
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
+func (k Kind) String() string { return nameOf(k, kindNames) }
 
 // ParseKind is the inverse of [Kind.String]; an unknown name is an error.
-func ParseKind(name string) (Kind, error) {
-	for k, known := range kindNames {
-		if name == known {
-			return Kind(k), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown factor kind %q; known: %s", name, strings.Join(kindNames[:], ", "))
-}
+func ParseKind(name string) (Kind, error) { return parseName[Kind](name, "factor kind", kindNames) }
 
 // MarshalText returns the name of a Kind, for YAML and JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
@@ -47,23 +36,42 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// names are the names of the values 0, 1, ... of a type.
+type names []string
+
+// nameOf returns the name of a value, or the type with the number of an undefined value.
+func nameOf[T ~uint8](v T, known names) string {
+	if int(v) < len(known) {
+		return known[v]
+	}
+	return fmt.Sprintf("%s(%d)", reflect.TypeFor[T]().Name(), uint8(v))
+}
+
+// parseName returns the value with a name; errors call the name what.
+func parseName[T ~uint8](name, what string, known names) (T, error) {
+	if at := slices.Index(known, name); at >= 0 {
+		return T(at), nil
+	}
+	return 0, fmt.Errorf("unknown %s %q; known: %s", what, name, strings.Join(known, ", "))
+}
+
 // Unknown is the level of a factor if the level is unknown for an image.
 const Unknown = -1
 
 // Factor is a factor of variation of the images of a data set.
 type Factor struct {
-	Name   string
-	Size   int       // number of levels; levels are 0 .. Size-1
-	Kind   Kind      // relation between the levels
-	Values []float64 // by level: its value, in the factor's units; nil: the level itself
-	Names  []string  // by level: its name for people; nil: none
+	Name   string    `json:"name"`
+	Size   int       `json:"size"`             // number of levels; levels are 0 .. Size-1
+	Kind   Kind      `json:"kind"`             // relation between the levels
+	Values []float64 `json:"values,omitempty"` // by level: its value, in the factor's units; nil: the level itself
+	Names  []string  `json:"names,omitempty"`  // by level: its name for people; nil: none
 
 	// Angles holds the angles of a circular factor's levels, in radians; nil: evenly spaced over a full turn.
-	Angles []float64
+	Angles []float64 `json:"angles,omitempty"`
 
 	// Rotations holds, for a categorical factor that is a pose, the rotation in space of every level: a 3 x 3 matrix,
 	// row by row. nil: the factor is not a pose.
-	Rotations [][9]float64
+	Rotations [][9]float64 `json:"rotations,omitempty"`
 }
 
 // Value returns the value of a level.

@@ -20,6 +20,15 @@ func (g Grid) Len() int {
 	return n
 }
 
+// Combinations is Len as a float, which may exceed the range of integers.
+func (g Grid) Combinations() float64 {
+	n := 1.0
+	for _, f := range g {
+		n *= float64(f.Size)
+	}
+	return n
+}
+
 // At sets dst to the levels of item i. An i out of range panics, like the index of a slice.
 func (g Grid) At(i int, dst []int) {
 	rest := i

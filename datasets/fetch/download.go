@@ -88,7 +88,7 @@ func (p *part) open(ctx context.Context) error {
 		p.state = partState{}
 		return p.restart()
 	}
-	p.size, err = io.CopyBuffer(p.hashes, until(ctx, f), make([]byte, 1<<20))
+	p.size, err = copyTo(ctx, p.hashes, f, "checking "+p.file.Name, 0)
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
@@ -229,14 +229,19 @@ func (p *part) attempt(ctx context.Context) error {
 
 // unanswered returns the error about a request that was repeated often enough.
 func unanswered(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err // without the address, which is said already
-	}
-	if isDial(err) {
+	if err = withoutAddress(err); isDial(err) {
 		err = fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	return &permanentError{err}
+}
+
+// withoutAddress returns an error without the address of its request, which the log or the caller names.
+func withoutAddress(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }
 
 // isDial reports whether the connection failed.
@@ -301,14 +306,7 @@ func (p *part) remember(h http.Header) error {
 	if p.state.Validator == "" || strings.HasPrefix(p.state.Validator, "W/") {
 		p.state.Validator = h.Get("Last-Modified")
 	}
-	text, err := json.Marshal(p.state)
-	if err != nil {
-		return err
-	}
-	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}, false)
+	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error { return json.NewEncoder(w).Encode(p.state) }, false)
 }
 
 // contentRange reads a header such as "bytes 10-99/100" or "bytes */100".
@@ -364,17 +362,11 @@ func (p *part) check() error {
 
 // finish renames the complete file and records it.
 func (p *part) finish(from string) (Found, error) {
-	path := p.path("")
-	if err := os.Rename(p.path(partSuffix), path); err != nil {
+	if err := os.Rename(p.path(partSuffix), p.path("")); err != nil {
 		return Found{}, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return Found{}, err
-	}
-	found := p.hashes.found(info)
-	found.From, found.Trusted = from, p.Trust && p.file.check(found) != nil
-	return found, errors.Join(disk.SyncDir(p.dir), note(p.dir, p.file.Name, found), os.Remove(p.path(stateSuffix)))
+	found, err := p.file.record(p.dir, p.hashes, from, p.Trust)
+	return found, errors.Join(err, disk.SyncDir(p.dir), os.Remove(p.path(stateSuffix)))
 }
 
 // newClient returns a client that repeats requests without an answer, or with the answer 429 or 5xx.
@@ -418,12 +410,8 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 
 // reason explains why a request is repeated.
 func reason(r *http.Response, err error) string {
-	var of *url.Error
-	if errors.As(err, &of) {
-		err = of.Err
-	}
 	if err != nil {
-		return err.Error()
+		return withoutAddress(err).Error()
 	}
 	return (&statusError{r.StatusCode}).Error()
 }

@@ -1,8 +1,8 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -46,15 +46,8 @@ type Options struct {
 
 // defaults fills in unset options.
 func (o Options) defaults() Options {
-	o.Log = plain.Or(o.Log)
-	if o.Tries == 0 {
-		o.Tries = 5
-	}
-	for at, value := range map[*time.Duration]time.Duration{&o.Wait: time.Second, &o.MaxWait: 30 * time.Second, &o.Stall: time.Minute} {
-		if *at == 0 {
-			*at = value
-		}
-	}
+	o.Log, o.Tries, o.Wait = plain.Or(o.Log), cmp.Or(o.Tries, 5), cmp.Or(o.Wait, time.Second)
+	o.MaxWait, o.Stall = cmp.Or(o.MaxWait, 30*time.Second), cmp.Or(o.Stall, time.Minute)
 	return o
 }
 
@@ -139,11 +132,8 @@ func (f *Found) from(ctx context.Context, at string) (bool, error) {
 	if isURL(at) {
 		return f.From == redacted(at), nil
 	}
-	h := newHashes()
-	if err := h.addFile(ctx, at); err != nil {
-		return false, err
-	}
-	return hex.EncodeToString(h.sha256.Sum(nil)) == f.SHA256, nil
+	now, err := find(ctx, at)
+	return err == nil && now.SHA256 == f.SHA256, err
 }
 
 // redacted returns an address without a password.
@@ -226,12 +216,14 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// reporting returns a writer that reports the progress of a copy, and ends with the context.
-func reporting(ctx context.Context, what string, total int64) io.Writer {
+// copyTo copies a file in pieces, reports the progress of what, and ends with the context.
+func copyTo(ctx context.Context, to io.Writer, from io.Reader, what string, total int64) (int64, error) {
 	done := int64(0)
-	return writerFunc(func(p []byte) (int, error) {
+	report := writerFunc(func(p []byte) (int, error) {
 		done += int64(len(p))
 		progress.Report(ctx, what, done, total)
 		return len(p), ctx.Err()
 	})
+	file := struct{ io.Reader }{from} // hides a method WriteTo, which has smaller pieces
+	return io.CopyBuffer(io.MultiWriter(to, report), file, make([]byte, 1<<20))
 }

@@ -75,6 +75,17 @@ func Records(dir string) (map[string]Found, error) {
 	return all, nil
 }
 
+// record records a file that is in its place, with its hashes. With trust, any size and hash are accepted.
+func (f *File) record(dir string, h *hashes, from string, trust bool) (Found, error) {
+	info, err := os.Stat(filepath.Join(dir, f.Name))
+	if err != nil {
+		return Found{}, err
+	}
+	found := h.found(info)
+	found.From, found.Trusted = from, trust && f.check(found) != nil
+	return found, note(dir, f.Name, found)
+}
+
 // note records facts about a file.
 func note(dir, name string, f Found) error {
 	all, err := Records(dir)
@@ -82,13 +93,10 @@ func note(dir, name string, f Found) error {
 		return err
 	}
 	all[name] = f
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
 	return disk.WriteFile(filepath.Join(dir, recordName), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(all)
 	}, false)
 }
 
@@ -118,11 +126,10 @@ func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
 	if ok && !full && known.Size == info.Size() && known.Modified.Equal(info.ModTime()) {
 		return known, nil
 	}
-	h := newHashes()
-	if err := h.addFile(ctx, path); err != nil {
+	found, err := find(ctx, path)
+	if err != nil {
 		return Found{}, err
 	}
-	found := h.found(info)
 	same := ok && known.SHA256 == found.SHA256
 	found.Trusted = same && known.Trusted
 	if same {
@@ -141,16 +148,10 @@ func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
 
 // trust records a file without a check.
 func trust(ctx context.Context, dir string, f File) (Found, error) {
-	path := filepath.Join(dir, f.Name)
-	info, err := os.Stat(path)
+	found, err := find(ctx, filepath.Join(dir, f.Name))
 	if err != nil {
 		return Found{}, err
 	}
-	h := newHashes()
-	if err := h.addFile(ctx, path); err != nil {
-		return Found{}, err
-	}
-	found := h.found(info)
 	found.Trusted = f.check(found) != nil
 	return found, note(dir, f.Name, found)
 }
@@ -183,38 +184,25 @@ func newHashes() *hashes {
 	return h
 }
 
-// addFile adds the content of a file.
-func (h *hashes) addFile(ctx context.Context, path string) error {
+// find returns the facts about a file.
+func find(ctx context.Context, path string) (Found, error) {
 	f, err := disk.Open(path)
 	if err != nil {
-		return err
+		return Found{}, err
 	}
 	defer f.Close() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return Found{}, err
 	}
-	show := reporting(ctx, "checking "+filepath.Base(path), info.Size())
-	_, err = io.CopyBuffer(io.MultiWriter(h, show), until(ctx, f), make([]byte, 1<<20))
-	return err
+	h := newHashes()
+	if _, err := copyTo(ctx, h, f, "checking "+filepath.Base(path), info.Size()); err != nil {
+		return Found{}, err
+	}
+	return h.found(info), nil
 }
 
 // found returns the facts about a file with these hashes.
 func (h *hashes) found(info fs.FileInfo) Found {
 	return Found{Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(h.sha256.Sum(nil)), MD5: hex.EncodeToString(h.md5.Sum(nil))}
-}
-
-// readerFunc is a function as an io.Reader.
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// until returns a reader that ends with the context.
-func until(ctx context.Context, r io.Reader) io.Reader {
-	return readerFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		return r.Read(p)
-	})
 }

@@ -31,8 +31,7 @@ func Place(ctx context.Context, dir string, f File, path string, trust bool) err
 	}
 	h := newHashes()
 	err = disk.WriteFile(filepath.Join(dir, f.Name), func(w io.Writer) error {
-		show := reporting(ctx, "copying "+f.Name, info.Size())
-		n, err := io.CopyBuffer(io.MultiWriter(w, h, show), until(ctx, from), make([]byte, 1<<20))
+		n, err := copyTo(ctx, io.MultiWriter(w, h), from, "copying "+f.Name, info.Size())
 		if err == nil && n != info.Size() {
 			err = errors.New("its size changes while it is read")
 		}
@@ -44,10 +43,6 @@ func Place(ctx context.Context, dir string, f File, path string, trust bool) err
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if info, err = os.Stat(filepath.Join(dir, f.Name)); err != nil {
-		return err
-	}
-	found := h.found(info)
-	found.From, found.Trusted = path, trust && f.check(found) != nil
-	return note(dir, f.Name, found)
+	_, err = f.record(dir, h, path, trust)
+	return err
 }

@@ -109,7 +109,7 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := f.readLabels(list)
+	labels, err := f.readLabels(list)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := f.assemble(list, table, set)
+	d, err := f.assemble(list, labels, set)
 	if err != nil {
 		return nil, err
 	}
@@ -143,16 +143,18 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 		d.Remarks = append(d.Remarks, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s", len(broken), len(list.Files), registry.Some(names, 5)))
 	}
 	d.Remarks = append(d.Remarks, labels.notes...)
+	var rows [][]string
+	var lines []int
 	for row, picture := range labels.pictures {
 		if set.Levels[picture] == readable {
-			d.Rows = append(d.Rows, int32(picture))
-			labels.kept = append(labels.kept, row)
+			d.Rows, rows, lines = append(d.Rows, int32(picture)), append(rows, labels.rows[row]), append(lines, labels.lines[row])
 		}
 	}
 	if d.Count = len(d.Rows); d.Count == 0 {
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.Path)
 	}
-	if err := f.setFactors(d, labels); err != nil {
+	text := table.NewText(labels.source, labels.columns, rows, lines, labels.comma)
+	if err := f.setFactors(d, labels, text); err != nil {
 		return nil, err
 	}
 	d.LabelsHash = labelsHash(d)
@@ -168,10 +170,8 @@ type folderSet struct {
 	row   map[int]int // by picture: its image
 }
 
-// FileName implements FileNamed.
 func (d *folderSet) FileName(i int) string { return d.list.Files[d.Rows[i]].Name }
 
-// FindFile implements FileNamed.
 func (d *folderSet) FindFile(name string) (i int, ok bool) {
 	d.once.Do(func() {
 		d.index, d.row = newPictureIndex(d.list), make(map[int]int, d.Count)
@@ -200,19 +200,23 @@ func labelsHash(d *stored.Set) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// setFactors makes factors from the columns, for the kept rows.
-func (f *Folder) setFactors(d *stored.Set, labels *labelTable) error {
-	if len(labels.columns) == 0 {
+// setFactors makes factors from columns of the rows with a readable picture.
+func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text) error {
+	if len(labels.factors) == 0 {
 		return d.SetFactors(nil, nil)
 	}
-	kinds, err := f.Kinds.Parse(labels.names)
+	names := make([]string, len(labels.factors))
+	for j, column := range labels.factors {
+		names[j] = labels.columns[column]
+	}
+	kinds, err := f.Kinds.Parse(names)
 	if err != nil {
 		return err
 	}
-	k, text := len(labels.columns), labels.text()
+	k := len(names)
 	d.Columns, d.Levels = make([]factor.Factor, k), make([]int32, d.Count*k)
-	for j, name := range labels.names {
-		of, levels, words, err := f.factor(text, j, kinds[j])
+	for j, name := range names {
+		of, levels, words, err := f.factor(text, labels.factors[j], kinds[j])
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/table"
 	"golang.org/x/image/bmp"
 )
 
@@ -465,7 +466,7 @@ func FuzzFolderTable(f *testing.F) {
 			t.Fatal(err)
 		}
 		settings := &Folder{Path: "photos", Labels: name, Bins: 20, Unlabelled: "keep"}
-		table, err := settings.readLabels(list)
+		labels, err := settings.readLabels(list)
 		if err != nil {
 			return
 		}
@@ -473,11 +474,9 @@ func FuzzFolderTable(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for i := range table.pictures {
-			table.kept = append(table.kept, i)
-		}
-		for j := range table.columns {
-			of, levels, _, err := settings.factor(table.text(), j, &parsed)
+		rows := table.NewText(labels.source, labels.columns, labels.rows, labels.lines, labels.comma)
+		for _, j := range labels.factors {
+			of, levels, _, err := settings.factor(rows, j, &parsed)
 			if err != nil {
 				continue
 			}

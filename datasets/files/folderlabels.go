@@ -19,12 +19,12 @@ import (
 
 // labelTable is the labels of pictures as text.
 type labelTable struct {
-	source   string // in errors
-	names    []string
-	columns  [][]string // by column and row
+	source   string     // in errors
+	columns  []string   // names of the columns
+	factors  []int      // columns that become factors
+	rows     [][]string // fields, by column
+	lines    []int      // line of each row in the file; 0: not from the file
 	pictures []int      // index of each row's picture in the folder's list
-	lines    []int      // line of each row in the file, 0 for a picture without one; nil: no file
-	kept     []int      // rows with a readable picture
 	comma    bool       // numbers may have a decimal comma
 	notes    []string
 }
@@ -36,9 +36,9 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 		if len(f.Factors) > 0 {
 			return nil, config.Invalid("factors", "there are no labels; want labels, a table or folders")
 		}
-		t := &labelTable{source: list.Path, pictures: make([]int, len(list.Files))}
-		for i := range t.pictures {
-			t.pictures[i] = i
+		t := &labelTable{source: list.Path, rows: make([][]string, len(list.Files)), lines: make([]int, len(list.Files))}
+		for i := range list.Files {
+			t.pictures = append(t.pictures, i)
 		}
 		return t, nil
 	case labelsOfFolders:
@@ -61,7 +61,7 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 		return nil, err
 	}
 	file = slices.Index(text.Names, named)
-	t := &labelTable{source: name, comma: text.Comma, notes: text.Notes}
+	t := &labelTable{source: name, columns: text.Names, comma: text.Comma, notes: text.Notes}
 	if err := f.chooseColumns(t, text, file); err != nil {
 		return nil, err
 	}
@@ -103,11 +103,10 @@ func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 // chooseColumns selects the columns that become factors.
 func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error {
 	if len(f.Factors) == 0 {
-		for i, name := range text.Names {
-			if i == file {
-				continue
+		for i := range text.Names {
+			if i != file {
+				t.factors = append(t.factors, i)
 			}
-			t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
 		}
 		return nil
 	}
@@ -116,23 +115,9 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 		if i < 0 {
 			return config.Invalid("factors", "%s has no column %q; want some of %s", t.source, name, registry.Some(text.Names, 10))
 		}
-		t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
+		t.factors = append(t.factors, i)
 	}
 	return nil
-}
-
-// text returns the kept rows as a table of text.
-func (t *labelTable) text() *table.Text {
-	rows, lines := make([][]string, len(t.kept)), make([]int, len(t.kept))
-	for i, row := range t.kept {
-		for _, column := range t.columns {
-			rows[i] = append(rows[i], column[row])
-		}
-		if t.lines != nil {
-			lines[i] = t.lines[row]
-		}
-	}
-	return table.NewText(t.source, t.names, rows, lines, t.comma)
 }
 
 // match finds the picture of each row, and lists pictures and rows without a partner.
@@ -143,7 +128,6 @@ func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures
 	}
 	rowOf := make(map[int]int, len(text.Rows)) // by picture
 	var lost, bare []string
-	var rows []int
 	for r, row := range text.Rows {
 		at, err := find.find(row[file])
 		if err != nil {
@@ -157,34 +141,18 @@ func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures
 			return fmt.Errorf("%s: lines %d and %d are both about %s; want a line for each picture", t.source, text.Lines[other], text.Lines[r], list.Files[at].Name)
 		}
 		rowOf[at] = r
-		rows, t.pictures = append(rows, r), append(t.pictures, at)
+		t.rows, t.lines, t.pictures = append(t.rows, row), append(t.lines, text.Lines[r]), append(t.pictures, at)
 	}
 	for i, p := range list.Files {
 		if _, labelled := rowOf[i]; !labelled {
 			bare = append(bare, p.Name)
 			if f.Unlabelled == "keep" {
-				rows, t.pictures = append(rows, -1), append(t.pictures, i)
+				row := make([]string, len(text.Names))
+				t.rows, t.lines, t.pictures = append(t.rows, row), append(t.lines, 0), append(t.pictures, i)
 			}
 		}
 	}
-	if err := f.report(t, list, lost, bare); err != nil {
-		return err
-	}
-	t.lines = make([]int, len(rows))
-	for i, r := range rows {
-		if r >= 0 {
-			t.lines[i] = text.Lines[r]
-		}
-	}
-	for c, column := range t.columns {
-		t.columns[c] = make([]string, len(rows))
-		for i, r := range rows {
-			if r >= 0 {
-				t.columns[c][i] = column[r]
-			}
-		}
-	}
-	return nil
+	return f.report(t, list, lost, bare)
 }
 
 // report returns an error or adds a note about rows without a picture and pictures without a row.
@@ -214,7 +182,7 @@ func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string)
 
 // folderLabels makes labels from the names of folders, with a column for each folder level.
 func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
-	t := &labelTable{source: list.Path}
+	t := &labelTable{source: list.Path, columns: f.Factors, lines: make([]int, len(list.Files))}
 	depth := 0
 	for i, p := range list.Files {
 		depth = max(depth, strings.Count(p.Name, "/"))
@@ -226,18 +194,16 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 	if len(f.Factors) > 0 && len(f.Factors) != depth {
 		return nil, config.Invalid("factors", "has %d names; want one for each of the %d levels of folders", len(f.Factors), depth)
 	}
-	t.names = f.Factors
 	for c := range depth {
+		t.factors = append(t.factors, c)
 		if len(f.Factors) == 0 {
-			t.names = append(t.names, fmt.Sprint("folder", c+1))
+			t.columns = append(t.columns, fmt.Sprint("folder", c+1))
 		}
-		column := make([]string, len(list.Files))
-		for i, p := range list.Files {
-			if parts := strings.Split(p.Name, "/"); c < len(parts)-1 {
-				column[i] = parts[c]
-			}
-		}
-		t.columns = append(t.columns, column)
+	}
+	for _, p := range list.Files {
+		row, folders := make([]string, depth), strings.Split(p.Name, "/")
+		copy(row, folders[:len(folders)-1])
+		t.rows = append(t.rows, row)
 	}
 	return t, nil
 }

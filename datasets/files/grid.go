@@ -126,10 +126,8 @@ func (g *GridFolder) Prepare(ctx context.Context, progress datasets.Progress) er
 }
 
 // Build reads the arrays. Its errors name the file, its content and the content wanted.
-func (g *GridFolder) Build(uint64) (datasets.Dataset, error) { return g.build(context.Background()) }
-
-func (g *GridFolder) build(ctx context.Context) (datasets.Dataset, error) {
-	d, err := g.read(ctx, maxInMemory)
+func (g *GridFolder) Build(uint64) (datasets.Dataset, error) {
+	d, err := g.read(context.Background(), maxInMemory)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/internal/arrays"
+	"github.com/unravel-ml/unravel/internal/dims"
 )
 
 // readFactors reads the factors and levels of the images.
@@ -138,15 +139,7 @@ func setLevels(d *stored.Set, j int, column []float64, kind factor.ColumnKind, s
 
 // fullGrid gives the images the levels of the full grid of sizes.
 func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
-	product := 1
-	for _, s := range sizes {
-		if product > d.Count/s {
-			product = d.Count + 1 // too many, and the product may overflow
-			break
-		}
-		product *= s
-	}
-	if product != d.Count {
+	if product, err := dims.Count(sizes, 1); err != nil || product != d.Count {
 		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
 	}
 	kinds, err := s.nameFactors(d, len(sizes))
@@ -159,12 +152,10 @@ func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
 			return config.Invalid("kinds", "factor %s has %d levels, evenly spaced, and the period %v; want circular, or an array of factors", grid[j].Name, size, kinds[j].Period)
 		}
 	}
-	d.Levels = make([]int32, d.Count*len(grid))
-	at := make([]int, len(grid))
-	for i := range d.Count {
-		grid.At(i, at)
-		for j, l := range at {
-			d.Levels[i*len(grid)+j] = int32(l)
+	d.Levels = make([]int32, 0, d.Count*len(grid))
+	for _, at := range grid.All() {
+		for _, l := range at {
+			d.Levels = append(d.Levels, int32(l))
 		}
 	}
 	return nil

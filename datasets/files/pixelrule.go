@@ -108,9 +108,7 @@ func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad int, v float64)) error {
 	count := (n + block - 1) / block
 	wrong, values := make([]int, count), make([]float64, count)
-	parallel.For(count, func(_, i int) {
-		wrong[i], values[i] = convert(i*block, min((i+1)*block, n))
-	})
+	parallel.For(count, func(_, i int) { wrong[i], values[i] = convert(i*block, min((i+1)*block, n)) })
 	for i, bad := range wrong {
 		if bad >= 0 {
 			return r.outside(first+(i*block+bad)/size, values[i])
@@ -123,20 +121,8 @@ func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad i
 func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Size > 1 || t.Kind == 'i' {
-		return r.blocks(len(raw)/t.Size, first, size, func(from, to int) (int, float64) {
-			var values [block]float64
-			part := values[:to-from]
-			dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
-			for i, v := range part {
-				p, ok := r.pixel(v)
-				if !ok {
-					return i, v
-				}
-				dst[from+i] = uint8(p*math.MaxUint8 + 0.5)
-			}
-			r.rememberAll(part)
-			return -1, 0
-		})
+		dst = dst[:len(raw)/t.Size]
+		return convertPixels(r, dst, raw, first, size, func(p float64) uint8 { return uint8(p*math.MaxUint8 + 0.5) })
 	}
 	var table [256]uint8
 	allowed := int(min(r.white, math.MaxUint8))
@@ -156,11 +142,26 @@ func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	})
 }
 
-// rememberAll remembers the largest integer.
-func (r *pixelRule) rememberAll(values []float64) {
-	if r.usual && r.a.Type.Kind == 'u' && len(values) > 0 {
-		r.remember(uint64(slices.Max(values)))
-	}
+// convertPixels converts the raw numbers of images, starting at the first, each of a size. It stores a pixel from 0 to 1
+// as of returns it.
+func convertPixels[T uint8 | float32](r *pixelRule, dst []T, raw []byte, first, size int, of func(p float64) T) error {
+	t := r.a.Type
+	return r.blocks(len(dst), first, size, func(from, to int) (int, float64) {
+		var values [block]float64
+		part := values[:to-from]
+		dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
+		for i, v := range part {
+			p, ok := r.pixel(v)
+			if !ok {
+				return i, v
+			}
+			dst[from+i] = of(p)
+		}
+		if r.usual && t.Kind == 'u' && len(part) > 0 {
+			r.remember(uint64(slices.Max(part)))
+		}
+		return -1, 0
+	})
 }
 
 // toFloats converts the raw numbers of images, starting at the first, each of a size. It gives pixels from 0 to 1, or
@@ -168,20 +169,7 @@ func (r *pixelRule) rememberAll(values []float64) {
 func (r *pixelRule) toFloats(dst []float32, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Kind != 'f' || r.white != 1 {
-		return r.blocks(len(dst), first, size, func(from, to int) (int, float64) {
-			var values [block]float64
-			part := values[:to-from]
-			dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
-			for i, v := range part {
-				p, ok := r.pixel(v)
-				if !ok {
-					return i, v
-				}
-				dst[from+i] = float32(p)
-			}
-			r.rememberAll(part)
-			return -1, 0
-		})
+		return convertPixels(r, dst, raw, first, size, func(p float64) float32 { return float32(p) })
 	}
 	return r.blocks(len(dst), first, size, func(from, to int) (int, float64) {
 		part := dst[from:to]

@@ -25,9 +25,10 @@ func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) 
 	return a, nil
 }
 
-// copyImages writes all rows of an array of 8-bit images to a cached set that has begun.
-func copyImages(ctx context.Context, a *arrays.Array, axes []int, w *cache.Writer) error {
-	rows, err := a.Rows(axes)
+// copyImages writes all rows of an array of 8-bit images to a cached set that has begun. change, unless nil, changes
+// the pixels of the images from a row on.
+func copyImages(ctx context.Context, a *arrays.Array, w *cache.Writer, change func(int, []byte) error) error {
+	rows, err := a.Rows(nil)
 	if err != nil {
 		return err
 	}
@@ -41,6 +42,11 @@ func copyImages(ctx context.Context, a *arrays.Array, axes []int, w *cache.Write
 		part := buffer[:min(slab, n-from)*size]
 		if err := rows.Read(part); err != nil {
 			return err
+		}
+		if change != nil {
+			if err := change(from, part); err != nil {
+				return err
+			}
 		}
 		if err := stored.WriteImages(ctx, w, from, part, size); err != nil {
 			return err

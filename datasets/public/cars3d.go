@@ -2,6 +2,7 @@ package public
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,15 +55,7 @@ func (*Cars3D) Origin() datasets.Origin {
 }
 
 // withDefaults fills in settings that Go code may leave empty.
-func (c Cars3D) withDefaults() Cars3D {
-	if c.Size == 0 {
-		c.Size = 64
-	}
-	if c.Filter == "" {
-		c.Filter = "lanczos"
-	}
-	return c
-}
+func (c Cars3D) withDefaults() Cars3D { return Cars3D{cmp.Or(c.Size, 64), cmp.Or(c.Filter, "lanczos")} }
 
 // Validate checks the settings.
 func (c *Cars3D) Validate() error {

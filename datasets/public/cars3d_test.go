@@ -52,7 +52,10 @@ func TestCars3D(t *testing.T) {
 }
 
 // carArchive writes an archive of one car to the file that the set reads.
-func carArchive(t *testing.T, mat []byte) {
+func carArchive(t *testing.T, mat []byte) { carArchiveOf(t, mat, "x.mat\r\n") }
+
+// carArchiveOf makes an archive with a list of cars, of which x.mat is there.
+func carArchiveOf(t *testing.T, mat []byte, list string) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
 	if err := os.MkdirAll(cache.Downloads("cars3d"), 0o777); err != nil {
@@ -68,7 +71,7 @@ func carArchive(t *testing.T, mat []byte) {
 	for _, member := range []struct {
 		name string
 		data []byte
-	}{{"data/cars/x.mat", mat}, {"data/cars/list.txt", []byte("x.mat\r\n")}} {
+	}{{"data/cars/x.mat", mat}, {"data/cars/list.txt", []byte(list)}} {
 		if err := w.WriteHeader(&tar.Header{Name: member.name, Mode: 0o644, Size: int64(len(member.data))}); err != nil {
 			t.Fatal(err)
 		}
@@ -130,6 +133,10 @@ func TestCars3DBroken(t *testing.T) {
 		if _, err := (&Cars3D{}).Build(0); err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), cars3DFile) {
 			t.Errorf("%s: %v; want %q and the name of the file", name, err, words)
 		}
+	}
+	carArchiveOf(t, car, "first\nx\n")
+	if _, err := (&Cars3D{}).Build(0); err == nil || !strings.Contains(err.Error(), "list.txt names first, but there is no data/cars/first.mat") {
+		t.Errorf("the first car is missing: %v", err)
 	}
 	whole := read(cars3DFile)
 	if _, err := readCarList(writeTemp(t, whole[:len(whole)/2])); err == nil || !strings.Contains(err.Error(), "ends early") {

@@ -1,6 +1,7 @@
 package public
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,11 +20,11 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dims"
 	"github.com/unravel-ml/unravel/internal/disk"
-	"github.com/unravel-ml/unravel/internal/hdf5"
+	"github.com/unravel-ml/unravel/internal/dtype"
 	"github.com/unravel-ml/unravel/internal/memory"
-	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/picture"
 	"github.com/unravel-ml/unravel/internal/resample"
 )
@@ -91,12 +92,7 @@ func (d *DSprites) screamSource() fetch.File {
 }
 
 // variant returns the variant; an empty one, the zero value in Go code, is plain.
-func (d *DSprites) variant() string {
-	if d.Variant == "" {
-		return plainSprites
-	}
-	return d.Variant
-}
+func (d *DSprites) variant() string { return cmp.Or(d.Variant, plainSprites) }
 
 // Validate checks the settings.
 func (d *DSprites) Validate() error {
@@ -154,75 +150,33 @@ const dspritesImages = 737280
 
 // convertDSprites reads the file that exists, NPZ or HDF5.
 func convertDSprites(ctx context.Context, dir string, w *cache.Writer) error {
-	name, convert := dspritesNPZ, convertDSpritesNPZ
+	name := dspritesNPZ
 	if _, err := os.Stat(filepath.Join(dir, dspritesNPZ)); errors.Is(err, fs.ErrNotExist) {
-		name, convert = dspritesHDF5, convertDSpritesHDF5
+		name = dspritesHDF5
 	}
-	return ofFile(name, convert(ctx, filepath.Join(dir, name), w))
-}
-
-// convertDSpritesNPZ reads the arrays imgs, latents_classes and, if present, latents_values.
-func convertDSpritesNPZ(ctx context.Context, path string, w *cache.Writer) error {
-	z, err := npy.OpenNPZ(path)
+	f, err := arrays.Open(filepath.Join(dir, name))
 	if err != nil {
-		return err
-	}
-	defer z.Close() // nothing was written
-	r, err := z.Open("imgs")
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if err := checkSpriteImages(r.Shape, r.DType); err != nil {
-		return err
-	}
-	n, side := r.Shape[0], r.Shape[1]
-	classes, err := readLatents[int32](z, "latents_classes", n)
-	if err != nil {
-		return err
-	}
-	grid, err := gridOfClasses(classes)
-	if err != nil {
-		return err
-	}
-	var values []float64
-	if slices.Contains(z.Names(), "latents_values") {
-		if values, err = readLatents[float64](z, "latents_values", n); err != nil {
-			return err
-		}
-	}
-	factors, err := namedDSprites(grid, values)
-	if err != nil {
-		return err
-	}
-	return writeSprites(ctx, w, n, side, factors, 256, func(_ int, pixels []uint8) error { return npy.Read(r, pixels) })
-}
-
-// convertDSpritesHDF5 reads the array imgs, and for grids other than the published one latents/classes.
-func convertDSpritesHDF5(ctx context.Context, path string, w *cache.Writer) error {
-	f, err := hdf5.Open(path)
-	if err != nil {
-		return err
+		return ofFile(name, err)
 	}
 	defer f.Close() // nothing was written
-	a, err := f.Array("imgs")
+	return ofFile(name, copyDSprites(ctx, f, name == dspritesHDF5, w))
+}
+
+// copyDSprites reads the array imgs, and the classes of its images. An HDF5 file needs classes only for grids other
+// than the published one. An NPZ file may have latents_values too.
+func copyDSprites(ctx context.Context, f arrays.File, hdf5 bool, w *cache.Writer) error {
+	images, err := f.Open("imgs")
 	if err != nil {
 		return err
 	}
-	if err := checkSpriteImages(a.Shape, a.Type.Name); err != nil {
-		return err
+	shape := images.Shape
+	if len(shape) != 3 || slices.Min(shape) < 1 || shape[1] != shape[2] || images.Type != dtype.Uint8 {
+		return fmt.Errorf("imgs holds %s of shape %v; want uint8 of shape [N H H]", images.Type, shape)
 	}
-	n, side := a.Shape[0], a.Shape[1]
-	grid := gridOf(dspritesSizes)
-	if n != dspritesImages { // the published file is not known to have classes
-		of, err := f.Array("latents/classes")
-		if err != nil {
-			return fmt.Errorf("imgs has %d images, not the %d of the published grid: %w", n, dspritesImages, err)
-		}
-		if !slices.Equal(of.Shape, []int{n, 6}) {
-			return fmt.Errorf("latents/classes has shape %v, and imgs has %d images; want [%d 6]", of.Shape, n, n)
-		}
-		classes, err := hdf5.ReadAll[int32](of)
+	n, size, grid := shape[0], shape[1]*shape[2], gridOf(dspritesSizes)
+	if !hdf5 || n != dspritesImages { // the published HDF5 file is not known to have classes
+		name := map[bool]string{false: "latents_classes", true: "latents/classes"}[hdf5]
+		classes, err := readLatents[int32](f, name, n)
 		if err != nil {
 			return err
 		}
@@ -230,67 +184,40 @@ func convertDSpritesHDF5(ctx context.Context, path string, w *cache.Writer) erro
 			return err
 		}
 	}
-	factors, err := namedDSprites(grid, nil)
-	if err != nil {
-		return err
-	}
-	r, err := a.NewReader()
-	if err != nil {
-		return err
-	}
-	return writeSprites(ctx, w, n, side, factors, max(1, r.Slab()), func(row int, pixels []uint8) error {
-		return r.ReadRows(pixels, row, row+len(pixels)/(side*side))
-	})
-}
-
-// checkSpriteImages checks the shape and type of imgs.
-func checkSpriteImages(shape []int, dtype string) error {
-	if len(shape) != 3 || slices.Min(shape) < 1 || shape[1] != shape[2] || dtype != "uint8" {
-		return fmt.Errorf("imgs holds %s of shape %v; want uint8 of shape [N H H]", dtype, shape)
-	}
-	return nil
-}
-
-// writeSprites writes n images with pixels 0 and 1, block by block.
-func writeSprites(ctx context.Context, w *cache.Writer, n, side int, factors []factor.Factor, block int, read func(row int, pixels []uint8) error) error {
-	if err := w.Begin(n, side, side, 1, factors); err != nil {
-		return err
-	}
-	size := side * side
-	pixels := make([]uint8, min(block, n)*size)
-	for row := 0; row < n; row += block {
-		part := pixels[:min(block, n-row)*size]
-		if err := read(row, part); err != nil {
+	var values []float64
+	if !hdf5 && slices.Contains(f.Names(), "latents_values") {
+		if values, err = readLatents[float64](f, "latents_values", n); err != nil {
 			return err
 		}
-		for i, v := range part {
+	}
+	factors, err := namedDSprites(grid, values)
+	if err != nil {
+		return err
+	}
+	if err := w.Begin(n, shape[1], shape[2], 1, factors); err != nil {
+		return err
+	}
+	return copyImages(ctx, images, w, func(row int, pixels []byte) error {
+		for i, v := range pixels {
 			if v > 1 {
 				return fmt.Errorf("imgs: image %d has the value %d; want 0 or 1", row+i/size, v)
 			}
-			part[i] = 255 * v
+			pixels[i] = 255 * v
 		}
-		if err := w.WriteAt(ctx, row, part); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // readLatents reads an array with a row of six numbers for each of n images.
-func readLatents[T npy.Element](z *npy.NPZ, name string, n int) ([]T, error) {
-	r, err := z.Open(name)
+func readLatents[T dtype.Element](f arrays.File, name string, n int) ([]T, error) {
+	a, err := f.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("imgs has %d images: %w", n, err)
 	}
-	defer r.Close()
-	if !slices.Equal(r.Shape, []int{n, 6}) {
-		return nil, fmt.Errorf("%s has shape %v, and imgs has %d images; want [%d 6]", name, r.Shape, n, n)
+	if !slices.Equal(a.Shape, []int{n, 6}) {
+		return nil, fmt.Errorf("%s has shape %v, and imgs has %d images; want [%d 6]", name, a.Shape, n, n)
 	}
-	a, err := npy.ReadAll[T](r)
-	if err != nil {
-		return nil, err
-	}
-	return a.Data, nil
+	return arrays.ReadAll[T](a)
 }
 
 func gridOf(sizes []int) factor.Grid {
@@ -392,13 +319,11 @@ func (v *spriteVariant) Image(i int, dst []float32) {
 	shape, dst := v.Bytes[i*size:(i+1)*size], dst[:3*size]
 	p := rng.Numbered(v.seed, uint64(i))
 	switch v.variant {
-	case plainSprites:
-		for at, b := range shape {
-			x := float32(b) / 255
-			dst[3*at], dst[3*at+1], dst[3*at+2] = x, x, x
+	case plainSprites, colourSprites:
+		colour := [3]float32{1, 1, 1}
+		for k := 0; v.variant == colourSprites && k < len(colour); k++ {
+			colour[k] = 0.5 + float32(0.5*unit(&p))
 		}
-	case colourSprites:
-		colour := [3]float32{0.5 + float32(0.5*unit(&p)), 0.5 + float32(0.5*unit(&p)), 0.5 + float32(0.5*unit(&p))}
 		for at, b := range shape {
 			x := float32(b) / 255
 			dst[3*at], dst[3*at+1], dst[3*at+2] = x*colour[0], x*colour[1], x*colour[2]

@@ -3,6 +3,7 @@ package public
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -139,11 +140,7 @@ func (m *ModelNet40) members(names []string) ([]int, error) {
 	}
 	slices.SortFunc(found, func(a, b mesh) int { return a.number - b.number })
 	if len(found) == 0 {
-		known := make([]string, 0, len(classes))
-		for c := range classes {
-			known = append(known, c)
-		}
-		slices.Sort(known)
+		known := slices.Sorted(maps.Keys(classes))
 		return nil, fmt.Errorf("it has no meshes of the class %q in the part %s; want one of: %s", m.Class, m.Part, strings.Join(known, ", "))
 	}
 	if m.Objects > len(found) {

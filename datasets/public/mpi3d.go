@@ -1,6 +1,7 @@
 package public
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -36,12 +37,7 @@ var mpi3DMD5 = map[string]string{
 var mpi3DSizes = [][]int{{6, 6, 2, 3, 3, 40, 40}, {4, 4, 2, 3, 3, 40, 40}}
 
 // variant returns the variant; an empty one, the zero value in Go code, is toy.
-func (m *MPI3D) variant() string {
-	if m.Variant == "" {
-		return "toy"
-	}
-	return m.Variant
-}
+func (m *MPI3D) variant() string { return cmp.Or(m.Variant, "toy") }
 
 func (m *MPI3D) file() string { return "mpi3d_" + m.variant() + ".npz" }
 
@@ -120,7 +116,7 @@ func (m *MPI3D) convert(ctx context.Context, dir string, w *cache.Writer) error 
 	if err := w.Begin(n, 64, 64, 3, factors); err != nil {
 		return err
 	}
-	return copyImages(ctx, images, nil, w)
+	return copyImages(ctx, images, w, nil)
 }
 
 // sizes returns the sizes of the factors of n images.

@@ -83,7 +83,7 @@ func convertShapes3D(ctx context.Context, dir string, w *cache.Writer) error {
 	if err := w.Begin(n, 64, 64, 3, factors); err != nil {
 		return err
 	}
-	return copyImages(ctx, images, nil, w)
+	return copyImages(ctx, images, w, nil)
 }
 
 // gridOfValues sets the sizes and values of factors to the distinct values of the columns of a table, in ascending

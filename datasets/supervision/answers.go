@@ -91,8 +91,8 @@ func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Opti
 		f := factor.Factor{Name: name, Size: 2, Kind: factor.Categorical} // its levels are not known
 		if at := slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name }); at >= 0 {
 			f = d.Factors()[at]
-		} else {
-			f.Size = max(2, countClasses(l.Classes, k))
+		} else if l.Classes != nil {
+			f.Size = max(2, int(slices.Max(l.Classes[k]))+1)
 		}
 		l.Factors = append(l.Factors, f)
 	}
@@ -108,14 +108,6 @@ func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Opti
 		return nil, errors.New("no answer about two images is left; want at least one")
 	}
 	return l, nil
-}
-
-// countClasses returns the number of classes of a factor.
-func countClasses(classes [][]int32, k int) int {
-	if classes == nil {
-		return 0
-	}
-	return int(slices.Max(classes[k])) + 1
 }
 
 // notesOf counts the answers that were dropped or overruled, and the images without a class.

@@ -17,23 +17,29 @@ type postings struct {
 
 func newPostings(d datasets.Dataset) *postings {
 	factors := d.Factors()
-	p := &postings{width: len(factors), levels: make([]int32, d.Len()*len(factors))}
-	row := make([]int, len(factors))
-	for i := range d.Len() {
-		d.FactorsAt(i, row)
+	p := &postings{width: len(factors), levels: levelsOf(d)}
+	for row := range slices.Chunk(p.levels, p.width) {
 		if slices.Contains(row, datasets.Unknown) {
-			for k := range row {
-				row[k] = datasets.Unknown
-			}
-		}
-		for k, l := range row {
-			p.levels[i*p.width+k] = int32(l)
+			copy(row, slices.Repeat([]int32{datasets.Unknown}, p.width))
 		}
 	}
 	for k, f := range factors {
 		p.factors = append(p.factors, newByLevel(f.Size, d.Len(), func(i int) int { return int(p.levels[i*p.width+k]) }))
 	}
 	return p
+}
+
+// levelsOf returns the levels of all images, image by image.
+func levelsOf(d datasets.Dataset) []int32 {
+	row := make([]int, len(d.Factors()))
+	levels := make([]int32, 0, d.Len()*len(row))
+	for i := range d.Len() {
+		d.FactorsAt(i, row)
+		for _, l := range row {
+			levels = append(levels, int32(l))
+		}
+	}
+	return levels
 }
 
 // draw returns an image with the given levels of all factors except the free ones, uniformly among all such images. In

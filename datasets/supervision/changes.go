@@ -1,6 +1,7 @@
 package supervision
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -42,9 +43,7 @@ type Changes struct {
 }
 
 // NewChanges returns the default settings of disentanglement_lib.
-func NewChanges() *Changes {
-	return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1}
-}
+func NewChanges() *Changes { return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1} }
 
 // Validate checks the settings.
 func (p *Changes) Validate() error {
@@ -83,10 +82,7 @@ func (p *Changes) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	}
 	split := &Split{M: 2, Drawn: drawn, Rotations: rotations(d)}
 	if p.Unlabelled {
-		split.Unlabelled = make([]int, d.Len())
-		for i := range split.Unlabelled {
-			split.Unlabelled[i] = i
-		}
+		split.Unlabelled = upTo(d.Len())
 	}
 	return split, nil
 }
@@ -100,21 +96,14 @@ func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
 		}
 		return p.passed(&Drawn{M: 2, Groups: pairs}, len(pairs)/2, p.File+" has")
 	case p.Law == "independent":
-		pass := make([]int, d.Len())
-		for i := range pass {
-			pass[i] = i
-		}
-		return p.passed(&Drawn{M: 2, Pass: pass}, d.Len()/2, "dataset "+d.Name()+" gives")
+		return p.passed(&Drawn{M: 2, Pass: upTo(d.Len())}, d.Len()/2, "dataset "+d.Name()+" gives")
 	}
 	c, err := p.changer(d)
 	if err != nil {
 		return nil, err
 	}
-	count := p.Count
-	if count == 0 {
-		count = max(1, c.images()/2)
-	}
-	return &Drawn{M: 2, Count: count, Draw: func(s *rng.Stream, images []int, _ []int32) { c.draw(s, images) }}, nil
+	draw := func(s *rng.Stream, images []int, _ []int32) { c.draw(s, images) }
+	return &Drawn{M: 2, Count: cmp.Or(p.Count, max(1, c.images()/2)), Draw: draw}, nil
 }
 
 // passed sets the number of pairs in an epoch to Count or, if Count is 0, to all pairs.
@@ -125,9 +114,7 @@ func (p *Changes) passed(g *Drawn, pairs int, whose string) (*Drawn, error) {
 	case p.Count > pairs:
 		return nil, config.Invalid("count", "%d is too many: %s %d pairs; want at most as many", p.Count, whose, pairs)
 	}
-	if g.Count = p.Count; g.Count == 0 {
-		g.Count = pairs
-	}
+	g.Count = cmp.Or(p.Count, pairs)
 	return g, nil
 }
 

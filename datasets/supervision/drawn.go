@@ -40,17 +40,8 @@ type Action struct {
 // within a group from the levels of the circular factors and the poses. An unknown level counts as the level of the
 // group's first image.
 func MovesOf(d datasets.Dataset) (moves func(images []int, moves []float32), columns int) {
-	factors := d.Factors()
-	turns := newTurns(factors)
-	columns = len(factors) + 4*turns.rotations
-	return func(images []int, moves []float32) {
-		first, levels := make([]int, len(factors)), make([]int, len(factors))
-		d.FactorsAt(images[0], first)
-		for m, i := range images {
-			d.FactorsAt(i, levels)
-			turns.between(first, levels, moves[m*columns:(m+1)*columns])
-		}
-	}, columns
+	turns := newTurns(d.Factors())
+	return func(images []int, moves []float32) { turns.within(d, images, moves) }, turns.columns()
 }
 
 // sampled is the number of test groups that validate draws.

@@ -52,15 +52,8 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
-	known := &Labels{Share: f.Share, set: d}
-	columns := d.Factors()
-	if f.File != "" {
-		var err error
-		if columns, err = f.readFile(d, known); err != nil {
-			return nil, fmt.Errorf("labels: %w", err)
-		}
-	}
-	if err := known.choose(columns, f.Factors); err != nil {
+	known := &Labels{Share: f.Share}
+	if err := f.read(d, known); err != nil {
 		return nil, fmt.Errorf("labels: %w", err)
 	}
 	candidates := known.labelled(d.Len())
@@ -78,6 +71,19 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 	return knowing(d, known)
 }
 
+// read reads the labels of the chosen factors from the file, or from the data set.
+func (f *FactorLabels) read(d datasets.Dataset, l *Labels) error {
+	if f.File == "" {
+		l.table, l.width = levelsOf(d), len(d.Factors())
+		return l.chooseOf(d, f.Factors)
+	}
+	columns, err := f.readFile(d, l)
+	if err != nil {
+		return err
+	}
+	return l.choose(columns, f.Factors)
+}
+
 // readFile reads labels from the file into a table, and returns the table's columns.
 func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor, error) {
 	t, err := f.readTable(d)
@@ -88,7 +94,7 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 	if err != nil {
 		return nil, err
 	}
-	l.set, l.width, l.table, l.Notes = nil, t.Cols, make([]int32, len(t.Data)), t.Notes
+	l.width, l.table, l.Notes = t.Cols, make([]int32, len(t.Data)), t.Notes
 	for c := range columns {
 		own := slices.IndexFunc(d.Factors(), func(of factor.Factor) bool {
 			return of.Name == columns[c].Name && of.Kind == factor.Circular && of.Angles == nil

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/arrays"
 )
 
 // Groups reads labelled groups and the transformations within them from files. It serves data with transformations
@@ -82,59 +82,52 @@ func (g *Groups) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 
 // images reads the groups, of m images each, from the file.
 func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
-	r, err := npy.Open(g.Images)
+	a, err := arrays.OpenNPY(g.Images).Open("")
 	if err != nil {
 		return nil, 0, err
 	}
-	defer r.Close()
-	if len(r.Shape) != 2 || r.Rows() < 1 || r.RowLen() < 1 {
-		return nil, 0, fmt.Errorf("images: %s has shape %v; want groups x M, at least one of each", g.Images, r.Shape)
+	if len(a.Shape) != 2 || slices.Min(a.Shape) < 1 {
+		return nil, 0, fmt.Errorf("images: %s has shape %v; want groups x M, at least one of each", g.Images, a.Shape)
 	}
-	m = r.RowLen()
-	row := make([]float64, m)
-	for i := range r.Rows() {
-		if err := npy.Read(r, row); err != nil {
-			return nil, 0, err
-		}
-		group := make([]int, m)
-		for j, v := range row {
-			if v != math.Trunc(v) || v < 0 || v >= float64(d.Len()) {
-				return nil, 0, fmt.Errorf("images: %s: row %d, column %d is %v; want an image of dataset %s, 0 to %d", g.Images, i, j, v, d.Name(), d.Len()-1)
-			}
-			group[j] = int(v)
-		}
-		groups = append(groups, group)
+	values, err := arrays.ReadAll[float64](a)
+	if err != nil {
+		return nil, 0, err
 	}
-	return groups, m, nil
+	m = a.Shape[1]
+	list := make([]int, len(values))
+	for i, v := range values {
+		if v != math.Trunc(v) || v < 0 || v >= float64(d.Len()) {
+			return nil, 0, fmt.Errorf("images: %s: row %d, column %d is %v; want an image of dataset %s, 0 to %d", g.Images, i/m, i%m, v, d.Name(), d.Len()-1)
+		}
+		list[i] = int(v)
+	}
+	return slices.Collect(slices.Chunk(list, m)), m, nil
 }
 
 // readTransformations reads an array [groups, m, columns]; columns 0 means any multiple of 4.
 func readTransformations(file string, groups, m, columns int) ([][]float32, error) {
-	r, err := npy.Open(file)
+	a, err := arrays.OpenNPY(file).Open("")
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
 	want := fmt.Sprint(columns)
 	if columns == 0 {
 		want = "a multiple of 4"
 	}
-	if s := r.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns || columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
+	if s := a.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns || columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
 		return nil, fmt.Errorf("%s has shape %v; want %d x %d x %s", file, s, groups, m, want)
 	}
-	list := make([][]float32, groups)
-	for i := range list {
-		list[i] = make([]float32, r.RowLen())
-		if err := npy.Read(r, list[i]); err != nil {
-			return nil, err
-		}
-		for at, v := range list[i] {
-			if v-v != 0 {
-				return nil, fmt.Errorf("%s: group %d, element %d is %v; want finite numbers", file, i, at, v)
-			}
+	values, err := arrays.ReadAll[float32](a)
+	if err != nil {
+		return nil, err
+	}
+	row := m * a.Shape[2]
+	for i, v := range values {
+		if v-v != 0 {
+			return nil, fmt.Errorf("%s: group %d, element %d is %v; want finite numbers", file, i/row, i%row, v)
 		}
 	}
-	return list, nil
+	return slices.Collect(slices.Chunk(values, row)), nil
 }
 
 // joinColumns joins the first k columns of one array of m rows with the last l columns of another.

@@ -63,23 +63,18 @@ func (l *Labels) place(part int) []int {
 	if l.parts != nil {
 		return l.places[part]
 	}
-	place := make([]int, len(l.Factors))
-	for k := range place {
-		place[k] = k
-	}
-	return place
+	return upTo(len(l.Factors))
 }
 
 // agree returns an error if two parts give an image different levels of a factor.
 func (l *Labels) agree() error {
-	scratch := l.newScratch()
 	both, own := make([]int32, len(l.Factors)), make([]int32, len(l.Factors))
 	for p, part := range l.parts {
 		for _, i := range part.Images {
-			if !part.one(i, own, scratch.levels) {
+			if !part.At(i, own) {
 				break // similarities give no levels
 			}
-			l.at(i, both, scratch)
+			l.At(i, both)
 			for k, at := range l.places[p] {
 				if own[k] >= 0 && own[k] != both[at] {
 					return fmt.Errorf("image %d has the level %d of factor %q in one place and %d in another", i, own[k], l.Factors[at].Name, both[at])
@@ -172,8 +167,7 @@ func (s *Split) actionsOfGroups() [][]int32 {
 }
 
 // joinUnlabelled lists the ungrouped images to train with: the unlabelled images of splits with groups, and the images
-// with labels. Without groups, it lists the unlabelled images of all splits. Without groups, it lists the unlabelled
-// images of all splits.
+// with labels. Without groups, it lists the unlabelled images of all splits.
 func joinUnlabelled(d datasets.Dataset, joined *Split, splits []*Split) []int {
 	trained, grouped := make([]bool, d.Len()), make([]bool, d.Len())
 	for _, g := range joined.Groups {

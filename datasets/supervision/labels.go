@@ -32,9 +32,8 @@ type Labels struct {
 
 	Notes []string // remarks about the origin of the labels, such as dropped answers
 
-	set    datasets.Dataset // source of the levels; nil: table is
-	column []int            // by factor: its index among the set's factors, or its column in the table
-	table  []int32          // width labels for each image, image by image
+	column []int   // by factor: its column in the table
+	table  []int32 // width labels for each image, image by image; negative: unknown
 	width  int
 
 	parts  []*Labels // the merged labels; nil for a single source
@@ -108,73 +107,34 @@ const maxLabel = 1 << 24
 // At writes the level of each of Factors of image i, and -1 for an unknown level. It returns false if no level is
 // known; similar pairs give no levels.
 func (l *Labels) At(i int, dst []int32) bool {
-	return l.at(i, dst, l.newScratch())
-}
-
-// labelScratch holds the buffers of a look-up.
-type labelScratch struct {
-	levels []int   // of all factors of a set
-	part   []int32 // the labels of one source
-}
-
-func (l *Labels) newScratch() labelScratch {
-	s := labelScratch{part: make([]int32, len(l.Factors))}
-	for _, source := range l.sources() {
-		if source.set != nil {
-			s.levels = make([]int, max(len(s.levels), len(source.set.Factors())))
-		}
-	}
-	return s
-}
-
-// at is At without allocation.
-func (l *Labels) at(i int, dst []int32, scratch labelScratch) bool {
 	for k := range l.Factors {
 		dst[k] = datasets.Unknown
 	}
 	if l.parts == nil {
-		return l.one(i, dst, scratch.levels)
+		return l.write(i, dst, nil)
 	}
 	any := false
 	for p, part := range l.parts {
-		if !part.one(i, scratch.part, scratch.levels) {
-			continue
-		}
-		any = true
-		for k, at := range l.places[p] {
-			if level := scratch.part[k]; level >= 0 {
-				dst[at] = level
-			}
-		}
+		any = part.write(i, dst, l.places[p]) || any
 	}
 	return any
 }
 
-// one writes the levels of an image from one source, and returns false if the source has none.
-func (l *Labels) one(i int, dst []int32, scratch []int) bool {
-	if l.Pairs != nil {
+// write writes the known levels of an image from one source to the columns of its factors, or in their order if place
+// is nil. It returns false if the source does not know the image.
+func (l *Labels) write(i int, dst []int32, place []int) bool {
+	if _, known := slices.BinarySearch(l.Images, i); !known || l.Pairs != nil {
 		return false
 	}
-	_, known := slices.BinarySearch(l.Images, i)
-	if known {
-		l.read(i, dst, scratch)
-	}
-	return known
-}
-
-// read writes the levels of a labelled image.
-func (l *Labels) read(i int, dst []int32, scratch []int) {
-	if l.set == nil {
-		for k, c := range l.column {
-			dst[k] = l.table[i*l.width+c]
-		}
-		return
-	}
-	scratch = scratch[:len(l.set.Factors())]
-	l.set.FactorsAt(i, scratch)
 	for k, c := range l.column {
-		dst[k] = int32(scratch[c])
+		if place != nil {
+			k = place[k]
+		}
+		if level := l.table[i*l.width+c]; level >= 0 {
+			dst[k] = level
+		}
 	}
+	return true
 }
 
 func validShare(share float64, factors []string) error {
@@ -193,12 +153,9 @@ func distinct(key string, names []string) error {
 	return nil
 }
 
-// choose selects the factors by their names, or all factors without names.
+// choose selects the columns of factors by their names, or all without names.
 func (l *Labels) choose(columns []factor.Factor, names []string) error {
-	var all []string
-	for _, f := range columns {
-		all = append(all, f.Name)
-	}
+	all := factor.Names(columns)
 	if len(names) == 0 {
 		names = all
 	}
@@ -212,38 +169,32 @@ func (l *Labels) choose(columns []factor.Factor, names []string) error {
 		}
 		l.Factors, l.column = append(l.Factors, columns[c]), append(l.column, c)
 	}
-	switch several := func(f factor.Factor) bool { return f.Size > 1 }; {
-	case len(l.Factors) == 0:
+	if len(l.Factors) == 0 {
 		return fmt.Errorf("there are no factors")
-	case l.set != nil && !slices.ContainsFunc(l.Factors, several):
-		return fmt.Errorf("dataset %s has no factor of several levels: nothing is known of its images that could be a label", l.set.Name())
+	}
+	return nil
+}
+
+// chooseOf is choose for the factors of a data set, at least one of several levels.
+func (l *Labels) chooseOf(d datasets.Dataset, names []string) error {
+	if err := l.choose(d.Factors(), names); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(l.Factors, func(f factor.Factor) bool { return f.Size > 1 }) {
+		return fmt.Errorf("dataset %s has no factor of several levels: nothing is known of its images that could be a label", d.Name())
 	}
 	return nil
 }
 
 // labelled lists the images, of n, that have a label.
 func (l *Labels) labelled(n int) []int {
-	list, scratch := make([]int, 0, n), l.newScratch().levels
+	list := make([]int, 0, n)
 	for i := range n {
-		if l.labels(i, scratch) {
+		if slices.ContainsFunc(l.column, func(c int) bool { return l.table[i*l.width+c] >= 0 }) {
 			list = append(list, i)
 		}
 	}
 	return list
-}
-
-// labels reports whether an image has a label.
-func (l *Labels) labels(i int, scratch []int) bool {
-	known := func(c int) bool { return scratch[c] >= 0 }
-	switch {
-	case l.set == nil:
-		known = func(c int) bool { return l.table[i*l.width+c] >= 0 }
-	case datasets.Missing(l.set) == nil:
-		return true
-	default:
-		l.set.FactorsAt(i, scratch)
-	}
-	return slices.ContainsFunc(l.column, known)
 }
 
 // knowing returns a split without groups that has labels.
@@ -259,10 +210,7 @@ func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
 // TableLabels returns the labels of a table with a row for each image and a column for each factor. A negative number
 // is an unknown label.
 func TableLabels(factors []factor.Factor, table []int32) *Labels {
-	l := &Labels{Factors: factors, table: table, width: len(factors)}
-	for c := range factors {
-		l.column = append(l.column, c)
-	}
+	l := &Labels{Factors: factors, table: table, width: len(factors), column: upTo(len(factors))}
 	if len(factors) > 0 {
 		l.Images = l.labelled(len(table) / len(factors))
 	}

@@ -147,18 +147,12 @@ func (l *Loader) Views() [][]float32 { return l.buffers[0].dealt }
 
 // wait waits for the batch being rendered and returns its position, or -1 without one.
 func (l *Loader) wait() (position int) {
-	position, failed := l.settle()
+	failed := l.beside.Wait()
+	position, l.ahead = l.ahead, -1
 	if failed != nil {
 		panic(failed)
 	}
 	return position
-}
-
-// settle is wait, but returns a panic of the background instead of raising it.
-func (l *Loader) settle() (position int, failed *parallel.Panic) {
-	failed = l.beside.Wait()
-	position, l.ahead = l.ahead, -1
-	return position, failed
 }
 
 // State returns the sampler's position: batches dealt, not batches rendered.
@@ -175,6 +169,4 @@ func (l *Loader) Restore(s State) error {
 }
 
 // Close ends the background work. The loader must not be used afterwards.
-func (l *Loader) Close() {
-	l.beside.Close()
-}
+func (l *Loader) Close() { l.beside.Close() }

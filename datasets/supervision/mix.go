@@ -36,7 +36,6 @@ func (s *Sampler) prepareLabels() error {
 	if known == nil {
 		return nil
 	}
-	s.scratch = known.newScratch()
 	if len(s.unlabelled) > 0 {
 		var err error
 		if s.mix, err = newMix(known, len(s.unlabelled), s.imagesPerBatch); err != nil {
@@ -221,7 +220,7 @@ func (s *Sampler) label(b *Batch, position int) {
 	k := len(known.Factors)
 	b.Levels = s.levels[:len(b.Indices)*k]
 	for row, i := range b.Indices {
-		known.at(i, b.Levels[row*k:(row+1)*k], s.scratch)
+		known.At(i, b.Levels[row*k:(row+1)*k])
 	}
 	if s.different != nil {
 		b.Different = s.different[:len(b.Levels)]

@@ -76,19 +76,31 @@ func turnBetween(f factor.Factor, from, to int) float64 {
 	return turn
 }
 
-// transformations returns the moves of the images of group g from its first one.
-func transformations(d datasets.Dataset, g int, group []int) ([]float32, error) {
-	factors := d.Factors()
-	t := newTurns(factors)
-	k, columns := len(factors), len(factors)+4*t.rotations
+// within writes the transformations of a group's images from its first one. It returns the first image with an unknown
+// level, and the factor of this level, or -1.
+func (t *turns) within(d datasets.Dataset, group []int, moves []float32) (image, unknown int) {
+	k, columns := len(t.factors), t.columns()
 	first, levels := make([]int, k), make([]int, k)
 	d.FactorsAt(group[0], first)
-	moves := make([]float32, len(group)*columns)
+	unknown = -1
 	for m, i := range group {
 		d.FactorsAt(i, levels)
-		if j := t.between(first, levels, moves[m*columns:(m+1)*columns]); j >= 0 {
-			return nil, fmt.Errorf("group %d has image %d of dataset %s, with unknown level of %q; want images with known levels of the turning factors", g, i, d.Name(), factors[j].Name)
+		if j := t.between(first, levels, moves[m*columns:(m+1)*columns]); unknown < 0 {
+			image, unknown = i, j
 		}
+	}
+	return image, unknown
+}
+
+// columns returns the number of columns of transformations.
+func (t *turns) columns() int { return len(t.factors) + 4*t.rotations }
+
+// transformations returns the moves of the images of group g from its first one.
+func transformations(d datasets.Dataset, g int, group []int) ([]float32, error) {
+	t := newTurns(d.Factors())
+	moves := make([]float32, len(group)*t.columns())
+	if i, j := t.within(d, group, moves); j >= 0 {
+		return nil, fmt.Errorf("group %d has image %d of dataset %s, with unknown level of %q; want images with known levels of the turning factors", g, i, d.Name(), t.factors[j].Name)
 	}
 	return moves, nil
 }

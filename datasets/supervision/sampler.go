@@ -56,7 +56,6 @@ type Sampler struct {
 	levels          []int32   // of the batch dealt last
 	different       []int32   // of the batch dealt last; nil: no pairs differ
 	base            []int32   // by source of labels: the first number of its classes or pairs, at least a factor's Size
-	scratch         labelScratch
 }
 
 // groupPass deals the groups of one kind.

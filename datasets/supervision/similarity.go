@@ -51,8 +51,8 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	known := &Labels{Share: s.Share, set: d}
-	if err := known.choose(d.Factors(), s.Factors); err != nil {
+	known := &Labels{Share: s.Share}
+	if err := known.chooseOf(d, s.Factors); err != nil {
 		return nil, fmt.Errorf("similarity: %w", err)
 	}
 	alike, all := make([]byLevel, len(known.Factors)), make([]byLevel, len(known.Factors))

@@ -3,9 +3,11 @@ package supervision
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // Split divides the images of a data set into labelled groups and unlabelled images. A group is M images with
@@ -200,12 +202,9 @@ func checkGroup(d datasets.Dataset, g int, group []int, m int) error {
 
 // factorNamed finds a factor by its name.
 func factorNamed(d datasets.Dataset, name string) (int, error) {
-	var names []string
-	for k, f := range d.Factors() {
-		if f.Name == name {
-			return k, nil
-		}
-		names = append(names, f.Name)
+	names := factor.Names(d.Factors())
+	if k := slices.Index(names, name); k >= 0 {
+		return k, nil
 	}
 	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
 }

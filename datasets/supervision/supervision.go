@@ -6,6 +6,7 @@
 package supervision
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,23 +30,15 @@ type Kind interface {
 type Choices []Choice
 
 // Of returns supervision of one kind.
-func Of(name string, s Kind) Choices {
-	return Choices{{Name: name, Value: s}}
-}
+func Of(name string, s Kind) Choices { return Choices{{Name: name, Value: s}} }
 
 // String names the kinds.
 func (s Choices) String() string {
-	names := ""
-	for i, c := range s {
-		if i > 0 {
-			names += ", "
-		}
-		names += c.Name
+	var names []string
+	for _, c := range s {
+		names = append(names, c.Name)
 	}
-	if names == "" {
-		return "none"
-	}
-	return names
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 // Split applies the supervision to a data set. The first kind draws from the stream "supervision" of the seed, and the
@@ -135,12 +128,18 @@ func (*None) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return NewSplit(d, 0, nil, true)
 }
 
-// known lists the images with known levels of all factors.
-func known(d datasets.Dataset) []int {
-	list := make([]int, d.Len())
+// upTo lists 0 to n-1.
+func upTo(n int) []int {
+	list := make([]int, n)
 	for i := range list {
 		list[i] = i
 	}
+	return list
+}
+
+// known lists the images with known levels of all factors.
+func known(d datasets.Dataset) []int {
+	list := upTo(d.Len())
 	if datasets.Missing(d) != nil {
 		list = slices.DeleteFunc(list, unknownOf(d, func(int, factor.Factor) bool { return true }))
 	}

@@ -31,47 +31,37 @@ type ConvOptions struct {
 // if the stride leaves over pixels, as stride 2 does on even sides. With Valid, height' = floor((height-k)/stride) +
 // 1.
 func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
-	return convolution(&convKind{"convolution", convShape,
-		func(s kernel.ConvShape, a graph.Activation) graph.Body[float64] {
-			return &plainConv{ConvShape: s, a: a}
-		},
-		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return conv.New(s, kernel.Activation(a))
-		},
-		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return conv.NewMixed(s, kernel.Activation(a))
-		},
-		kernels.Conv, kernels.ConvGradient,
-	}, x, w, bias, o)
+	return convolution(&convKind{"convolution", convShape, false,
+		kernelOf(conv.New), kernelOf(conv.NewMixed), kernels.Conv, kernels.ConvGradient}, x, w, bias, o)
 }
 
 // ConvTranspose returns activation(x' + bias) as [batch, height', width', out]. Take a convolution with filters w [k,
 // k, out, in]: x' is the gradient of its images if its result has the gradient x [batch, height, width, in]. For SAME
 // padding height' = height*stride, for Valid (height-1)*stride + k.
 func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
-	return convolution(&convKind{"transposed convolution", convTransposeShape,
-		func(s kernel.ConvShape, a graph.Activation) graph.Body[float64] {
-			return &plainConvTranspose{ConvShape: s, a: a}
-		},
-		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return conv.NewTranspose(s, kernel.Activation(a))
-		},
-		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
-			return conv.NewMixedTranspose(s, kernel.Activation(a))
-		},
-		kernels.ConvTranspose, kernels.ConvTransposeGradient,
-	}, x, w, bias, o)
+	return convolution(&convKind{"transposed convolution", convTransposeShape, true,
+		kernelOf(conv.NewTranspose), kernelOf(conv.NewMixedTranspose), kernels.ConvTranspose, kernels.ConvTransposeGradient}, x, w, bias, o)
 }
 
 type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)
 
-// convKind is a convolution or a transposed convolution: its shapes, its forms in double, single and mixed precision,
-// and its form on a device.
+// convFunc makes the function of a convolution.
+type convFunc func(s kernel.ConvShape, a graph.Activation) (graph.Func, error)
+
+// kernelOf makes the function of a plan from package conv.
+func kernelOf[P plan](build func(kernel.ConvShape, kernel.Activation) (P, error)) convFunc {
+	return func(s kernel.ConvShape, a graph.Activation) (graph.Func, error) {
+		return ofPlan(build(s, kernel.Activation(a)))
+	}
+}
+
+// convKind is a convolution or a transposed convolution: its shapes, its forms in single and mixed precision, and its
+// form on a device.
 type convKind struct {
 	name          string
 	geometry      convGeometry
-	double        func(s kernel.ConvShape, a graph.Activation) graph.Body[float64]
-	single, mixed func(s kernel.ConvShape, a graph.Activation) (plan, error)
+	transposed    bool
+	single, mixed convFunc
 	forward       func(t *vulkan.Tape, x, w, bias, y vulkan.Buffer, s kernel.ConvShape, a kernel.Activation)
 	backward      func(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, s kernel.ConvShape, a kernel.Activation)
 }
@@ -103,16 +93,16 @@ func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgon
 				return nil, err
 			}
 			if dt == tensor.Float64 {
-				return graph.NewFunc[float64](k.double(s, o.Activation)), nil
+				return graph.NewFunc[float64](&plainConv{ConvShape: s, a: o.Activation, transposed: k.transposed}), nil
 			}
-			return ofPlan(k.single(s, o.Activation))
+			return k.single(s, o.Activation)
 		},
 		Mixed: func(in []tensor.Shape, _ tensor.Shape) (graph.Func, error) {
 			s, err := checkConv(k.geometry, in, o)
 			if err != nil {
 				return nil, err
 			}
-			return ofPlan(k.mixed(s, o.Activation))
+			return k.mixed(s, o.Activation)
 		},
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			s, err := checkConv(k.geometry, in, o)

@@ -8,10 +8,12 @@ import (
 
 // The layers in float64, by plain loops. They are the reference for the float32 kernels.
 
+// plainConv is a convolution, or a transposed convolution.
 type plainConv struct {
 	kernel.ConvShape
-	a graph.Activation
-	g []float64
+	a          graph.Activation
+	transposed bool
+	g          []float64
 }
 
 // visit calls f with the indices of the three factors of every product in a convolution. The convolution maps a big
@@ -35,7 +37,11 @@ func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f f
 }
 
 func (c *plainConv) visit(f func(x, w, y int)) {
-	visit(c.ConvShape, c.InH, c.InW, c.InC, c.OutH, c.OutW, c.OutC, f)
+	if c.transposed {
+		visit(c.ConvShape, c.OutH, c.OutW, c.OutC, c.InH, c.InW, c.InC, func(y, w, x int) { f(x, w, y) })
+	} else {
+		visit(c.ConvShape, c.InH, c.InW, c.InC, c.OutH, c.OutW, c.OutC, f)
+	}
 }
 
 func (c *plainConv) Forward(in [][]float64, out []float64) {
@@ -54,41 +60,6 @@ func (c *plainConv) Backward(in [][]float64, out, dout []float64, din [][]float6
 	clear(dx)
 	clear(dw)
 	c.visit(func(i, k, j int) {
-		if dx != nil {
-			dx[i] += g[j] * w[k]
-		}
-		if dw != nil {
-			dw[k] += g[j] * x[i]
-		}
-	})
-}
-
-type plainConvTranspose struct {
-	kernel.ConvShape
-	a graph.Activation
-	g []float64
-}
-
-func (c *plainConvTranspose) visit(f func(y, w, x int)) {
-	visit(c.ConvShape, c.OutH, c.OutW, c.OutC, c.InH, c.InW, c.InC, f)
-}
-
-func (c *plainConvTranspose) Forward(in [][]float64, out []float64) {
-	x, w, bias := in[0], in[1], in[2]
-	for i := range out {
-		out[i] = bias[i%c.OutC]
-	}
-	c.visit(func(j, k, i int) { out[j] += x[i] * w[k] })
-	numeric.Activate(kernel.Activation(c.a), out, out)
-}
-
-func (c *plainConvTranspose) Backward(in [][]float64, out, dout []float64, din [][]float64) {
-	x, w, dx, dw := in[0], in[1], din[0], din[1]
-	g := throughActivation(&c.g, c.a, dout, out)
-	addRows(din[2], g)
-	clear(dx)
-	clear(dw)
-	c.visit(func(j, k, i int) {
 		if dx != nil {
 			dx[i] += g[j] * w[k]
 		}

@@ -18,8 +18,7 @@ func Dropout(x, mask *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "dropout",
 		Shape: equalShapes,
-		New: graph.Bodies(func(in []tensor.Shape) *dropout[float32] { return newDropout[float32](in[0].TotalSize()) },
-			func(in []tensor.Shape) *dropout[float64] { return newDropout[float64](in[0].TotalSize()) }),
+		New:   graph.Bodies(newDropout[float32], newDropout[float64]),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			n := in[0].TotalSize()
 			return graph.Recording{
@@ -43,9 +42,9 @@ type dropout[T graph.Float] struct {
 	loop       *numeric.Loop
 }
 
-func newDropout[T graph.Float](n int) *dropout[T] {
+func newDropout[T graph.Float](in []tensor.Shape) *dropout[T] {
 	f, do := &dropout[T]{}, arithmeticOf[T]()
-	f.loop = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+	f.loop = numeric.NewLoop(in[0].TotalSize(), numeric.BlockSize, func(lo, hi int) float64 {
 		do.multiply(f.y[lo:hi], f.x[lo:hi], f.mask[lo:hi])
 		return 0
 	})

@@ -3,9 +3,6 @@ package nn
 import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/graph"
 )
 
 // Burgess is the network of Burgess et al. 2018 in the form of Ross and Doshi-Velez 2021. The encoder has four
@@ -15,16 +12,11 @@ type Burgess struct {
 	Activation string `yaml:"activation" doc:"activation of the encoder: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
 }
 
-// NewBurgess returns the default settings.
-func NewBurgess() *Burgess { return &Burgess{Activation: "relu"} }
+// newBurgess returns the default settings.
+func newBurgess() *Burgess { return &Burgess{Activation: "relu"} }
 
 // Validate checks the settings.
-func (b *Burgess) Validate() error {
-	if _, err := graph.ParseActivation(b.Activation); err != nil {
-		return config.Invalid("activation", "%w", err)
-	}
-	return nil
-}
+func (b *Burgess) Validate() error { return validActivation("activation", b.Activation) }
 
 const (
 	burgessSource = "Burgess et al. 2018; Ross and Doshi-Velez 2021, appendix A.1"
@@ -39,10 +31,7 @@ func (b *Burgess) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgoni
 }
 
 // Mirror implements [Mirrored].
-func (b *Burgess) Mirror() Decoder {
-	d := *b
-	return &d
-}
+func (b *Burgess) Mirror() Decoder { return b }
 
 // Decode implements [Decoder].
 func (b *Burgess) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -20,7 +21,7 @@ func Zeros(_ *rng.Stream, _ tensor.Shape, values []float32) { clear(values) }
 // default of Keras (Glorot and Bengio 2010, equation 16).
 func GlorotUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, out := fans(shape)
-	uniform(r, values, math.Sqrt(6/(in+out)))
+	uniform(math.Sqrt(6/(in+out)))(r, shape, values)
 }
 
 // HeNormal samples N(0, 2 / fan in) (He et al. 2015, equation 10).
@@ -34,23 +35,21 @@ func HeNormal(r *rng.Stream, shape tensor.Shape, values []float32) {
 // heUniform samples U(-l, l) with l = sqrt(6 / fan in): the variance of [HeNormal].
 func heUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
-	uniform(r, values, math.Sqrt(6/in))
+	uniform(math.Sqrt(6/in))(r, shape, values)
 }
 
 // FanInUniform samples U(-l, l) with l = sqrt(1 / fan in), PyTorch's default for weights.
 func FanInUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
-	uniform(r, values, math.Sqrt(1/in))
+	uniform(math.Sqrt(1/in))(r, shape, values)
 }
 
-// Uniform returns an initialiser that samples U(-limit, limit).
-func Uniform(limit float64) Init {
-	return func(r *rng.Stream, _ tensor.Shape, values []float32) { uniform(r, values, limit) }
-}
-
-func uniform(r *rng.Stream, values []float32, limit float64) {
-	for i := range values {
-		values[i] = float32((2*r.Float64() - 1) * limit)
+// uniform returns an initialiser that samples U(-limit, limit).
+func uniform(limit float64) Init {
+	return func(r *rng.Stream, _ tensor.Shape, values []float32) {
+		for i := range values {
+			values[i] = float32((2*r.Float64() - 1) * limit)
+		}
 	}
 }
 
@@ -71,17 +70,10 @@ func fans(s tensor.Shape) (in, out float64) {
 // initNames are the initialisers of weights that a config can name.
 var initNames = []string{"glorot", "he-normal", "he-uniform", "fan-in"}
 
-// ParseInit returns an initialiser of weights by name: glorot, he-normal, he-uniform or fan-in.
-func ParseInit(name string) (Init, error) {
-	switch name {
-	case "glorot":
-		return GlorotUniform, nil
-	case "he-normal":
-		return HeNormal, nil
-	case "he-uniform":
-		return heUniform, nil
-	case "fan-in":
-		return FanInUniform, nil
+// parseInit returns an initialiser of weights by name.
+func parseInit(name string) (Init, error) {
+	if i := slices.Index(initNames, name); i >= 0 {
+		return []Init{GlorotUniform, HeNormal, heUniform, FanInUniform}[i], nil
 	}
 	return nil, fmt.Errorf("unknown initialiser %q%s", name, registry.Suggest(name, initNames))
 }

@@ -22,9 +22,9 @@ type ConvOptions struct {
 // Conv adds a convolution of images [batch, height, width, channels] with a bias
 // and an activation. Its parameters are name/weight [k, k, in, out] and name/bias.
 func Conv(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Node, error) {
-	in, err := channels(x, name)
+	in, err := imagesIn(x)
 	if err != nil {
-		return nil, err
+		return nil, inLayer(name, err)
 	}
 	w, b, err := weights(g, name, o.Init, o.Out, o.Kernel, o.Kernel, in, o.Out)
 	if err != nil {
@@ -37,9 +37,9 @@ func Conv(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Nod
 // ConvTranspose adds a transposed convolution, which enlarges images by the stride. Its parameters are name/weight
 // [k, k, out, in] and name/bias.
 func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Node, error) {
-	in, err := channels(x, name)
+	in, err := imagesIn(x)
 	if err != nil {
-		return nil, err
+		return nil, inLayer(name, err)
 	}
 	w, b, err := weights(g, name, o.Init, o.Out, o.Kernel, o.Kernel, o.Out, in)
 	if err != nil {
@@ -57,10 +57,11 @@ func Dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation)
 
 // DenseWith is [Dense] with a given initialiser of the weights.
 func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation, init Init) (*gorgonia.Node, error) {
-	if x == nil || x.Dims() != 2 {
-		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(x)))
+	in, err := columnsIn(x)
+	if err != nil {
+		return nil, inLayer(name, err)
 	}
-	w, b, err := weights(g, name, init, out, x.Shape()[1], out)
+	w, b, err := weights(g, name, init, out, in, out)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +79,6 @@ func weights(g *Graph, name string, init Init, out int, shape ...int) (w, b *gor
 	}
 	b, err = g.Param(name+"/bias", tensor.Shape{out}, Zeros)
 	return w, b, err
-}
-
-func channels(x *gorgonia.Node, name string) (int, error) {
-	if x == nil || x.Dims() != 4 {
-		return 0, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(x)))
-	}
-	return x.Shape()[3], nil
 }
 
 func shapeOf(x *gorgonia.Node) string {

@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/graph"
 )
 
 // MLP is a network of fully connected layers. An encoder flattens images, and its last hidden layer gives the
@@ -40,8 +39,8 @@ func (m *MLP) Validate() error {
 			return err
 		}
 	}
-	if _, err := graph.ParseActivation(m.Activation); err != nil {
-		return config.Invalid("activation", "%w", err)
+	if err := validActivation("activation", m.Activation); err != nil {
+		return err
 	}
 	if m.normed() && m.Norm != BatchNorm && m.Norm != LayerNorm {
 		return config.Invalid("norm", "want none, batch or layer, got %q", m.Norm)
@@ -53,9 +52,6 @@ func (m *MLP) normed() bool { return m.Norm != NoNorm && m.Norm != "" }
 
 // Encode implements [Encoder].
 func (m *MLP) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	if images == nil || images.Dims() < 2 {
-		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(images)))
-	}
 	if err := m.Validate(); err != nil {
 		return nil, inLayer(name, err)
 	}

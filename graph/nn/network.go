@@ -153,8 +153,8 @@ func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tenso
 	if image.Dims() != 3 {
 		return nil, inLayer(name, fmt.Errorf("images of shape %v; want [height, width, channels]", image))
 	}
-	if codes == nil || codes.Dims() != 2 {
-		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(codes)))
+	if _, err := columnsIn(codes); err != nil {
+		return nil, inLayer(name, err)
 	}
 	if err := l.check(); err != nil {
 		return nil, inLayer(name, err)
@@ -210,11 +210,15 @@ func (l LayerList) parts() (parts []part) {
 		if n, ok := c.Value.(interface{ Named() string }); ok {
 			own = n.Named()
 		}
-		for j, block := range blocksOf(c.Value) {
+		blocks := []Layer{c.Value}
+		if r, ok := c.Value.(*ResidualLayer); ok {
+			blocks = r.blocks()
+		}
+		for j, block := range blocks {
 			count[c.Name]++
-			p := part{LayerChoice{c.Name, block.layer}, fmt.Sprintf("%s%d", c.Name, count[c.Name]), i}
+			p := part{LayerChoice{c.Name, block}, fmt.Sprintf("%s%d", c.Name, count[c.Name]), i}
 			switch {
-			case own != "" && block.of > 1:
+			case own != "" && len(blocks) > 1:
 				p.name = fmt.Sprintf("%s%d", own, j+1)
 			case own != "":
 				p.name = own
@@ -251,20 +255,6 @@ func withActivation(l Layer, activation string) Layer {
 	}
 	*its = activation
 	return l
-}
-
-// block is one of several equal layers.
-type block struct {
-	layer Layer
-	of    int
-}
-
-// blocksOf lists the layers that a layer expands to.
-func blocksOf(l Layer) []block {
-	if r, ok := l.(*ResidualLayer); ok {
-		return r.blocks()
-	}
-	return []block{{l, 1}}
 }
 
 // place adds the layers to a graph. at holds the name of the network and the shape of the decoder's result.

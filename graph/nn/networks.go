@@ -8,7 +8,6 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/graph"
 )
 
 // Encoder holds the settings of a network from images to features.
@@ -50,12 +49,12 @@ var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.
 	{Name: "mlp", Doc: mlpDoc, New: func() Encoder { return NewMLP() }},
 	{Name: "dense-norm", Doc: denseNormDoc, Source: denseNormSource, New: func() Encoder { return newDenseNorm() }},
 	{Name: "burgess", Doc: "four convolutions of stride 2 and two dense layers, for image sides divisible by 16", Source: burgessSource,
-		New: func() Encoder { return NewBurgess() }},
-	{Name: "small-conv", Doc: "four 3x3 convolutions of stride 2 and a dense layer, for images of any size", New: func() Encoder { return NewSmallConv() }},
+		New: func() Encoder { return newBurgess() }},
+	{Name: "small-conv", Doc: "four 3x3 convolutions of stride 2 and a dense layer, for images of any size", New: func() Encoder { return newSmallConv() }},
 	{Name: "resnet18", Doc: "residual network of 18 layers for small images, without pooling at the start: 512 features, for images of any size",
-		Source: resnetSource, New: func() Encoder { return NewResNet18() }},
+		Source: resnetSource, New: func() Encoder { return newResNet18() }},
 	{Name: "resnet-ae", Doc: "four residual blocks of stride 2 and a dense layer, for images of any size", Source: resnetSource,
-		New: func() Encoder { return NewResNetAE() }},
+		New: func() Encoder { return newResNetAE() }},
 }}
 
 // Decoders lists the decoders that a config can name.
@@ -67,10 +66,10 @@ var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.
 	{Name: "mlp", Doc: mlpDoc, New: func() Decoder { return NewMLP() }},
 	{Name: "dense-norm", Doc: denseNormDoc, Source: denseNormSource, New: func() Decoder { return newDenseNorm().Mirror() }},
 	{Name: "burgess", Doc: "two dense layers and four transposed convolutions of stride 2, for image sides divisible by 16", Source: burgessSource,
-		New: func() Decoder { return NewBurgess() }},
-	{Name: "small-conv", Doc: "two dense layers and four enlargements by 2 with convolutions, to images of any size", New: func() Decoder { return NewSmallConv() }},
+		New: func() Decoder { return newBurgess() }},
+	{Name: "small-conv", Doc: "two dense layers and four enlargements by 2 with convolutions, to images of any size", New: func() Decoder { return newSmallConv() }},
 	{Name: "resnet-ae", Doc: "two dense layers and four residual blocks that enlarge by 2, to images of any size", Source: resnetSource,
-		New: func() Decoder { return NewResNetAE() }},
+		New: func() Decoder { return newResNetAE() }},
 }}
 
 // EncoderChoice is an encoder in a config: `conv64`, or `{mlp: {hidden: [256]}}`.
@@ -134,8 +133,8 @@ func (e *ConvEncoder) Validate() error {
 	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
 		return err
 	}
-	if _, err := graph.ParseActivation(e.Activation); err != nil {
-		return config.Invalid("activation", "%w", err)
+	if err := validActivation("activation", e.Activation); err != nil {
+		return err
 	}
 	return validInit(e.Init)
 }
@@ -182,7 +181,7 @@ func sixteenths(image tensor.Shape) error {
 }
 
 func validInit(name string) error {
-	if _, err := ParseInit(name); err != nil {
+	if _, err := parseInit(name); err != nil {
 		return config.Invalid("init", "%w", err)
 	}
 	return nil

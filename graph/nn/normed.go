@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 
 	"gorgonia.org/gorgonia"
@@ -52,26 +51,21 @@ func (e *NormedEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*g
 	return encode16(e, g, images, name)
 }
 
-// likeWeights samples biases as [FanInUniform] samples weights of a shape.
-func likeWeights(shape tensor.Shape) Init {
-	in, _ := fans(shape)
-	return Uniform(math.Sqrt(1 / in))
-}
-
 // DenseFanIn adds a fully connected layer. [FanInUniform], PyTorch's default, draws its initial weights and biases.
 // Without bias it adds zeros.
 func DenseFanIn(g *Graph, x *gorgonia.Node, name string, out int, bias bool) (*gorgonia.Node, error) {
-	if x == nil || x.Dims() != 2 {
-		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(x)))
+	in, err := columnsIn(x)
+	if err != nil {
+		return nil, inLayer(name, err)
 	}
-	shape := tensor.Shape{x.Shape()[1], out}
+	shape := tensor.Shape{in, out}
 	w, err := g.Param(name+"/weight", shape, FanInUniform)
 	if err != nil {
 		return nil, err
 	}
 	var b *gorgonia.Node
 	if bias {
-		b, err = g.Param(name+"/bias", tensor.Shape{out}, likeWeights(shape))
+		b, err = g.Param(name+"/bias", tensor.Shape{out}, uniform(math.Sqrt(1/float64(in)))) // as the weights
 	} else {
 		b, err = g.Input(name+"/no bias", out)
 	}

@@ -160,10 +160,14 @@ func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 	if err := checkShape(shape); err != nil {
 		return nil, fmt.Errorf("input %q: %w", name, err)
 	}
+	return g.input(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...)))
+}
+
+func (g *Graph) input(name string, t *tensor.Dense) (*gorgonia.Node, error) {
 	if _, ok := g.nodes[name]; ok {
 		return nil, fmt.Errorf("input %q: the graph has another input with this name; want another name", name)
 	}
-	return g.hold(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))), nil
+	return g.hold(name, t), nil
 }
 
 // Parts splits the rows of an input x into equal parts and adds an input for each. The parts share the elements of x:
@@ -175,12 +179,13 @@ func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err e
 	}
 	shape[0] /= parts
 	for i := range parts {
-		name := fmt.Sprintf("%s/%d", x.Name(), i+1)
-		if _, ok := g.nodes[name]; ok {
-			return nil, fmt.Errorf("input %q: the graph has another input with this name; want another name", name)
-		}
 		n := len(data) / parts
-		list = append(list, g.hold(name, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data[i*n:(i+1)*n]))))
+		t := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data[i*n:(i+1)*n]))
+		part, err := g.input(fmt.Sprintf("%s/%d", x.Name(), i+1), t)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part)
 	}
 	return list, nil
 }
@@ -226,10 +231,7 @@ func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nod
 		if !ok {
 			continue
 		}
-		var children gorgonia.Nodes
-		for at := g.From(n.ID()); at != nil && at.Next(); {
-			children = append(children, at.Node().(*gorgonia.Node))
-		}
+		children := operandsOf(g.ExprGraph, n)
 		for i, differentiable := range o.DiffWRT(len(children)) {
 			if differentiable && !seen[children[i]] {
 				seen[children[i]] = true

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"gorgonia.org/gorgonia"
@@ -196,15 +197,20 @@ func (c Channels) of(p Place) (int, error) {
 	return p.Image[2], nil
 }
 
-// validActivation checks the name of an activation; empty stands for none.
+// validActivation checks the name of an activation.
 func validActivation(key, name string) error {
-	if name == "" {
-		return nil
-	}
 	if _, err := graph.ParseActivation(name); err != nil {
 		return config.Invalid(key, "%w", err)
 	}
 	return nil
+}
+
+// optionalActivation checks the name of an activation; empty stands for none.
+func optionalActivation(key, name string) error {
+	if name == "" {
+		return nil
+	}
+	return validActivation(key, name)
 }
 
 // parsedActivation returns an activation by name, and Linear for an empty name.
@@ -213,6 +219,14 @@ func parsedActivation(name string) (graph.Activation, error) {
 		return graph.Linear, nil
 	}
 	return graph.ParseActivation(name)
+}
+
+// oneOf checks a name; what says what it names.
+func oneOf(key, what, name string, known ...string) error {
+	if !slices.Contains(known, name) {
+		return config.Invalid(key, "unknown %s %q%s", what, name, registry.Suggest(name, known))
+	}
+	return nil
 }
 
 // validRange checks an integer option.

@@ -1,14 +1,10 @@
 package nn
 
 import (
-	"fmt"
-	"slices"
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 )
@@ -40,10 +36,7 @@ func (l *DeconvLayer) Validate() error {
 	if err := validFilters(l.Channels, l.Kernel, l.Stride, l.Padding); err != nil {
 		return err
 	}
-	if known := []string{fanOverlap, fanIn, fanOut}; !slices.Contains(known, l.Fan) {
-		return config.Invalid("fan", "unknown count %q%s", l.Fan, registry.Suggest(l.Fan, known))
-	}
-	return nil
+	return oneOf("fan", "count", l.Fan, fanOverlap, fanIn, fanOut)
 }
 
 // Forms implements [Formed].
@@ -98,8 +91,8 @@ func (*ImageLayer) Forms() (in, out Form) { return Rows, Images }
 
 // Build implements [Layer].
 func (l *ImageLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
-	if x == nil || x.Dims() != 2 {
-		return nil, fmt.Errorf("its input is %s; want rows [batch, columns]", shapeOf(x))
+	if _, err := columnsIn(x); err != nil {
+		return nil, err
 	}
 	c, err := l.Channels.of(p)
 	if err != nil {

@@ -1,14 +1,13 @@
 package nn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
@@ -78,8 +77,8 @@ func newPoolLayer() *PoolLayer {
 
 // Validate checks the settings.
 func (l *PoolLayer) Validate() error {
-	if known := []string{string(layer.Average), string(layer.Max)}; !slices.Contains(known, l.Kind) {
-		return config.Invalid("kind", "unknown kind of pooling %q%s", l.Kind, registry.Suggest(l.Kind, known))
+	if err := oneOf("kind", "kind of pooling", l.Kind, string(layer.Average), string(layer.Max)); err != nil {
+		return err
 	}
 	if err := l.To.valid("to"); err != nil {
 		return err
@@ -107,12 +106,7 @@ func (l *PoolLayer) Before(after int) int {
 	return (after-1)*l.step() + 1
 }
 
-func (l *PoolLayer) step() int {
-	if l.Stride == 0 {
-		return l.Size
-	}
-	return l.Stride
-}
+func (l *PoolLayer) step() int { return cmp.Or(l.Stride, l.Size) }
 
 // Build implements [Layer].
 func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -143,8 +137,8 @@ type UpsampleLayer struct {
 
 // Validate checks the settings.
 func (l *UpsampleLayer) Validate() error {
-	if known := []string{nearest, bilinear}; !slices.Contains(known, l.Kind) {
-		return config.Invalid("kind", "unknown interpolation %q%s", l.Kind, registry.Suggest(l.Kind, known))
+	if err := oneOf("kind", "interpolation", l.Kind, nearest, bilinear); err != nil {
+		return err
 	}
 	return validRange("times", l.Times, 1, maxTimes)
 }

@@ -28,7 +28,7 @@ func (l *NormLayer) Validate() error {
 	if err := validNormKind("kind", l.Kind, l.Groups); err != nil {
 		return err
 	}
-	return validActivation("activation", l.Activation)
+	return optionalActivation("activation", l.Activation)
 }
 
 // validNormKind checks a kind of normalisation and its groups.
@@ -62,7 +62,7 @@ type ActivationLayer struct {
 }
 
 // Validate checks the settings.
-func (l *ActivationLayer) Validate() error { return validActivation("kind", l.Kind) }
+func (l *ActivationLayer) Validate() error { return optionalActivation("kind", l.Kind) }
 
 // Build implements [Layer].
 func (l *ActivationLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {

@@ -7,7 +7,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
@@ -50,8 +49,8 @@ func (l *ResidualLayer) Validate() error {
 	if err := l.validShape(); err != nil {
 		return err
 	}
-	if known := []string{basicBlock, bottleneckBlock}; !slices.Contains(known, l.Kind) {
-		return config.Invalid("kind", "unknown kind of residual block %q%s", l.Kind, registry.Suggest(l.Kind, known))
+	if err := oneOf("kind", "kind of residual block", l.Kind, basicBlock, bottleneckBlock); err != nil {
+		return err
 	}
 	for _, o := range []struct {
 		key      string
@@ -67,7 +66,7 @@ func (l *ResidualLayer) Validate() error {
 	if err := validNormKind("norm", l.Norm, l.Groups); err != nil {
 		return err
 	}
-	if err := validActivation("activation", l.Activation); err != nil || l.Init == "" {
+	if err := optionalActivation("activation", l.Activation); err != nil || l.Init == "" {
 		return err
 	}
 	return validLayerInit(l.Init)
@@ -108,12 +107,12 @@ func (l *ResidualLayer) Before(after int) int {
 }
 
 // blocks lists the residual blocks one by one. Only the first has the stride and the upsample.
-func (l *ResidualLayer) blocks() (list []block) {
+func (l *ResidualLayer) blocks() (list []Layer) {
 	one := *l
 	one.Times = 1
 	for range l.Times {
 		each := one
-		list = append(list, block{&each, l.Times})
+		list = append(list, &each)
 		one.Stride, one.Upsample = 1, 1
 	}
 	return list

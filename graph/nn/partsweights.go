@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -25,7 +25,7 @@ type Weighted struct {
 
 // Validate checks the options.
 func (w *Weighted) Validate() error {
-	if err := validActivation("activation", w.Activation); err != nil {
+	if err := optionalActivation("activation", w.Activation); err != nil {
 		return err
 	}
 	if w.Init == "" {
@@ -42,23 +42,18 @@ const (
 
 func layerInits() []string { return append(slices.Clone(initNames), pytorchInit, burgessInit) }
 
-func validLayerInit(name string) error {
-	if known := layerInits(); !slices.Contains(known, name) {
-		return config.Invalid("init", "unknown initialiser %q%s", name, registry.Suggest(name, known))
-	}
-	return nil
-}
+func validLayerInit(name string) error { return oneOf("init", "initialiser", name, layerInits()...) }
 
 // initsOf returns the initialisers of weights and biases by name, for units with the fans of a shape (see [fans]).
 func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) {
 	in, _ := fans(shape)
 	switch name {
 	case pytorchInit:
-		return Uniform(math.Sqrt(1 / in)), Uniform(math.Sqrt(1 / in)), nil
+		return uniform(math.Sqrt(1 / in)), uniform(math.Sqrt(1 / in)), nil
 	case burgessInit:
-		return Uniform(1 / math.Sqrt(in)), Uniform(1 / math.Sqrt(in)), nil
+		return uniform(1 / math.Sqrt(in)), uniform(1 / math.Sqrt(in)), nil
 	}
-	init, err := ParseInit(name)
+	init, err := parseInit(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,11 +66,7 @@ func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) 
 	if a, err = parsedActivation(w.Activation); err != nil {
 		return nil, nil, a, err
 	}
-	name := w.Init
-	if name == "" {
-		name = p.Init
-	}
-	ofWeights, ofBiases, err := initsOf(name, fan)
+	ofWeights, ofBiases, err := initsOf(cmp.Or(w.Init, p.Init), fan)
 	if err != nil {
 		return nil, nil, a, err
 	}
@@ -97,10 +88,7 @@ const (
 )
 
 func validPaddingName(name string, more ...string) error {
-	if known := append([]string{samePadding, validPadding}, more...); !slices.Contains(known, name) {
-		return config.Invalid("padding", "unknown padding %q%s", name, registry.Suggest(name, known))
-	}
-	return nil
+	return oneOf("padding", "padding", name, append([]string{samePadding, validPadding}, more...)...)
 }
 
 // ConvLayer is a convolution; see [layer.Conv].
@@ -179,6 +167,14 @@ func imagesIn(x *gorgonia.Node) (int, error) {
 		return 0, fmt.Errorf("its input is %s; want images [batch, height, width, channels]", shapeOf(x))
 	}
 	return x.Shape()[3], nil
+}
+
+// columnsIn returns the number of columns in rows.
+func columnsIn(x *gorgonia.Node) (int, error) {
+	if x == nil || x.Dims() != 2 {
+		return 0, fmt.Errorf("its input is %s; want rows [batch, columns]", shapeOf(x))
+	}
+	return x.Shape()[1], nil
 }
 
 // DenseLayer is a fully connected layer; see [layer.Dense]. It flattens images.

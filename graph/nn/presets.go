@@ -73,8 +73,8 @@ type SmallConv struct {
 	Groups     int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
 }
 
-// NewSmallConv returns the default settings.
-func NewSmallConv() *SmallConv {
+// newSmallConv returns the default settings.
+func newSmallConv() *SmallConv {
 	return &SmallConv{Width: 32, Features: 256, Activation: "relu", Norm: NoNorm, Groups: defaultGroups}
 }
 
@@ -83,7 +83,7 @@ func (s *SmallConv) Validate() error {
 	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
 		return err
 	}
-	if err := validActivation("activation", s.Activation); err != nil {
+	if err := optionalActivation("activation", s.Activation); err != nil {
 		return err
 	}
 	return validNormed(s.Norm, s.Groups, s.Width)
@@ -130,10 +130,7 @@ func (s *SmallConv) Decode(g *Graph, codes *gorgonia.Node, name string, image te
 }
 
 // Mirror implements [Mirrored].
-func (s *SmallConv) Mirror() Decoder {
-	d := *s
-	return &d
-}
+func (s *SmallConv) Mirror() Decoder { return s }
 
 const resnetSource = "He et al. 2016, section 3 and 4.2"
 
@@ -148,8 +145,8 @@ type ResNet18 struct {
 	Features int    `yaml:"features" doc:"width of a final dense layer; 0: no dense layer, the features are the channels' means"`
 }
 
-// NewResNet18 returns the default settings.
-func NewResNet18() *ResNet18 {
+// newResNet18 returns the default settings.
+func newResNet18() *ResNet18 {
 	return &ResNet18{Width: 64, Norm: BatchNorm, Groups: defaultGroups}
 }
 
@@ -200,8 +197,8 @@ type ResNetAE struct {
 	Features int    `yaml:"features" doc:"width of the dense layer"`
 }
 
-// NewResNetAE returns the default settings.
-func NewResNetAE() *ResNetAE {
+// newResNetAE returns the default settings.
+func newResNetAE() *ResNetAE {
 	return &ResNetAE{Width: 16, Norm: GroupNorm, Groups: defaultGroups, Features: 256}
 }
 
@@ -236,10 +233,7 @@ func (s *ResNetAE) Decode(g *Graph, codes *gorgonia.Node, name string, image ten
 }
 
 // Mirror implements [Mirrored].
-func (s *ResNetAE) Mirror() Decoder {
-	d := *s
-	return &d
-}
+func (s *ResNetAE) Mirror() Decoder { return s }
 
 // EncoderLayers implements [EncoderParts].
 func (e *ConvEncoder) EncoderLayers() *Layers {
@@ -338,8 +332,8 @@ func encode16(e checkedEncoder, g *Graph, images *gorgonia.Node, name string) (*
 	if err := e.Validate(); err != nil {
 		return nil, inLayer(name, err)
 	}
-	if _, err := channels(images, name); err != nil {
-		return nil, err
+	if _, err := imagesIn(images); err != nil {
+		return nil, inLayer(name, err)
 	}
 	if err := sixteenths(images.Shape()[1:]); err != nil {
 		return nil, inLayer(name, err)

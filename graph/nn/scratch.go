@@ -18,8 +18,8 @@ func Scratch(out *gorgonia.Node) float64 {
 			continue
 		}
 		var in []tensor.Shape
-		for c := sub.From(n.ID()); c != nil && c.Next(); {
-			in = append(in, c.Node().(*gorgonia.Node).Shape())
+		for _, o := range operandsOf(sub, n) {
+			in = append(in, o.Shape())
 		}
 		switch operation {
 		case "convolution", "transposed convolution":

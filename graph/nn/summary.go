@@ -28,7 +28,8 @@ type LayerSummary struct {
 // Dense layers and convolutions count 2 FLOP for every product in their matrices. Their biases and activations are
 // free. Copies count 0. Other operations count 1 for each element of input or result, whichever is larger.
 func Summarise(g *Graph, in, out *gorgonia.Node) []LayerSummary {
-	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in, seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
+	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in,
+		seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
 	s.addIdle(in)
 	s.visit(out)
 	return s.rows
@@ -49,14 +50,20 @@ func (s *summary) visit(n *gorgonia.Node) {
 		return
 	}
 	s.seen[n] = true
-	var operands []*gorgonia.Node
-	for c := s.sub.From(n.ID()); c != nil && c.Next(); {
-		child := c.Node().(*gorgonia.Node)
-		s.visit(child)
-		operands = append(operands, child)
+	operands := operandsOf(s.sub, n)
+	for _, o := range operands {
+		s.visit(o)
 	}
 	s.add(n, operands)
 	s.addIdle(n)
+}
+
+// operandsOf lists the operands of a node in a graph.
+func operandsOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
+	for c := g.From(n.ID()); c != nil && c.Next(); {
+		list = append(list, c.Node().(*gorgonia.Node))
+	}
+	return list
 }
 
 // addIdle adds a row for each dropout that leaves a node unchanged.
@@ -69,7 +76,7 @@ func (s *summary) addIdle(n *gorgonia.Node) {
 }
 
 // add adds an operation to the row of its layer.
-func (s *summary) add(n *gorgonia.Node, operands []*gorgonia.Node) {
+func (s *summary) add(n *gorgonia.Node, operands gorgonia.Nodes) {
 	operation, attributes, _ := graph.Operation(n)
 	if operation == "" {
 		operation = n.Op().String()
@@ -98,7 +105,7 @@ func (s *summary) add(n *gorgonia.Node, operands []*gorgonia.Node) {
 
 // layer returns the common path of the parameters among operands. It also counts the learned values that no row has
 // counted yet.
-func (s *summary) layer(operands []*gorgonia.Node) (name string, count int) {
+func (s *summary) layer(operands gorgonia.Nodes) (name string, count int) {
 	for _, o := range operands {
 		if o.Op() != nil || s.graph.Params.Get(o.Name()) == nil || s.graph.nodes[o.Name()] != o {
 			continue
@@ -115,7 +122,7 @@ func (s *summary) layer(operands []*gorgonia.Node) (name string, count int) {
 }
 
 // given returns the name of a node, or a name made from its operation.
-func (s *summary) given(n *gorgonia.Node, operands []*gorgonia.Node, operation string) string {
+func (s *summary) given(n *gorgonia.Node, operands gorgonia.Nodes, operation string) string {
 	if name := n.Name(); strings.Contains(name, "/") && !strings.ContainsAny(name, "(%") {
 		return name
 	}
@@ -132,7 +139,7 @@ func (s *summary) given(n *gorgonia.Node, operands []*gorgonia.Node, operation s
 }
 
 // describe adds the relevant options to the name of an operation.
-func describe(operation string, attributes map[string]any, operands []*gorgonia.Node) string {
+func describe(operation string, attributes map[string]any, operands gorgonia.Nodes) string {
 	text := operation
 	if operation == "standardise" {
 		text = "batch norm"
@@ -159,7 +166,7 @@ func describe(operation string, attributes map[string]any, operands []*gorgonia.
 var copies = map[string]bool{"reshape": true, "crop": true, "shuffle": true, "stop gradient": true, "slice columns": true, "slice rows": true, "concat columns": true}
 
 // flop counts the floating-point operations of a node for one image.
-func flop(operation string, n *gorgonia.Node, operands []*gorgonia.Node) float64 {
+func flop(operation string, n *gorgonia.Node, operands gorgonia.Nodes) float64 {
 	batch := 1
 	if n.Dims() > 0 {
 		batch = max(1, n.Shape()[0])
@@ -192,16 +199,12 @@ func FLOP(out *gorgonia.Node) (sum float64) {
 		if n.Op() == nil {
 			continue
 		}
-		var operands []*gorgonia.Node
-		for c := sub.From(n.ID()); c != nil && c.Next(); {
-			operands = append(operands, c.Node().(*gorgonia.Node))
-		}
 		batch := 1
 		if n.Dims() > 0 {
 			batch = n.Shape()[0]
 		}
 		operation, _, _ := graph.Operation(n)
-		sum += flop(operation, n, operands) * float64(batch)
+		sum += flop(operation, n, operandsOf(sub, n)) * float64(batch)
 	}
 	return sum
 }
@@ -209,26 +212,27 @@ func FLOP(out *gorgonia.Node) (sum float64) {
 // SummariseEncoder lists the layers of an encoder on images [height, width, channels]. It makes parameters for this
 // purpose and drops them.
 func SummariseEncoder(e Encoder, image tensor.Shape) ([]LayerSummary, error) {
-	g := NewGraph(NewParams(0))
-	in, err := g.Input("images", append([]int{1}, image...)...)
-	if err != nil {
-		return nil, err
-	}
-	out, err := e.Encode(g, in, "encoder")
-	if err != nil {
-		return nil, err
-	}
-	return Summarise(g, in, out), nil
+	return summariseNew("images", image, func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error) {
+		return e.Encode(g, in, "encoder")
+	})
 }
 
 // SummariseDecoder lists the layers of a decoder from the given number of codes to images [height, width, channels].
 func SummariseDecoder(d Decoder, codes int, image tensor.Shape) ([]LayerSummary, error) {
+	return summariseNew("codes", tensor.Shape{codes}, func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error) {
+		return d.Decode(g, in, "decoder", image)
+	})
+}
+
+// summariseNew lists the layers of a network with new parameters, for an input of one row.
+func summariseNew(input string, row tensor.Shape,
+	build func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error)) ([]LayerSummary, error) {
 	g := NewGraph(NewParams(0))
-	in, err := g.Input("codes", 1, codes)
+	in, err := g.Input(input, append([]int{1}, row...)...)
 	if err != nil {
 		return nil, err
 	}
-	out, err := d.Decode(g, in, "decoder", image)
+	out, err := build(g, in)
 	if err != nil {
 		return nil, err
 	}

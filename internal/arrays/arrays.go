@@ -67,11 +67,7 @@ func (a *Array) String() string { return fmt.Sprintf("%s (%v, %s)", a.Label, a.S
 
 // Open opens a file or a folder of .npy files. The content of a file determines its format.
 func Open(path string) (File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return folder(path), nil
 	}
 	f, err := disk.Open(path)
@@ -92,13 +88,13 @@ func Open(path string) (File, error) {
 	case bytes.HasPrefix(start, []byte("\x93NUMPY")):
 		return single(path), nil
 	case bytes.HasPrefix(start, []byte("PK\x03\x04")), bytes.HasPrefix(start, []byte("PK\x05\x06")):
-		return openNPZ(path)
+		return OpenNPZ(path)
 	case hdf5.Is(start):
 		return openHDF5(path, start)
 	case ext == ".npy":
 		return single(path), nil
 	case ext == ".npz":
-		return openNPZ(path)
+		return OpenNPZ(path)
 	case ext == ".h5", ext == ".hdf5":
 		return openHDF5(path, start)
 	case ext == ".mat":
@@ -210,25 +206,35 @@ func (s npyStream) ReadFull(p []byte) error { return s.ReadRaw(p) }
 func (s npyStream) Skip(n int64) error      { return s.Reader.Skip(int(n) / s.DataType().Size) }
 func (s npyStream) Unit() int               { return 0 }
 
-// npz is an .npz file.
-type npz struct {
-	*npy.NPZ
-	path string
+// archive is a file of several arrays by name.
+type archive struct {
+	path  string
+	names func() []string
+	open  func(name, label string) (*Array, error)
+	close func() error
 }
 
-func openNPZ(path string) (File, error) {
+func (a *archive) Names() []string          { return a.names() }
+func (a *archive) Label(name string) string { return a.path + ": " + name }
+func (a *archive) Close() error             { return a.close() }
+
+func (a *archive) Open(name string) (*Array, error) {
+	if names := a.names(); !slices.Contains(names, name) {
+		return nil, absent{a.path, name, names}
+	}
+	return a.open(name, a.Label(name))
+}
+
+// OpenNPY returns the file of one array in NumPy's format. Its array has any name.
+func OpenNPY(path string) File { return single(path) }
+
+// OpenNPZ opens an archive of arrays in NumPy's format.
+func OpenNPZ(path string) (File, error) {
 	z, err := npy.OpenNPZ(path)
 	if err != nil {
 		return nil, err
 	}
-	return &npz{z, path}, nil
+	return &archive{path, z.Names, func(name, label string) (*Array, error) {
+		return newNPY(label, func() (*npy.Reader, error) { return z.Open(name) })
+	}, z.Close}, nil
 }
-
-func (z *npz) Open(name string) (*Array, error) {
-	if names := z.Names(); !slices.Contains(names, name) {
-		return nil, absent{z.path, name, names}
-	}
-	return newNPY(z.Label(name), func() (*npy.Reader, error) { return z.NPZ.Open(name) })
-}
-
-func (z *npz) Label(name string) string { return z.path + ": " + name }

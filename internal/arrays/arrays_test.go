@@ -185,3 +185,20 @@ func TestErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The elements of a big-endian array in Fortran order come little-endian and in C order.
+func TestBigEndianFortran(t *testing.T) {
+	f, err := Open(filepath.Join("..", "npy", "testdata", "fortran_be.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a, err := f.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadAll[float64](a)
+	if err != nil || !slices.Equal(a.Shape, []int{2, 3}) || !slices.Equal(got, []float64{0, 1, 2, 3, 4, 5}) {
+		t.Errorf("%v of shape %v, %v", got, a.Shape, err)
+	}
+}

@@ -7,33 +7,20 @@ import (
 	"github.com/unravel-ml/unravel/internal/matfile"
 )
 
-// matFile is a MATLAB file of version 5.
-type matFile struct {
-	*matfile.File
-	path string
-}
-
+// openMAT opens a MATLAB file of version 5.
 func openMAT(path string) (File, error) {
 	f, err := matfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &matFile{f, path}, nil
+	return &archive{path, f.Names, func(name, label string) (*Array, error) {
+		names := f.Names()
+		if slices.Contains(names[slices.Index(names, name)+1:], name) {
+			return nil, fmt.Errorf("%s: several variables are called %s; want one", path, name)
+		}
+		return FromMAT(f.Find(name), label)
+	}, f.Close}, nil
 }
-
-func (f *matFile) Open(name string) (*Array, error) {
-	names := f.Names()
-	first := slices.Index(names, name)
-	if first < 0 {
-		return nil, absent{f.path, name, names}
-	}
-	if slices.Contains(names[first+1:], name) {
-		return nil, fmt.Errorf("%s: several variables are called %s; want one", f.path, name)
-	}
-	return FromMAT(f.Find(name), f.Label(name))
-}
-
-func (f *matFile) Label(name string) string { return f.path + ": " + name }
 
 // FromMAT returns a variable of a MATLAB file as an array.
 func FromMAT(v *matfile.Variable, label string) (*Array, error) {

@@ -56,7 +56,6 @@ type shardStream struct {
 	left  int64  // its bytes to come
 }
 
-// ReadFull implements [Stream].
 func (s *shardStream) ReadFull(p []byte) error {
 	return s.pass(int64(len(p)), func(n int64) error {
 		part := p[:n]
@@ -65,7 +64,6 @@ func (s *shardStream) ReadFull(p []byte) error {
 	})
 }
 
-// Skip implements [Stream].
 func (s *shardStream) Skip(n int64) error {
 	return s.pass(n, func(n int64) error { return s.now.Skip(n) })
 }
@@ -110,10 +108,8 @@ func (s *shardStream) begin() (err error) {
 	return nil
 }
 
-// Unit implements [Stream].
 func (s *shardStream) Unit() int { return 0 }
 
-// Close implements [Stream].
 func (s *shardStream) Close() error {
 	if s.now == nil {
 		return nil

@@ -2,5 +2,4 @@
 
 package disk
 
-// free cannot tell on this system.
 func free(string) (uint64, bool) { return 0, false }

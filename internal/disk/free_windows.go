@@ -2,7 +2,6 @@ package disk
 
 import "golang.org/x/sys/windows"
 
-// free returns the bytes that a user may still write to the disk of a folder.
 func free(dir string) (uint64, bool) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,30 +13,21 @@ import (
 
 // Open opens a regular file, or a link to one, for reading. It returns an error for all other kinds of file, and does
 // not wait for the other end of a pipe.
-func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
+func Open(path string) (*os.File, error) { return openRegular(path, os.OpenFile, os.Stat) }
+
+// OpenIn is [Open] for a file below a folder. The name in the folder is the name in errors.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	return openRegular(name, root.OpenFile, root.Stat)
+}
+
+func openRegular(path string, open func(string, int, fs.FileMode) (*os.File, error), stat func(string) (fs.FileInfo, error)) (*os.File, error) {
+	f, err := open(path, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
-		if info, missing := os.Stat(path); missing == nil && !info.Mode().IsRegular() { // a socket cannot be opened
+		if info, missing := stat(path); missing == nil && !info.Mode().IsRegular() { // a socket cannot be opened
 			err = irregular(path, info)
 		}
 		return nil, err
 	}
-	return regular(f, path)
-}
-
-// OpenIn is [Open] for a file below a folder. The name in the folder is the name in errors.
-func OpenIn(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
-	if err != nil {
-		if info, missing := root.Stat(name); missing == nil && !info.Mode().IsRegular() {
-			err = irregular(name, info)
-		}
-		return nil, err
-	}
-	return regular(f, name)
-}
-
-func regular(f *os.File, path string) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = irregular(path, info)
@@ -84,19 +76,9 @@ func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
 	if info.Size() > most {
 		return nil, tooLong(path, most)
 	}
-	text := make([]byte, 0, info.Size()+1) // one more, to see the end
-	for len(text) < cap(text) {
-		n, err := f.Read(text[len(text):cap(text)])
-		text = text[:len(text)+n]
-		if err == io.EOF {
-			return text, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	rest, err := io.ReadAll(&limited{io.LimitedReader{R: f, N: most + 1 - int64(len(text))}, path, most}) // the file has grown
-	return append(text, rest...), err
+	text := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // the file may have grown meanwhile
+	_, err = text.ReadFrom(Limited(f, path, most))
+	return text.Bytes(), err
 }
 
 // ReadLimited reads a source that may have no end, such as a device. More than most bytes are an error, which begins

@@ -78,9 +78,6 @@ type loss interface {
 
 	// residuals computes target - expected of an output, and the second derivatives of the loss.
 	residuals(output int, expected, residual, curvature []float64)
-
-	// scale is the factor of the Newton steps.
-	scale() float64
 }
 
 // model is a sum of trees for each output.
@@ -110,7 +107,8 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 	importance := make([][]float64, outputs)
 	fitTree := func(worker, k, round int) tree {
 		if makers[worker] == nil {
-			makers[worker] = newMaker(x, o, outputs < parallel.Threads())
+			grow := newGrower(x, o.Depth, outputs < parallel.Threads())
+			makers[worker] = &maker{grow, o.Rate, newtonScale(outputs), make([]float64, x.rows), make([]float64, x.rows)}
 		}
 		if importance[k] == nil {
 			importance[k] = make([]float64, len(x.values))
@@ -166,12 +164,8 @@ func blocks(rows int, body func(low, high int)) {
 // maker grows the trees of one worker.
 type maker struct {
 	grow                *grower
-	rate                float64
+	rate, scale         float64 // of the leaf values, and of the Newton steps
 	residual, curvature []float64
-}
-
-func newMaker(x *Columns, o Options, parallel bool) *maker {
-	return &maker{newGrower(x, o.Depth, parallel), o.Rate, make([]float64, x.rows), make([]float64, x.rows)}
 }
 
 // boost adds a tree to the scores of an output.
@@ -189,7 +183,7 @@ func (m *maker) boost(k int, l loss, expected, scores, importance []float64, ran
 	}
 	for at := range t {
 		if t[at].column < 0 && math.Abs(second[at]) >= leastCurvature {
-			t[at].value = l.scale() * first[at] / second[at]
+			t[at].value = m.scale * first[at] / second[at]
 		}
 	}
 	for i, at := range m.grow.leaves {

@@ -38,7 +38,7 @@ func FitClassifier(ctx context.Context, x *Columns, classes []int, o Options) (c
 	if len(prior) == 1 {
 		c.model, err = fit(ctx, x, prior, binomial(index), o)
 	} else {
-		c.model, err = fit(ctx, x, prior, multinomial{index, len(counts)}, o)
+		c.model, err = fit(ctx, x, prior, multinomial(index), o)
 	}
 	return c, err
 }
@@ -112,8 +112,6 @@ func decide(scores [][]float64) []int {
 // binomial is the deviance of two classes; its elements are 0 or 1 by row.
 type binomial []int
 
-func (binomial) scale() float64 { return 1 }
-
 func (binomial) expect(scores, expected [][]float64, low, high int) {
 	for i := low; i < high; i++ {
 		expected[0][i] = 1 / (1 + math.Exp(-scores[0][i]))
@@ -126,15 +124,10 @@ func (b binomial) residuals(_ int, expected, residual, curvature []float64) {
 	}
 }
 
-// multinomial is the deviance of three classes or more.
-type multinomial struct {
-	index   []int // class by row
-	classes int
-}
+// multinomial is the deviance of three classes or more; its elements are the classes by row, from 0.
+type multinomial []int
 
-func (m multinomial) scale() float64 { return newtonScale(m.classes) }
-
-func (m multinomial) expect(scores, expected [][]float64, low, high int) {
+func (multinomial) expect(scores, expected [][]float64, low, high int) {
 	var largest, sum [blockRows]float64
 	top, total := largest[:high-low], sum[:high-low]
 	copy(top, scores[0][low:high])
@@ -160,7 +153,7 @@ func (m multinomial) expect(scores, expected [][]float64, low, high int) {
 func (m multinomial) residuals(output int, expected, residual, curvature []float64) {
 	for i, p := range expected {
 		r := -p
-		if m.index[i] == output {
+		if m[i] == output {
 			r = 1 - p
 		}
 		residual[i], curvature[i] = r, p*(1-p)
@@ -176,4 +169,42 @@ func meanTarget(targets []float64) (mean float64, err error) {
 		mean += v / float64(len(targets))
 	}
 	return mean, nil
+}
+
+// Regressor is a fitted regressor: it estimates a number by trees of any number of columns.
+type Regressor struct{ model *model }
+
+// FitRegressor fits a regressor to the targets of rows, by squared error. The end of the context stops it.
+func FitRegressor(ctx context.Context, x *Columns, targets []float64, o Options) (*Regressor, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if len(targets) != x.rows {
+		return nil, fmt.Errorf("gbt: there are %d targets; want %d", len(targets), x.rows)
+	}
+	mean, err := meanTarget(targets)
+	if err != nil {
+		return nil, err
+	}
+	m, err := fit(ctx, x, []float64{mean}, squared(targets), o)
+	return &Regressor{m}, err
+}
+
+// Importance returns the importance of every column; their sum is 1, or 0 if no tree has a split.
+func (r *Regressor) Importance() []float64 { return r.model.importance }
+
+// Fitted returns the estimates of the training rows.
+func (r *Regressor) Fitted() []float64 { return r.model.scores[0] }
+
+// squared is the squared error of targets.
+type squared []float64
+
+func (squared) expect(scores, expected [][]float64, low, high int) {
+	copy(expected[0][low:high], scores[0][low:high])
+}
+
+func (s squared) residuals(_ int, expected, residual, curvature []float64) {
+	for i, v := range expected {
+		residual[i], curvature[i] = s[i]-v, 1
+	}
 }

@@ -6,8 +6,7 @@
 // are exact up to rounding, at any position and scale of the points. Points may repeat, and may lie on a line or a
 // plane. Each optimum has the gradient of its value.
 //
-// A function such as [EnclosingBall] is for one use. The corresponding method, such as [Ball.Enclose], keeps its memory
-// for the next call.
+// Methods such as [Ball.Enclose] keep their memory for the next call.
 package geometry
 
 import (
@@ -37,6 +36,19 @@ func rowsOf(what string, points []float64, columns int) (int, error) {
 		}
 	}
 	return len(points) / columns, nil
+}
+
+// pairedRows checks points and as many targets, and returns their number.
+func pairedRows(x []float64, columns int, y []float64, targets int) (int, error) {
+	rows, err := rowsOf("points", x, columns)
+	if err != nil {
+		return 0, err
+	}
+	n, err := rowsOf("targets", y, targets)
+	if err == nil && n != rows {
+		err = fmt.Errorf("geometry: want as many targets as points, got %d and %d", n, rows)
+	}
+	return rows, err
 }
 
 // cloud is a set of points, moved and scaled to fit in [-1, 1] around its first point. This keeps sums of squares from

@@ -27,16 +27,10 @@ type Isometry struct {
 // Fit finds the isometry. An isometry exists if the targets are at least as many as the columns. If several are best,
 // as for points in a plane, Fit returns one of them.
 func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error {
-	rows, err := rowsOf("points", x, columns)
-	if err != nil {
-		return err
-	}
-	n, err := rowsOf("targets", y, targets)
+	rows, err := pairedRows(x, columns, y, targets)
 	switch {
 	case err != nil:
 		return err
-	case n != rows:
-		return fmt.Errorf("geometry: want as many targets as points, got %d and %d", n, rows)
 	case targets < columns:
 		return fmt.Errorf("geometry: want as many targets as columns or more, got %d and %d", targets, columns)
 	}

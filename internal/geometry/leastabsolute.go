@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -95,15 +96,7 @@ func (l *absolute) start(y, b []float64) bool {
 	for i := range l.order {
 		l.order[i] = i
 	}
-	slices.SortStableFunc(l.order, func(i, j int) int {
-		switch a, b := math.Abs(y[i]), math.Abs(y[j]); {
-		case a < b:
-			return -1
-		case a > b:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(math.Abs(y[i]), math.Abs(y[j])) })
 	if len(l.tilts) < n {
 		l.tilts = l.tilts[:0]
 		random := rand.New(rand.NewPCG(1, 2)) // any fixed numbers without a pattern

@@ -1,6 +1,9 @@
 package geometry
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // norms finds the map b of coordinates d that minimises the sum of the lengths of error vectors r_i = y_i - b^T d_i. It
 // uses the primal-dual Newton method of Chan, Golub and Mulet (1999) for
@@ -80,12 +83,8 @@ func meanLength(rows []float64, columns int) float64 {
 	if scale == 0 {
 		return 0
 	}
-	for i := 0; i < len(rows); i += columns {
-		square := 0.0
-		for _, v := range rows[i : i+columns] {
-			square += v / scale * (v / scale)
-		}
-		sum += math.Sqrt(square)
+	for row := range slices.Chunk(rows, columns) {
+		sum += math.Sqrt(squareOver(row, scale))
 	}
 	return sum * scale / float64(len(rows)/columns)
 }

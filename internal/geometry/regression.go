@@ -210,16 +210,9 @@ func (r *Regression) improve(then exchange, scale float64) error {
 
 // read checks points and targets, and decomposes the points.
 func (r *Regression) read(x []float64, columns int, y []float64, targets int, tolerance float64) error {
-	rows, err := rowsOf("points", x, columns)
+	rows, err := pairedRows(x, columns, y, targets)
 	if err != nil {
 		return err
-	}
-	n, err := rowsOf("targets", y, targets)
-	if err != nil {
-		return err
-	}
-	if n != rows {
-		return fmt.Errorf("geometry: want as many targets as points, got %d and %d", n, rows)
 	}
 	r.rows, r.columns, r.targets = rows, columns, targets
 	r.Weights, r.Intercept = zeros(r.Weights, columns*targets), zeros(r.Intercept, targets)

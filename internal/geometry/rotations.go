@@ -14,12 +14,8 @@ import (
 //
 // with the Q of [alignment]. Two passes make it exact near 0.
 func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
-	n := len(points) / 3
-	var s [27]float64
-	for i := range n {
-		addMoments(&s, rotation(i), points[3*i:], 1/float64(n))
-	}
-	q := alignment(&s)
+	n, s := len(points)/3, momentsOf(points, rotation)
+	q := alignment(s)
 	back := make([]float64, len(points))
 	var mean [3]float64
 	for i := range n {
@@ -49,13 +45,9 @@ func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 // largest component of v is positive. Unit points that follow exactly, p = Q g v, have |v| = 1. points has the 3n
 // coordinates, and rotation returns g_i, 3 x 3 row by row.
 func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]float64, v [3]float64) {
-	n := len(points) / 3
-	var s [27]float64
-	for i := range n {
-		addMoments(&s, rotation(i), points[3*i:], 1/float64(n))
-	}
-	q = alignment(&s)
-	v = aligned(&s, &q)
+	s := momentsOf(points, rotation)
+	q = alignment(s)
+	v = aligned(s, &q)
 	largest := 0.0
 	for _, x := range v {
 		if math.Abs(x) > math.Abs(largest) {
@@ -139,13 +131,19 @@ func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
 	return m
 }
 
-// addMoments adds the weighted moments of one point p with rotation g to s.
-func addMoments(s *[27]float64, g *[9]float64, p []float64, weight float64) {
-	for i := range 3 {
-		for j := range 3 {
-			for k := range 3 {
-				s[i*9+j*3+k] += weight * g[j*3+i] * p[k]
+// momentsOf returns the means S_ijk of g_ji p_k over points p and their rotations g.
+func momentsOf(points []float64, rotation func(i int) *[9]float64) *[27]float64 {
+	var s [27]float64
+	weight := 1 / float64(len(points)/3)
+	for at := range len(points) / 3 {
+		g, p := rotation(at), points[3*at:]
+		for i := range 3 {
+			for j := range 3 {
+				for k := range 3 {
+					s[i*9+j*3+k] += weight * g[j*3+i] * p[k]
+				}
 			}
 		}
 	}
+	return &s
 }

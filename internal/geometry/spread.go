@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -95,15 +96,7 @@ func (s *spread) decompose(tolerance float64) error {
 		r := s.tall[j*n : j*n+m]
 		s.order[j], s.tall[j*n] = j, math.Sqrt(dot(r, r))
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int {
-		switch x, y := s.tall[a*n], s.tall[b*n]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.tall[b*n], s.tall[a*n]) })
 	s.directions = resize(s.directions, c*c)
 	for _, j := range s.order[:min(c, n-1)] {
 		v := s.tall[j*n]

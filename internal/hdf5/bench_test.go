@@ -97,7 +97,7 @@ func TestThinChunks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadAll[uint8](a)
+	got, err := readAll[uint8](a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,16 +109,5 @@ func (x *index) dataBlock(p *blocks, at uint64, size, first, n int, written bitm
 		}
 		return err
 	}
-	at += uint64(start + 4)
-	for i := 0; i < n; i, at = i+page, at+uint64(page*p.width+4) {
-		if !written.has(i / page) {
-			continue
-		}
-		b, err := x.file.checked(at, page*p.width, "")
-		if err != nil {
-			return err
-		}
-		x.entries(b, p.width, first+i, min(page, n-i))
-	}
-	return nil
+	return x.pages(at+uint64(start+4), p.width, page, size, first, n, written)
 }

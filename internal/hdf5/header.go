@@ -40,22 +40,45 @@ func (h *File) header(addr uint64) ([]message, error) {
 	if len(b) < 16 || b[0] != 1 {
 		return nil, fmt.Errorf("there is no object header at %d: the file is damaged", addr)
 	}
-	var list []message
-	blocks := &headerBlocks{limit: h.size}
-	err = blocks.add(addr+16, 0, uint64(le.Uint32(b[8:])))
+	return h.messages(addr+16, 0, uint64(le.Uint32(b[8:])), 8)
+}
+
+// messages reads the messages of an object header of version 1, with heads of 8 bytes, or of version 2, with shorter
+// heads. The first block begins at an address, and has bytes to skip before its messages.
+func (h *File) messages(addr uint64, skip int, n uint64, head int) (list []message, err error) {
+	blocks, old := &headerBlocks{limit: h.size}, head == 8
+	err = blocks.add(addr, skip, n)
+	magic := "OHDR"
 	for i := 0; err == nil && i < len(blocks.list); i++ {
 		var d []byte
-		if d, err = h.at(blocks.list[i].at, blocks.list[i].n); err != nil {
+		if b := blocks.list[i]; old {
+			d, err = h.at(b.at, b.n)
+		} else {
+			d, err = h.checked(b.at, b.n, magic)
+		}
+		if err != nil {
 			return nil, err
 		}
-		for err == nil && len(d) >= 8 {
-			n := 8 + int(le.Uint16(d[2:]))
+		magic, d = "OCHK", d[blocks.list[i].skip:]
+		for err == nil && len(d) >= head {
+			m, size := message{kind: uint16(d[0]), shared: d[3]&2 != 0}, d[1:]
+			if old {
+				m, size = message{kind: le.Uint16(d), shared: d[4]&2 != 0}, d[2:]
+			}
+			n := head + int(le.Uint16(size))
 			if n > len(d) {
 				return nil, errEarly
 			}
-			m := message{le.Uint16(d), d[4]&2 != 0, d[8:n]}
-			if m.kind == continuationMessage && len(m.data) >= 16 {
-				err = blocks.add(le.Uint64(m.data), 0, le.Uint64(m.data[8:]))
+			if m.data = d[head:n]; m.kind == continuationMessage && len(m.data) >= 16 {
+				at, length := le.Uint64(m.data), le.Uint64(m.data[8:])
+				switch {
+				case old:
+					err = blocks.add(at, 0, length)
+				case length < 8:
+					err = errEarly
+				default:
+					err = blocks.add(at, 4, length-4)
+				}
 			}
 			list, d = append(list, m), d[n:]
 		}
@@ -104,36 +127,10 @@ func (h *File) header2(addr uint64, b []byte) ([]message, error) {
 	if flags&4 != 0 {
 		head = 6 // with the order of creation
 	}
-	var list []message
-	blocks := &headerBlocks{limit: h.size}
 	if n > uint64(h.size) {
 		return nil, errEarly
 	}
-	err := blocks.add(addr, start, uint64(start)+n)
-	magic := "OHDR"
-	for i := 0; err == nil && i < len(blocks.list); i++ {
-		var d []byte
-		if d, err = h.checked(blocks.list[i].at, blocks.list[i].n, magic); err != nil {
-			return nil, err
-		}
-		magic = "OCHK"
-		d = d[blocks.list[i].skip:]
-		for err == nil && len(d) >= head {
-			n := head + int(le.Uint16(d[1:]))
-			if n > len(d) {
-				return nil, errEarly
-			}
-			m := message{uint16(d[0]), d[3]&2 != 0, d[head:n]}
-			if size := uint64(0); m.kind == continuationMessage && len(m.data) >= 16 {
-				if size = le.Uint64(m.data[8:]); size < 8 {
-					return nil, errEarly
-				}
-				err = blocks.add(le.Uint64(m.data), 4, size-4)
-			}
-			list, d = append(list, m), d[n:]
-		}
-	}
-	return list, err
+	return h.messages(addr, start, uint64(start)+n, head)
 }
 
 // committed returns the content of a message. A shared message refers to a named type that holds the content.

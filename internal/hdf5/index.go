@@ -253,17 +253,21 @@ func (x *index) fixedArray() error {
 	if b, err = x.file.checked(at, 14+(pages+7)/8, "FADB"); err != nil {
 		return err
 	}
-	from := at + uint64(len(b)) + 4
-	for p := range pages {
-		if b[14+p/8]>>(7-p%8)&1 == 0 {
-			continue // never written
+	return x.pages(at+uint64(len(b))+4, width, page, count, 0, count, bitmap{bits: b[14:]})
+}
+
+// pages reads n entries of size entries in pages, without the pages that were never written. The first entry is entry
+// first of the array.
+func (x *index) pages(at uint64, width, page, size, first, n int, written bitmap) error {
+	for i := 0; i < n; i, at = i+page, at+uint64(page*width+4) {
+		if !written.has(i / page) {
+			continue
 		}
-		inside := min(page, count-p*page)
-		e, err := x.file.checked(from+uint64(p*(page*width+4)), inside*width, "")
+		b, err := x.file.checked(at, min(page, size-i)*width, "")
 		if err != nil {
 			return err
 		}
-		x.entries(e, width, p*page, inside)
+		x.entries(b, width, first+i, min(page, n-i))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -96,32 +97,6 @@ func (r *Reader) ReadRows(dst []byte, from, to int) error {
 	return nil
 }
 
-// ReadAll reads a whole array as elements of type T, converted as by [dtype.Decode].
-func ReadAll[T dtype.Element](a *Array) ([]T, error) {
-	r, err := a.NewReader()
-	if err != nil {
-		return nil, err
-	}
-	n := a.Bytes() / a.Type.Size
-	if err := memory.Check(fmt.Sprintf("%s: %s", a.file.path, a.label()), memory.Product(n, dtype.Of[T]().Size)); err != nil {
-		return nil, err
-	}
-	out := make([]T, n)
-	slab, row := r.Slab(), a.RowBytes()/a.Type.Size
-	raw := make([]byte, slab*a.RowBytes())
-	for from := 0; from < a.Rows(); from += slab {
-		to := min(from+slab, a.Rows())
-		b := raw[:(to-from)*a.RowBytes()]
-		if err := r.ReadRows(b, from, to); err != nil {
-			return nil, err
-		}
-		if bad := dtype.Decode(out[from*row:to*row], b, a.Type); bad >= 0 {
-			return nil, fmt.Errorf("%s: %s: element %d does not fit into %T", a.file.path, a.label(), from*row+bad, out[0])
-		}
-	}
-	return out, nil
-}
-
 // readChunks unpacks the chunks that hold rows, in groups of neighbours.
 func (r *Reader) readChunks(dst []byte, from, to int) error {
 	band := len(r.chunks) / r.grid[0] / r.group // groups that share rows
@@ -129,13 +104,9 @@ func (r *Reader) readChunks(dst []byte, from, to int) error {
 	r.dst, r.from, r.to = dst, from, to
 	parallel.ForWorkers(len(r.workers), ((to-1)/r.Chunk[0]+1)*band-r.first, r.item)
 	r.dst = nil
-	for _, err := range r.errs {
-		if err != nil {
-			clear(r.errs)
-			return err
-		}
-	}
-	return nil
+	err := cmp.Or(r.errs...)
+	clear(r.errs)
+	return err
 }
 
 // place unpacks a group of chunks and copies them to their places in the rows of a call.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -108,10 +109,7 @@ func (in *Inputs) whiten(z []float64, n int) error {
 	d := in.columns
 	var s mat.SymDense
 	s.SymOuterK(1/float64(n), mat.NewDense(n, d, z).T())
-	order := make([]int, d)
-	for c := range order {
-		order[c] = c
-	}
+	order := numeric.UpTo(d)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(in.scale[b], in.scale[a]) })
 	var kept, others []int
 	columns := make([][]float64, d) // columns of R up to the diagonal

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 var ctx = context.Background()
@@ -170,7 +172,7 @@ func TestLineSearch(t *testing.T) {
 			next[i] = from[i] - length*g[i]
 		}
 		v, _ := f.at(ctx, next, slope)
-		return value - 1e-4*length*dot(g, g) - v
+		return value - 1e-4*length*numeric.Dot(g, g) - v
 	}
 	near, far := 0.0, 1.0
 	for won(far) > 0 {
@@ -187,7 +189,7 @@ func TestLineSearch(t *testing.T) {
 		for i := range direction {
 			direction[i] = -test.part * near * g[i]
 		}
-		if _, ok := f.along(ctx, from, direction, value, dot(g, direction), next, slope); !ok {
+		if _, ok := f.along(ctx, from, direction, value, numeric.Dot(g, direction), next, slope); !ok {
 			t.Fatal("no step")
 		}
 		if length := (next[0] - from[0]) / direction[0]; math.Abs(length-test.want) > 1e-9 {

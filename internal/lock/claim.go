@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -377,6 +376,3 @@ func (h holder) remark() string {
 	}
 	return fmt.Sprintf(" (process %d on %s)", h.Process, h.Host)
 }
-
-// newID draws the identifier of a claim.
-func newID() string { return rand.Text() }

@@ -31,9 +31,6 @@ func tryLock(f *os.File) (bool, error) {
 // stale reports whether a folder of a network's file system was removed while it was in use.
 func stale(err error) bool { return errors.Is(err, unix.ESTALE) }
 
-// notEmpty reports whether a folder could not be removed because of its content.
-func notEmpty(err error) bool { return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) }
-
 // bootID identifies the running system; empty: it is not known.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes a lock that ends with the process. It covers one byte far behind the
-// text, which other processes can so read.
+// tryLock takes a lock that ends with the process. The lock covers one byte far behind the text: other processes can
+// read the text.
 func tryLock(f *os.File) (bool, error) {
 	at := &windows.Overlapped{Offset: 1 << 20}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
@@ -21,15 +21,3 @@ func tryLock(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// stale knows no such error on this system.
-func stale(error) bool { return false }
-
-// notEmpty reports whether a folder could not be removed because of its content.
-func notEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
-
-// bootID is unknown on this system.
-func bootID() string { return "" }
-
-// device is unknown on this system.
-func device(string) string { return "" }

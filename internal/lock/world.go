@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,10 +60,9 @@ func CheckEnvironment() error {
 // self describes this process, as the holder of a path.
 func self(path string) holder {
 	host, _ := os.Hostname() // "": not known
-	return holder{Process: os.Getpid(), Host: host, Boot: bootID(), Device: device(filepath.Dir(path)), ID: newID()}
+	return holder{Process: os.Getpid(), Host: host, Boot: bootID(), Device: device(filepath.Dir(path)), ID: rand.Text()}
 }
 
-// system is the system's files.
 type system struct{}
 
 func (system) Mkdir(path string) error { return os.Mkdir(path, 0o777) }
@@ -100,6 +100,9 @@ func (system) Rewrite(path string, text []byte) error {
 func (system) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (system) Remove(path string) error { return os.Remove(path) }
+
+// notEmpty reports whether a folder could not be removed because of its content.
+func notEmpty(err error) bool { return errors.Is(err, fs.ErrExist) }
 
 // gone reports whether a file or its folder is not there.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || stale(err) }

@@ -238,27 +238,14 @@ func convert(dst []byte, class dtype.Type, raw []byte, stored dtype.Type) int {
 		}
 		return -1
 	}
-	switch class.Name {
-	case "float64":
-		return widen[float64](dst, raw, stored)
-	case "float32":
-		return widen[float32](dst, raw, stored)
-	case "int8":
-		return widen[int8](dst, raw, stored)
-	case "bool", "uint8":
-		return widen[uint8](dst, raw, stored)
-	case "int16":
-		return widen[int16](dst, raw, stored)
-	case "uint16":
-		return widen[uint16](dst, raw, stored)
-	case "int32":
-		return widen[int32](dst, raw, stored)
-	case "uint32":
-		return widen[uint32](dst, raw, stored)
-	case "int64":
-		return widen[int64](dst, raw, stored)
-	}
-	return widen[uint64](dst, raw, stored)
+	return widening[class.Name](dst, raw, stored)
+}
+
+// widening holds convert by class.
+var widening = map[string]func(dst, raw []byte, stored dtype.Type) int{
+	"bool": widen[uint8], "int8": widen[int8], "uint8": widen[uint8], "int16": widen[int16], "uint16": widen[uint16],
+	"int32": widen[int32], "uint32": widen[uint32], "int64": widen[int64], "uint64": widen[uint64],
+	"float32": widen[float32], "float64": widen[float64],
 }
 
 func widen[T dtype.Number](dst, raw []byte, stored dtype.Type) int {

@@ -80,13 +80,14 @@ func (s *Server) Run(name string) *Run {
 	return nil
 }
 
+// refusal is the panic that ends a handler; the visitor gets it as the answer.
 type refusal struct {
 	status        int
 	code, message string
 }
 
-func bad(format string, args ...any) *refusal {
-	return &refusal{http.StatusBadRequest, "INVALID_PARAMETER_VALUE", fmt.Sprintf(format, args...)}
+func refuse(format string, args ...any) {
+	panic(refusal{http.StatusBadRequest, "INVALID_PARAMETER_VALUE", fmt.Sprintf(format, args...)})
 }
 
 // ServeHTTP answers a request.
@@ -105,61 +106,69 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	answer, refused := s.answer(r, name, body)
+	status, answer := s.answer(r, name, body)
 	if s.After != nil && s.After(r) {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if refused != nil {
-		w.WriteHeader(refused.status)
-		answer = map[string]string{"error_code": refused.code, "message": refused.message}
-	}
+	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer) // the client has gone
 }
 
-func (s *Server) answer(r *http.Request, name string, body []byte) (any, *refusal) {
-	type handler func(body []byte) (any, *refusal)
-	posts := map[string]handler{"experiments/create": s.createExperiment,
+func (s *Server) answer(r *http.Request, name string, body []byte) (status int, answer any) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case refusal:
+			status, answer = p.status, map[string]string{"error_code": p.code, "message": p.message}
+		default:
+			panic(p)
+		}
+	}()
+	posts := map[string]func(body []byte) any{"experiments/create": s.createExperiment,
 		"runs/create": s.createRun, "runs/update": s.updateRun, "runs/log-batch": s.logBatch, "runs/search": s.search}
 	file, artifact := strings.CutPrefix(name, "mlflow-artifacts/artifacts/")
 	switch h := posts[name]; {
 	case r.Method == http.MethodGet && name == "experiments/get-by-name":
-		return s.getExperiment(r.URL.Query().Get("experiment_name"))
+		shown := s.experiment(r.URL.Query().Get("experiment_name"))
+		if shown == nil {
+			panic(refusal{http.StatusNotFound, "RESOURCE_DOES_NOT_EXIST", "Could not find this experiment"})
+		}
+		return http.StatusOK, map[string]any{"experiment": shown}
 	case r.Method == http.MethodPut && artifact:
 		if r.ContentLength < 0 || path.Clean(file) != file {
-			return nil, bad("artifact %q of %d bytes", file, r.ContentLength)
+			refuse("artifact %q of %d bytes", file, r.ContentLength)
 		}
 		s.Writes++
 		s.Artifacts[file] = string(body)
-		return struct{}{}, nil
+		return http.StatusOK, struct{}{}
 	case r.Method == http.MethodPost && h != nil:
 		if kind := r.Header.Get("Content-Type"); kind != "application/json" {
-			return nil, bad("content type %q", kind)
+			refuse("content type %q", kind)
 		}
-		return h(body)
+		return http.StatusOK, h(body)
 	}
-	return nil, &refusal{http.StatusNotFound, "ENDPOINT_NOT_FOUND", r.Method + " " + r.URL.Path}
+	panic(refusal{http.StatusNotFound, "ENDPOINT_NOT_FOUND", r.Method + " " + r.URL.Path})
 }
 
 // decode decodes a request, and refuses unknown fields and wrong types.
-func decode(body []byte, into any) *refusal {
+func decode(body []byte, into any) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return bad("%v", err)
+		refuse("%v", err)
 	}
-	return nil
 }
 
-func (s *Server) getExperiment(name string) (any, *refusal) {
+// experiment describes the experiment of a name; nil: there is none.
+func (s *Server) experiment(name string) map[string]any {
 	for id, e := range s.Experiments {
 		if e.Name == name {
-			shown := map[string]any{"experiment_id": id, "name": name, "lifecycle_stage": stage(e.Deleted)}
-			return map[string]any{"experiment": shown}, nil
+			return map[string]any{"experiment_id": id, "name": name, "lifecycle_stage": stage(e.Deleted)}
 		}
 	}
-	return nil, &refusal{http.StatusNotFound, "RESOURCE_DOES_NOT_EXIST", "Could not find experiment with name '" + name + "'"}
+	return nil
 }
 
 func stage(deleted bool) string {
@@ -169,97 +178,84 @@ func stage(deleted bool) string {
 	return "active"
 }
 
-func (s *Server) createExperiment(body []byte) (any, *refusal) {
+func (s *Server) createExperiment(body []byte) any {
 	var in struct{ Name string }
-	if r := decode(body, &in); r != nil {
-		return nil, r
-	}
+	decode(body, &in)
 	if in.Name == "" || utf8.RuneCountInString(in.Name) > 500 {
-		return nil, bad("experiment %q", in.Name)
+		refuse("experiment %q", in.Name)
 	}
-	if _, missing := s.getExperiment(in.Name); missing == nil {
-		return nil, &refusal{http.StatusBadRequest, "RESOURCE_ALREADY_EXISTS", in.Name + " already exists"}
+	if s.experiment(in.Name) != nil {
+		panic(refusal{http.StatusBadRequest, "RESOURCE_ALREADY_EXISTS", in.Name + " already exists"})
 	}
 	s.Writes++
 	id := strconv.Itoa(len(s.Experiments))
 	s.Experiments[id] = &Experiment{Name: in.Name}
-	return map[string]string{"experiment_id": id}, nil
+	return map[string]string{"experiment_id": id}
 }
 
 type pair struct{ Key, Value string }
 
-func (s *Server) createRun(body []byte) (any, *refusal) {
+func (s *Server) createRun(body []byte) any {
 	var in struct {
 		Experiment string `json:"experiment_id"`
 		Name       string `json:"run_name"`
 		Begun      int64  `json:"start_time"`
 		Tags       []pair
 	}
-	if r := decode(body, &in); r != nil {
-		return nil, r
-	}
+	decode(body, &in)
 	if e := s.Experiments[in.Experiment]; e == nil || e.Deleted || in.Begun <= 0 {
-		return nil, bad("experiment %q, start_time %d", in.Experiment, in.Begun)
+		refuse("experiment %q, start_time %d", in.Experiment, in.Begun)
 	}
 	run := &Run{ID: fmt.Sprintf("%032x", len(s.Runs)+1), Experiment: in.Experiment,
 		Name: in.Name, Status: "RUNNING", Begun: in.Begun,
 		Params: map[string]string{}, Tags: map[string]string{"mlflow.runName": in.Name}, Metrics: map[string][]Point{}}
 	for _, t := range in.Tags {
-		if r := check("tag", t, 5000); r != nil {
-			return nil, r
-		}
+		check("tag", t, 5000)
 		run.Tags[t.Key] = t.Value
 	}
 	s.Writes++
 	s.Runs = append(s.Runs, run)
-	return map[string]any{"run": s.show(run)}, nil
+	return map[string]any{"run": s.show(run)}
 }
 
 var validName = regexp.MustCompile(`^[/\pL\pN_.\- ]+$`)
 
-func check(kind string, p pair, most int) *refusal {
+func check(kind string, p pair, most int) {
 	switch {
 	case !validName.MatchString(p.Key), path.Clean(p.Key) != p.Key, strings.HasPrefix(p.Key, ".."), p.Key[0] == '/',
 		utf8.RuneCountInString(p.Key) > 250:
-		return bad("Invalid %s name: %q", kind, p.Key)
+		refuse("Invalid %s name: %q", kind, p.Key)
 	case utf8.RuneCountInString(p.Value) > most:
-		return bad("%s %q had length %d, which exceeded length limit of %d", kind, p.Key, len(p.Value), most)
+		refuse("%s %q had length %d, which exceeded length limit of %d", kind, p.Key, len(p.Value), most)
 	}
-	return nil
 }
 
 // active returns a run that may be changed.
-func (s *Server) active(id string) (*Run, *refusal) {
-	for _, r := range s.Runs {
-		if r.ID == id && r.Deleted {
-			return nil, bad("The run %s must be in the 'active' state", id)
-		}
-		if r.ID == id {
-			return r, nil
-		}
+func (s *Server) active(id string) *Run {
+	at := slices.IndexFunc(s.Runs, func(r *Run) bool { return r.ID == id })
+	if at < 0 {
+		panic(refusal{http.StatusNotFound, "RESOURCE_DOES_NOT_EXIST", "Run with id=" + id + " not found"})
 	}
-	return nil, &refusal{http.StatusNotFound, "RESOURCE_DOES_NOT_EXIST", "Run with id=" + id + " not found"}
+	if s.Runs[at].Deleted {
+		refuse("The run %s must be in the 'active' state", id)
+	}
+	return s.Runs[at]
 }
 
-func (s *Server) updateRun(body []byte) (any, *refusal) {
+func (s *Server) updateRun(body []byte) any {
 	var in struct {
 		ID     string `json:"run_id"`
 		Status string
 		Ended  int64 `json:"end_time"`
 	}
-	if r := decode(body, &in); r != nil {
-		return nil, r
-	}
-	run, r := s.active(in.ID)
-	if r != nil {
-		return nil, r
-	}
+	decode(body, &in)
+	run := s.active(in.ID)
 	if !slices.Contains([]string{"RUNNING", "SCHEDULED", "FINISHED", "FAILED", "KILLED"}, in.Status) {
-		return nil, bad("status %q", in.Status)
+		refuse("status %q", in.Status)
 	}
 	s.Writes++
 	run.Status, run.Ended = in.Status, in.Ended
-	return struct{}{}, nil
+	return struct{}{}
 }
 
 type point struct {
@@ -269,7 +265,7 @@ type point struct {
 	Step      int64
 }
 
-func (s *Server) logBatch(body []byte) (any, *refusal) {
+func (s *Server) logBatch(body []byte) any {
 	var in struct {
 		ID      string `json:"run_id"`
 		Metrics []point
@@ -277,40 +273,29 @@ func (s *Server) logBatch(body []byte) (any, *refusal) {
 		Tags    []pair
 	}
 	if len(body) > 1_000_000 {
-		return nil, bad("Batched logging API requests must be at most 1000000 bytes, got a request of size %d", len(body))
+		refuse("Batched logging API requests must be at most 1000000 bytes, got a request of size %d", len(body))
 	}
-	if r := decode(body, &in); r != nil {
-		return nil, r
-	}
-	run, r := s.active(in.ID)
-	if r != nil {
-		return nil, r
-	}
+	decode(body, &in)
+	run := s.active(in.ID)
 	m, p, t := len(in.Metrics), len(in.Params), len(in.Tags)
 	if m > 1000 || p > 100 || t > 100 || m+p+t > 1000 {
-		return nil, bad("%d metrics, %d params, %d tags", m, p, t)
+		refuse("%d metrics, %d params, %d tags", m, p, t)
 	}
 	seen := map[string]bool{}
 	for _, p := range in.Params {
-		if r := check("param", p, 6000); r != nil {
-			return nil, r
-		}
+		check("param", p, 6000)
 		if old, ok := run.Params[p.Key]; seen[p.Key] || ok && old != p.Value {
-			return nil, bad("Changing param values is not allowed: %q was already logged with value %q", p.Key, old)
+			refuse("Changing param values is not allowed: %q was already logged with value %q", p.Key, old)
 		}
 		seen[p.Key] = true
 	}
 	for _, t := range in.Tags {
-		if r := check("tag", t, 5000); r != nil {
-			return nil, r
-		}
+		check("tag", t, 5000)
 	}
 	for _, m := range in.Metrics {
-		if r := check("metric", pair{Key: m.Key}, 0); r != nil {
-			return nil, r
-		}
+		check("metric", pair{Key: m.Key}, 0)
 		if m.Value == nil || m.Timestamp == nil || *m.Timestamp < 0 {
-			return nil, bad("metric %s lacks a value or a time", m.Key)
+			refuse("metric %s lacks a value or a time", m.Key)
 		}
 	}
 	s.Writes++
@@ -323,12 +308,12 @@ func (s *Server) logBatch(body []byte) (any, *refusal) {
 	for _, m := range in.Metrics {
 		run.Metrics[m.Key] = append(run.Metrics[m.Key], Point{*m.Timestamp, m.Step, *m.Value})
 	}
-	return struct{}{}, nil
+	return struct{}{}
 }
 
 var tagFilter = regexp.MustCompile("^tags\\.`([^`]+)` LIKE '%'$")
 
-func (s *Server) search(body []byte) (any, *refusal) {
+func (s *Server) search(body []byte) any {
 	var in struct {
 		Experiments []string `json:"experiment_ids"`
 		Filter      string
@@ -336,14 +321,12 @@ func (s *Server) search(body []byte) (any, *refusal) {
 		Max         int    `json:"max_results"`
 		Page        string `json:"page_token"`
 	}
-	if r := decode(body, &in); r != nil {
-		return nil, r
-	}
+	decode(body, &in)
 	tag := tagFilter.FindStringSubmatch(in.Filter)
 	from, err := strconv.Atoi("0" + in.Page)
 	views := []string{"ACTIVE_ONLY", "DELETED_ONLY", "ALL"}
 	if tag == nil || err != nil || in.Max < 1 || in.Max > 50000 || !slices.Contains(views, in.View) {
-		return nil, bad("%s", body)
+		refuse("%s", body)
 	}
 	most := in.Max
 	if s.PageSize > 0 {
@@ -364,7 +347,7 @@ func (s *Server) search(body []byte) (any, *refusal) {
 			found = append(found, s.show(r))
 		}
 	}
-	return map[string]any{"runs": found, "next_page_token": next}, nil
+	return map[string]any{"runs": found, "next_page_token": next}
 }
 
 // show returns a run with the last values of its metrics. Some servers write an int64 as a text.

@@ -1,7 +1,6 @@
 package npy
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -201,16 +200,9 @@ func (p *parser) tuple() []int {
 
 // header writes everything before the elements; they begin at a multiple of 64.
 func header(shape []int, dt dtype.Type) []byte {
-	var list strings.Builder
-	for i, d := range shape {
-		if i > 0 {
-			list.WriteByte(' ')
-		}
-		fmt.Fprintf(&list, "%d,", d)
-	}
-	tuple := list.String()
-	if len(shape) != 1 {
-		tuple = strings.TrimSuffix(tuple, ",")
+	tuple := strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", ", ")
+	if len(shape) == 1 {
+		tuple += ","
 	}
 	order := byte('<')
 	if dt.Size == 1 {
@@ -219,9 +211,6 @@ func header(shape []int, dt dtype.Type) []byte {
 	text := fmt.Sprintf("{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s), }", order, dt.Kind, dt.Size, tuple)
 	const start = len(magic) + 4
 	pad := 63 - (start+len(text))%64
-	var b bytes.Buffer
-	b.WriteString(magic + "\x01\x00")
-	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(text)+pad+1)))
-	b.WriteString(text + strings.Repeat(" ", pad) + "\n")
-	return b.Bytes()
+	b := binary.LittleEndian.AppendUint16([]byte(magic+"\x01\x00"), uint16(len(text)+pad+1))
+	return append(b, text+strings.Repeat(" ", pad)+"\n"...)
 }

@@ -2,9 +2,9 @@
 // 3, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and
 // .npz (a zip archive of .npy files).
 //
-// The package reads all boolean, integer and floating point types of 8 to 64 bits, in either byte order. Elements
-// always come in C order (the last index varies fastest). A [Reader] checks the header against the size of the file,
-// then gives elements in blocks. An array need not fit in memory:
+// The package reads all boolean, integer and floating point types of 8 to 64 bits, in either byte order. [Read] wants
+// elements in C order (the last index varies fastest); package arrays reads both orders. A [Reader] checks the header
+// against the size of the file, then gives elements in blocks. An array need not fit in memory:
 //
 //	r, err := npy.Open("images.npy")
 //	defer r.Close()
@@ -18,6 +18,7 @@
 package npy
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -77,10 +78,7 @@ func ReadFile[T Element](path string) (*Array[T], error) {
 		return nil, err
 	}
 	a, err := ReadAll[T](r)
-	if err2 := r.Close(); err == nil {
-		err = err2
-	}
-	return a, err
+	return a, errors.Join(err, r.Close())
 }
 
 // ReadAll reads the remaining elements. The result has the shape of the array if none were read
@@ -117,10 +115,8 @@ func Read[T Element](r *Reader, dst []T) error {
 	if len(dst) > r.left {
 		return fmt.Errorf("%s: want %d elements, but %d are left of shape %v", r.name, len(dst), r.left, r.Shape)
 	}
-	if r.transpose {
-		if err := r.loadFortran(); err != nil {
-			return err
-		}
+	if r.Fortran && len(r.Shape) > 1 {
+		return fmt.Errorf("%s: the array is in Fortran order; want C order", r.name)
 	}
 	size := r.dt.Size
 	for len(dst) > 0 {

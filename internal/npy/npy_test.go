@@ -70,11 +70,9 @@ func TestAllTypes(t *testing.T) {
 			}
 		}
 		checkEqual(t, "bool", open(t, z, "le_b1"), []bool{false, true, true, true, true, true})
-		fortran := make([]float32, 24)
-		for i := range fortran {
-			fortran[i] = float32(i)
+		if _, err := ReadAll[float32](open(t, z, "fortran")); err == nil || !strings.Contains(err.Error(), "in Fortran order") {
+			t.Error(err)
 		}
-		checkEqual(t, "fortran", open(t, z, "fortran"), fortran)
 		inf := float32(math.Inf(1))
 		checkEqual(t, "half", open(t, z, "half"), []float32{0.5, -2, 65504, 5.9604645e-08, inf, -inf, float32(math.Copysign(0, -1))})
 		checkEqual(t, "limits", open(t, z, "limits"), []int64{math.MinInt64, math.MaxInt64})
@@ -111,7 +109,6 @@ func TestFiles(t *testing.T) {
 		{"version3.npy", []int{3}, []float64{0, 1, 2}},
 		{"scalar.npy", []int{}, []float64{2.5}},
 		{"empty.npy", []int{0, 3}, []float64{}},
-		{"fortran_be.npy", []int{2, 3}, []float64{0, 1, 2, 3, 4, 5}},
 	} {
 		got, err := ReadFile[float64](filepath.Join("testdata", test.file))
 		if err != nil || !reflect.DeepEqual(got, &Array[float64]{test.shape, test.want}) {
@@ -123,7 +120,7 @@ func TestFiles(t *testing.T) {
 // Blocks of any size give the same elements as the whole.
 func TestBlocks(t *testing.T) {
 	for _, size := range []int{1, 3, 7, 16, 80} {
-		for _, file := range []string{"images.npy", "fortran.npy"} {
+		for _, file := range []string{"images.npy"} {
 			r, err := Open(filepath.Join("testdata", file))
 			if err != nil {
 				t.Fatal(err)
@@ -282,17 +279,15 @@ func TestHostileHeaders(t *testing.T) {
 
 // Without a size to compare, a wrong shape is detected when the data ends, without allocating memory for the shape.
 func TestHugeShapeOfStream(t *testing.T) {
-	for _, fortran := range []string{"False", "True"} {
-		file := npyFile(1, "{'descr': '<f4', 'fortran_order': "+fortran+", 'shape': (1000000, 1000000, 1000)}", 1000)
-		r, err := NewReader(iotest.OneByteReader(bytes.NewReader(file)), "stream")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadAll[float32](r); err == nil || !strings.Contains(err.Error(), "stream: truncated: fewer than the") {
-			t.Errorf("got %v", err)
-		}
+	file := npyFile(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000, 1000)}", 1000)
+	r, err := NewReader(iotest.OneByteReader(bytes.NewReader(file)), "stream")
+	if err != nil {
+		t.Fatal(err)
 	}
-	r, err := NewReader(iotest.ErrReader(io.ErrClosedPipe), "pipe")
+	if _, err := ReadAll[float32](r); err == nil || !strings.Contains(err.Error(), "stream: truncated: fewer than the") {
+		t.Errorf("got %v", err)
+	}
+	r, err = NewReader(iotest.ErrReader(io.ErrClosedPipe), "pipe")
 	if err == nil || err.Error() != "pipe: io: read/write on closed pipe" {
 		t.Errorf("%v, %v", r, err)
 	}

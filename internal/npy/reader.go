@@ -2,7 +2,6 @@ package npy
 
 import (
 	"archive/zip"
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -26,7 +25,6 @@ type Reader struct {
 	dt        dtype.Type
 	left      int  // elements not yet read
 	sizeKnown bool // the header was checked against the size of the file
-	transpose bool // still in Fortran order
 	checked   bool // src verifies a checksum at its end
 	start     int  // bytes before the elements
 	buf       []byte
@@ -81,8 +79,7 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 		return nil, fmt.Errorf("%s: %s: %d bytes of data; want %d for shape %v of %s", name, word, size-start, want, h.Shape, h.DType)
 	}
 	return &Reader{
-		Header: h, name: name, src: src, dt: dt, left: n, sizeKnown: size >= 0, start: int(start),
-		transpose: h.Fortran && len(h.Shape) > 1, buf: make([]byte, 1<<16),
+		Header: h, name: name, src: src, dt: dt, left: n, sizeKnown: size >= 0, start: int(start), buf: make([]byte, 1<<16),
 	}, nil
 }
 
@@ -109,44 +106,6 @@ func (r *Reader) finish() error {
 func (r *Reader) truncated(err error) error {
 	return fmt.Errorf("%s: %w", r.name, unexpected(err,
 		fmt.Errorf("truncated: fewer than the %d elements of shape %v", r.Len(), r.Shape)))
-}
-
-// loadFortran brings the whole array into memory, in C order.
-func (r *Reader) loadFortran() error {
-	var all bytes.Buffer
-	size := r.dt.Size
-	want := int64(r.left) * int64(size)
-	if n, err := io.Copy(&all, io.LimitReader(r.src, want)); err != nil || n < want {
-		if err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		return r.truncated(err)
-	}
-	if err := r.finish(); err != nil {
-		return err
-	}
-	src, dst := all.Bytes(), make([]byte, 0, want)
-	strides := make([]int, len(r.Shape)) // strides in the file
-	stride := size
-	for i, d := range r.Shape {
-		strides[i] = stride
-		stride *= d
-	}
-	index, at := make([]int, len(r.Shape)), 0
-	for range r.left {
-		dst = append(dst, src[at:at+size]...)
-		for i := len(index) - 1; i >= 0; i-- {
-			index[i]++
-			at += strides[i]
-			if index[i] < r.Shape[i] {
-				break
-			}
-			at -= strides[i] * r.Shape[i]
-			index[i] = 0
-		}
-	}
-	r.src, r.transpose = bytes.NewReader(dst), false
-	return nil
 }
 
 // NPZ is an open .npz file. A damaged archive, or one with wrong sizes, gives errors.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
@@ -51,38 +50,12 @@ func WriteHeader[T Element](w io.Writer, shape []int) error {
 
 // encode appends elements to buf, little endian.
 func encode[T Element](buf []byte, data []T) []byte {
-	le := binary.LittleEndian
-	for _, x := range data {
-		switch x := any(x).(type) {
-		case bool:
-			var b byte
-			if x {
-				b = 1
-			}
-			buf = append(buf, b)
-		case int8:
-			buf = append(buf, byte(x))
-		case uint8:
-			buf = append(buf, x)
-		case int16:
-			buf = le.AppendUint16(buf, uint16(x))
-		case uint16:
-			buf = le.AppendUint16(buf, x)
-		case int32:
-			buf = le.AppendUint32(buf, uint32(x))
-		case uint32:
-			buf = le.AppendUint32(buf, x)
-		case float32:
-			buf = le.AppendUint32(buf, math.Float32bits(x))
-		case int64:
-			buf = le.AppendUint64(buf, uint64(x))
-		case int:
-			buf = le.AppendUint64(buf, uint64(x))
-		case uint64:
-			buf = le.AppendUint64(buf, x)
-		case float64:
-			buf = le.AppendUint64(buf, math.Float64bits(x))
+	if list, ok := any(data).([]int); ok { // whose size depends on the machine
+		for _, x := range list {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(x))
 		}
+		return buf
 	}
+	buf, _ = binary.Append(buf, binary.LittleEndian, data) // all other types have a fixed size
 	return buf
 }

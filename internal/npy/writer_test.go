@@ -155,10 +155,10 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		a, err := ReadAll[float64](r)
+		if err != nil && (r.dt.Kind == 'b' || r.Fortran) { // bytes that are neither 0 nor 1; another order
+			return
+		}
 		if err != nil || len(a.Data) != r.Len() {
-			if r.dt.Kind == 'b' { // bytes that are neither 0 nor 1
-				return
-			}
 			t.Fatalf("%v: %d elements, header %+v", err, len(a.Data), r.Header)
 		}
 		var file bytes.Buffer

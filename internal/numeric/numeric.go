@@ -97,3 +97,64 @@ func Sum[T Float](x []T) (sum float64) {
 	}
 	return sum
 }
+
+// Quantile returns the value below which a fraction of sorted numbers lies, interpolated linearly between neighbours.
+func Quantile(sorted []float64, fraction float64) float64 {
+	place := fraction * float64(len(sorted)-1)
+	i := min(int(place), len(sorted)-1)
+	part := place - float64(i)
+	if part == 0 {
+		return sorted[i]
+	}
+	return sorted[i] + part*(sorted[i+1]-sorted[i])
+}
+
+// Exp sets dst[i] = exp(x[i]).
+func Exp[T Float](dst, x []T) { vec(dst, x, kernel.Exp, math.Exp) }
+
+// Tanh sets dst[i] = tanh(x[i]).
+func Tanh[T Float](dst, x []T) { vec(dst, x, kernel.Tanh, math.Tanh) }
+
+// Sigmoid sets dst[i] = 1 / (1 + exp(-x[i])).
+func Sigmoid[T Float](dst, x []T) { vec(dst, x, kernel.Sigmoid, Logistic) }
+
+func vec[T Float](dst, x []T, single func(dst, x []float32), double func(float64) float64) {
+	if d, ok := Singles(dst); ok {
+		s, _ := Singles(x)
+		single(d, s)
+		return
+	}
+	for i, v := range x {
+		dst[i] = T(double(float64(v)))
+	}
+}
+
+// Logistic returns 1 / (1 + exp(-x)).
+func Logistic(x float64) float64 {
+	if x >= 0 {
+		return 1 / (1 + math.Exp(-x))
+	}
+	e := math.Exp(x)
+	return e / (1 + e)
+}
+
+// Softplus returns log(1 + exp(x)).
+func Softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// UpTo returns the numbers 0 to n-1.
+func UpTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// Zeros returns rows of zeros.
+func Zeros(rows, columns int) [][]float64 {
+	list := make([][]float64, rows)
+	for i := range list {
+		list[i] = make([]float64, columns)
+	}
+	return list
+}

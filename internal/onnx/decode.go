@@ -32,9 +32,15 @@ func Decode(data []byte) (*Model, error) {
 			}
 			graph, err = true, m.Graph.decode(f.bytes)
 		case 8:
-			err = m.decodeOpset(f.bytes)
+			domain, version, err := decodePair(f.bytes)
+			if name := string(domain.bytes); name == "" || name == standardDomain {
+				m.Opset = int(version.varint)
+			}
+			return err
 		case 14:
-			err = m.decodeMetadata(f.bytes)
+			key, value, err := decodePair(f.bytes)
+			m.Metadata[string(key.bytes)] = string(value.bytes)
+			return err
 		}
 		return err
 	})
@@ -93,37 +99,18 @@ func eachField(data []byte, f func(field) error) error {
 	return nil
 }
 
-// decodeOpset keeps the version of the standard operators.
-func (m *Model) decodeOpset(data []byte) error {
-	domain, version := "", 0
-	err := eachField(data, func(f field) error {
+// decodePair returns the fields 1 and 2 of a message.
+func decodePair(data []byte) (first, second field, err error) {
+	err = eachField(data, func(f field) error {
 		switch f.number {
 		case 1:
-			domain = string(f.bytes)
+			first = f
 		case 2:
-			version = int(f.varint)
+			second = f
 		}
 		return nil
 	})
-	if domain == "" || domain == "ai.onnx" {
-		m.Opset = version
-	}
-	return err
-}
-
-func (m *Model) decodeMetadata(data []byte) error {
-	var key, value string
-	err := eachField(data, func(f field) error {
-		switch f.number {
-		case 1:
-			key = string(f.bytes)
-		case 2:
-			value = string(f.bytes)
-		}
-		return nil
-	})
-	m.Metadata[key] = value
-	return err
+	return first, second, err
 }
 
 func (g *Graph) decode(data []byte) error {
@@ -144,17 +131,9 @@ func (g *Graph) decode(data []byte) error {
 			}
 			g.Weights = append(g.Weights, t)
 		case 11:
-			v, err := decodeValue(f.bytes)
-			if err != nil {
-				return fmt.Errorf("input %d, %q: %w", len(g.Inputs), v.Name, err)
-			}
-			g.Inputs = append(g.Inputs, v)
+			return appendValue(&g.Inputs, "input", f.bytes)
 		case 12:
-			v, err := decodeValue(f.bytes)
-			if err != nil {
-				return fmt.Errorf("output %d, %q: %w", len(g.Outputs), v.Name, err)
-			}
-			g.Outputs = append(g.Outputs, v)
+			return appendValue(&g.Outputs, "output", f.bytes)
 		}
 		return nil
 	})
@@ -349,9 +328,10 @@ func (e *elements) decodeRaw(size int) {
 	}
 }
 
-// decodeValue reads a value with its type. A shape that the file leaves open is nil.
-func decodeValue(data []byte) (v Value, err error) {
-	err = eachField(data, func(f field) error {
+// appendValue reads a value with its type. A shape that the file leaves open is nil.
+func appendValue(list *[]Value, what string, data []byte) error {
+	var v Value
+	err := eachField(data, func(f field) error {
 		switch f.number {
 		case 1:
 			v.Name = string(f.bytes)
@@ -367,7 +347,11 @@ func decodeValue(data []byte) (v Value, err error) {
 		}
 		return nil
 	})
-	return v, err
+	if err != nil {
+		return fmt.Errorf("%s %d, %q: %w", what, len(*list), v.Name, err)
+	}
+	*list = append(*list, v)
+	return nil
 }
 
 func (v *Value) decodeType(data []byte) error {
@@ -380,24 +364,18 @@ func (v *Value) decodeType(data []byte) error {
 		case 2:
 			v.Shape = []int{}
 			return eachField(f.bytes, func(f field) error {
-				if f.number == 1 {
-					return v.decodeDimension(f.bytes)
+				if f.number != 1 { // a dimension
+					return nil
 				}
-				return nil
+				size, _, err := decodePair(f.bytes)
+				if size.number == 0 {
+					v.Shape = append(v.Shape, Any)
+				} else {
+					v.Shape = append(v.Shape, int(int64(size.varint)))
+				}
+				return err
 			})
 		}
 		return nil
 	})
-}
-
-func (v *Value) decodeDimension(data []byte) error {
-	size := Any
-	err := eachField(data, func(f field) error {
-		if f.number == 1 {
-			size = int(int64(f.varint))
-		}
-		return nil
-	})
-	v.Shape = append(v.Shape, size)
-	return err
 }

@@ -15,6 +15,9 @@ const (
 	Opset     = 17
 )
 
+// standardDomain is a name of the domain of the standard operators, besides the empty one.
+const standardDomain = "ai.onnx"
+
 // Any is a dimension of unknown size until the network runs: the number of images.
 const Any = -1
 
@@ -45,6 +48,14 @@ type Node struct {
 	Domain          string // of the operator; empty: the standard
 	Inputs, Outputs []string
 	Attributes      map[string]any // int, float32, string or []int; decoded also []float32, *Tensor and Unread
+}
+
+// Operator returns the name of the node's operator, with its domain unless that is the standard one.
+func (n *Node) Operator() string {
+	if n.Domain == "" || n.Domain == standardDomain {
+		return n.Op
+	}
+	return n.Domain + "." + n.Op
 }
 
 // Unread is an attribute of a kind that Decode does not read, such as a graph. It is the number of the kind.

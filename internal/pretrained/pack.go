@@ -61,10 +61,8 @@ func Pack(ctx context.Context, m Model, dir string) (a *Archive, err error) {
 	}
 	a = &Archive{files: map[string][]byte{rundir.Config: text}}
 	var file bytes.Buffer
-	source := weights.Source{
-		Model: e.Model, Data: models.DataOf(e.Data), Views: e.Config.Views,
-		Config: string(text), Version: r.Version, Half: true,
-	}
+	source := weights.Source{Model: e.Model, Data: models.DataOf(e.Data), Views: e.Config.Views, Half: true}
+	source.Config, source.Version = string(text), r.Version
 	if _, err := source.WriteSafetensors(&file, "", weights.Native); err != nil {
 		return nil, err
 	}

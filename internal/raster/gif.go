@@ -190,7 +190,7 @@ func Mosaic(pictures []image.Image, labels []string, columns, scale, gap int) *i
 	columns = max(1, min(columns, len(pictures)))
 	rows := (len(pictures) + columns - 1) / columns
 	out := image.NewRGBA(image.Rect(0, 0, columns*(cell+gap)+gap, rows*(h+above+gap)+gap))
-	draw.Draw(out, out.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
+	fill(out, out.Rect, paper)
 	for i, m := range pictures {
 		at := image.Pt(gap+i%columns*(cell+gap)+(cell-w)/2, gap+i/columns*(h+above+gap)+above)
 		if i < len(labels) {

@@ -46,9 +46,7 @@ func PicturesOf(h, w, c int, images ...[]float32) Pictures {
 }
 
 // Curves reports whether the images are shown as curves.
-func (p Pictures) Curves() bool {
-	return p.Height == 1 && (p.Width > 1 || p.Channels > 3)
-}
+func (p Pictures) Curves() bool { return p.Height == 1 && (p.Width > 1 || p.Channels > 3) }
 
 // Of makes pictures of consecutive images.
 func (p Pictures) Of(pixels []float32) ([]image.Image, error) {

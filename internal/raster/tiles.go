@@ -56,7 +56,7 @@ func (t *Tiles) Draw() *image.RGBA {
 	t = t.fitted()
 	l := t.layout()
 	out := image.NewRGBA(image.Rect(0, 0, l.width, l.height))
-	draw.Draw(out, out.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
+	fill(out, out.Rect, paper)
 	y := margin
 	lines := func(text string, draw func(y int, line string)) {
 		if text == "" {
@@ -100,10 +100,10 @@ func (t *Tiles) Draw() *image.RGBA {
 func (t *Tiles) frame(out *image.RGBA, r, c int, bounds image.Rectangle) {
 	frame := bounds.Inset(-1)
 	if r < len(t.Framed) && c < len(t.Framed[r]) && t.Framed[r][c] {
-		draw.Draw(out, frame.Inset(-2), image.NewUniform(colours.Light.Accent), image.Point{}, draw.Src)
+		fill(out, frame.Inset(-2), colours.Light.Accent)
 		return
 	}
-	draw.Draw(out, frame, image.NewUniform(border), image.Point{}, draw.Src)
+	fill(out, frame, border)
 }
 
 // below draws the caption and the marks of an image.

@@ -3,9 +3,9 @@ package report
 import (
 	"errors"
 	"fmt"
-	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -25,32 +25,30 @@ const barColumns = 3
 type BarOptions struct{ Title, X, Y string }
 
 // Bars draws panels of bars with the same labels below.
-func Bars(w io.Writer, o BarOptions, labels []string, panels []BarPanel) error {
-	if len(panels) == 0 || len(labels) == 0 {
+func Bars(w io.Writer, o BarOptions, labels []string, list []BarPanel) error {
+	if len(list) == 0 || len(labels) == 0 {
 		return errors.New("report: want at least one panel and one bar")
 	}
-	columns := min(barColumns, len(panels))
-	rows := (len(panels) + columns - 1) / columns
-	plots := make([][]*plot.Plot, rows)
-	for i := range plots {
-		plots[i] = make([]*plot.Plot, columns)
-	}
-	for i, panel := range panels {
+	var plots []*plot.Plot
+	for _, panel := range list {
 		if len(panel.Values) != len(labels) {
 			return fmt.Errorf("report: %d values in panel %q, but %d labels", len(panel.Values), panel.Name, len(labels))
 		}
-		plots[i/columns][i%columns] = barPlot(panel, labels, o)
+		plots = append(plots, barPlot(panel, labels, o))
 	}
+	columns := min(barColumns, len(list))
+	for len(plots)%columns > 0 {
+		plots = append(plots, nil)
+	}
+	rows := slices.Collect(slices.Chunk(plots, columns))
 	width := max(2.6, 0.9+0.3*float64(len(labels)))
-	return figure{o.Title, width*float64(columns) + 0.3, 2.5*float64(rows) + 0.6, vg.Points(8)}.render(w, func(c draw.Canvas) {
-		drawAll(plots, c)
-	})
+	return figure{o.Title, width*float64(columns) + 0.3, 2.5*float64(len(rows)) + 0.6, vg.Points(8)}.render(w, panels(rows))
 }
 
 func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 	p := newPlot("", o.X, o.Y)
 	subtitle(p, panel.Name)
-	p.Add(&bars{panel.Values})
+	p.Add(bars(panel.Values))
 	p.X.Min, p.X.Max, p.Y.Min = -0.6, float64(len(labels))-0.4, 0
 	p.Y.Max = 0
 	for _, v := range panel.Values {
@@ -61,27 +59,20 @@ func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 	if p.Y.Max == 0 { // all bars are empty
 		p.Y.Max = 1
 	}
-	ticks := make(plot.ConstantTicks, len(labels))
-	for i, l := range labels {
-		ticks[i] = plot.Tick{Value: float64(i), Label: fit(p.X.Tick.Label, l, 0.8*vg.Inch)}
-	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = namedTicks(&p.X, labels, 0.8*vg.Inch), linearTicks{}
 	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/2, draw.XRight, draw.YCenter
 	return p
 }
 
 // bars draws the values of a panel as bars.
-type bars struct{ values []float64 }
+type bars []float64
 
 // Plot implements plot.Plotter.
-func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	fill := color.RGBA(palette[0])
-	for i, v := range b.values {
-		if !finite(v) || v <= 0 {
-			continue
+	for i, v := range b {
+		if finite(v) && v > 0 {
+			c.FillPolygon(palette[0], rectangle(x(float64(i)-0.35), y(0), x(float64(i)+0.35), y(v)))
 		}
-		left, right := x(float64(i)-0.35), x(float64(i)+0.35)
-		c.FillPolygon(fill, []vg.Point{{X: left, Y: y(0)}, {X: right, Y: y(0)}, {X: right, Y: y(v)}, {X: left, Y: y(v)}})
 	}
 }

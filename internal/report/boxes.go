@@ -57,46 +57,31 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 		return errors.New("report: want at least one box")
 	}
 	for _, box := range b.Boxes {
-		if slices.ContainsFunc(box.Values, func(v float64) bool { return !finite(v) }) {
+		if !allFinite(box.Values) {
 			return fmt.Errorf("report: the box %q has an infinite or NaN value", box.Label)
 		}
+	}
+	if b.Line != nil && !finite(*b.Line) {
+		return fmt.Errorf("report: the line %q is at %v; want a finite number", b.LineLabel, *b.Line)
 	}
 	p := newPlot("", b.X, b.Y)
 	p.X.Min, p.X.Max = -0.6, float64(len(b.Boxes))-0.4
 	p.Y.Min, p.Y.Max = b.limits()
 	p.Add(grid(), boxes{b})
 	step := 0.7 // inches from box to box
+	var labels []string
 	for _, box := range b.Boxes {
 		step = max(step, min(inches(p.X.Tick.Label.Width(oneLine(box.Label)))+0.1, 1.6))
+		labels = append(labels, box.Label)
 	}
-	ticks := make(plot.ConstantTicks, len(b.Boxes))
-	for i, box := range b.Boxes {
-		ticks[i] = plot.Tick{Value: float64(i), Label: fit(p.X.Tick.Label, box.Label, vg.Length(step)*vg.Inch)}
-	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = namedTicks(&p.X, labels, vg.Length(step)*vg.Inch), linearTicks{}
 	var l lineLegend
-	if err := b.addLine(p, &l); err != nil {
-		return err
+	if b.Line != nil {
+		line := &plotter.Line{XYs: plotter.XYs{{X: p.X.Min, Y: *b.Line}, {X: p.X.Max, Y: *b.Line}}, LineStyle: draw.LineStyle{Color: palette[1], Width: vg.Points(1.2)}}
+		p.Add(line)
+		l.add(b.LineLabel, fmt.Sprintf("%.3g", *b.Line), line.LineStyle)
 	}
-	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, func(c draw.Canvas) {
-		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
-		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
-	})
-}
-
-// addLine draws the line, and puts its name into the legend at the right of the boxes.
-func (b *BoxPlot) addLine(p *plot.Plot, l *lineLegend) error {
-	if b.Line == nil {
-		return nil
-	}
-	line, err := plotter.NewLine(plotter.XYs{{X: p.X.Min, Y: *b.Line}, {X: p.X.Max, Y: *b.Line}})
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	line.Color, line.Width = palette[1], vg.Points(1.2)
-	p.Add(line)
-	l.add(b.LineLabel, fmt.Sprintf("%.3g", *b.Line), line.LineStyle)
-	return nil
+	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, l.rightOf(p))
 }
 
 // limits returns the range of the vertical axis: all values, the line, and 0 if they come near it.
@@ -143,15 +128,16 @@ func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		n, at := box.fiveNumbers(), float64(i)
 		left, right, middle := x(at-boxHalf), x(at+boxHalf), x(at)
-		c.FillPolygon(fill, []vg.Point{{X: left, Y: y(n.first)}, {X: right, Y: y(n.first)}, {X: right, Y: y(n.third)}, {X: left, Y: y(n.third)}})
-		c.StrokeLines(thin, []vg.Point{{X: left, Y: y(n.first)}, {X: right, Y: y(n.first)}, {X: right, Y: y(n.third)}, {X: left, Y: y(n.third)}, {X: left, Y: y(n.first)}})
+		corners := rectangle(left, y(n.first), right, y(n.third))
+		c.FillPolygon(fill, corners)
+		outline(c, thin, corners)
 		for _, end := range [][2]float64{{n.first, n.low}, {n.third, n.high}} {
 			c.StrokeLine2(thin, middle, y(end[0]), middle, y(end[1]))
 			c.StrokeLine2(thin, x(at-whiskerHalf), y(end[1]), x(at+whiskerHalf), y(end[1]))
 		}
 		c.StrokeLine2(thick, left, y(n.median), right, y(n.median))
 		for _, v := range box.Values {
-			c.DrawGlyph(draw.GlyphStyle{Color: palette[0], Radius: vg.Points(2), Shape: draw.CircleGlyph{}}, vg.Point{X: middle, Y: y(v)})
+			c.DrawGlyph(disc(palette[0], vg.Points(2)), vg.Point{X: middle, Y: y(v)})
 		}
 	}
 }

@@ -19,11 +19,45 @@ const maxShown = 10000
 // Shown returns at most 10000 of n indices, in ascending order, stratified at random: a regular stride would alias with
 // the factor grid. Figures of codes show these rows.
 func Shown(n int) []int {
-	list, stream := make([]int, min(n, maxShown)), rng.New(0, "figures")
+	return stratified(n, maxShown, rng.New(0, "figures"))
+}
+
+// stratified returns one random index from each of count equal parts of n indices, and all of at most count indices.
+func stratified(n, count int, stream *rng.Stream) []int {
+	list := upTo(min(n, count))
+	for i := range list {
+		if at := (float64(i) + stream.Float64()) / float64(len(list)) * float64(n); n > count {
+			list[i] = int(at)
+		}
+	}
+	return list
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
 	for i := range list {
 		list[i] = i
-		if n > maxShown {
-			list[i] = int((float64(i) + stream.Float64()) / maxShown * float64(n))
+	}
+	return list
+}
+
+// byLevel returns a value of the level of a factor for each row, and NaN for an unknown level.
+func byLevel(in *metrics.Input, factor int, value func(level int) float64) []float64 {
+	values := make([]float64, in.Codes.Rows)
+	for r := range values {
+		values[r] = math.NaN()
+		if level := in.Levels[r*len(in.Factors)+factor]; level >= 0 {
+			values[r] = value(level)
+		}
+	}
+	return values
+}
+
+// varying lists the first factors with more than one level, at most so many. Classes are no levels.
+func varying(in *metrics.Input, most int, rotations bool) (list []int) {
+	for k, f := range in.Factors {
+		if f.Size > 1 && !in.Classes && (rotations || f.Rotations == nil) && len(list) < most {
+			list = append(list, k)
 		}
 	}
 	return list
@@ -32,9 +66,9 @@ func Shown(n int) []int {
 // LatentTorus draws the angles of circles of the codes against the circular factors; see drawTorus. circles holds the
 // first of the two columns of each circle. It writes nothing without circles or without circular factors.
 func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) error {
-	var angles, factors []Angles
+	var angles, factors []Column
 	for i, first := range circles {
-		a := Angles{Name: circleName(i)}
+		a := Column{Name: circleName(i)}
 		for r := range in.Codes.Rows {
 			row := in.Codes.Row(r)
 			a.Values = append(a.Values, math.Atan2(row[first+1], row[first]))
@@ -42,18 +76,9 @@ func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) er
 		angles = append(angles, a)
 	}
 	for k, f := range in.Factors {
-		if f.Kind != factor.Circular {
-			continue
+		if f.Kind == factor.Circular {
+			factors = append(factors, Column{f.Name, byLevel(in, k, f.Angle)})
 		}
-		a := Angles{Name: f.Name}
-		for r := range in.Codes.Rows {
-			angle := math.NaN()
-			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
-				angle = f.Angle(l)
-			}
-			a.Values = append(a.Values, angle)
-		}
-		factors = append(factors, a)
 	}
 	if len(angles) == 0 || len(factors) == 0 {
 		return nil
@@ -95,17 +120,9 @@ func levelColumns(in *metrics.Input) []Column {
 	for k, f := range in.Factors {
 		if f.Rotations != nil {
 			list = append(list, PoseColumns(f, in.Codes.Rows, func(r int) int { return in.Levels[r*len(in.Factors)+k] })...)
-			continue
+		} else {
+			list = append(list, Column{f.Name, byLevel(in, k, f.Value)})
 		}
-		c := Column{Name: f.Name}
-		for r := range in.Codes.Rows {
-			value := math.NaN()
-			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
-				value = f.Value(l)
-			}
-			c.Values = append(c.Values, value)
-		}
-		list = append(list, c)
 	}
 	return list
 }

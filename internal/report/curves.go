@@ -81,7 +81,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 			line := &plotter.Line{XYs: piece, LineStyle: style}
 			p.Add(line)
 			if len(piece) == 1 || o.Marked { // a line with a single point is invisible
-				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}})
+				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: disc(style.Color, vg.Points(2))})
 			}
 		}
 		l.add(s.Name, legendValue(s, dropped), style)
@@ -112,19 +112,21 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
 	}
-	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w, func(c draw.Canvas) {
-		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
-		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
-	})
+	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w, l.rightOf(p))
+}
+
+// namedTicks returns ticks at 0, 1, 2 ... with names cut to a width.
+func namedTicks(a *plot.Axis, names []string, width vg.Length) plot.ConstantTicks {
+	ticks := make(plot.ConstantTicks, len(names))
+	for i, name := range names {
+		ticks[i] = plot.Tick{Value: float64(i), Label: fit(a.Tick.Label, name, width)}
+	}
+	return ticks
 }
 
 // nameTicks puts names on an axis at 0, 1, 2 ..., slanted if they are many.
 func nameTicks(a *plot.Axis, names []string) {
-	var ticks plot.ConstantTicks
-	for i, name := range names {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: fit(a.Tick.Label, name, panelText/2)})
-	}
-	a.Min, a.Max, a.Tick.Marker = 0, float64(max(1, len(names)-1)), ticks
+	a.Min, a.Max, a.Tick.Marker = 0, float64(max(1, len(names)-1)), namedTicks(a, names, panelText/2)
 	const level = 7 // names that fit side by side
 	if len(names) > level {
 		a.Tick.Label.Rotation, a.Tick.Label.XAlign, a.Tick.Label.YAlign = math.Pi/5, text.XRight, text.YCenter
@@ -144,18 +146,16 @@ const mostTicks = 20
 
 // ticksAt returns ticks at all x of series, or at powers of ten for many x.
 func ticksAt(series []Series) plot.Ticker {
-	seen := map[float64]bool{}
 	var ticks plot.ConstantTicks
 	for _, s := range series {
 		for _, x := range s.X {
-			if !seen[x] {
-				seen[x] = true
-				ticks = append(ticks, plot.Tick{Value: x, Label: fmt.Sprint(x)})
+			if t := (plot.Tick{Value: x, Label: fmt.Sprint(x)}); !slices.Contains(ticks, t) {
+				ticks = append(ticks, t)
+			}
+			if len(ticks) > mostTicks {
+				return logTicks{}
 			}
 		}
-	}
-	if len(ticks) > mostTicks {
-		return logTicks{}
 	}
 	return ticks
 }
@@ -178,14 +178,9 @@ func legendValue(s Series, dropped int) string {
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 func anyPositive(series []Series) bool {
-	for _, s := range series {
-		for _, y := range s.Y {
-			if y > 0 && finite(y) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(series, func(s Series) bool {
+		return slices.ContainsFunc(s.Y, func(y float64) bool { return y > 0 && finite(y) })
+	})
 }
 
 // thin replaces runs of n neighbouring points by their means, which leaves at most maxPoints.
@@ -249,12 +244,9 @@ func grid() *plotter.Grid {
 
 // wholeX reports whether all x are whole numbers, such as epochs.
 func wholeX(series []Series) bool {
-	for _, s := range series {
-		if slices.ContainsFunc(s.X, func(x float64) bool { return x != math.Trunc(x) }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(series, func(s Series) bool {
+		return slices.ContainsFunc(s.X, func(x float64) bool { return x != math.Trunc(x) })
+	})
 }
 
 // linearTicks places labels at 1, 2 or 5 times a power of ten, and only at whole numbers if whole is set.
@@ -329,23 +321,16 @@ type LossNames struct {
 // LossCurves draws the mean losses of every epoch in a run's log. It writes nothing for a log without epochs.
 func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.Line) error {
 	var series []Series
-	at := map[string]int{}
-	for _, line := range log {
-		for _, o := range objectives {
-			losses := line.Losses[o.Objective]
-			if losses == nil { // the line is an evaluation
-				continue
-			}
-			for _, name := range o.Names {
-				key := o.Objective + " " + name
-				i, ok := at[key]
-				if !ok {
-					i = len(series)
-					at[key] = i
-					series = append(series, Series{Name: key})
+	for _, o := range objectives {
+		for _, name := range o.Names {
+			s := Series{Name: o.Objective + " " + name}
+			for _, line := range log {
+				if losses := line.Losses[o.Objective]; losses != nil { // the line is no evaluation
+					s.X, s.Y = append(s.X, float64(line.Epoch)), append(s.Y, losses[name])
 				}
-				series[i].X = append(series[i].X, float64(line.Epoch))
-				series[i].Y = append(series[i].Y, losses[name])
+			}
+			if s.X != nil {
+				series = append(series, s)
 			}
 		}
 	}
@@ -389,6 +374,14 @@ func (l *lineLegend) width() vg.Length {
 
 func (l *lineLegend) height() vg.Length {
 	return legendLine * vg.Length(min(len(l.names), maxLegendLines))
+}
+
+// rightOf returns a function that draws a plot and the legend.
+func (l *lineLegend) rightOf(p *plot.Plot) func(draw.Canvas) {
+	return func(c draw.Canvas) {
+		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
+		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
+	}
 }
 
 // draw draws the legend down from a point. It counts the lines that do not fit.

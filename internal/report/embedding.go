@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -46,7 +45,10 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	if err != nil {
 		return err
 	}
-	panels := embeddedFactors(in)
+	panels := varying(in, maxEmbeddedPanels, false)
+	if panels == nil {
+		panels = []int{-1} // a panel without a factor
+	}
 	if n := len(in.Factors); len(panels) == maxEmbeddedPanels && n > maxEmbeddedPanels {
 		title += fmt.Sprintf(" (%d of %d factors)", len(panels), n)
 	}
@@ -70,23 +72,9 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 // embeddedKey is the width of a key, in inches.
 const embeddedKey = 1.05
 
-// embeddedFactors lists the factors with a panel: factors with more than one known level. -1 is a panel without a
-// factor.
-func embeddedFactors(in *metrics.Input) (list []int) {
-	for k, f := range in.Factors {
-		if f.Size > 1 && f.Rotations == nil && !in.Classes && len(list) < maxEmbeddedPanels {
-			list = append(list, k)
-		}
-	}
-	if list == nil {
-		return []int{-1}
-	}
-	return list
-}
-
 func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
 	for _, i := range rows {
-		if !slices.ContainsFunc(codes.Row(i), func(v float64) bool { return !finite(v) }) {
+		if allFinite(codes.Row(i)) {
 			list = append(list, i)
 		}
 	}
@@ -143,34 +131,22 @@ func principalPlane(codes matrix.Matrix, rows []int) (*plane, error) {
 
 // plot draws the points in the colours of a factor, with points without a level behind the others.
 func (p *plane) plot(in *metrics.Input, rows []int, k int, key *factorKey) *plot.Plot {
-	q := newPlot("", p.names[0], p.names[1])
-	name := "codes"
+	name, levels := "codes", slices.Repeat([]int{factor.Unknown}, len(rows))
 	if k >= 0 {
 		name = "coloured by " + in.Factors[k].Name
-	}
-	subtitle(q, name)
-	q.Add(grid())
-	for _, behind := range []bool{true, false} {
-		var points plotter.XYs
-		var tints []color.RGBA
 		for r, i := range rows {
-			level := factor.Unknown
-			if k >= 0 {
-				level = in.Levels[i*len(in.Factors)+k]
-			}
-			if (level == factor.Unknown && k >= 0) != behind {
-				continue
-			}
-			points, tints = append(points, plotter.XY{X: p.x[r], Y: p.y[r]}), append(tints, key.colour(level))
-		}
-		if len(points) > 0 {
-			q.Add(&cloud{points: points, radius: vg.Points(1.5), colour: func(i int) color.RGBA { return tints[i] }})
+			levels[r] = in.Levels[i*len(in.Factors)+k]
 		}
 	}
-	q.X.Tick.Marker, q.Y.Tick.Marker = sparseTicks{}, linearTicks{}
-	settleAxis(&q.X)
-	settleAxis(&q.Y)
-	return q
+	points := &cloud{radius: vg.Points(1.5)}
+	for _, unknown := range []bool{true, false} {
+		for r, level := range levels {
+			if (level == factor.Unknown) == unknown {
+				points.add(p.x[r], p.y[r], key.colour(level))
+			}
+		}
+	}
+	return pointPlot(name, p.names[0], p.names[1], points)
 }
 
 // factorKey maps the levels of a factor to colours, and explains them.
@@ -219,8 +195,7 @@ func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
 	top, bottom := c.Max.Y-vg.Points(24), c.Min.Y+vg.Points(40)
 	if key.missing {
 		bottom += vg.Points(16)
-		at := vg.Point{X: left + vg.Points(5), Y: c.Min.Y + vg.Points(40)}
-		drawDot(c, at, colours.Light.Missing, "unknown")
+		dotWithName(c, vg.Point{X: left + vg.Points(5), Y: c.Min.Y + vg.Points(40)}, colours.Light.Missing, "unknown")
 	}
 	switch key.f.Kind {
 	case factor.Categorical:
@@ -232,7 +207,7 @@ func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
 			names = append(names[:maxKeyNames-1:maxKeyNames-1], fmt.Sprintf("%d more", key.f.Size-maxKeyNames+1))
 		}
 		for i, name := range names {
-			drawDot(c, vg.Point{X: left + vg.Points(5), Y: top - vg.Points(13*float64(i))}, groupColour(i), name)
+			dotWithName(c, vg.Point{X: left + vg.Points(5), Y: top - vg.Points(13*float64(i))}, groupColour(i), fit(textStyle(9), name, 0.8*vg.Inch))
 		}
 	case factor.Circular:
 		s := scale{low: 0, high: 360, cyclic: true, label: key.f.Name + ", degrees"}
@@ -240,12 +215,4 @@ func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
 	default:
 		key.scale.draw(c, left, bottom, top)
 	}
-}
-
-// drawDot draws a dot and its name.
-func drawDot(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
-	style := textStyle(9)
-	style.XAlign = draw.XLeft
-	c.DrawGlyph(draw.GlyphStyle{Color: colour, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}, at)
-	c.FillText(style, vg.Point{X: at.X + vg.Points(8), Y: at.Y}, fit(style, name, 0.8*vg.Inch))
 }

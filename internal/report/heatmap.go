@@ -61,7 +61,7 @@ func (h *Heat) WritePNG(w io.Writer) error {
 // heatmap is a heatmap with the size of its cells and labels, in inches.
 type heatmap struct {
 	Heat
-	low, high     float64
+	scale         // of the cells
 	width, height float64
 	left, top     float64
 	upright       bool // labels of columns
@@ -74,7 +74,7 @@ func (h *Heat) heatmap() (*heatmap, error) {
 	if len(h.Values) != len(h.Rows) {
 		return nil, fmt.Errorf("report: %d rows of values, but %d labels", len(h.Values), len(h.Rows))
 	}
-	m := &heatmap{Heat: *h, high: math.Inf(-1)}
+	m := &heatmap{Heat: *h, scale: scale{high: math.Inf(-1), label: h.Unit}}
 	for i, row := range h.Values {
 		if len(row) != len(h.Columns) {
 			return nil, fmt.Errorf("report: %d values in row %s, but %d columns", len(row), h.Rows[i], len(h.Columns))
@@ -94,7 +94,7 @@ func (h *Heat) heatmap() (*heatmap, error) {
 	case m.high < m.low: // no number
 		m.low, m.high = 0, 1
 	case m.low < 0 || h.Signed:
-		m.Signed = true
+		m.signed = true
 		m.high = max(m.high, -m.low)
 		m.low = -m.high
 	}
@@ -131,10 +131,9 @@ func inches(l vg.Length) float64 { return l.Points() / 72 }
 // sort orders rows by the column of their largest size, the first of equal ones, and then by this size. Equal rows keep
 // their order.
 func (m *heatmap) sort() {
-	follows, size := make([]int, len(m.Rows)), make([]float64, len(m.Rows))
-	order := make([]int, len(m.Rows))
+	order, follows, size := upTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	for i, row := range m.Values {
-		order[i], follows[i] = i, len(m.Columns)
+		follows[i] = len(m.Columns)
 		for j, v := range row {
 			if a := math.Abs(v); finite(v) && a > size[i] {
 				follows[i], size[i] = j, a
@@ -170,7 +169,7 @@ func (m *heatmap) draw(c draw.Canvas) {
 		for j, v := range row {
 			x := c.Min.X + vg.Length(j)*width
 			fill := m.colour(v)
-			c.FillPolygon(fill, []vg.Point{{X: x, Y: y}, {X: x + width, Y: y}, {X: x + width, Y: y + height}, {X: x, Y: y + height}})
+			c.FillPolygon(fill, rectangle(x, y, x+width, y+height))
 			if written {
 				c.FillText(cellText(colours.On(fill)), vg.Point{X: x + width/2, Y: y + height/2}, cellNumber(v))
 			}
@@ -189,8 +188,7 @@ func (m *heatmap) draw(c draw.Canvas) {
 		style.Rotation = math.Pi / 2
 		c.FillText(style, vg.Point{X: bar.Min.X + vg.Points(4), Y: (top + bottom) / 2}, m.RowTitle)
 	}
-	s := scale{low: m.low, high: m.high, signed: m.Signed, label: m.Unit}
-	s.draw(bar, right+vg.Points(14), min(max(bottom, top-2.6*vg.Inch), top-leastBar*vg.Inch), top)
+	m.scale.draw(bar, right+vg.Points(14), min(max(bottom, top-2.6*vg.Inch), top-leastBar*vg.Inch), top)
 }
 
 // columnLabels writes as many names of columns as fit.
@@ -228,9 +226,7 @@ func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 	left, right := c.Min.X-outside, c.Min.X+width+outside
 	for _, i := range m.Framed {
 		y := top - vg.Length(i+1)*height
-		low, high := y-outside, y+height+outside
-		corners := []vg.Point{{X: left, Y: low}, {X: right, Y: low}, {X: right, Y: high}, {X: left, Y: high}, {X: left, Y: low}}
-		c.StrokeLines(draw.LineStyle{Color: palette[1], Width: vg.Points(1.6) - outside}, corners)
+		outline(c, draw.LineStyle{Color: palette[1], Width: vg.Points(1.6) - outside}, rectangle(left, y-outside, right, y+height+outside))
 		if !taken[i+rowStep] {
 			m.label(c, i, y+height/2)
 			for n := range 2*rowStep - 1 {
@@ -247,12 +243,6 @@ func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 
 // labelStep is the step between labels of a length on cells of a size.
 func labelStep(label, size float64) int { return max(1, int(math.Ceil(label/size))) }
-
-// colour returns the colour of a cell.
-func (m *heatmap) colour(v float64) color.RGBA {
-	s := scale{low: m.low, high: m.high, signed: m.Signed}
-	return s.colour(v)
-}
 
 // cellNumber formats a number for a cell: whole from 100 on, otherwise with two significant digits.
 func cellNumber(v float64) string {
@@ -379,9 +369,10 @@ func (s *scale) draw(c draw.Canvas, left, bottom, top vg.Length) {
 		if !finite(high - low) {
 			v = low*(1-(float64(i)+0.5)/steps) + high*(float64(i)+0.5)/steps
 		}
-		c.FillPolygon(s.colour(v), []vg.Point{{X: left, Y: y}, {X: right, Y: y}, {X: right, Y: top}, {X: left, Y: top}})
+		c.FillPolygon(s.colour(v), rectangle(left, y, right, top))
 	}
-	c.StrokeLines(draw.LineStyle{Color: axisLine, Width: vg.Points(0.6)}, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}, {X: left, Y: bottom}})
+	thin := draw.LineStyle{Color: axisLine, Width: vg.Points(0.6)}
+	outline(c, thin, rectangle(left, bottom, right, top))
 	style := textStyle(8)
 	style.XAlign, style.Color = draw.XLeft, faint
 	var width, last vg.Length
@@ -393,7 +384,7 @@ func (s *scale) draw(c draw.Canvas, left, bottom, top vg.Length) {
 			continue
 		}
 		last = y
-		c.StrokeLine2(draw.LineStyle{Color: axisLine, Width: vg.Points(0.6)}, right, y, right+vg.Points(3), y)
+		c.StrokeLine2(thin, right, y, right+vg.Points(3), y)
 		c.FillText(style, vg.Point{X: right + vg.Points(5), Y: y}, t.Label)
 		width = max(width, style.Width(t.Label))
 	}

@@ -107,22 +107,26 @@ func (t *treeMaker) group(b *treeBox, h hierarchy.Hierarchy, depth int) {
 		for end < len(h) && !h[end].Categorical() {
 			end++
 		}
-		if count := end - i; count > maxInARow {
-			b.add(t.labels.Name(false, t.continuous)+" … "+t.labels.Name(false, t.continuous+count-1), palette[0])
-			t.continuous += count
-			t.lines++
-			i = end - 1
-			continue
+		name, count := t.labels.Name(false, t.continuous), 1
+		if end-i > maxInARow {
+			count = end - i
+			name += " … " + t.labels.Name(false, t.continuous+count-1)
 		}
-		b.add(t.labels.Name(false, t.continuous), palette[0])
-		t.continuous++
+		b.add(name, palette[0])
+		t.continuous += count
 		t.lines++
+		i += count - 1
 	}
 }
 
 // sumUp counts dimensions in a line.
 func (t *treeMaker) sumUp(b *treeBox, h hierarchy.Hierarchy) {
 	b.add(fmt.Sprintf("… %d dimensions", h.Dimensions()), faint)
+	t.pass(h)
+}
+
+// pass numbers dimensions that have no line.
+func (t *treeMaker) pass(h hierarchy.Hierarchy) {
 	t.categorical += len(h.Categoricals())
 	t.continuous += h.Continuous()
 }
@@ -138,8 +142,7 @@ func (t *treeMaker) options(b *treeBox, n hierarchy.Node, depth int) {
 			rest.add(fmt.Sprintf("… and %d more", len(n.Options)-o), faint)
 			b.edges = append(b.edges, treeEdge{line, "", rest})
 			for _, option := range n.Options[o:] {
-				t.categorical += len(option.Categoricals())
-				t.continuous += option.Continuous()
+				t.pass(option)
 			}
 			return
 		}
@@ -195,10 +198,10 @@ func (b *treeBox) draw(c draw.Canvas, columns []treeColumn, depth int) {
 	}
 	column := columns[depth]
 	if !b.plain {
-		corners := []vg.Point{at(column.left, b.top), at(column.left+column.width, b.top),
-			at(column.left+column.width, b.top+b.height), at(column.left, b.top+b.height)}
+		low, high := at(column.left, b.top), at(column.left+column.width, b.top+b.height)
+		corners := rectangle(low.X, low.Y, high.X, high.Y)
 		c.FillPolygon(colours.Light.Panel, corners)
-		c.StrokeLines(draw.LineStyle{Color: faint, Width: vg.Points(0.8)}, append(corners, corners[0]))
+		outline(c, draw.LineStyle{Color: faint, Width: vg.Points(0.8)}, corners)
 	}
 	style := cellText(ink)
 	style.XAlign = draw.XLeft

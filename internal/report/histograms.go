@@ -9,9 +9,7 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/unravel-ml/unravel/internal/raster"
 )
@@ -34,15 +32,6 @@ type RowScores struct {
 func histograms(w io.Writer, title string, rows, columns []Column, scores RowScores) error {
 	if len(rows) == 0 || len(columns) == 0 {
 		return fmt.Errorf("report: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
-	}
-	if scores.Values != nil && len(scores.Values) != len(rows) {
-		return fmt.Errorf("report: %d scores %s of %d rows; want one for each", len(scores.Values), scores.Name, len(rows))
-	}
-	n := len(rows[0].Values)
-	for _, c := range append(rows[:len(rows):len(rows)], columns...) {
-		if len(c.Values) != n {
-			return fmt.Errorf("report: column %s has %d values, want %d", c.Name, len(c.Values), n)
-		}
 	}
 	t := raster.Tiles{Title: title, Scale: histogramScale}
 	if len(rows) > maxHistograms || len(columns) > maxHistograms {
@@ -129,12 +118,6 @@ func scoreBar(score float64) image.Image {
 	return img
 }
 
-// Column is a named list of numbers, one for each image: a code column, or the values of a factor.
-type Column struct {
-	Name   string
-	Values []float64
-}
-
 // maxPanels bounds the code columns that a figure shows.
 const maxPanels = 10
 
@@ -155,50 +138,16 @@ func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) err
 			if len(c.Values) != len(f.Values) {
 				return fmt.Errorf("report: %d values of %q, but %d of %q", len(c.Values), c.Name, len(f.Values), f.Name)
 			}
-			p := newPlot("", f.Name, c.Name)
-			p.Add(grid())
-			var points plotter.XYs
+			points := &cloud{radius: vg.Points(1.3)}
 			for i, y := range c.Values {
-				if finite(y) && finite(f.Values[i]) {
-					points = append(points, plotter.XY{X: f.Values[i], Y: y})
-				}
+				points.add(f.Values[i], y, palette[0])
 			}
-			p.Add(&cloud{points: points, radius: vg.Points(1.3), colour: func(int) color.RGBA { return palette[0] }})
-			p.X.Tick.Marker, p.Y.Tick.Marker = linearTicks{}, linearTicks{}
-			settleAxis(&p.X)
-			settleAxis(&p.Y)
+			p := pointPlot("", f.Name, c.Name, points)
+			p.X.Tick.Marker = linearTicks{}
 			row = append(row, p)
 		}
 		plots = append(plots, row)
 	}
 	width := max(3.2*float64(len(factors))+0.2, 4)
-	return figure{title, width, 2.4*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
-		drawAll(plots, c)
-	})
-}
-
-// cloud draws points as filled discs, each in its colour.
-type cloud struct {
-	points plotter.XYs
-	radius vg.Length
-	colour func(i int) color.RGBA
-}
-
-// Plot draws the points.
-func (s *cloud) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for i, q := range s.points {
-		at := vg.Point{X: x(q.X), Y: y(q.Y)}
-		glyph := draw.GlyphStyle{Color: s.colour(i), Radius: s.radius, Shape: draw.CircleGlyph{}}
-		c.DrawGlyph(glyph, at)
-	}
-}
-
-// DataRange is the range of the points.
-func (s *cloud) DataRange() (xmin, xmax, ymin, ymax float64) {
-	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-	for _, q := range s.points {
-		xmin, xmax, ymin, ymax = min(xmin, q.X), max(xmax, q.X), min(ymin, q.Y), max(ymax, q.Y)
-	}
-	return xmin, xmax, ymin, ymax
+	return figure{title, width, 2.4*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, panels(plots))
 }

@@ -32,18 +32,8 @@ func TestHistograms(t *testing.T) {
 	show(t, "histograms", func(w io.Writer) error {
 		return histograms(w, "histograms", []Column{line, flat}, []Column{flat, line, line}, RowScores{"R4", []float64{0.5, 1}})
 	})
-	for want, c := range map[string]struct {
-		rows, columns []Column
-		scores        []float64
-	}{
-		"want at least one of each":                   {nil, []Column{line}, nil},
-		"column short has 1 values, want 6":           {[]Column{line}, []Column{{Name: "short", Values: []float64{1}}}, nil},
-		"2 scores R4 of 1 rows; want one for each":    {[]Column{line}, []Column{line}, []float64{0, 1}},
-		"report: 0 scores R4 of 1 rows; want one for": {[]Column{line}, []Column{line}, []float64{}},
-	} {
-		if err := histograms(io.Discard, "", c.rows, c.columns, RowScores{"R4", c.scores}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+	if err := histograms(io.Discard, "", nil, []Column{line}, RowScores{}); err == nil || !strings.Contains(err.Error(), "want at least one of each") {
+		t.Error(err)
 	}
 }
 

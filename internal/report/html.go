@@ -75,21 +75,16 @@ type section struct {
 // sections lists the data of widgets, in order.
 func (p *Page) sections() (list []section, err error) {
 	for _, s := range []struct {
-		name  string
-		there bool
-		data  any
-	}{
-		{"explore", p.Explore != nil, p.Explore}, {"curves", p.Curves != nil, p.Curves},
-		{"codes", p.Codes != nil, p.Codes}, {"heat", p.Heat != nil, p.Heat},
-	} {
-		if !s.there {
-			continue
-		}
+		name string
+		data any
+	}{{"explore", p.Explore}, {"curves", p.Curves}, {"codes", p.Codes}, {"heat", p.Heat}} {
 		text, err := json.Marshal(s.data) // Marshal writes < > and & as \u003c ...
 		if err != nil {
 			return nil, fmt.Errorf("data of %s: %w", s.name, err)
 		}
-		list = append(list, section{s.name, template.JS(text)})
+		if string(text) != "null" { // the page has the widget
+			list = append(list, section{s.name, template.JS(text)})
+		}
 	}
 	return list, nil
 }
@@ -102,18 +97,15 @@ func WritePage(w io.Writer, p Page) error {
 		return fmt.Errorf("report: write report: %w", err)
 	}
 	var scripts, widgets []string
+	shown, used := map[string]bool{}, 0
 	for _, s := range data {
-		widgets = append(widgets, s.Name)
+		shown[s.Name], used, widgets = true, used+len(s.JSON), append(widgets, s.Name)
 		if s.Name == "codes" {
 			widgets = append(widgets, "neighbours")
 		}
 	}
 	for _, name := range web.Scripts(widgets...) {
 		scripts = append(scripts, web.Text(name))
-	}
-	shown, used := map[string]bool{}, 0
-	for _, s := range data {
-		shown[s.Name], used = true, used+len(s.JSON)
 	}
 	replaced := func(f Figure) bool { return shown[live[f.Name]] }
 	err = reportPage.Execute(w, struct {
@@ -164,6 +156,3 @@ func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool 
 	}
 	return out
 }
-
-// Style returns the style sheet of pages about runs.
-func Style() string { return web.Style() }

@@ -118,6 +118,11 @@ func TestPageHeat(t *testing.T) {
 	if err != nil || len(h.Maps) != 3 || !strings.HasPrefix(h.Maps[0].Title, "mig: mutual information") {
 		t.Fatalf("%v, %d maps", err, len(h.Maps))
 	}
+	turned := results[0].Grids[0]
+	turned.Rows = append([]string{"other"}, turned.Rows[1:]...)
+	if h, err = PageHeat(t.Context(), nil, []metrics.Result{{Name: "one", Grids: results[0].Grids[:1]}, {Name: "two", Grids: []metrics.Grid{turned}}}); err != nil || len(h.Maps) != 2 {
+		t.Errorf("maps of other rows: %v, %+v", err, h)
+	}
 	in.Codes.Data[0] = math.NaN()
 	if h, err = PageHeat(t.Context(), in, nil); h != nil || err != nil {
 		t.Errorf("codes that are no numbers: %v, %v", h, err)

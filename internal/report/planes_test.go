@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -20,25 +19,13 @@ func TestCodePlanes(t *testing.T) {
 			codes[c].Values = append(codes[c].Values, float64(i*c))
 		}
 	}
-	stages := []Stage{{"before", codes}, {"after", codes}}
 	for _, columns := range []int{2, 3, 5} {
 		show(t, fmt.Sprintf("planes %d", columns), func(w io.Writer) error {
 			return codePlanes(w, "codes", []Stage{{"before", codes[:columns]}, {"after", codes[:columns]}}, factors[:1+columns%2])
 		})
 	}
-	for want, draw := range map[string]func() error{
-		"want at least": func() error { return codePlanes(&bytes.Buffer{}, "", stages, nil) },
-		"1 code columns after, 5 before": func() error {
-			return codePlanes(&bytes.Buffer{}, "", []Stage{{"before", codes}, {"after", codes[:1]}}, factors)
-		},
-		`5 values of "u", but 6 of "a"`: func() error {
-			short := Column{Name: "u", Values: codes[0].Values[:5]}
-			return codePlanes(&bytes.Buffer{}, "", []Stage{{"before", []Column{short, codes[1]}}}, factors)
-		},
-	} {
-		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+	if err := codePlanes(io.Discard, "", []Stage{{"before", codes}}, nil); err == nil || !strings.Contains(err.Error(), "want at least") {
+		t.Error(err)
 	}
 	labels := 0
 	for _, tick := range (sparseTicks{}).Ticks(-0.1, 0.08) {

@@ -87,7 +87,7 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 	count := min(maxNeighbours, n-1)
 	var rows []int
 	t := &raster.Tiles{Title: title, Subtitle: fmt.Sprintf("nearest of %d codes by cosine distance, which is below each image", n), ColumnTitle: "query, then neighbours"}
-	marked := markedFactors(in)
+	marked := varying(in, maxRetrieved, true)
 	if len(marked) > 0 {
 		var names []string
 		for _, k := range marked {
@@ -117,16 +117,6 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 	t.Scale, t.Gap = scaleOf(retrievedPixels, pictures), 8
 	t.Rows = slices.Collect(slices.Chunk(pictures, count+1))
 	return raster.WritePNG(w, t.Draw())
-}
-
-// markedFactors lists the factors with marks: the first factors with more than one level.
-func markedFactors(in *metrics.Input) (list []int) {
-	for k, f := range in.Factors {
-		if f.Size > 1 && !in.Classes && len(list) < maxRetrieved {
-			list = append(list, k)
-		}
-	}
-	return list
 }
 
 // agreement reports by factor whether two rows have the same known level.

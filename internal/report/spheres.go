@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -101,9 +100,7 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 	if len(plots) == 0 {
 		return nil
 	}
-	return figure{title, 2.9*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.5, vg.Points(6)}.render(w, func(c draw.Canvas) {
-		drawAll(plots, c)
-	})
+	return figure{title, 2.9*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.5, vg.Points(6)}.render(w, panels(plots))
 }
 
 // aligned returns Q^T z of a code.
@@ -149,18 +146,13 @@ func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 		p := newPlot("", "", "")
 		subtitle(p, title)
 		p.HideAxes()
-		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.08, 1.08, -1.08, 1.08
-		p.Add(globe{})
-		s := &cloud{radius: vg.Points(1.9)}
-		var shown []color.RGBA
+		half := &cloud{radius: vg.Points(1.9)}
 		for i, q := range points {
 			if q[2]*side >= 0 {
-				s.points = append(s.points, plotter.XY{X: q[0] * side, Y: q[1]})
-				shown = append(shown, tints[i])
+				half.add(q[0]*side, q[1], tints[i])
 			}
 		}
-		s.colour = func(i int) color.RGBA { return shown[i] }
-		p.Add(s)
+		p.Add(globe{}, half)
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.08, 1.08, -1.08, 1.08
 		plots = append(plots, p)
 	}

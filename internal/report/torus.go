@@ -1,9 +1,7 @@
 package report
 
 import (
-	"errors"
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 	"math/cmplx"
@@ -16,29 +14,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// Angles are named angles in radians, one for each image; NaN for an unknown level of a factor.
-type Angles struct {
-	Name   string
-	Values []float64
-}
-
-// drawTorus shows how the circles of a latent space follow the circular factors. Row r shows the angle of circle r against
+// drawTorus shows how the circles of a latent space follow the circular factors. Columns hold angles in radians; an
+// unknown level of a factor gives NaN. Row r shows the angle of circle r against
 // the angle of every factor. With two circles or more, it also shows this angle against the next circle's, coloured by
 // factor r.
 //
 // A circle's zero and direction are arbitrary. Each circle is turned and mirrored to agree best with one factor, and
 // its angle against that factor is unwrapped: perfect codes lie on the diagonal.
-func drawTorus(w io.Writer, title string, circles, factors []Angles) error {
-	if len(circles) == 0 || len(factors) == 0 {
-		return errors.New("report: a torus needs at least one circle and one circular factor")
-	}
-	n := len(circles[0].Values)
-	for _, a := range append(append([]Angles(nil), circles...), factors...) {
-		if len(a.Values) != n || n == 0 {
-			return fmt.Errorf("report: %d angles of %q; want %d as of %q, at least one", len(a.Values), a.Name, n, circles[0].Name)
-		}
-	}
-	aligned, match := make([]Angles, len(circles)), make([]int, len(circles))
+func drawTorus(w io.Writer, title string, circles, factors []Column) error {
+	aligned, match := make([]Column, len(circles)), make([]int, len(circles))
 	for r, c := range circles {
 		aligned[r].Name = c.Name
 		aligned[r].Values, match[r] = align(c.Values, factors)
@@ -60,26 +44,13 @@ func drawTorus(w io.Writer, title string, circles, factors []Angles) error {
 			hueBar(c)
 			c = draw.Crop(c, 0, 0, vg.Points(34), 0)
 		}
-		drawAll(plots, c)
+		panels(plots)(c)
 	})
-}
-
-// drawAll draws a table of plots.
-func drawAll(plots [][]*plot.Plot, c draw.Canvas) {
-	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: vg.Points(12), PadY: vg.Points(12)}
-	canvases := plot.Align(plots, tiles, c)
-	for r := range plots {
-		for i, p := range plots[r] {
-			if p != nil {
-				p.Draw(canvases[r][i])
-			}
-		}
-	}
 }
 
 // align turns and mirrors angles to agree best with one factor: the factor with the largest |mean of exp(i (code -+
 // true))|.
-func align(code []float64, factors []Angles) (aligned []float64, match int) {
+func align(code []float64, factors []Column) (aligned []float64, match int) {
 	best, direction, offset := -1.0, 1.0, 0.0
 	for f, factor := range factors {
 		for _, d := range []float64{1, -1} {
@@ -112,28 +83,25 @@ func wrap(d float64) float64 {
 }
 
 // followPlot plots the angle of a circle against the angle of a factor.
-func followPlot(circle, factor Angles, unwrap bool) *plot.Plot {
+func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
 	p := newPlot("", factor.Name+", degrees", circle.Name+", degrees")
 	p.Add(grid())
-	points := make(plotter.XYs, 0, len(circle.Values))
+	points := &cloud{radius: vg.Points(1.3)}
 	for i, a := range circle.Values {
-		if math.IsNaN(factor.Values[i]) {
-			continue
-		}
 		x, y := wrap(factor.Values[i]*degrees), wrap(a*degrees)
 		if unwrap {
 			y = x + wrap(y-x+180) - 180
 		}
-		points = append(points, plotter.XY{X: x, Y: y})
+		points.add(x, y, palette[0])
 	}
 	if unwrap {
 		p.Add(&plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 360, Y: 360}}, LineStyle: draw.LineStyle{Color: faint, Width: vg.Points(0.8)}})
 	}
-	p.Add(&cloud{points: points, radius: vg.Points(1.3), colour: func(int) color.RGBA { return palette[0] }})
+	p.Add(points)
 	circleAxis(&p.X)
 	circleAxis(&p.Y)
 	if unwrap {
-		for _, q := range points {
+		for _, q := range points.points {
 			p.Y.Min, p.Y.Max = min(p.Y.Min, q.Y), max(p.Y.Max, q.Y)
 		}
 	}
@@ -141,19 +109,18 @@ func followPlot(circle, factor Angles, unwrap bool) *plot.Plot {
 }
 
 // pairPlot plots two circles against each other, coloured by a factor.
-func pairPlot(a, b, factor Angles) *plot.Plot {
+func pairPlot(a, b, factor Column) *plot.Plot {
 	p := newPlot("", a.Name+", degrees", b.Name+", degrees")
 	subtitle(p, "coloured by "+factor.Name)
-	points := make(plotter.XYs, len(a.Values))
-	for i := range points {
-		points[i] = plotter.XY{X: wrap(a.Values[i] * degrees), Y: wrap(b.Values[i] * degrees)}
-	}
-	p.Add(&cloud{points: points, radius: vg.Points(1.9), colour: func(i int) color.RGBA {
-		if math.IsNaN(factor.Values[i]) {
-			return unknownColour
+	points := &cloud{radius: vg.Points(1.9)}
+	for i, angle := range factor.Values {
+		colour := colours.Light.Missing
+		if !math.IsNaN(angle) {
+			colour = colours.Cyclic(angle / (2 * math.Pi))
 		}
-		return colours.Cyclic(factor.Values[i] / (2 * math.Pi))
-	}})
+		points.add(wrap(a.Values[i]*degrees), wrap(b.Values[i]*degrees), colour)
+	}
+	p.Add(points)
 	circleAxis(&p.X)
 	circleAxis(&p.Y)
 	return p
@@ -173,10 +140,8 @@ func hueBar(c draw.Canvas) {
 	width, height := vg.Points(180), vg.Points(9)
 	left, bottom := (c.Min.X+c.Max.X-width)/2, c.Min.Y+vg.Points(13)
 	for i := 0.0; i < steps; i++ {
-		x, right := left+width*vg.Length(i)/steps, left+width
-		c.FillPolygon(colours.Cyclic((i+0.5)/steps), []vg.Point{ // up to the end: seams would show
-			{X: x, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: bottom + height}, {X: x, Y: bottom + height},
-		})
+		x := left + width*vg.Length(i)/steps
+		c.FillPolygon(colours.Cyclic((i+0.5)/steps), rectangle(x, bottom, left+width, bottom+height)) // up to the end: seams would show
 	}
 	style := draw.TextStyle{Color: faint, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
 	for _, d := range []int{0, 90, 180, 270, 360} {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/internal/decode"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // CodeTraversals draws decoded images while one part of the first known code moves at a time. Each choice cycles
@@ -44,11 +46,7 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 		}
 	}
 	labels, title := t.axis()
-	images, err := d.Decode(t.rows)
-	if err != nil {
-		return err
-	}
-	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, images, d.Height, d.Width, d.Channels)
+	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
 }
 
 // traversals collects the rows of a figure of traversals.
@@ -106,22 +104,13 @@ func (t *traversals) sweep(p decode.Part) {
 		return
 	}
 	column, _ := p.Columns()
-	values := sweep(t.codes.Known, everyRow(t.codes.Known), column)
+	values := sweep(t.codes.Known, upTo(t.codes.Known.Rows), column)
 	t.row(fmt.Sprintf("%s: %.2g to %.2g", p.Name, values[0], values[traversalSteps-1]), func(step int) []float64 {
 		code := slices.Clone(t.code)
 		code[column] = values[step]
 		return code
 	})
 	t.columns++
-}
-
-// everyRow lists the rows of codes.
-func everyRow(codes matrix.Matrix) []int {
-	all := make([]int, codes.Rows)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // axis returns the labels above the columns, and a title that explains them and the exceptions.
@@ -149,4 +138,183 @@ func (t *traversals) axis() (labels []string, title string) {
 		others = append(others, "of a choice (a0, ...) its options in turn")
 	}
 	return labels, strings.Join(append([]string{title}, others...), "; ")
+}
+
+// Decoder turns codes, [n, d], into images, [n, Height, Width, Channels].
+type Decoder struct {
+	Decode                  func(codes []float32) ([]float32, error)
+	Height, Width, Channels int
+}
+
+// traversalSteps is the number of images in a row of a traversal.
+const traversalSteps = 12
+
+// maxTraversals bounds the rows of a figure of traversals.
+const maxTraversals = 32
+
+// turnSpheres returns a code with its spheres turned by Q g Q^T.
+func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
+	code = slices.Clone(code)
+	for _, s := range spheres {
+		z := rotation.Apply(&s.Q, rotation.Apply(&g, s.aligned(code)))
+		copy(code[s.First:], z[:])
+	}
+	return code
+}
+
+// The percentiles of a column that bound its movement in traversals (Ross and Doshi-Velez 2021, figure A.9).
+const (
+	lowPercentile, highPercentile = 1, 99
+)
+
+// sweep returns the values of a column at the steps of a traversal, from its low to its high percentile over the rows.
+func sweep(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 {
+	low, high := quantile(codes, rows, column, lowPercentile/100.), quantile(codes, rows, column, highPercentile/100.)
+	var values [traversalSteps]float64
+	for step := range values {
+		values[step] = low + (high-low)*float64(step)/(traversalSteps-1)
+	}
+	return values
+}
+
+// percentileLabels returns the labels above the columns of a traversal by percentile.
+func percentileLabels() []string {
+	labels := make([]string, traversalSteps)
+	labels[0], labels[traversalSteps-1] = fmt.Sprint(lowPercentile, " %"), fmt.Sprint(highPercentile, " %")
+	return labels
+}
+
+// SphereMap draws decoded images over latitude and longitude, while the first sphere of a code points in directions all
+// over the sphere. As [Sphere] turns it, latitude 0 and longitude 0 point to the viewer, latitude 90 up and longitude
+// 90 to the right. The other spheres turn with it, by the rotation with the least angle. It writes nothing without
+// spheres.
+func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
+	if len(spheres) == 0 {
+		return nil
+	}
+	var rows []float32
+	var latitudes, longitudes []string
+	from := spheres[0].aligned(code)
+	for latitude := 75; latitude >= -75; latitude -= 30 {
+		latitudes = append(latitudes, fmt.Sprint(latitude))
+		sinLat, cosLat := math.Sincos(float64(latitude) * math.Pi / 180)
+		for longitude := -180; longitude < 180; longitude += 30 {
+			if latitude == 75 {
+				longitudes = append(longitudes, fmt.Sprint(longitude))
+			}
+			sin, cos := math.Sincos(float64(longitude) * math.Pi / 180)
+			rows = appendRow(rows, turnSpheres(code, spheres, leastTurn(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
+		}
+	}
+	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
+}
+
+// leastTurn returns the rotation with the least angle that takes one direction to another.
+func leastTurn(from, to [3]float64) [9]float64 {
+	axis := [3]float64{from[1]*to[2] - from[2]*to[1], from[2]*to[0] - from[0]*to[2], from[0]*to[1] - from[1]*to[0]}
+	sin := math.Sqrt(axis[0]*axis[0] + axis[1]*axis[1] + axis[2]*axis[2])
+	cos := from[0]*to[0] + from[1]*to[1] + from[2]*to[2]
+	if sin < 1e-9 { // half a turn, or none, about any perpendicular axis
+		axis = [3]float64{-from[1], from[0], 0}
+		if math.Abs(from[2]) > 0.9 {
+			axis = [3]float64{0, -from[2], from[1]}
+		}
+	}
+	return rotation.AboutAxis(axis, math.Atan2(sin, cos))
+}
+
+func appendRow(dst []float32, row []float64) []float32 {
+	for _, v := range row {
+		dst = append(dst, float32(v))
+	}
+	return dst
+}
+
+// PathTraversals draws traversals of every path that codes take through the hierarchy. A traversal starts from a code
+// near the path's median and moves one active dimension from its 1st to its 99th percentile on that path (Ross and
+// Doshi-Velez 2021, figure A.9). It shows at most 32 rows, and takes the paths with the most codes first. It writes
+// nothing without active dimensions.
+func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d Decoder) error {
+	options := len(h.Categoricals())
+	var rows []float32
+	var labels []string
+	for _, p := range pathsOf(codes, options) {
+		mask := make([]bool, h.Continuous())
+		h.Masks(p.choice, mask)
+		base := codes.Row(medianRow(codes, p.rows, options))
+		for j, active := range mask {
+			if !active || len(labels) == maxTraversals {
+				continue
+			}
+			for _, v := range sweep(codes, p.rows, options+j) {
+				at := len(rows)
+				rows = appendRow(rows, base)
+				rows[at+options+j] = float32(v)
+			}
+			labels = append(labels, fmt.Sprintf("%v z%d", p.choice, j))
+		}
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
+}
+
+// codePath is a combination of options, with the rows of the codes that choose it.
+type codePath struct {
+	choice []int
+	rows   []int
+}
+
+// pathsOf groups codes by their options, which the first columns hold as 1 + option. The largest groups come first.
+func pathsOf(codes matrix.Matrix, options int) []codePath {
+	var list []codePath
+	at := map[string]int{}
+	for i := range codes.Rows {
+		choice := make([]int, options)
+		key := make([]byte, options)
+		for c := range choice {
+			choice[c] = int(codes.Row(i)[c]) - 1
+			key[c] = byte(choice[c] + 1)
+		}
+		p, ok := at[string(key)]
+		if !ok {
+			p = len(list)
+			at[string(key)] = p
+			list = append(list, codePath{choice: choice})
+		}
+		list[p].rows = append(list[p].rows, i)
+	}
+	slices.SortStableFunc(list, func(a, b codePath) int { return len(b.rows) - len(a.rows) })
+	return list
+}
+
+// medianRow returns the row of a group nearest to the group's medians in the columns from first upwards.
+func medianRow(codes matrix.Matrix, rows []int, first int) int {
+	medians := make([]float64, codes.Cols)
+	for c := first; c < codes.Cols; c++ {
+		medians[c] = quantile(codes, rows, c, 0.5)
+	}
+	best, least := rows[0], -1.0
+	for _, r := range rows {
+		var sum float64
+		for c := first; c < codes.Cols; c++ {
+			d := codes.Row(r)[c] - medians[c]
+			sum += d * d
+		}
+		if least < 0 || sum < least {
+			best, least = r, sum
+		}
+	}
+	return best
+}
+
+// quantile returns the value of a column below which a fraction of the rows lies. It interpolates between values.
+func quantile(codes matrix.Matrix, rows []int, column int, fraction float64) float64 {
+	values := make([]float64, len(rows))
+	for i, r := range rows {
+		values[i] = codes.Row(r)[column]
+	}
+	slices.Sort(values)
+	return numeric.Quantile(values, fraction)
 }

@@ -8,7 +8,6 @@ import (
 	"path"
 	"sync"
 
-	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/report/web"
 )
 
@@ -42,7 +41,7 @@ var assets = sync.OnceValue(func() map[string]*content {
 			panic(err)
 		}
 		if f.Name() == "serve.css" {
-			text = append([]byte(report.Style()), text...)
+			text = append([]byte(web.Style()), text...)
 		}
 		add("serve/"+f.Name(), text)
 	}

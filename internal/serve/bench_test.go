@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // many makes a folder with so many finished runs of different seeds and weights.
@@ -56,7 +57,7 @@ func BenchmarkList(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.runs.close()
-	if n := s.runs.now.Load().states()[finished]; n != manyRuns {
+	if n := s.runs.now.Load().states()[sweep.Finished]; n != manyRuns {
 		b.Fatalf("%d finished runs", n)
 	}
 	for name, address := range map[string]string{"kept": "/api/runs", "sorted": "/api/runs?sort=-dlsbd", "filtered": "/api/runs?filter=seed%3C4000&filter=state%3Dfinished&sort=seed"} {
@@ -67,7 +68,7 @@ func BenchmarkList(b *testing.B) {
 				for b.Loop() {
 					if fresh {
 						s.lists.lock.Lock()
-						s.lists.kept, s.lists.chosen = nil, nil
+						s.lists.kept, s.lists.chosen.kept = nil, nil
 						s.lists.lock.Unlock()
 					}
 					w := httptest.NewRecorder()

@@ -1,11 +1,14 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -40,7 +43,7 @@ type measured struct {
 // compared is a chosen run.
 type compared struct {
 	Dir      string      `json:"dir"`
-	State    state       `json:"state"`
+	State    sweep.State `json:"state"`
 	Progress float64     `json:"progress"`
 	Group    int         `json:"group"`    // place in Groups
 	Colour   int         `json:"colour"`   // place in Colours, or of the run
@@ -93,16 +96,6 @@ func readChoice(r *http.Request) (c choice, err error) {
 	return c, err
 }
 
-// compareData answers with a comparison.
-func (s *Server) compareData(w http.ResponseWriter, r *http.Request) error {
-	c, err := readChoice(r)
-	if err != nil {
-		return err
-	}
-	now := s.runs.current()
-	return s.compared.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.compare(now, c) })
-}
-
 // chosenRuns returns the runs of a choice, and the chosen names without a run.
 func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err error) {
 	if list, err = filter(now, c.filters); err != nil || len(c.runs) == 0 {
@@ -125,9 +118,8 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Settings: []string{}, Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
-	columns := index.Differing(entries)
-	c.differing = columns
-	columns = columns[:min(len(columns), maxCompareColumn)]
+	c.differing = index.Differing(entries)
+	columns := c.differing[:min(len(c.differing), maxCompareColumn)]
 	for _, column := range columns {
 		v.Settings = append(v.Settings, column.Name)
 	}
@@ -196,13 +188,9 @@ func estimateOf(one *run, name string, stored map[string]metrics.Result, m *meas
 	}
 	e := &estimate{Value: web.Number(value)}
 	if r, ok := stored[name]; ok {
-		m.Better = "lower"
-		if r.Better == metrics.HigherIsBetter {
-			m.Better = "higher"
-		}
+		m.Better = r.Better.String()
 		if i := r.Interval; i != nil {
-			low, high := web.Number(i.Low), web.Number(i.High)
-			e.Low, e.High = &low, &high
+			e.Low, e.High = new(web.Number(i.Low)), new(web.Number(i.High))
 		}
 	}
 	return e
@@ -291,13 +279,186 @@ func meanOf(values []float64) *estimate {
 	e := &estimate{Value: web.Number(mean), Runs: len(values)}
 	if len(values) > 1 {
 		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1+confidence)/2) * deviation / math.Sqrt(n)
-		low, high := web.Number(mean-half), web.Number(mean+half)
-		e.Low, e.High = &low, &high
+		e.Low, e.High = new(web.Number(mean-half)), new(web.Number(mean+half))
 	}
 	return e
 }
 
-// comparePage answers with the page that compares runs.
-func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
-	return s.sendPage(w, r, "compare.tmpl", s.newPage("Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"))
+// Limits of overlaid curves.
+const (
+	maxCurves      = 60  // runs
+	maxPanels      = 40  // losses and metrics
+	maxCurvePoints = 400 // points of a curve; a longer curve is thinned out
+)
+
+// overlay is the answer of /api/compare/curves.
+type overlay struct {
+	Runs   int         `json:"runs"` // number of runs with curves
+	Curves *web.Curves `json:"curves"`
+}
+
+// overlay overlays the curves of chosen runs: a panel for each loss and each metric. Each run has a colour, or each value
+// of the setting named by the parameter colour.
+func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
+	list, _, err := c.chosenRuns(now)
+	if err != nil {
+		return nil, err
+	}
+	list = list[:min(len(list), maxCompared)]
+	colours, _, err := c.colours(list)
+	if err != nil {
+		return nil, err
+	}
+	panels := map[panelKey]*web.Panel{}
+	for i, one := range list[:min(len(list), maxCurves)] {
+		lines, err := s.linesOf(one)
+		if err != nil {
+			continue // a log that cannot be read has no curves; the page of the run says why
+		}
+		place, name := colours[i].place, one.Dir
+		if c.colour != "" || c.by != "" {
+			name = colours[i].value + " · " + name
+		}
+		for key, curve := range curvesOf(lines) {
+			p := panels[key]
+			if p == nil {
+				p = &web.Panel{Title: key.title(), X: "epoch", Y: key.name, Log: key.objective != "", Lines: key.objective == ""}
+				panels[key] = p
+			}
+			x, y := thinned(curve.x), thinned(curve.y)
+			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)), Colour: &place})
+		}
+	}
+	v := &overlay{Runs: min(len(list), maxCurves), Curves: &web.Curves{Panels: []web.Panel{}}}
+	for _, key := range slices.SortedFunc(maps.Keys(panels), panelKey.compare) {
+		if len(v.Curves.Panels) < maxPanels {
+			v.Curves.Panels = append(v.Curves.Panels, *panels[key])
+		}
+	}
+	return v, nil
+}
+
+// panelKey is a loss of an objective, or a metric.
+type panelKey struct{ objective, name string }
+
+func (k panelKey) title() string {
+	if k.objective == "" {
+		return k.name + " during training"
+	}
+	return "Loss: " + k.objective + ", " + k.name
+}
+
+// compare orders metrics before losses, and sums before their parts.
+func (k panelKey) compare(o panelKey) int {
+	part := func(k panelKey) int {
+		switch {
+		case k.objective == "":
+			return 0
+		case k.name == "loss":
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(part(k), part(o)), strings.Compare(k.objective, o.objective), strings.Compare(k.name, o.name))
+}
+
+// points are the points of a curve.
+type points struct{ x, y []float32 }
+
+// curvesOf returns the curves of a log.
+func curvesOf(lines []rundir.Line) map[panelKey]*points {
+	all := map[panelKey]*points{}
+	add := func(key panelKey, epoch int, value float64) {
+		p := all[key]
+		if p == nil {
+			p = &points{}
+			all[key] = p
+		}
+		p.x, p.y = append(p.x, float32(epoch)), append(p.y, float32(value))
+	}
+	for _, line := range lines {
+		for objective, parts := range line.Losses {
+			for name, value := range parts {
+				add(panelKey{objective, name}, line.Epoch, value)
+			}
+		}
+		for name, value := range line.Metrics {
+			add(panelKey{"", name}, line.Epoch, value)
+		}
+	}
+	return all
+}
+
+// thinned keeps at most maxCurvePoints numbers at equal distances, including the last.
+func thinned(values []float32) []float32 {
+	step := (len(values) + maxCurvePoints - 1) / maxCurvePoints
+	if step < 2 {
+		return values
+	}
+	var some []float32
+	for i := (len(values) - 1) % step; i < len(values); i += step {
+		some = append(some, values[i])
+	}
+	return some
+}
+
+// coloured is the value of a run that its colour stands for, and the colour's position in the palette.
+type coloured struct {
+	value string
+	place int
+}
+
+// colours returns the colours of runs: by the values of a column, by group, or one for each run. values lists the
+// coloured values, with numbers in order.
+func (c *choice) colours(list []*run) (colours []coloured, values []string, err error) {
+	values, colours = []string{}, make([]coloured, len(list))
+	columns, err := c.groupColumns(list)
+	if err != nil {
+		return nil, nil, err
+	}
+	value := func(one *run) string { return groupName(one, columns) }
+	switch {
+	case c.colour != "":
+		found, err := index.FindColumn(entriesOf(list), c.colour)
+		if err != nil {
+			return nil, nil, wrong("colour: " + err.Error())
+		}
+		value = func(one *run) string {
+			text, ok := found.Of(one.Run)
+			if !ok {
+				text = "–"
+			}
+			return text
+		}
+	case c.by == "":
+		for i, one := range list {
+			colours[i] = coloured{one.Dir, i}
+		}
+		return colours, values, nil
+	}
+	for i, one := range list {
+		colours[i].value = value(one)
+		values = append(values, colours[i].value)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		x, err1 := strconv.ParseFloat(a, 64)
+		y, err2 := strconv.ParseFloat(b, 64)
+		if err1 == nil && err2 == nil {
+			return cmp.Compare(x, y)
+		}
+		return strings.Compare(a, b)
+	})
+	values = slices.Compact(values)
+	for i := range colours {
+		colours[i].place = slices.Index(values, colours[i].value)
+	}
+	return colours, values, nil
+}
+
+// linesOf returns the lines of a run's log. It reads only a changed log.
+func (s *Server) linesOf(one *run) ([]rundir.Line, error) {
+	return s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
+		lines, _, err := s.runs.lines(one)
+		return lines, err
+	})
 }

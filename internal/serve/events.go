@@ -124,7 +124,7 @@ func (e *stream) look() bool {
 
 // follow sends new lines of the log.
 func (e *stream) follow(one *run) bool {
-	info, err := os.Lstat(filepath.Join(e.server.runs.dir, filepath.FromSlash(one.path), rundir.LogFile))
+	info, err := os.Lstat(filepath.Join(e.server.runs.folder(one), rundir.LogFile))
 	if err != nil {
 		return true // no log yet
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 const secret = "the secret of another folder"
@@ -76,7 +77,7 @@ func TestNoEscape(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	if l := value[listing](t, h.URL+"/api/runs"); l.Total != 3 || l.States[damaged] != 1 {
+	if l := value[listing](t, h.URL+"/api/runs"); l.Total != 3 || l.States[sweep.Damaged] != 1 {
 		t.Errorf("%+v", l)
 	}
 }

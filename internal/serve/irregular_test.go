@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // Pipes instead of a run's files stop neither the list nor a page.
@@ -31,7 +32,7 @@ func TestPipesOfRuns(t *testing.T) {
 	_, h := started(t, dir, Options{})
 	until(t, h.URL+"/api/runs", func(l listing) bool { return len(l.Rows) == 2 && !l.Reading })
 	d := value[description](t, h.URL+"/api/run?dir=bad")
-	if d.State != damaged || !strings.Contains(d.Problem, rundir.MetricsFile+" is a pipe") || d.Report {
+	if d.State != sweep.Damaged || !strings.Contains(d.Problem, rundir.MetricsFile+" is a pipe") || d.Report {
 		t.Errorf("%+v", d.row)
 	}
 	for range 50 {

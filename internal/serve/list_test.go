@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // everyState makes a folder with a run of every state; running is the running one.
@@ -86,7 +87,7 @@ func TestStates(t *testing.T) {
 	dir, held := everyState(t)
 	_, h := started(t, dir, Options{})
 	list := value[listing](t, h.URL+"/api/runs")
-	states := map[string]state{}
+	states := map[string]sweep.State{}
 	for _, r := range list.Rows {
 		states[r.Dir] = r.State
 		if r.Dir == "begun" && (r.Epoch != 3 || r.Epochs != 3 || len(r.Losses) == 0) {
@@ -96,12 +97,12 @@ func TestStates(t *testing.T) {
 			t.Errorf("broken: %+v", r)
 		}
 	}
-	for name, want := range map[string]state{"done": finished, "deep/er/two": finished, "begun": running, "killed": stopped, "broken": failed, "half": damaged, "sweep/later": waiting} {
+	for name, want := range map[string]sweep.State{"done": sweep.Finished, "deep/er/two": sweep.Finished, "begun": sweep.Running, "killed": sweep.Stopped, "broken": sweep.Failed, "half": sweep.Damaged, "sweep/later": sweep.Waiting} {
 		if states[name] != want {
 			t.Errorf("%s is %q, want %q", name, states[name], want)
 		}
 	}
-	if list.Total != 7 || list.States[finished] != 2 || list.Rows[0].Dir != "begun" {
+	if list.Total != 7 || list.States[sweep.Finished] != 2 || list.Rows[0].Dir != "begun" {
 		t.Errorf("%+v", list)
 	}
 
@@ -115,7 +116,7 @@ func TestStates(t *testing.T) {
 	}
 	write(t, tiny, dir, "new", rundir.Config)
 	until(t, h.URL+"/api/runs?sort=run", func(l listing) bool {
-		return l.Total == 7 && l.Rows[5].Dir == "new" && l.Rows[0].Dir == "begun" && l.Rows[0].State == stopped && l.States[finished] == 1 && l.States[waiting] == 2
+		return l.Total == 7 && l.Rows[5].Dir == "new" && l.Rows[0].Dir == "begun" && l.Rows[0].State == sweep.Stopped && l.States[sweep.Finished] == 1 && l.States[sweep.Waiting] == 2
 	})
 	if a, _ := ask(t, "GET", h.URL+"/api/run?dir=done"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a run that is gone: %d", a.StatusCode)

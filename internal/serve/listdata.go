@@ -3,26 +3,29 @@ package serve
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
+	"math"
 	"net/http"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
 // listing is the answer of /api/runs: some of the runs, and the columns that differ between them.
 type listing struct {
-	Version int           `json:"version"`
-	Reading bool          `json:"reading,omitempty"` // not all runs were read yet
-	Total   int           `json:"total"`             // runs in the folder
-	Matched int           `json:"matched"`           // runs that pass the filters
-	From    int           `json:"from"`              // place of the first row
-	States  map[state]int `json:"states"`            // states of all runs
-	Columns []column      `json:"columns"`
-	Rows    []row         `json:"rows"`
+	Version int                 `json:"version"`
+	Reading bool                `json:"reading,omitempty"` // not all runs were read yet
+	Total   int                 `json:"total"`             // runs in the folder
+	Matched int                 `json:"matched"`           // runs that pass the filters
+	From    int                 `json:"from"`              // place of the first row
+	States  map[sweep.State]int `json:"states"`            // states of all runs
+	Columns []column            `json:"columns"`
+	Rows    []row               `json:"rows"`
 }
 
 // column is a column of a listing after the fixed columns.
@@ -34,7 +37,7 @@ type column struct {
 // row is a run in a listing.
 type row struct {
 	Dir      string          `json:"dir"`
-	State    state           `json:"state"`
+	State    sweep.State     `json:"state"`
 	Problem  string          `json:"problem,omitempty"`
 	Epoch    int             `json:"epoch"`
 	Epochs   int             `json:"epochs"`
@@ -64,9 +67,6 @@ type query struct {
 
 // readQuery reads the parameters filter (repeatable, as in unravel runs), sort, from and count.
 func readQuery(r *http.Request) (q query, err error) {
-	if len(r.URL.RawQuery) > maxQuery {
-		return q, wrong("the query is too long")
-	}
 	v := r.URL.Query()
 	q = query{filters: v["filter"], sort: v.Get("sort"), count: defaultRows}
 	if len(q.filters) > maxFilters {
@@ -87,7 +87,6 @@ func readQuery(r *http.Request) (q query, err error) {
 
 // chosen holds the runs that pass the filters, with their columns.
 type chosen struct {
-	content int // version of the snapshot's content
 	runs    []*run
 	columns []index.Column
 	kinds   []column
@@ -96,7 +95,7 @@ type chosen struct {
 // lists keeps the requested lists.
 type lists struct {
 	answers
-	chosen map[string]*chosen // under the lock of the answers
+	chosen store[*chosen] // by filters
 }
 
 // listData answers with a list of runs.
@@ -134,26 +133,30 @@ func rowOf(one *run, columns []index.Column, moment time.Time) row {
 		Seconds: one.Seconds, Left: p.left(moment).Seconds(), Ended: one.Ended, Cells: cellsOf(one, columns)}
 }
 
-// choose returns the runs that pass the filters.
+// choose returns the runs that pass the filters, with the progress of the snapshot.
 func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
-	key := strings.Join(filters, "\x00")
-	if c, ok := l.chosen[key]; ok && c.content == now.content {
-		return c.refreshed(now), nil
+	c, err := l.chosen.of(now.content, strings.Join(filters, "\x00"), func() (*chosen, error) { return choose(now, filters) })
+	if err != nil {
+		return nil, err
 	}
+	for i, one := range c.runs {
+		c.runs[i] = now.byName[one.Dir]
+	}
+	return c, nil
+}
+
+func choose(now *snapshot, filters []string) (*chosen, error) {
 	list, err := filter(now, filters)
 	if err != nil {
 		return nil, err
 	}
-	c := &chosen{content: now.content}
-	entries := entriesOf(list)
-	c.runs = list
+	c, entries := &chosen{runs: list}, entriesOf(list)
 	add := func(kind string, one index.Column) {
 		if len(c.columns) < maxColumns {
 			c.columns, c.kinds = append(c.columns, one), append(c.kinds, column{one.Name, kind})
 		}
 	}
-	names := index.ResultNames(entries)
-	for _, name := range names {
+	for _, name := range index.ResultNames(entries) {
 		if !strings.Contains(name, ".") {
 			add("result", index.Result(name))
 		}
@@ -161,19 +164,7 @@ func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
 	for _, one := range index.Differing(entries) {
 		add("setting", one)
 	}
-	if l.chosen == nil || len(l.chosen) > maxKept {
-		l.chosen = map[string]*chosen{}
-	}
-	l.chosen[key] = c
 	return c, nil
-}
-
-// refreshed returns the same runs with the progress of a newer snapshot.
-func (c *chosen) refreshed(now *snapshot) *chosen {
-	for i, one := range c.runs {
-		c.runs[i] = now.byName[one.Dir]
-	}
-	return c
 }
 
 // filter returns the runs that pass all filters.
@@ -190,7 +181,7 @@ func filter(now *snapshot, filters []string) ([]*run, error) {
 }
 
 // stateOrder is the order of states in a list without a requested order.
-var stateOrder = map[state]int{running: 0, failed: 1, damaged: 1, stopped: 2, finished: 3, waiting: 4}
+var stateOrder = map[sweep.State]int{sweep.Running: 0, sweep.Failed: 1, sweep.Damaged: 1, sweep.Stopped: 2, sweep.Finished: 3, sweep.Waiting: 4}
 
 // sortRuns sorts runs by a column. Without a column, running runs come first, then the newest.
 func sortRuns(c *chosen, by string) ([]*run, error) {
@@ -263,11 +254,7 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	}
 	found, err := index.FindColumn(entriesOf(c.runs), name)
 	if err != nil {
-		var unknown *index.UnknownColumnError
-		if errors.As(err, &unknown) {
-			return nil, wrong("sort: " + err.Error())
-		}
-		return nil, err
+		return nil, wrong("sort: " + err.Error())
 	}
 	return func(one *run) cell {
 		text, ok := found.Of(one.Run)
@@ -276,4 +263,88 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 		}
 		return cell{there: ok, text: text}
 	}, nil
+}
+
+// searchEntry is a search in the answer of /api/searches: its trials by number, with their values of the objective.
+type searchEntry struct {
+	Folder    string       `json:"folder"`
+	Problem   string       `json:"problem,omitempty"` // why it cannot be read
+	Method    string       `json:"method,omitempty"`
+	Objective string       `json:"objective,omitempty"`
+	Better    string       `json:"better,omitempty"` // higher or lower
+	Budget    string       `json:"budget,omitempty"`
+	Keys      []string     `json:"keys,omitempty"` // of the settings
+	Best      int          `json:"best"`           // place of the best trial; -1: none
+	Trials    []trialEntry `json:"trials"`
+}
+
+// trialEntry is a trial of a search.
+type trialEntry struct {
+	Trial    int         `json:"trial"`
+	Dir      string      `json:"dir"`
+	State    sweep.State `json:"state"`
+	Epochs   int         `json:"epochs,omitempty"`
+	Value    *float64    `json:"value"`    // null: none
+	Settings []string    `json:"settings"` // by the keys
+}
+
+// maxSearched bounds the number of runs among which trials are looked for.
+const maxSearched = 10000
+
+// searchData answers with the searches in the folder.
+func (s *Server) searchData(w http.ResponseWriter, r *http.Request) error {
+	now := s.runs.current()
+	return s.searches.send(w, r, now.content, "", func() (any, error) { return searches(s.runs.dir, now), nil })
+}
+
+// searches reads the searches among the runs. The trials of a search lie beside each other.
+func searches(dir string, now *snapshot) []searchEntry {
+	list := []searchEntry{}
+	if len(now.list) > maxSearched {
+		return list
+	}
+	folders, dirs := []string{}, map[string][]string{}
+	names := map[string]string{} // in addresses, by folder
+	for _, one := range now.list {
+		parent, whole := path.Dir(one.path), filepath.Join(dir, filepath.FromSlash(one.path))
+		if dirs[parent] == nil {
+			folders = append(folders, parent)
+		}
+		dirs[parent], names[whole] = append(dirs[parent], whole), one.Dir
+	}
+	slices.Sort(folders)
+	for _, folder := range folders {
+		found, err := sweep.ReadTrials(dirs[folder])
+		switch {
+		case err != nil:
+			list = append(list, searchEntry{Folder: folder, Problem: err.Error(), Best: -1, Trials: []trialEntry{}})
+		case found != nil:
+			list = append(list, entryOfSearch(folder, found, names))
+		}
+	}
+	return list
+}
+
+func entryOfSearch(folder string, found *sweep.Trials, names map[string]string) searchEntry {
+	own := found.Method.Value.Common()
+	e := searchEntry{Folder: folder, Method: found.Method.Name, Objective: own.Objective(), Better: found.Better.String(), Budget: own.Budget(), Best: -1}
+	for _, r := range own.Space {
+		e.Keys = append(e.Keys, r.Key)
+	}
+	best := found.Best()
+	for i := range found.List {
+		t := &found.List[i]
+		one := trialEntry{Trial: t.Index, Dir: names[t.Dir], State: t.State, Epochs: t.Epochs}
+		if !math.IsNaN(t.Value) && !math.IsInf(t.Value, 0) {
+			one.Value = &t.Value
+		}
+		for _, s := range t.Settings {
+			one.Settings = append(one.Settings, s.Value)
+		}
+		if t == best {
+			e.Best = i
+		}
+		e.Trials = append(e.Trials, one)
+	}
+	return e
 }

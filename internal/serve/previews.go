@@ -1,18 +1,26 @@
 package serve
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/report/web"
+	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // previews keeps the previews of the newest checkpoints of runs. It opens at most one checkpoint at a time, and each
@@ -67,7 +75,7 @@ func (p *previews) close() {
 
 // version identifies the checkpoint of a run; empty: no checkpoint.
 func (p *previews) version(one *run) string {
-	s := stampOf(filepath.Join(p.runs.dir, filepath.FromSlash(one.path)), rundir.CheckpointFile)
+	s := p.runs.stamp(one, rundir.CheckpointFile)
 	if s.size < 0 {
 		return ""
 	}
@@ -84,7 +92,7 @@ func (p *previews) of(one *run) (*preview, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	old := p.kept[one.path]
-	if old != nil && (old.version == version || time.Now().Before(p.rest) && one.progress.state == running || !old.ready()) {
+	if old != nil && (old.version == version || time.Now().Before(p.rest) && one.progress.state == sweep.Running || !old.ready()) {
 		return old, nil
 	}
 	if p.over {
@@ -122,7 +130,7 @@ func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	begin := time.Now()
 	var text []byte
 	if v.err = p.runs.enclosed(one); v.err == nil {
-		text, v.err = p.open(ctx, filepath.Join(p.runs.dir, filepath.FromSlash(one.path)))
+		text, v.err = p.open(ctx, p.runs.folder(one))
 	}
 	if v.err == nil {
 		v.body = newContent("application/json", text)
@@ -174,4 +182,111 @@ func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) e
 		return c.send(w, r)
 	}
 	return v.body.send(w, r)
+}
+
+// previewAnswer is the answer of /api/preview.
+type previewAnswer struct {
+	position
+	Warning  string          `json:"warning,omitempty"`
+	Problem  string          `json:"problem,omitempty"` // why nothing is shown
+	Pictures []picture       `json:"pictures"`
+	Explore  json.RawMessage `json:"explore,omitempty"`
+}
+
+// position is the known position of a checkpoint in the training.
+type position struct {
+	Epoch *int `json:"epoch,omitempty"`
+	Step  *int `json:"step,omitempty"`
+}
+
+// picture is a picture of a preview.
+type picture struct {
+	Name    string `json:"name"`
+	Caption string `json:"caption"`
+	Source  string `json:"src"` // a data URL
+}
+
+// NewPreview opens the newest checkpoint of a run's folder and computes its preview as JSON: reconstructions,
+// traversals and the interactive decoder. It writes nothing, neither to the folder nor to the cache of data sets.
+func NewPreview(ctx context.Context, dir string) ([]byte, error) {
+	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
+	if err := train.PrepareRun(cache.WithoutMaking(ctx), dir, nil); err != nil {
+		return nil, fmt.Errorf("%w; a server converts no data set, but unravel eval --run %s does", err, dir)
+	}
+	e, warning, err := train.OpenExperiment(dir)
+	if err != nil {
+		return nil, err
+	}
+	a.Warning = warning
+	p, err := e.Preview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.Explore = p.Explore
+	for _, f := range p.Figures {
+		a.Pictures = append(a.Pictures, picture{f.Name, f.Caption, web.PNG(f.PNG)})
+	}
+	return json.Marshal(a)
+}
+
+// positionOf reads the position of the newest checkpoint.
+func positionOf(dir string) (p position) {
+	text, err := rundir.ReadFile(dir, rundir.StateFile)
+	if err != nil || json.Unmarshal(text, &p) != nil {
+		return position{}
+	}
+	return p
+}
+
+// ownFault is an error of this program or machine, not of a run.
+type ownFault struct{ error }
+
+func (f ownFault) Unwrap() error { return f.error }
+
+// maxPreview bounds the bytes of a preview.
+const maxPreview = 64 << 20
+
+// PreviewProcess returns a function for [Options] that computes each preview in a separate process with one thread. The
+// server then survives a broken or very large checkpoint. It starts the program with args and the run's folder; the
+// program prints [NewPreview].
+func PreviewProcess(program string, args ...string) func(ctx context.Context, dir string) ([]byte, error) {
+	return func(ctx context.Context, dir string) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir))...)
+		cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1")
+		cmd.WaitDelay = time.Second
+		out, said := &bounded{most: maxPreview}, &bounded{most: 4 << 10, forgive: true}
+		cmd.Stdout, cmd.Stderr = out, said
+		if err := cmd.Run(); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if !errors.As(err, new(*exec.ExitError)) {
+				return nil, ownFault{err}
+			}
+			text := strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: ")
+			if text == "" {
+				text = err.Error()
+			}
+			return nil, errors.New(text)
+		}
+		return out.Bytes(), nil
+	}
+}
+
+// bounded keeps the written bytes up to a size.
+type bounded struct {
+	bytes.Buffer
+	most    int
+	forgive bool // drop further bytes
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	switch {
+	case b.Len()+len(p) <= b.most:
+	case b.forgive:
+		return len(p), nil
+	default:
+		return 0, fmt.Errorf("more than %d bytes", b.most)
+	}
+	return b.Buffer.Write(p)
 }

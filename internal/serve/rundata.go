@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/report"
@@ -26,14 +25,6 @@ const maxShown = 64 << 20
 
 // maxSent bounds the files that are sent unchanged.
 const maxSent = 1 << 30
-
-// named returns the run that the parameter dir names.
-func (s *Server) named(r *http.Request) (*run, error) {
-	if len(r.URL.RawQuery) > maxQuery {
-		return nil, wrong("the query is too long")
-	}
-	return s.runs.find(r.URL.Query().Get("dir"))
-}
 
 // description is the answer of /api/run: everything that a page says about a run in words.
 type description struct {
@@ -110,19 +101,9 @@ type curvesAnswer struct {
 	At     int64       `json:"at"` // bytes of the log that the curves cover: /api/events continues there
 }
 
-// tails keeps the logs of compared runs.
-type tails struct {
-	runs *runs
-	lock sync.Mutex
-	logs map[string]keptLines
-}
-
-func newTails(r *runs) *tails { return &tails{runs: r} }
-
 // curvesData answers with the curves of a run. It reads only a changed log.
 func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
-	stamp := stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile)
-	return s.curves.send(w, r, stamp, one.path, func() (any, error) {
+	return s.curves.send(w, r, s.runs.stamp(one, rundir.LogFile), one.path, func() (any, error) {
 		lines, at, err := s.runs.lines(one)
 		curves := report.RunCurves(nil, lines)
 		if curves == nil {
@@ -244,14 +225,10 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 
 // runPage answers with the page of a run.
 func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
-	_, err := s.named(r)
-	if len(r.URL.RawQuery) > maxQuery {
-		return err
-	}
 	name := r.URL.Query().Get("dir")
 	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may begin
 	p.Run = name
-	if err != nil && !s.runs.begins(name) {
+	if _, err := s.runs.find(name); err != nil && !s.runs.begins(name) {
 		p.Failure = err.Error()
 	}
 	return s.sendPage(w, r, "run.tmpl", p)

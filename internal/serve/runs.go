@@ -1,13 +1,17 @@
 package serve
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,8 +43,8 @@ type snapshot struct {
 }
 
 // states counts the runs in each state.
-func (s *snapshot) states() map[state]int {
-	counts := map[state]int{}
+func (s *snapshot) states() map[sweep.State]int {
+	counts := map[sweep.State]int{}
 	for _, one := range s.list {
 		counts[one.progress.state]++
 	}
@@ -206,6 +210,12 @@ func (r *runs) begins(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// folder returns the path of a run.
+func (r *runs) folder(one *run) string { return filepath.Join(r.dir, filepath.FromSlash(one.path)) }
+
+// stamp distinguishes versions of a file of a run.
+func (r *runs) stamp(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
+
 // open opens a file of a run for reading. A link out of the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
 	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
@@ -270,9 +280,9 @@ func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	one := *fresh
 	r.serial++
 	one.progress, one.serial = p, r.serial
-	if string(one.Run.State) != string(p.state) {
+	if one.Run.State != p.state {
 		entry := *one.Run
-		entry.State = sweep.State(p.state)
+		entry.State = p.state
 		one.Run = &entry
 	}
 	return &one
@@ -301,4 +311,119 @@ func (r *runs) outside(path string) string {
 		}
 	}
 	return ""
+}
+
+// progress is the progress of a run that only its folder shows, not the index. Two values are compared to detect a
+// change.
+type progress struct {
+	state   sweep.State // as [index.Live] reports it
+	seen    bool        // its files were looked at
+	log     fileStamp
+	epoch   int     // epochs finished
+	epochs  int     // epochs of the config
+	loss    float64 // loss of the last epoch, the sum of the objectives' totals
+	losses  string  // losses of the last epoch, as JSON
+	seconds float64 // seconds of the last epoch
+	written time.Time
+}
+
+// fileStamp distinguishes versions of a file.
+type fileStamp struct {
+	size, modified int64
+}
+
+func stampOf(dir, name string) fileStamp {
+	info, err := os.Lstat(filepath.Join(dir, name))
+	if err != nil {
+		return fileStamp{size: -1}
+	}
+	return fileStamp{info.Size(), info.ModTime().UnixNano()}
+}
+
+// progressOf reads the progress that the index does not have.
+func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progress {
+	p := one.progress
+	if p.seen && (one.base == sweep.Finished || one.base == sweep.Failed || one.base == sweep.Damaged) {
+		return p // it does not go on without a change of the index
+	}
+	p.seen = true
+	epochs, _ := one.Settings.Get("train.epochs")
+	p.epochs, _ = strconv.Atoi(epochs)
+	if log := stampOf(dir, rundir.LogFile); log != p.log {
+		p.readLog(r, one, log)
+	}
+	switch p.state = one.base; {
+	case one.base == sweep.Finished:
+		p.epoch = max(p.epoch, one.Epochs)
+	case one.base == sweep.Failed || one.base == sweep.Damaged:
+	case holders.Held(dir, one.Patience(p.seconds)):
+		p.state = sweep.Running
+	case p.log.size < 0:
+		p.state = sweep.Waiting
+	default:
+		p.state = sweep.Stopped
+	}
+	return p
+}
+
+// logTail is the number of bytes at the end of a log that the list reads.
+const logTail = 64 << 10
+
+// readLog reads the last epoch of a log.
+func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
+	p.log, p.epoch, p.loss, p.losses, p.seconds = stamp, 0, 0, "", 0
+	p.written = time.Time{}
+	if stamp.size < 0 {
+		return
+	}
+	p.written = time.Unix(0, stamp.modified)
+	f, err := r.open(one, rundir.LogFile)
+	if err != nil {
+		return
+	}
+	defer f.Close() // it was only read
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, stamp.size-logTail), logTail))
+	if err != nil {
+		return
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // a line without an end is being written
+	for len(text) > 0 {
+		at := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
+		var line rundir.Line
+		err := json.Unmarshal(text[at:], &line)
+		text = text[:at]
+		if err != nil {
+			continue
+		}
+		p.epoch = max(p.epoch, line.Epoch)
+		if line.Losses == nil {
+			continue
+		}
+		for _, parts := range line.Losses {
+			p.loss += parts["loss"]
+		}
+		losses, _ := json.Marshal(line.Losses) // it came from JSON
+		p.losses, p.seconds = string(losses), line.Seconds
+		return
+	}
+}
+
+// left estimates the time until the last epoch ends; 0 if the time is unknown or the training is over.
+func (p *progress) left(now time.Time) time.Duration {
+	if p.state != sweep.Running || p.epoch == 0 || p.epoch >= p.epochs {
+		return 0
+	}
+	left := time.Duration(p.seconds*float64(p.epochs-p.epoch)*float64(time.Second)) - now.Sub(p.written)
+	return max(left, time.Second)
+}
+
+// part is the finished fraction of the training, from 0 to 1.
+func (p *progress) part() float64 {
+	switch {
+	case p.state == sweep.Finished:
+		return 1
+	case p.epochs == 0:
+		return 0
+	}
+	return min(1, float64(p.epoch)/float64(p.epochs))
 }

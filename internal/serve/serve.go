@@ -6,16 +6,27 @@
 package serve
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
+
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Options tell the server how to show runs.
@@ -36,8 +47,8 @@ type Server struct {
 	options  Options
 	runs     *runs
 	previews *previews
-	tails    *tails
 	lists    lists
+	logs     store[[]rundir.Line] // of compared runs
 	tables   shownTables
 	streams  atomic.Int64 // number of open streams
 	handler  http.Handler
@@ -62,13 +73,12 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	if o.Preview == nil {
 		o.Preview = NewPreview
 	}
-	s := &Server{options: o, ended: make(chan struct{})}
+	s := &Server{options: o, ended: make(chan struct{}), logs: store[[]rundir.Line]{most: 2 * maxCurves}}
 	var err error
 	if s.runs, err = openRuns(ctx, dir, o.Single); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	s.previews = newPreviews(s.runs, o.Preview)
-	s.tails = newTails(s.runs)
 	s.handler = s.guard(s.routes())
 	return s, nil
 }
@@ -79,11 +89,30 @@ type answer func(w http.ResponseWriter, r *http.Request) error
 // ofRun answers about the run that the parameter dir names.
 func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		one, err := s.named(r)
+		one, err := s.runs.find(r.URL.Query().Get("dir"))
 		if err != nil {
 			return err
 		}
 		return answer(w, r, one)
+	}
+}
+
+// ofChoice answers about the runs that the query chooses.
+func (s *Server) ofChoice(kept *answers, compare func(now *snapshot, c choice) (any, error)) answer {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		c, err := readChoice(r)
+		if err != nil {
+			return err
+		}
+		now := s.runs.current()
+		return kept.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return compare(now, c) })
+	}
+}
+
+// page answers with a page that loads all its data from other addresses.
+func (s *Server) page(name, title string, shown []string, own ...string) answer {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return s.sendPage(w, r, name, s.newPage(title, shown, own...))
 	}
 }
 
@@ -93,15 +122,15 @@ func (s *Server) routes() http.Handler {
 	for pattern, answer := range map[string]answer{
 		"/{$}":                s.listPage,
 		"/run":                s.runPage,
-		"/compare":            s.comparePage,
-		"/tables":             s.tablesPage,
+		"/compare":            s.page("compare.tmpl", "Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"),
+		"/tables":             s.page("tables.tmpl", "Tables of papers", nil, "tables.js"),
 		"/api/runs":           s.listData,
 		"/api/searches":       s.searchData,
 		"/api/run":            s.ofRun(s.runData),
 		"/api/curves":         s.ofRun(s.curvesData),
 		"/api/events":         s.ofRun(s.events),
-		"/api/compare":        s.compareData,
-		"/api/compare/curves": s.compareCurves,
+		"/api/compare":        s.ofChoice(&s.compared, func(now *snapshot, c choice) (any, error) { return s.compare(now, c) }),
+		"/api/compare/curves": s.ofChoice(&s.overlays, func(now *snapshot, c choice) (any, error) { return s.overlay(now, c) }),
 		"/api/tables":         s.tablesData,
 		"/api/table":          s.tableData,
 		"/api/preview":        s.ofRun(s.previewData),
@@ -110,7 +139,11 @@ func (s *Server) routes() http.Handler {
 		"/assets/{name...}":   s.asset,
 	} {
 		m.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := answer(w, r); err != nil {
+			err := wrong("the query is too long")
+			if len(r.URL.RawQuery) <= maxQuery {
+				err = answer(w, r)
+			}
+			if err != nil {
 				sendError(w, err)
 			}
 		})
@@ -151,4 +184,137 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = nil
 	}
 	return errors.Join(err, s.runs.close())
+}
+
+// content is a kept answer: its text, a compressed copy where that helps, and its tag.
+type content struct {
+	kind, tag    string
+	body, zipped []byte
+	code         int // status of the answer; 0: success
+}
+
+// leastZipped is the least length of a compressed text.
+const leastZipped = 1 << 10
+
+func newContent(kind string, body []byte) *content {
+	sum := sha256.Sum256(body)
+	c := &content{kind: kind, body: body, tag: `W/"` + hex.EncodeToString(sum[:12]) + `"`}
+	if len(body) < leastZipped || strings.HasPrefix(kind, "image/") {
+		return c
+	}
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level exists
+	_, _ = w.Write(body)                            // a write to memory does not fail
+	if w.Close() == nil && b.Len() < len(body)*9/10 {
+		c.zipped = b.Bytes()
+	}
+	return c
+}
+
+// jsonContent returns newContent of a value as JSON.
+func jsonContent(v any) (*content, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return newContent("application/json", text), nil
+}
+
+// send answers a request with the content, or tells the browser that its copy is current. It returns nil.
+func (c *content) send(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	if c.code == 0 {
+		h.Set("ETag", c.tag)
+	}
+	if c.code == 0 && strings.Contains(r.Header.Get("If-None-Match"), c.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", c.kind)
+	body := c.body
+	if c.zipped != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = c.zipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if c.code != 0 {
+		w.WriteHeader(c.code)
+	}
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a visitor who is gone needs nothing
+	}
+	return nil
+}
+
+// requestError is an error of a visitor, with the status of its answer.
+type requestError struct {
+	code int
+	text string
+}
+
+func (e requestError) Error() string { return e.text }
+
+func missing(text string) error { return requestError{http.StatusNotFound, text} }
+func wrong(text string) error   { return requestError{http.StatusBadRequest, text} }
+
+// sendError answers with an error, as JSON.
+func sendError(w http.ResponseWriter, err error) {
+	code := http.StatusInternalServerError
+	if e, ok := err.(requestError); ok {
+		code = e.code
+	}
+	text, _ := json.Marshal(map[string]string{"error": strings.ToValidUTF8(err.Error(), "\uFFFD")}) // a map of strings encodes
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
+}
+
+// store keeps values by key, each for one version of its data. It makes one value at a time. Goroutines may share it.
+type store[V any] struct {
+	most int // number of kept values; 0: maxKept
+	lock sync.Mutex
+	kept map[string]kept[V]
+}
+
+type kept[V any] struct {
+	version any
+	value   V
+}
+
+// maxKept bounds the number of kept answers.
+const maxKept = 64
+
+// of returns the value kept under a key, or makes a fresh one.
+func (s *store[V]) of(version any, key string, fresh func() (V, error)) (V, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if k, ok := s.kept[key]; ok && k.version == version {
+		return k.value, nil
+	}
+	v, err := fresh()
+	if err == nil {
+		if s.kept == nil || len(s.kept) >= cmp.Or(s.most, maxKept) {
+			s.kept = map[string]kept[V]{}
+		}
+		s.kept[key] = kept[V]{version, v}
+	}
+	return v, err
+}
+
+// answers keeps the answers to requests.
+type answers struct{ store[*content] }
+
+// send answers a request with the answer kept under a key, or makes a fresh one: content, or a value for JSON.
+func (a *answers) send(w http.ResponseWriter, r *http.Request, version any, key string, fresh func() (any, error)) error {
+	c, err := a.of(version, key, func() (*content, error) {
+		v, err := fresh()
+		if c, ok := v.(*content); ok || err != nil {
+			return c, err
+		}
+		return jsonContent(v)
+	})
+	if err != nil {
+		return err
+	}
+	return c.send(w, r)
 }

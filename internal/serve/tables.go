@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/unravel-ml/unravel/internal/show"
@@ -80,27 +80,16 @@ func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) error {
 
 // tableData answers with a table.
 func (s *Server) tableData(w http.ResponseWriter, r *http.Request) error {
-	if len(r.URL.RawQuery) > maxQuery {
-		return wrong("the query is too long")
-	}
 	name, scale := r.URL.Query().Get("name"), r.URL.Query().Get("scale")
-	if !knownTables()[name] { // a name must not open a file
+	if !slices.Contains(tables.Names(), name) { // a name must not open a file
 		return missing("there is no table of that name")
 	}
 	now := s.runs.current()
-	return s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs.dir, now, name, scale) })
+	return s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs, now, name, scale) })
 }
 
-var knownTables = sync.OnceValue(func() map[string]bool {
-	known := map[string]bool{}
-	for _, name := range tables.Names() {
-		known[name] = true
-	}
-	return known
-})
-
 // table fills a table from runs. It leaves rows without runs to the command.
-func (k *shownTables) table(ctx context.Context, dir string, now *snapshot, name, scale string) (*tableAnswer, error) {
+func (k *shownTables) table(ctx context.Context, all *runs, now *snapshot, name, scale string) (*tableAnswer, error) {
 	e, t, err := entryOf(name)
 	if err != nil {
 		return nil, err
@@ -118,20 +107,20 @@ func (k *shownTables) table(ctx context.Context, dir string, now *snapshot, name
 		return nil, err
 	}
 	folders := map[string]string{}
-	states := map[string]state{}
+	states := map[string]sweep.State{}
 	for _, one := range now.list {
-		if one.Hash == "" || one.base == sweep.Damaged || states[one.Hash] == finished {
+		if one.Hash == "" || one.base == sweep.Damaged || states[one.Hash] == sweep.Finished {
 			continue
 		}
 		states[one.Hash] = one.progress.state
-		folders[one.Hash] = filepath.Join(dir, filepath.FromSlash(one.path))
+		folders[one.Hash] = all.folder(one)
 	}
 	a.Needed = len(needed)
 	for _, hash := range needed {
 		switch states[hash] {
-		case finished:
+		case sweep.Finished:
 			a.Finished++
-		case running:
+		case sweep.Running:
 			a.Running++
 		}
 	}
@@ -166,9 +155,4 @@ func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
 	}
 	k.hashes[key] = list
 	return list, nil
-}
-
-// tablesPage answers with the page of all tables or of one table.
-func (s *Server) tablesPage(w http.ResponseWriter, r *http.Request) error {
-	return s.sendPage(w, r, "tables.tmpl", s.newPage("Tables of papers", nil, "tables.js"))
 }

@@ -117,16 +117,15 @@ func rankFiles(r *tables.Result) (list []File) {
 // rankLines returns the ranks of rows by column on a data set. It skips rows without a rank.
 func rankLines(r *tables.Result, set, sets int) (list []report.Series) {
 	for _, row := range r.Rows {
-		s, some := report.Series{Name: row.Label}, false
+		s := report.Series{Name: row.Label}
 		for i := range r.Table.Columns {
 			rank := row.Cells[i*sets+set].Rank
 			if rank == 0 {
 				rank = math.NaN()
 			}
-			some = some || rank > 0
 			s.X, s.Y = append(s.X, float64(i)), append(s.Y, rank)
 		}
-		if some {
+		if slices.ContainsFunc(s.Y, func(rank float64) bool { return rank > 0 }) {
 			list = append(list, s)
 		}
 	}
@@ -140,7 +139,6 @@ func boxPlot(r *tables.Result) *report.BoxPlot {
 		return nil
 	}
 	p := &report.BoxPlot{Title: f.Title, X: f.Axis, Y: f.Column, LineLabel: f.Line}
-	some := false
 	for i, row := range f.Rows {
 		box := report.Box{Label: row}
 		if len(f.Labels) > 0 {
@@ -149,7 +147,6 @@ func boxPlot(r *tables.Result) *report.BoxPlot {
 		if c := r.Cell(row, f.Column); c != nil {
 			box.Values = c.Runs
 		}
-		some = some || len(box.Values) > 0
 		p.Boxes = append(p.Boxes, box)
 	}
 	for _, row := range f.Best {
@@ -157,7 +154,7 @@ func boxPlot(r *tables.Result) *report.BoxPlot {
 			p.Line = c.Ours
 		}
 	}
-	if !some {
+	if !slices.ContainsFunc(p.Boxes, func(b report.Box) bool { return len(b.Values) > 0 }) {
 		return nil
 	}
 	return p
@@ -226,10 +223,9 @@ func plotOf(r *tables.Result) *plot {
 	}
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
-			x, y, ok := position(&c, log)
-			if ok {
-				p.Dots = append(p.Dots, dot{at(x), plotSize - at(y), c.Status,
-					fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed)})
+			if x, y, ok := position(&c, log); ok {
+				title := fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed)
+				p.Dots = append(p.Dots, dot{at(x), plotSize - at(y), c.Status, title})
 			}
 		}
 	}
@@ -249,17 +245,18 @@ func position(c *tables.Cell, log bool) (x, y float64, ok bool) {
 
 // limits returns the smallest and the largest value of the plot. Linear axes include 0.
 func limits(r *tables.Result, log bool) (low, high float64) {
-	some := !log
+	if log {
+		low, high = math.Inf(1), math.Inf(-1)
+	}
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
-			x, y, ok := position(&c, log)
-			switch {
-			case ok && !some:
-				low, high, some = min(x, y), max(x, y), true
-			case ok:
+			if x, y, ok := position(&c, log); ok {
 				low, high = min(low, x, y), max(high, x, y)
 			}
 		}
+	}
+	if low > high { // no cell has both values
+		low, high = 0, 0
 	}
 	if low == high {
 		high = low + 1

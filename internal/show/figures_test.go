@@ -57,3 +57,21 @@ func TestRankFiles(t *testing.T) {
 		t.Errorf("of one row with ranks: %v", rankFiles(r))
 	}
 }
+
+// A box has the label of its row, or the label that the figure gives it.
+func TestBoxLabels(t *testing.T) {
+	f := &tables.Boxes{Column: "MIG", Rows: []string{"a", "b"}}
+	r := &tables.Result{Table: &tables.Table{Boxes: f, Columns: []tables.Column{{Label: "MIG"}}}}
+	r.Rows = []tables.ResultRow{{Label: "a", Cells: []tables.Cell{{Column: "MIG", Runs: []float64{1, 2}}}}, {Label: "b"}}
+	for _, labels := range [][]string{nil, {"first", "second"}} {
+		f.Labels = labels
+		want := f.Rows
+		if labels != nil {
+			want = labels
+		}
+		p := boxPlot(r)
+		if p == nil || len(p.Boxes) != 2 || p.Boxes[0].Label != want[0] || p.Boxes[1].Label != want[1] || !slices.Equal(p.Boxes[0].Values, []float64{1, 2}) {
+			t.Errorf("labels %v: %+v", labels, p)
+		}
+	}
+}

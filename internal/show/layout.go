@@ -38,7 +38,7 @@ const (
 	differsMark = "!"
 	unfitMark   = "×"
 	none        = "-"
-	spread      = "±" // between mean and standard deviation
+	plusMinus   = "±" // between mean and standard deviation
 )
 
 var commonMarks = []struct {
@@ -128,10 +128,10 @@ func (l *layout) show(c tables.Cell, common, decimals int) Cell {
 	}
 	if l.Table.Trains() || l.Table.Quotes() {
 		if c.Ours != nil && c.Draws > 1 {
-			s.Ours += spread + fixed(c.Deviation, decimals)
+			s.Ours += plusMinus + fixed(c.Deviation, decimals)
 		}
 		if c.PrintedStd != "" {
-			s.Theirs += spread + c.PrintedStd
+			s.Theirs += plusMinus + c.PrintedStd
 		}
 	}
 	if c.Ratio != nil {

@@ -24,16 +24,18 @@ func Markdown(w io.Writer, r *tables.Result) error {
 		}
 		l.markdown(&b, p)
 	}
-	list := func(items [][2]string) {
-		if len(items) > 0 {
-			b.WriteString("\n")
-		}
-		for _, item := range items {
-			fmt.Fprintf(&b, "* %s: %s\n", escape(item[0]), escape(item[1]))
-		}
+	if len(l.Footnotes) > 0 {
+		b.WriteString("\n")
 	}
-	list(pairs(l.Footnotes, func(f Footnote) [2]string { return [2]string{"(" + f.Mark + ")", f.Text} }))
-	list(pairs(l.Columns, func(c columnDoc) [2]string { return [2]string{c.Label, c.Doc} }))
+	for _, f := range l.Footnotes {
+		fmt.Fprintf(&b, "* (%s): %s\n", escape(f.Mark), escape(f.Text))
+	}
+	if len(l.Columns) > 0 {
+		b.WriteString("\n")
+	}
+	for _, c := range l.Columns {
+		fmt.Fprintf(&b, "* %s: %s\n", escape(c.Label), escape(c.Doc))
+	}
 	for _, remark := range l.Remarks {
 		fmt.Fprintf(&b, "\n%s\n", escape(remark))
 	}
@@ -68,14 +70,6 @@ func (l *layout) markdown(b *strings.Builder, part group) {
 			row(escape(differenceLabel(l.Table)), func(c int) string { return line.Cells[c].Third })
 		}
 	}
-}
-
-func pairs[T any](list []T, of func(T) [2]string) [][2]string {
-	var all [][2]string
-	for _, x := range list {
-		all = append(all, of(x))
-	}
-	return all
 }
 
 var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -42,10 +46,7 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 		fmt.Fprintf(&b, "\n%s\n", g.Title)
 		g.print(&b, width)
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("table %s: %w", r.Name, err)
-	}
-	return nil
+	return send(w, r, b.String())
 }
 
 // theirs returns the label of the printed values.
@@ -76,14 +77,6 @@ func letterCount(s string) int { return utf8.RuneCountInString(s) }
 
 func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
-}
-
-// compared returns the difference or the ratio; nil if the cell has none.
-func compared(c *tables.Cell) *float64 {
-	if c.Ratio != nil {
-		return c.Ratio
-	}
-	return c.Difference
 }
 
 // wrap writes a footnote in lines of a width.
@@ -118,7 +111,7 @@ func CSV(w io.Writer, r *tables.Result) error {
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			record := []string{r.Name, row.Label, c.Column, digits(c.Ours), "", strconv.Itoa(c.Draws), "",
-				digits(compared(&c)), string(c.Status), strings.Join(slices.DeleteFunc(slices.Concat([]string{c.Reason}, c.Notes), func(s string) bool { return s == "" }), "; ")}
+				digits(cmp.Or(c.Ratio, c.Difference)), string(c.Status), strings.Join(slices.DeleteFunc(slices.Concat([]string{c.Reason}, c.Notes), func(s string) bool { return s == "" }), "; ")}
 			if c.Ours != nil {
 				record[4] = digits(&c.Deviation)
 			}
@@ -128,6 +121,189 @@ func CSV(w io.Writer, r *tables.Result) error {
 			records = append(records, record)
 		}
 	}
+	return writeRecords(w, r, records)
+}
+
+// grid is a table of text.
+type grid struct {
+	Title string
+	Heads []head
+	Lines [][]string // a label and the cells
+	signs []bool     // by line: whether signs stand left of the digits; nil: in no line
+}
+
+// head is the heading of a column.
+type head struct{ Group, Label string }
+
+// widths returns the widths of the columns; column 0 has the labels.
+func (g *grid) widths() []int {
+	list := make([]int, 1+len(g.Heads))
+	for c, h := range g.Heads {
+		list[c+1] = letterCount(h.Label)
+	}
+	for _, line := range g.Lines {
+		for c, cell := range line {
+			list[c] = max(list[c], letterCount(cell))
+		}
+	}
+	return list
+}
+
+// group returns the end of the columns from one on that share its group.
+func (g *grid) group(from int) (after int) {
+	for after = from; after <= len(g.Heads) && g.Heads[after-1].Group == g.Heads[from-1].Group; {
+		after++
+	}
+	return after
+}
+
+// fitting returns the end of the columns that fit next to each other. It takes whole groups, part of a group that is
+// too wide alone, and at least one column.
+func (g *grid) fitting(from, width int, widths []int) (after int) {
+	left := width - widths[0]
+	for after = from; after <= len(g.Heads); {
+		end := g.group(after)
+		for c := after; c < end; c++ {
+			if left -= widths[c] + 2; left < 0 && after > from {
+				return after
+			} else if left < 0 {
+				return max(c, from+1)
+			}
+		}
+		after = end
+	}
+	return after
+}
+
+// print writes the grid in lines of at most width letters where possible. Columns that do not fit follow below.
+func (g *grid) print(b *strings.Builder, width int) {
+	widths := g.widths()
+	for from := 1; from <= len(g.Heads); {
+		after := g.fitting(from, width, widths)
+		line := func(label string, cell func(c int) string) {
+			text := padded(label, widths[0])
+			for c := from; c < after; c++ {
+				text += padded(cell(c), widths[c]+2)
+			}
+			if text = strings.TrimRight(text, " "); text != "" {
+				b.WriteString(text + "\n")
+			}
+		}
+		b.WriteString("\n")
+		above := strings.Repeat(" ", widths[0])
+		for c := from; c < after; {
+			name, room := g.Heads[c-1].Group, 0
+			for end := min(g.group(c), after); c < end; c++ {
+				room += widths[c] + 2
+			}
+			above += padded("  "+name, room)
+		}
+		line(above, func(int) string { return "" })
+		line("", func(c int) string { return "  " + g.Heads[c-1].Label })
+		for i, cells := range g.Lines {
+			line(cells[0], func(c int) string {
+				if s := cells[c]; g.signs != nil && g.signs[i] && s != none && strings.ContainsAny(s[:min(1, len(s))], "+-") {
+					return " " + s
+				}
+				return "  " + cells[c]
+			})
+		}
+		from = after
+	}
+}
+
+// markdown writes the grid with a heading.
+func (g *grid) markdown(b *strings.Builder) {
+	escape := markdownEscapes.Replace
+	fmt.Fprintf(b, "\n## %s\n\n| |", escape(g.Title))
+	for _, h := range g.Heads {
+		label := h.Label
+		if h.Group != "" {
+			label = h.Group + ": " + label
+		}
+		fmt.Fprintf(b, " %s |", escape(label))
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(g.Heads)) + "\n")
+	for _, cells := range g.Lines {
+		fmt.Fprintf(b, "| **%s** |", escape(cells[0]))
+		for _, cell := range cells[1:] {
+			fmt.Fprintf(b, " %s |", cell)
+		}
+		b.WriteString("\n")
+	}
+}
+
+// grids returns the agreement as tables of text: mean ranks of all columns and of each group, then tau.
+func grids(r *tables.Result) []grid {
+	a := r.Agreement
+	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(len(r.Rows), "row")}
+	for _, g := range a.Groups {
+		for _, set := range setsOf(r.Table) {
+			ranks.Heads = append(ranks.Heads, head{g, cmp.Or(set, "rank")})
+		}
+	}
+	ranks.Heads = append(ranks.Heads, head{"all", "mean"})
+	for i, row := range r.Rows {
+		cells, all := []string{row.Label}, []float64(nil)
+		for g := range a.Groups {
+			for _, v := range a.Ranks[g][i] {
+				cells = append(cells, number(v, 1))
+			}
+		}
+		for _, c := range row.Cells {
+			if c.Rank > 0 {
+				all = append(all, c.Rank)
+			}
+		}
+		ranks.Lines = append(ranks.Lines, append(cells, number(stat.Mean(all, nil), 1)))
+	}
+	tau := grid{Title: "Kendall's tau between columns, 1 for the same order of the rows from good to bad"}
+	for i, name := range a.Columns {
+		tau.Heads = append(tau.Heads, head{"", name})
+		cells := []string{name}
+		for _, v := range a.Tau[i] {
+			cells = append(cells, number(v, 2))
+		}
+		tau.Lines = append(tau.Lines, cells)
+	}
+	return []grid{ranks, tau}
+}
+
+// number writes a number with some decimals; none for NaN.
+func number(v float64, decimals int) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	return fixed(v, decimals)
+}
+
+// ranks writes the rank of every row in every column, a line each.
+func ranks(w io.Writer, r *tables.Result) error {
+	records := [][]string{{"table", "row", "column", "rank"}}
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			if c.Rank > 0 {
+				records = append(records, []string{r.Name, row.Label, c.Column, strconv.FormatFloat(c.Rank, 'g', -1, 64)})
+			}
+		}
+	}
+	return writeRecords(w, r, records)
+}
+
+// tau writes a line with Kendall's tau for every two columns; it skips pairs without a tau.
+func tau(w io.Writer, r *tables.Result) error {
+	records := [][]string{{"table", "column", "other", "tau"}}
+	for i, a := range r.Agreement.Columns {
+		for j, b := range r.Agreement.Columns[:i] {
+			if v := r.Agreement.Tau[i][j]; !math.IsNaN(v) {
+				records = append(records, []string{r.Name, a, b, strconv.FormatFloat(v, 'g', -1, 64)})
+			}
+		}
+	}
+	return writeRecords(w, r, records)
+}
+
+func writeRecords(w io.Writer, r *tables.Result, records [][]string) error {
 	if err := plain.WriteCSV(w, records); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}

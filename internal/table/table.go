@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/memory"
-	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 // Table is a matrix of numbers.
@@ -32,16 +32,18 @@ type Table struct {
 // the array NAME of an archive; without a name, its only array or the array called role. Read leaves out an index in
 // front of a table of text, a column without a name.
 func Read(path, role string) (*Table, error) {
-	return read(path, role, false, func(t *Text, c int) (*Column, error) { return t.Numbers(c, false) })
+	return read(path, role, false, (*Text).numbers)
 }
 
 // ReadFactors is Read for tables that may have missing values, NaN, and columns of words.
-func ReadFactors(path, role string) (*Table, error) { return read(path, role, false, factorColumn) }
+func ReadFactors(path, role string) (*Table, error) {
+	return read(path, role, false, (*Text).factor)
+}
 
 // ReadBlocks is Read for rows that may be blocks of numbers: an array of three dimensions or more has
 // all but the first as columns.
 func ReadBlocks(path, role string) (*Table, error) {
-	return read(path, role, true, func(t *Text, c int) (*Column, error) { return t.Numbers(c, false) })
+	return read(path, role, true, (*Text).numbers)
 }
 
 func read(path, role string, blocks bool, column func(*Text, int) (*Column, error)) (*Table, error) {
@@ -52,15 +54,16 @@ func read(path, role string, blocks bool, column func(*Text, int) (*Column, erro
 		}
 		return text.table(column)
 	}
-	r, err := open(path, role)
+	f, a, err := open(path, role)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	return readArray(r.Reader, r.label, blocks)
+	defer f.Close()
+	return readArray(a, blocks)
 }
 
-func factorColumn(t *Text, c int) (*Column, error) { return t.Factor(c, false, false) }
+func (t *Text) numbers(c int) (*Column, error) { return t.Numbers(c, false) }
+func (t *Text) factor(c int) (*Column, error)  { return t.Factor(c, false, false) }
 
 // table reads the columns of a table of text, without an index.
 func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
@@ -162,12 +165,12 @@ func Size(path, role string) (rows, cols int, err error) {
 	if isText(path) {
 		return -1, 0, nil
 	}
-	r, err := open(path, role)
+	f, a, err := open(path, role)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer r.Close()
-	return sizes(r.Reader, r.label, false)
+	defer f.Close()
+	return sizes(a, false)
 }
 
 // Beside returns the name, for Read, of the array called role in the archive of path; "" if the archive has no such
@@ -177,7 +180,7 @@ func Beside(path, role string) string {
 	if !ok || name == role {
 		return ""
 	}
-	z, err := npy.OpenNPZ(file)
+	z, err := arrays.OpenNPZ(file)
 	if err != nil {
 		return "" // Read will report the error
 	}
@@ -192,30 +195,36 @@ func isText(path string) bool {
 	return slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// opened is an open array. Its elements are still unread.
-type opened struct {
-	*npy.Reader
-	label   string
-	archive *npy.NPZ // nil: a .npy file
-}
-
-// Close closes the array and its archive.
-func (o *opened) Close() {
-	o.Reader.Close()
-	if o.archive != nil {
-		o.archive.Close()
+// open opens the array of a path, a .npy file or FILE.npz:NAME. Without a name it is the archive's only array or the
+// array called role.
+func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
+	file, name, ok := splitNPZ(path)
+	if f = arrays.OpenNPY(path); ok {
+		if f, err = arrays.OpenNPZ(file); err != nil {
+			return nil, nil, err
+		}
 	}
-}
-
-func open(path, role string) (*opened, error) {
-	if file, name, ok := splitNPZ(path); ok {
-		return openNPZ(file, name, role)
+	if names := f.Names(); name == "" {
+		switch {
+		case len(names) == 1:
+			name = names[0]
+		case slices.Contains(names, role):
+			name = role
+		case len(names) == 0:
+			err = fmt.Errorf("%s: there is no array in it", file)
+		default:
+			err = fmt.Errorf("%s: there are the arrays %s; want one called %s, or a name behind the file's, such as %s:%s",
+				file, strings.Join(names, ", "), role, file, names[0])
+		}
 	}
-	r, err := npy.Open(path)
+	if err == nil {
+		a, err = f.Open(name)
+	}
 	if err != nil {
-		return nil, err
+		f.Close() // nothing was written
+		return nil, nil, err
 	}
-	return &opened{r, path, nil}, nil
+	return f, a, nil
 }
 
 // File returns the file of a path that Read takes: without the name of an array.
@@ -238,74 +247,41 @@ func splitNPZ(path string) (file, name string, ok bool) {
 	return "", "", false
 }
 
-func openNPZ(file, name, role string) (o *opened, err error) {
-	z, err := npy.OpenNPZ(file)
-	if err != nil {
-		return nil, err
+// sizes returns the rows and columns of an array, or an error if reading it would take too much memory.
+func sizes(a *arrays.Array, blocks bool) (rows, cols int, err error) {
+	if n := len(a.Shape); n == 0 || n > 2 && !blocks {
+		return 0, 0, fmt.Errorf("%s: the array has shape %v; want two dimensions, rows and columns", a.Label, a.Shape)
 	}
-	defer func() {
-		if err != nil {
-			z.Close()
-		}
-	}()
-	if names := z.Names(); name == "" {
-		switch {
-		case len(names) == 1:
-			name = names[0]
-		case slices.Contains(names, role):
-			name = role
-		case len(names) == 0:
-			return nil, fmt.Errorf("%s: there is no array in it", file)
-		default:
-			return nil, fmt.Errorf("%s: there are the arrays %s; want one called %s, or a name behind the file's, such as %s:%s",
-				file, strings.Join(names, ", "), role, file, names[0])
-		}
-	}
-	r, err := z.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return &opened{r, file + ":" + name, z}, nil
-}
-
-// sizes returns the rows and columns of an array, or an error if reading it would take too much
-// memory.
-func sizes(r *npy.Reader, name string, blocks bool) (rows, cols int, err error) {
-	switch n := len(r.Shape); {
-	case n == 1 || n == 2 || n > 2 && blocks:
-		rows, cols = r.Rows(), r.RowLen()
-	default:
-		return 0, 0, fmt.Errorf("%s: the array has shape %v; want two dimensions, rows and columns", name, r.Shape)
+	rows, cols = a.Shape[0], 1
+	for _, s := range a.Shape[1:] {
+		cols *= s
 	}
 	const size = 2 * 8 // bytes of a number: integers are held twice, and growing lists in part
-	if err := memory.Check(fmt.Sprintf("its array of shape %v", r.Shape), memory.Product(rows, cols, size)); err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", name, err)
+	if err := memory.Check(fmt.Sprintf("its array of shape %v", a.Shape), memory.Product(rows, cols, size)); err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", a.Label, err)
 	}
 	return rows, cols, nil
 }
 
-func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
-	rows, cols, err := sizes(r, name, blocks)
+func readArray(a *arrays.Array, blocks bool) (*Table, error) {
+	rows, cols, err := sizes(a, blocks)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Rows: rows, Cols: cols, file: name}
-	if !strings.HasPrefix(r.DType, "float") {
-		a, err := npy.ReadAll[int64](r)
-		if err != nil {
+	t := &Table{Rows: rows, Cols: cols, file: a.Label}
+	if a.Type.Kind == 'f' {
+		if t.Data, err = arrays.ReadAll[float64](a); err != nil {
 			return nil, err
-		}
-		t.Ints, t.Data = a.Data, make([]float64, len(a.Data))
-		for i, v := range a.Data {
-			t.Data[i] = float64(v)
 		}
 		return t, nil
 	}
-	a, err := npy.ReadAll[float64](r)
-	if err != nil {
+	if t.Ints, err = arrays.ReadAll[int64](a); err != nil {
 		return nil, err
 	}
-	t.Data = a.Data
+	t.Data = make([]float64, len(t.Ints))
+	for i, v := range t.Ints {
+		t.Data[i] = float64(v)
+	}
 	return t, nil
 }
 

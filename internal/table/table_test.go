@@ -126,7 +126,7 @@ func TestRead(t *testing.T) {
 		"two.npz:flag":    `two.npz: no array "flag"; there are big, flags`,
 		"none.npz":        "there is no array in it",
 		"scalar.npy":      "scalar.npy: the array has shape []; want two dimensions",
-		"large.npy":       "large.npy: element 0 of a uint64 array does not fit",
+		"large.npy":       "large.npy ([1 1], uint64): element 0 does not fit",
 		"missing.npz:big": "missing.npz",
 		"missing.csv":     "missing.csv",
 	} {

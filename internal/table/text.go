@@ -227,15 +227,6 @@ func pick[T any](list []T, at []int) []T {
 	return some
 }
 
-// Column returns the fields of a column.
-func (t *Text) Column(i int) []string {
-	column := make([]string, len(t.Rows))
-	for r, row := range t.Rows {
-		column[r] = row[i]
-	}
-	return column
-}
-
 // place names a field: its line and its column.
 func (t *Text) place(row, column int) string {
 	place := fmt.Sprintf("line %d, ", t.Lines[row])

@@ -2,6 +2,8 @@ package logic
 
 import (
 	"gorgonia.org/gorgonia"
+	"maps"
+	"slices"
 
 	"github.com/unravel-ml/unravel/graph/rng"
 )
@@ -51,7 +53,7 @@ func batches(seed, rows int) map[string]batch {
 		"negative":   func(i, k int, level []float64) float64 { return float64(-8 * (i + 1)) },
 	}
 	all := map[string]batch{}
-	for _, name := range sortedKeys(kinds) {
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		var b batch
 		for i := range rows {
 			level := []float64{float64(r.IntN(3)), float64(r.IntN(2)), float64(r.IntN(3))}

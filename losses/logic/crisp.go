@@ -3,50 +3,34 @@ package logic
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/wording"
-	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // test compiles a crisp formula.
-func (c *compiler) test(f syntax.Formula) (program.Test, error) {
+func (c *compiler) test(f syntax.Formula) program.Test {
 	switch f := f.(type) {
 	case *syntax.Equality:
-		same, err := c.same(f)
+		same := c.same(f)
 		if f.Not {
-			return &program.Not{Test: same}, err
+			return &program.Not{Test: same}
 		}
-		return same, err
+		return same
 	case *syntax.Negated:
-		a, err := c.test(f.A)
-		return &program.Not{Test: a}, err
+		return &program.Not{Test: c.test(f.A)}
 	case *syntax.Scaled:
-		if !syntax.ValidWeight(f.Weight) {
-			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.Weight)
-		}
 		return c.test(f.A)
 	case *syntax.Connective:
-		a, err := c.test(f.A)
-		if err != nil {
-			return nil, err
-		}
-		b, err := c.test(f.B)
-		return &program.Joined{Kind: f.Kind, A: a, B: b}, err
-	case *syntax.Quantified:
-		if len(f.Domain.Moves) > 0 {
-			return nil, c.fail(f, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes")
-		}
-		binders, err := c.bind(f, f.Body)
-		if err != nil {
-			return nil, err
-		}
-		defer c.unbind(len(binders))
-		body, err := c.test(f.Body)
-		return &program.Tried{Universal: f.Universal, Binders: domains(binders), Body: body}, err
+		return &program.Joined{Kind: f.Kind, A: c.test(f.A), B: c.test(f.B)}
 	}
-	return nil, c.fail(f, "%T is not a formula of this package", f)
+	q := f.(*syntax.Quantified)
+	if len(q.Domain.Moves) > 0 {
+		panic(c.wrong(q, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes"))
+	}
+	binders := c.bind(q, q.Body)
+	defer c.unbind(len(binders))
+	return &program.Tried{Universal: q.Universal, Binders: domains(binders), Body: c.test(q.Body)}
 }
 
 // side is a side of a crisp equality.
@@ -61,50 +45,43 @@ type side struct {
 }
 
 // same compiles an equality of rows, factors or constants.
-func (c *compiler) same(e *syntax.Equality) (program.Test, error) {
-	a, err := c.side(e.A, e)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.side(e.B, e)
-	if err != nil {
-		return nil, err
-	}
+func (c *compiler) same(e *syntax.Equality) program.Test {
+	a, b := c.side(e.A, e), c.side(e.B, e)
 	if len(a.labels) == 0 {
 		a, b = b, a
 	}
 	switch {
 	case a.row != nil && b.row != nil:
-		return &program.SameRow{A: a.row.Variable, B: b.row.Variable}, nil
+		return &program.SameRow{A: a.row.Variable, B: b.row.Variable}
 	case len(a.labels) > 0 && len(b.labels) > 0:
 		if !slices.Equal(a.labels, b.labels) {
-			return nil, c.fail(e, "%s and %s are values of different factors, want =[absolute] or another premetric", syntax.TextOf(e.A), syntax.TextOf(e.B))
+			panic(c.wrong(e, "%s and %s are values of different factors, want =[absolute] or another premetric", syntax.TextOf(e.A), syntax.TextOf(e.B)))
 		}
-		return &program.SameNumbers{A: c.labelsOf(a), B: c.labelsOf(b)}, nil
+		return &program.SameNumbers{A: c.labelsOf(a), B: c.labelsOf(b)}
 	case len(a.labels) == 1 && b.levels != nil:
-		named, err := c.levelEntry(a.labels[0], b, e)
-		return &program.SameNumbers{A: c.labelsOf(a), B: []program.Entry{named}}, err
+		named := c.levelEntry(a.labels[0], b, e)
+		return &program.SameNumbers{A: c.labelsOf(a), B: []program.Entry{named}}
 	case len(a.values) > 0 && len(b.values) > 0:
 		return c.sameNumbers(e, a, b)
 	}
-	return nil, c.fail(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", syntax.TextOf(e.A), syntax.TextOf(e.B))
+	panic(c.wrong(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", syntax.TextOf(e.A), syntax.TextOf(e.B)))
 }
 
 // sameNumbers compares numbers rounded to float32.
-func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) (program.Test, error) {
+func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 	n := max(len(a.values), len(b.values))
 	for _, s := range []*side{&a, &b} {
 		if s.number {
 			s.values = slices.Repeat(s.values, n)
 		}
 		if len(s.values) != n {
-			return nil, c.fail(e, "a term has %s and the other %s, want terms of one width", wording.Count(len(a.values), "column"), wording.Count(len(b.values), "column"))
+			panic(c.widthsDiffer(e, len(a.values), len(b.values)))
 		}
 	}
 	if len(a.labels) > 0 {
 		c.program.NeedsValues = true
 	}
-	return &program.SameNumbers{A: a.values, B: b.values, Single: true}, nil
+	return &program.SameNumbers{A: a.values, B: b.values, Single: true}
 }
 
 // labelsOf lists the labels of a row's factors, or of a value.
@@ -121,86 +98,70 @@ func (c *compiler) labelsOf(s side) []program.Entry {
 }
 
 // side classifies a side of a crisp equality.
-func (c *compiler) side(t syntax.Term, e *syntax.Equality) (side, error) {
+func (c *compiler) side(t syntax.Term, e *syntax.Equality) side {
 	switch v := syntax.Bare(t).(type) {
-	case nil:
-		return side{}, c.fail(e, "a term is nil")
 	case *syntax.Access:
 		if v.Codes {
-			return side{}, c.fail(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]")
+			panic(c.wrong(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]"))
 		}
-		b, err := c.row(v)
-		if err != nil {
-			return side{}, err
-		}
-		factors, err := c.columnsOf(v)
-		s := side{owner: b, labels: factors}
-		for _, f := range factors {
-			s.values = append(s.values, program.Entry{Column: c.program.Values + f, Variable: b.Variable})
+		s := side{owner: c.row(v.Row, v), labels: c.columnsOf(v)}
+		for _, f := range s.labels {
+			s.values = append(s.values, program.Entry{Column: c.program.Values + f, Variable: s.owner.Variable})
 		}
 		c.program.NeedsLabels = true
-		return s, err
+		return s
 	case syntax.Number:
-		return side{values: []program.Entry{{Constant: float64(v), Column: -1}}, number: true}, nil
+		return side{values: []program.Entry{{Constant: float64(v), Column: -1}}, number: true}
 	case syntax.Vector:
 		s := side{}
 		for _, x := range v {
 			s.values = append(s.values, program.Entry{Constant: x, Column: -1})
 		}
-		return s, nil
+		return s
 	case syntax.Level:
-		return side{levels: []syntax.Term{v}}, nil
+		return side{levels: []syntax.Term{v}}
 	case syntax.Variable:
 		return c.sideVariable(v, t)
 	case *syntax.Moved:
-		return side{}, c.fail(e, "a plain = of moved codes; want a premetric, such as =[squared]")
+		panic(c.wrong(e, "a plain = of moved codes; want a premetric, such as =[squared]"))
 	case *syntax.Application:
-		return side{}, c.fail(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
-	case *syntax.Arithmetic, *syntax.Multiple:
-		return side{}, c.fail(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]")
+		panic(c.wrong(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
 	}
-	return side{}, c.fail(e, "%T is not a term of this package", t)
+	panic(c.wrong(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]"))
 }
 
-func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) (side, error) {
-	b, err := c.lookup(v, t)
-	if err != nil {
-		return side{}, err
-	}
+func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) side {
+	b := c.element(v, t)
 	switch {
 	case b.Set == syntax.RowSet:
-		return side{row: b}, nil
+		return side{row: b}
 	case b.Set == syntax.ValueSet:
-		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{{Column: c.program.LevelValues + b.Factor,
-			Variable: b.Variable}}}, nil
-	case b.Set == syntax.MoveSet:
-		return side{}, c.fail(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name)
-	case b.Set == syntax.PointSet:
-		return side{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
+		value := program.Entry{Column: c.program.LevelValues + b.Factor, Variable: b.Variable}
+		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{value}}
 	case b.width < 0:
-		return side{levels: b.members, member: b}, nil
+		return side{levels: b.members, member: b}
 	}
 	s := side{number: b.width == 0}
 	for _, column := range b.columns {
 		s.values = append(s.values, program.Entry{Column: column, Variable: b.Variable})
 	}
-	return s, nil
+	return s
 }
 
 // levelEntry finds the numbers of levels by their names.
-func (c *compiler) levelEntry(factor int, s side, e *syntax.Equality) (program.Entry, error) {
+func (c *compiler) levelEntry(factor int, s side, e *syntax.Equality) program.Entry {
 	name := c.schema.Factors[factor]
 	numbers := make([]float64, len(s.levels))
 	for i, l := range s.levels {
-		known := c.schema.Levels[name]
-		at := slices.Index(known, string(l.(syntax.Level)))
+		known, level := c.schema.Levels[name], string(l.(syntax.Level))
+		at := slices.Index(known, level)
 		if at < 0 {
-			return program.Entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(syntax.Level)), registry.Suggest(string(l.(syntax.Level)), known))
+			panic(c.wrong(e, "the factor %s has no level %q%s", name, level, registry.Suggest(level, known)))
 		}
 		numbers[i] = float64(at)
 	}
 	if s.member == nil {
-		return program.Entry{Constant: numbers[0], Column: -1}, nil
+		return program.Entry{Constant: numbers[0], Column: -1}
 	}
-	return program.Entry{Column: c.program.Constants(numbers), Variable: s.member.Variable}, nil
+	return program.Entry{Column: c.program.Constants(numbers), Variable: s.member.Variable}
 }

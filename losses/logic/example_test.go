@@ -2,16 +2,15 @@ package logic_test
 
 import (
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 func Example() {
-	sentence, err := syntax.Parse(`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`)
+	sentence, err := logic.Parse(`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -39,9 +38,25 @@ func Example() {
 	// 2 <nil>
 }
 
+// A program builds a sentence as a text, with names of factors in quotes.
+func ExampleParse() {
+	var parts []string
+	for _, name := range []string{"shape", "object hue"} {
+		parts = append(parts, fmt.Sprintf("(forall[mean] i, j: y.%[1]q(i) = y.%[1]q(j) -> z.%[1]q(i) =[squared] z.%[1]q(j))", name))
+	}
+	sentence, err := logic.Parse(strings.Join(parts, " and "))
+	fmt.Println(sentence, err)
+
+	_, err = logic.Parse("forall i: z(i) =[squard] 0")
+	fmt.Println(err)
+	// Output:
+	// (forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)) and (forall[mean] i, j: y."object hue"(i) = y."object hue"(j) -> z."object hue"(i) =[squared] z."object hue"(j)) <nil>
+	// 1:18: unknown premetric "squard"; did you mean "squared"?
+}
+
 // A sentence is a node in anyone's graph.
 func ExampleQuantity_Node() {
-	sentence, err := syntax.Parse(`forall[mean] i: (exists c in {[0, 0], [1, 1]}: z(i) =[squared] c)`)
+	sentence, err := logic.Parse(`forall[mean] i: (exists c in {[0, 0], [1, 1]}: z(i) =[squared] c)`)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -78,9 +93,11 @@ func ExampleQuantity_Node() {
 
 // The best product approximation of codes, example 5 of the paper.
 func ExampleQuantity_Approximation() {
-	m := syntax.Function{Name: "m.a", From: syntax.Space{Name: "a"}, To: syntax.Space{Codes: true, Columns: []syntax.Range{{Lo: 0, Hi: 1}}}}
-	sentence := syntax.Sentence{Body: syntax.Exists(syntax.Functions(m), syntax.ForAll(factor.Mean, syntax.Rows("i"),
-		syntax.Equal(syntax.Squared, syntax.CodeColumns("i", syntax.Range{Lo: 0, Hi: 1}), m.At(syntax.Factor("a", "i")))))}
+	sentence, err := logic.Parse("exists m.a: y.a -> z[0]: forall[mean] i: z[0](i) =[squared] m.a(y.a(i))")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	q, err := logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"a", "b"}})
 	if err != nil {
 		fmt.Println(err)
@@ -93,9 +110,7 @@ func ExampleQuantity_Approximation() {
 		return
 	}
 	v, _ := q.ValueOf(b)
-	fmt.Println(sentence)
 	fmt.Println(v, found[0].Levels, found[0].Points, logic.Product(found, b.Codes))
 	// Output:
-	// exists m.a: y.a -> z[0]: forall[mean] i: z[0](i) =[squared] m.a(y.a(i))
 	// 1 [[0] [1]] [[2] [6]] [[2 3] [2 5] [6 5] [6 7]]
 }

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -8,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // formSchema is testSchema with a circle that turns z.shape.
@@ -19,7 +20,7 @@ func formSchema() Schema {
 }
 
 // randomForms makes a sentence that joins sentences about functions, moves and independence, and others.
-func randomForms(seed int) syntax.Sentence {
+func randomForms(seed int) Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "forms"), factor: map[string]string{}, width: map[string]int{}}
 	s := syntax.Sentence{}
 	if g.any(2) {
@@ -30,16 +31,16 @@ func randomForms(seed int) syntax.Sentence {
 	for g.any(2) {
 		switch other := g.form(); g.IntN(5) {
 		case 0:
-			s.Body = syntax.Or(s.Body, other)
+			s.Body = Or(s.Body, other)
 		case 1:
 			s.Body = g.implies(s.Body, other)
 		case 2:
 			s.Body = g.not(s.Body)
 		default:
-			s.Body = syntax.And(s.Body, other)
+			s.Body = And(s.Body, other)
 		}
 	}
-	return s
+	return Sentence{s}
 }
 
 func (g *generator) form() syntax.Formula {
@@ -51,11 +52,11 @@ func (g *generator) form() syntax.Formula {
 	case 4, 5:
 		return g.moving()
 	case 6:
-		return syntax.Independent(syntax.HSIC, syntax.SubCode("shape", ""), syntax.SubCode("x y", ""))
+		return Independent(syntax.HSIC, SubCode("shape", ""), SubCode("x y", ""))
 	case 7:
 		f := g.function()
 		i := g.fresh()
-		return syntax.ForAll(factor.Aggregate(g.IntN(4)), syntax.Rows(i), syntax.And(syntax.Equal(syntax.Squared, syntax.SubCode("x y", syntax.Variable(i)), syntax.Factor("hue", syntax.Variable(i))), f))
+		return ForAll(factor.Aggregate(g.IntN(4)), Rows(i), And(Equal(syntax.Squared, SubCode("x y", syntax.Variable(i)), Factor("hue", syntax.Variable(i))), f))
 	}
 	return g.quantified(2)
 }
@@ -63,9 +64,9 @@ func (g *generator) form() syntax.Formula {
 // function says that there is a function of a class.
 func (g *generator) function() syntax.Formula {
 	i, h := g.fresh(), g.fresh()+"h"
-	codes, factors := syntax.Space{Codes: true, Name: "shape"}, syntax.Space{Columns: []syntax.Range{{Lo: 0, Hi: 2}}}
-	z, y := syntax.SubCode("shape", syntax.Variable(i)), syntax.FactorColumns(syntax.Variable(i), syntax.Range{Lo: 0, Hi: 2})
-	f := syntax.Function{Name: h, Class: pickOf(g, syntax.Affine, syntax.Affine, syntax.Linear, syntax.Isometry), From: codes, To: factors}
+	codes, factors := &syntax.Access{Codes: true, Name: "shape"}, &syntax.Access{Columns: []syntax.Range{{Lo: 0, Hi: 2}}}
+	z, y := SubCode("shape", syntax.Variable(i)), FactorColumns(syntax.Variable(i), syntax.Range{Lo: 0, Hi: 2})
+	f := &syntax.Function{Name: h, Class: pickOf(g, syntax.Affine, syntax.Affine, syntax.Linear, syntax.Isometry), From: codes, To: factors}
 	argument, target := z, y
 	if g.any(2) {
 		f.From, f.To, argument, target = factors, codes, y, z
@@ -87,39 +88,39 @@ func (g *generator) function() syntax.Formula {
 	default:
 		a = pickOf(g, factor.Mean, factor.Sum)
 	}
-	body := syntax.Equal(p, syntax.Apply(h, argument), target)
+	body := Equal(p, Apply(h, argument), target)
 	if g.any(3) {
-		body = syntax.Implies(syntax.Same(syntax.Factor("hue", syntax.Variable(i)), syntax.Number(pickOf(g, 0, 0.5))), body)
+		body = Implies(Same(Factor("hue", syntax.Variable(i)), syntax.Number(pickOf(g, 0, 0.5))), body)
 	}
-	return syntax.Exists(syntax.Functions(f), syntax.ForAll(a, syntax.Rows(i), body))
+	return Exists(Functions(f), ForAll(a, Rows(i), body))
 }
 
 // levelFunction says that a sub-code is a function of a factor.
 func (g *generator) levelFunction() syntax.Formula {
 	i, name := g.fresh(), pickOf(g, "shape", "x y")
-	f := syntax.Function{Name: "m." + name, From: syntax.Space{Name: name}, To: syntax.Space{Codes: true, Name: name}}
+	f := &syntax.Function{Name: "m." + name, From: &syntax.Access{Name: name}, To: &syntax.Access{Codes: true, Name: name}}
 	a, p := factor.Aggregate(g.IntN(4)), syntax.Euclidean
 	if a == factor.Mean && g.any(2) {
 		p = syntax.Squared
 	}
-	return syntax.Exists(syntax.Functions(f), syntax.ForAll(a, syntax.Rows(i), syntax.Equal(p, syntax.Apply(f.Name, syntax.Factor(name, syntax.Variable(i))), syntax.SubCode(name, syntax.Variable(i)))))
+	return Exists(Functions(f), ForAll(a, Rows(i), Equal(p, Apply(f.Name, Factor(name, syntax.Variable(i))), SubCode(name, syntax.Variable(i)))))
 }
 
 // moving compares codes with codes that a transformation moves.
 func (g *generator) moving() syntax.Formula {
 	i, j := g.fresh(), g.fresh()
-	d := syntax.Rows(i, j).Moving("g", syntax.Variable(i), syntax.Variable(j))
-	body := syntax.Equal(pickOf(g, syntax.Euclidean, syntax.Squared, syntax.Absolute), syntax.SubCode("shape", syntax.Variable(j)), syntax.Act(syntax.Move{Name: "g"}, syntax.SubCode("shape", syntax.Variable(i))))
+	d := Moving(Rows(i, j), syntax.Variable(i), syntax.Variable(j))
+	body := Equal(pickOf(g, syntax.Euclidean, syntax.Squared, syntax.Absolute), SubCode("shape", syntax.Variable(j)), &syntax.Moved{Name: "g", Frequency: 1, A: SubCode("shape", syntax.Variable(i))})
 	if g.any(3) {
-		body = syntax.And(body, syntax.Equal(syntax.Wasserstein, syntax.SubCode("x y", syntax.Variable(i)), syntax.SubCode("x y", syntax.Variable(j))))
+		body = And(body, Equal(syntax.Wasserstein, SubCode("x y", syntax.Variable(i)), SubCode("x y", syntax.Variable(j))))
 	}
 	switch k := g.IntN(8); {
 	case k < 4:
-		return syntax.ForAll(factor.Aggregate(k), d, body)
+		return ForAll(factor.Aggregate(k), d, body)
 	case k < 6:
-		return syntax.ForAllBy(pickOf(g, syntax.AndNorm, syntax.AndLogExp, syntax.AndRoot, syntax.AndProduct), d, body)
+		return ForAllBy(pickOf(g, syntax.AndNorm, syntax.AndLogExp, syntax.AndRoot, syntax.AndProduct), d, body)
 	}
-	return syntax.ExistsBy(pickOf(g, syntax.OrMin, syntax.OrHarmonic, syntax.OrHarmonicSquare), d, syntax.And(syntax.Differ(syntax.Variable(i), syntax.Variable(j)), body))
+	return ExistsBy(pickOf(g, syntax.OrMin, syntax.OrHarmonic, syntax.OrHarmonicSquare), d, And(Differ(syntax.Variable(i), syntax.Variable(j)), body))
 }
 
 // formBatches are batches with moves: continuous, and such that a kind of form is true of them.
@@ -146,7 +147,7 @@ func formBatches(seed int) map[string]Batch {
 			return []float64{float64(i % 3), 1, float64(i / 3), 1}[k]
 		},
 	}
-	for _, name := range sortedKeys(codes) { // the stream is shared
+	for _, name := range slices.Sorted(maps.Keys(codes)) { // the stream is shared
 		var b Batch
 		for i := range 9 {
 			level := []float64{float64(i % 3), float64(r.IntN(2)), float64(r.IntN(3))}
@@ -185,7 +186,7 @@ func TestRandomForms(t *testing.T) {
 			functions++
 		}
 		all := formBatches(seed)
-		for _, name := range sortedKeys(all) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			v, err := q.ValueOf(all[name])
 			if err != nil {
 				t.Fatalf("sentence %d, %v: %v", seed, s, err)
@@ -202,7 +203,7 @@ func TestRandomForms(t *testing.T) {
 				t.Errorf("sentence %d, %v: 0 of %s, of which it is false (%v)", seed, s, name, truth)
 			case truth.Equivalent && holds && v > 1e-6:
 				t.Errorf("sentence %d, %v: %v of %s, of which it is true (%v)", seed, s, v, name, truth)
-			case truth.Equivalent && !holds && v < 1e-9 && !slices.Contains([]string{"logexp", "tanh"}, s.Or.String()) && !strings.Contains(text, "exists["):
+			case truth.Equivalent && !holds && v < 1e-9 && !slices.Contains([]string{"logexp", "tanh"}, s.tree.Or.String()) && !strings.Contains(text, "exists["):
 				t.Errorf("sentence %d, %v: %v of %s, of which it is false (%v)", seed, s, v, name, truth)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestFunctionsAtHardPoints tests values and gradients of few, equal and unknown rows, and of ties.
@@ -130,7 +129,7 @@ func TestFunctionErrors(t *testing.T) {
 		`exists[soft 1] h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                       `1:1: exists[soft`,
 		`exists h: z -> y in affine: forall[norm] i: h(z(i)) =[squared] y(i)`:                                         `1:29: forall[norm] of a function's values`,
 	} {
-		s, err := syntax.Parse(text)
+		s, err := Parse(text)
 		if err == nil {
 			_, err = Compile(s, testSchema)
 		}

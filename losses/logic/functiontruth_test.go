@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestFunctionTruth compares quantities of sentences with functions with their truth, in exact arithmetic: zero, up to
@@ -122,7 +121,7 @@ func TestApproximation(t *testing.T) {
 	if f, err := compiled(t, parsed(t, `forall i: z(i) =[squared] 0`)).Approximation(Batch{Codes: [][]float64{{1, 2, 3, 4}}}); err != nil || f != nil {
 		t.Errorf("%v, %v of a sentence without functions", f, err)
 	}
-	plain := Fitted{Function: syntax.Function{Name: "h", From: syntax.Space{Codes: true}}}
+	plain := Fitted{Name: "h", Function: "h: z -> y", FromCodes: true}
 	line, point := plain, plain
 	line.Matrix, line.Offset = [][]float64{{2}}, []float64{1}
 	point.Levels, point.Points = [][]float64{{0}}, [][]float64{{3}}
@@ -132,7 +131,7 @@ func TestApproximation(t *testing.T) {
 	if _, err := q.Approximation(Batch{}); err == nil {
 		t.Error("a batch without rows is taken")
 	}
-	if got := Product([]Fitted{{Function: syntax.Function{To: syntax.Space{Codes: true}}, ToColumns: []int{0, 3}, Values: [][]float64{{5, 6}}}}, [][]float64{{1, 2}, {3}}); !slices.EqualFunc(got, [][]float64{{5, 2}, {3}}, slices.Equal) {
+	if got := Product([]Fitted{{ToCodes: true, ToColumns: []int{0, 3}, Values: [][]float64{{5, 6}}}}, [][]float64{{1, 2}, {3}}); !slices.EqualFunc(got, [][]float64{{5, 2}, {3}}, slices.Equal) {
 		t.Errorf("product of a short batch is %v", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // testSchema is what random sentences are about.
@@ -32,7 +32,7 @@ func (g *generator) any(n int) bool { return g.IntN(n) == 0 }
 
 func pickOf[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
 
-func randomSentence(seed int) syntax.Sentence {
+func randomSentence(seed int) Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "sentence"), factor: map[string]string{}, width: map[string]int{}}
 	s := syntax.Sentence{}
 	if !g.any(3) {
@@ -43,21 +43,21 @@ func randomSentence(seed int) syntax.Sentence {
 	if g.any(3) {
 		s.Body = g.join(s.Body, g.quantified(2))
 	}
-	return s
+	return Sentence{s}
 }
 
 func (g *generator) join(a, b syntax.Formula) syntax.Formula {
 	switch g.IntN(6) {
 	case 0:
-		return syntax.Or(a, b)
+		return Or(a, b)
 	case 1:
 		return g.implies(a, b)
 	case 2:
 		return g.not(a)
 	case 3:
-		return syntax.Scale(pickOf(g, 0.5, 2, 0.125), a)
+		return Scale(pickOf(g, 0.5, 2, 0.125), a)
 	}
-	return syntax.And(a, b)
+	return And(a, b)
 }
 
 // implies makes an implication, from a formula that does not vary with the codes if it is strict.
@@ -65,14 +65,14 @@ func (g *generator) implies(a, b syntax.Formula) syntax.Formula {
 	if g.quantale.Implies == syntax.ImpliesStrict {
 		a = g.isolated()
 	}
-	return syntax.Implies(a, b)
+	return Implies(a, b)
 }
 
 func (g *generator) not(a syntax.Formula) syntax.Formula {
 	if g.quantale.Not == syntax.NotStrict {
 		a = g.isolated()
 	}
-	return syntax.Not(a)
+	return Not(a)
 }
 
 // isolated makes a formula that does not vary with the codes, of the variables in scope.
@@ -83,21 +83,21 @@ func (g *generator) isolated() syntax.Formula {
 		body := g.isolated()
 		g.rows = nil
 		if g.any(3) {
-			return syntax.ExistsBy(syntax.Disjunction(g.IntN(5)), syntax.Rows(v), body)
+			return ExistsBy(syntax.Disjunction(g.IntN(5)), Rows(v), body)
 		}
-		return syntax.ForAll(factor.Aggregate(g.IntN(4)), syntax.Rows(v), body)
+		return ForAll(factor.Aggregate(g.IntN(4)), Rows(v), body)
 	}
 	i, j := g.two()
-	a := pickOf(g, syntax.Equal(syntax.Discrete, syntax.SubCode("shape", i), syntax.CodeColumns(j, syntax.Range{Lo: 1, Hi: 3})), syntax.Equal(syntax.Discrete, g.term(1, 1), g.term(1, 1)),
-		syntax.Equal(syntax.Absolute, syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.FactorColumns(j, syntax.Range{Lo: 1, Hi: 3})), syntax.Equal(syntax.Cosine, syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Vector{1, 0}))
+	a := pickOf(g, Equal(syntax.Discrete, SubCode("shape", i), CodeColumns(j, syntax.Range{Lo: 1, Hi: 3})), Equal(syntax.Discrete, g.term(1, 1), g.term(1, 1)),
+		Equal(syntax.Absolute, FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), FactorColumns(j, syntax.Range{Lo: 1, Hi: 3})), Equal(syntax.Cosine, FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Vector{1, 0}))
 	switch g.IntN(5) {
 	case 0:
-		return syntax.And(a, syntax.Equal(syntax.Discrete, syntax.SubCode("x y", i), syntax.Number(1)))
+		return And(a, Equal(syntax.Discrete, SubCode("x y", i), syntax.Number(1)))
 	case 1:
-		return syntax.Or(a, syntax.Equal(syntax.Squared, syntax.Factor("hue", i), syntax.Factor("x y", j)))
+		return Or(a, Equal(syntax.Squared, Factor("hue", i), Factor("x y", j)))
 	case 2:
 		if g.quantale.Implies == syntax.ImpliesStrict || g.quantale.Not == syntax.NotStrict {
-			return syntax.Not(a)
+			return Not(a)
 		}
 	}
 	return a
@@ -117,10 +117,10 @@ func (g *generator) formula(depth int) syntax.Formula {
 	case 0, 1:
 		return g.join(g.formula(depth-1), g.formula(depth-1))
 	case 2:
-		return syntax.Implies(g.crisp(1), g.formula(depth-1))
+		return Implies(g.crisp(1), g.formula(depth-1))
 	case 3:
 		if g.any(2) {
-			return syntax.Or(g.crisp(1), g.formula(depth-1))
+			return Or(g.crisp(1), g.formula(depth-1))
 		}
 		return g.implies(g.formula(depth-1), g.atom())
 	case 4, 5:
@@ -143,14 +143,14 @@ func (g *generator) quantified(depth int) syntax.Formula {
 	case k == 0 && len(g.rows) > 0:
 		f := pickOf(g, testSchema.Factors...)
 		v := g.fresh()
-		d = syntax.Values(f, v)
+		d = Values(f, v)
 		g.values, g.factor[v] = append(g.values, v), f
 	case k == 1 && len(g.rows) > 0:
 		v := g.fresh()
 		if g.any(2) {
-			d, g.width[v] = syntax.Members(v, syntax.Number(0), syntax.Number(1), syntax.Number(-0.5)), 0
+			d, g.width[v] = Members(v, syntax.Number(0), syntax.Number(1), syntax.Number(-0.5)), 0
 		} else {
-			d, g.width[v] = syntax.Members(v, syntax.Vector{0, 1}, syntax.Vector{1, 1}), 2
+			d, g.width[v] = Members(v, syntax.Vector{0, 1}, syntax.Vector{1, 1}), 2
 		}
 		g.members = append(g.members, v)
 	default:
@@ -158,14 +158,14 @@ func (g *generator) quantified(depth int) syntax.Formula {
 		if g.any(2) && g.nested < 2 {
 			names = append(names, g.fresh())
 		}
-		d = syntax.Rows(names...)
+		d = Rows(names...)
 		g.rows, g.nested = append(g.rows, names...), g.nested+len(names)
 	}
 	body, universal := g.formula(depth), !g.any(5)
 	if g.any(2) && universal {
-		body = syntax.Implies(g.crisp(2), body)
+		body = Implies(g.crisp(2), body)
 	} else if g.any(2) {
-		body = syntax.And(g.crisp(1), body)
+		body = And(g.crisp(1), body)
 		if universal {
 			body = g.join(g.atom(), g.atom())
 		}
@@ -173,15 +173,15 @@ func (g *generator) quantified(depth int) syntax.Formula {
 	g.rows, g.values, g.members, g.nested = before.rows, before.values, before.members, before.nested
 	switch k := g.IntN(6); {
 	case universal && k < 4:
-		return syntax.ForAll(factor.Aggregate(k), d, body)
+		return ForAll(factor.Aggregate(k), d, body)
 	case universal:
-		return syntax.ForAllBy(syntax.Conjunction(g.IntN(6)), d, body)
+		return ForAllBy(syntax.Conjunction(g.IntN(6)), d, body)
 	case k == 0:
-		return syntax.ExistsSoft(pickOf(g, 0.1, 1, 7.5), d, body)
+		return ExistsSoft(pickOf(g, 0.1, 1, 7.5), d, body)
 	case k < 5:
-		return syntax.ExistsBy(syntax.Disjunction(g.IntN(5)), d, body)
+		return ExistsBy(syntax.Disjunction(g.IntN(5)), d, body)
 	}
-	return syntax.Exists(d, body)
+	return Exists(d, body)
 }
 
 func (g *generator) centre() syntax.Formula {
@@ -193,18 +193,18 @@ func (g *generator) centre() syntax.Formula {
 	if a == factor.Sum && p == syntax.Squared {
 		p = syntax.Euclidean
 	}
-	term, points := syntax.SubCode("shape", syntax.Variable(i)), syntax.Points(c, "shape")
+	term, points := SubCode("shape", syntax.Variable(i)), Points(c, "shape")
 	if g.any(3) {
-		term, points = syntax.CodeColumns(syntax.Variable(i), syntax.Range{Lo: 2, Hi: 3}), syntax.PointsOf(c, syntax.Range{Lo: 2, Hi: 3})
+		term, points = CodeColumns(syntax.Variable(i), syntax.Range{Lo: 2, Hi: 3}), PointsOf(c, syntax.Range{Lo: 2, Hi: 3})
 	}
-	body := syntax.Equal(p, term, syntax.Variable(c))
+	body := Equal(p, term, syntax.Variable(c))
 	if g.any(2) {
 		before := g.rows
 		g.rows = append(slices.Clone(g.rows), i)
-		body = syntax.Implies(g.crisp(1), body)
+		body = Implies(g.crisp(1), body)
 		g.rows = before
 	}
-	return syntax.Exists(points, syntax.ForAll(a, syntax.Rows(i), body))
+	return Exists(points, ForAll(a, Rows(i), body))
 }
 
 func (g *generator) row() syntax.Variable { return syntax.Variable(pickOf(g, g.rows...)) }
@@ -223,9 +223,9 @@ func (g *generator) crisp(depth int) syntax.Formula {
 	if depth > 0 && g.any(3) {
 		switch a, b := g.crisp(depth-1), g.crisp(depth-1); g.IntN(5) {
 		case 0:
-			return syntax.Or(a, b)
+			return Or(a, b)
 		case 1:
-			return syntax.Not(a)
+			return Not(a)
 		case 2:
 			before := g.rows
 			v := g.fresh()
@@ -233,37 +233,37 @@ func (g *generator) crisp(depth int) syntax.Formula {
 			body := g.crisp(0)
 			g.rows = before
 			if g.any(2) {
-				return syntax.Exists(syntax.Rows(v), body)
+				return Exists(Rows(v), body)
 			}
-			return syntax.ForAll(factor.Max, syntax.Rows(v), body)
+			return ForAll(factor.Max, Rows(v), body)
 		default:
-			return syntax.And(a, b)
+			return And(a, b)
 		}
 	}
-	same := pickOf(g, syntax.Same, syntax.Same, syntax.Differ)
+	same := pickOf(g, Same, Same, Differ)
 	f := pickOf(g, testSchema.Factors...)
 	switch g.IntN(8) {
 	case 0:
 		return same(g.row(), g.row())
 	case 1:
-		return same(syntax.Factors(g.row()), syntax.Factors(g.row()))
+		return same(Factors(g.row()), Factors(g.row()))
 	case 2:
-		return same(syntax.FactorColumns(g.row(), syntax.Range{Lo: 0, Hi: 2}), syntax.FactorColumns(g.row(), syntax.Range{Lo: 0, Hi: 2}))
+		return same(FactorColumns(g.row(), syntax.Range{Lo: 0, Hi: 2}), FactorColumns(g.row(), syntax.Range{Lo: 0, Hi: 2}))
 	case 3:
 		if len(g.values) > 0 {
 			v := pickOf(g, g.values...)
-			return same(syntax.Factor(g.factor[v], g.row()), syntax.Variable(v))
+			return same(Factor(g.factor[v], g.row()), syntax.Variable(v))
 		}
 	case 4:
-		return same(syntax.Factor("shape", g.row()), syntax.Level(pickOf(g, "square", "heart")))
+		return same(Factor("shape", g.row()), syntax.Level(pickOf(g, "square", "heart")))
 	case 5:
-		return same(syntax.Factor("hue", g.row()), syntax.Number(pickOf(g, 0, 0.1, 0.5)))
+		return same(Factor("hue", g.row()), syntax.Number(pickOf(g, 0, 0.1, 0.5)))
 	}
 	a, b := g.row(), g.row()
 	if a == b && g.any(2) {
-		return same(syntax.Factor(f, a), syntax.Factor(f, b))
+		return same(Factor(f, a), Factor(f, b))
 	}
-	return syntax.Same(syntax.Factor(f, a), syntax.Factor(f, b))
+	return Same(Factor(f, a), Factor(f, b))
 }
 
 // atom makes an equality under a premetric.
@@ -278,9 +278,9 @@ func (g *generator) atom() syntax.Formula {
 		b = g.term(width, 1)
 	}
 	if p == syntax.Circular && g.any(2) {
-		return syntax.EqualCircular(2.5, a, b)
+		return EqualCircular(2.5, a, b)
 	}
-	return syntax.Equal(p, a, b)
+	return Equal(p, a, b)
 }
 
 // posteriors compares the posteriors of two rows.
@@ -288,11 +288,11 @@ func (g *generator) posteriors(p syntax.Premetric) syntax.Formula {
 	i, j := g.two()
 	switch k := g.IntN(3); {
 	case k == 0 || i == j:
-		return syntax.Equal(p, syntax.SubCode("big", i), syntax.CodeColumns(j, syntax.Range{Lo: 1, Hi: 4}))
+		return Equal(p, SubCode("big", i), CodeColumns(j, syntax.Range{Lo: 1, Hi: 4}))
 	case k == 1:
-		return syntax.Equal(p, syntax.SubCode("x y", i), syntax.SubCode("x y", j))
+		return Equal(p, SubCode("x y", i), SubCode("x y", j))
 	}
-	return syntax.Equal(p, syntax.Codes(i), syntax.Codes(j))
+	return Equal(p, Codes(i), Codes(j))
 }
 
 // term makes a term of some width.
@@ -300,11 +300,11 @@ func (g *generator) term(width, depth int) syntax.Term {
 	if depth > 0 && g.any(5) {
 		switch a, b := g.term(width, 0), g.term(width, 0); g.IntN(3) {
 		case 0:
-			return syntax.Plus(a, b)
+			return Plus(a, b)
 		case 1:
-			return syntax.Minus(a, b)
+			return Minus(a, b)
 		default:
-			return syntax.Times(pickOf(g, 0.5, -1, 2), a)
+			return Times(pickOf(g, 0.5, -1, 2), a)
 		}
 	}
 	i := g.row()
@@ -316,16 +316,16 @@ func (g *generator) term(width, depth int) syntax.Term {
 		if len(g.values) > 0 && g.any(4) {
 			return syntax.Variable(pickOf(g, g.values...))
 		}
-		return pickOf(g, syntax.SubCode("x y", i), syntax.SubCode("x y", i), syntax.CodeColumns(i, syntax.Range{Lo: 1, Hi: 2}), syntax.Factor("hue", i), syntax.Factor("x y", i))
+		return pickOf(g, SubCode("x y", i), SubCode("x y", i), CodeColumns(i, syntax.Range{Lo: 1, Hi: 2}), Factor("hue", i), Factor("x y", i))
 	case 2:
 		if len(g.members) > 0 && g.any(2) {
 			if v := pickOf(g, g.members...); g.width[v] == 2 {
 				return syntax.Variable(v)
 			}
 		}
-		return pickOf(g, syntax.SubCode("shape", i), syntax.CodeColumns(i, syntax.Range{Lo: 1, Hi: 3}), syntax.CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1}), syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Term(syntax.Vector{1, 0}))
+		return pickOf(g, SubCode("shape", i), CodeColumns(i, syntax.Range{Lo: 1, Hi: 3}), CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1}), FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Term(syntax.Vector{1, 0}))
 	case 3:
-		return pickOf(g, syntax.SubCode("big", i), syntax.Factors(i), syntax.CodeColumns(i, syntax.Range{Lo: 0, Hi: 3}))
+		return pickOf(g, SubCode("big", i), Factors(i), CodeColumns(i, syntax.Range{Lo: 0, Hi: 3}))
 	}
-	return syntax.Codes(i)
+	return Codes(i)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // load puts a batch into an engine.
@@ -76,7 +75,7 @@ func TestRandomGradients(t *testing.T) {
 	}
 }
 
-func compiled(t testing.TB, s syntax.Sentence) *Quantity {
+func compiled(t testing.TB, s Sentence) *Quantity {
 	t.Helper()
 	q, err := Compile(s, testSchema)
 	if err != nil {
@@ -107,7 +106,7 @@ func build(q *Quantity) func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		if err := q.checkNodes(nodes(q, in)); err != nil {
 			return nil, err
 		}
-		return q.whole(Named{}, nodes(q, in))
+		return q.NodeOf(Named{}, nodes(q, in))
 	}
 }
 
@@ -219,9 +218,9 @@ func TestGradcheck(t *testing.T) {
 	}
 }
 
-func parsed(t testing.TB, text string) syntax.Sentence {
+func parsed(t testing.TB, text string) Sentence {
 	t.Helper()
-	s, err := syntax.Parse(text)
+	s, err := Parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

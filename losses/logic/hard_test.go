@@ -235,7 +235,7 @@ func TestAllocations(t *testing.T) {
 				v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
 				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "log variances", "means"}[i])))
 			}
-			n, err := q.whole(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]})
+			n, err := q.NodeOf(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]})
 			if err != nil {
 				t.Fatal(err)
 			}

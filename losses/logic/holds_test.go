@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // Holds reports whether the sentence is true of a batch (arguments as in [Quantity.Value]): by the rules of logic, from
@@ -148,7 +148,7 @@ func (w *world) things(f *syntax.Quantified, name string) []thing {
 // known reports whether the factors of a row in a formula are known.
 func (w *world) known(f syntax.Formula, name string, row int) bool {
 	all := true
-	syntax.Inspect(f, func(part any) bool {
+	syntax.Inspect(f, func(part syntax.Part) bool {
 		if a, ok := part.(*syntax.Access); ok && !a.Codes && string(a.Row) == name && w.labels != nil {
 			for _, l := range pick(w.labels[row], w.columns(a)) {
 				all = all && l >= 0
@@ -292,7 +292,7 @@ type demand struct{ at, value []float64 }
 
 // satisfiable reports whether there are functions that make a formula true. As Compile admits no function in two fits,
 // the parts of a formula can be satisfied separately.
-func (w *world) satisfiable(f syntax.Formula, maps map[string]syntax.Function) bool {
+func (w *world) satisfiable(f syntax.Formula, maps map[string]*syntax.Function) bool {
 	if !slices.ContainsFunc(syntax.Applications(f), func(a *syntax.Application) bool { _, ok := maps[a.Function]; return ok }) {
 		return w.holds(f)
 	}
@@ -319,13 +319,13 @@ func (w *world) satisfiable(f syntax.Formula, maps map[string]syntax.Function) b
 	panic(fmt.Sprintf("logic: no function can be sought in %s", syntax.TextOf(f)))
 }
 
-func withFunctions(maps map[string]syntax.Function, d syntax.Domain) map[string]syntax.Function {
-	all := map[string]syntax.Function{}
+func withFunctions(maps map[string]*syntax.Function, d syntax.Domain) map[string]*syntax.Function {
+	all := map[string]*syntax.Function{}
 	for name, f := range maps {
 		all[name] = f
 	}
 	for _, f := range d.Functions {
-		all[f.Name] = f.Function
+		all[f.Name] = f
 	}
 	return all
 }
@@ -346,7 +346,7 @@ func (w *world) each(f *syntax.Quantified, names []string, holds func() bool) bo
 }
 
 // fits reports whether there are functions with the values that a quantifier over rows demands.
-func (w *world) fits(f *syntax.Quantified, maps map[string]syntax.Function) bool {
+func (w *world) fits(f *syntax.Quantified, maps map[string]*syntax.Function) bool {
 	demands := map[string][]demand{}
 	if !w.each(f, f.Domain.Names, func() bool { return w.collect(f.Body, maps, demands) }) {
 		return false
@@ -360,7 +360,7 @@ func (w *world) fits(f *syntax.Quantified, maps map[string]syntax.Function) bool
 }
 
 // collect lists the values that a formula demands of functions, and reports whether the rest of the formula is true.
-func (w *world) collect(f syntax.Formula, maps map[string]syntax.Function, demands map[string][]demand) bool {
+func (w *world) collect(f syntax.Formula, maps map[string]*syntax.Function, demands map[string][]demand) bool {
 	switch f := f.(type) {
 	case *syntax.Connective:
 		if f.Kind == syntax.ImpliesKind {
@@ -379,7 +379,7 @@ func (w *world) collect(f syntax.Formula, maps map[string]syntax.Function, deman
 			if d.at = x.vector; maps[a.Function].Class == syntax.AnyFunction {
 				d.at = x.labels
 			}
-			for k := range w.columns(maps[a.Function].To.Access(0)) {
+			for k := range w.columns(maps[a.Function].To) {
 				d.value = append(d.value, t.at(k))
 			}
 			demands[a.Function] = append(demands[a.Function], d)
@@ -531,7 +531,7 @@ func (w *world) related(m syntax.PairMove) bool {
 func (w *world) moved(t *syntax.Moved) thing {
 	r := w.term(t.A)
 	r.vector, r.rounded = slices.Clone(r.vector), true
-	m := w.moves[t.Move.Name]
+	m := w.moves[t.Name]
 	from, to := w.batch.Moves[w.bound[string(m.From)].row], w.batch.Moves[w.bound[string(m.To)].row]
 	c := compiler{schema: w.schema}
 	columns, _ := c.codesOf(t.A)
@@ -539,9 +539,9 @@ func (w *world) moved(t *syntax.Moved) thing {
 	for _, turn := range w.schema.Turns {
 		at, factor := w.turnedBy(t, turn, columns, len(r.vector))
 		if factor {
-			r.vector[0] += t.Move.Multiple() * (to[first] - from[first]) / (2 * math.Pi)
+			r.vector[0] += t.Frequency * (to[first] - from[first]) / (2 * math.Pi)
 		}
-		g := turn.between(from[first:], to[first:], t.Move.Multiple())
+		g := turn.between(from[first:], to[first:], t.Frequency)
 		first += turn.Columns()
 		for block := range slices.Chunk(at, turn.width()) {
 			x := make([]float64, len(block))
@@ -563,8 +563,8 @@ func (w *world) turnedBy(t *syntax.Moved, turn Turn, columns []int, width int) (
 	if a, ok := syntax.Bare(t.A).(*syntax.Access); ok && !a.Codes {
 		return nil, w.schema.Factors[w.columns(a)[0]] == turn.Name
 	}
-	if t.Move.Turn != "" {
-		if t.Move.Turn != turn.Name {
+	if t.Turn != "" {
+		if t.Turn != turn.Name {
 			return nil, false
 		}
 		for i := range width {
@@ -593,10 +593,10 @@ func (t Turn) between(from, to []float64, by float64) [9]float64 {
 // have every combination of their values, as often as the product of the values' frequencies.
 func (w *world) independent(f *syntax.Independence) bool {
 	n := len(w.z)
-	key := func(row int, terms []syntax.Term) string {
+	key := func(row int, terms []*syntax.Access) string {
 		var text strings.Builder
 		for _, t := range terms {
-			fmt.Fprint(&text, pick(w.z[row], w.columns(syntax.Bare(t).(*syntax.Access))))
+			fmt.Fprint(&text, pick(w.z[row], w.columns(t)))
 		}
 		return text.String()
 	}

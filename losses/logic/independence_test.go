@@ -11,7 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 func independentSchema() Schema {
@@ -126,7 +126,7 @@ func TestIndependenceErrors(t *testing.T) {
 		"not independent[discriminator](z.a, z.b)":                                       "1:5: independent[discriminator](z.a, z.b) is trained too",
 		"forall i: independent(z.a, z.b) = 3":                                            "1:11: found a formula, want a term",
 	} {
-		s, err := syntax.Parse(text)
+		s, err := Parse(text)
 		if err == nil {
 			_, err = Compile(s, independentSchema())
 		}
@@ -157,7 +157,7 @@ func TestIndependenceTruth(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	s := syntax.Sentence{Body: syntax.Independent(syntax.TotalCorrelation, syntax.SubCode("a", ""), syntax.CodeColumns("", syntax.Range{Lo: 2, Hi: 4}))}
+	s := Sentence{syntax.Sentence{Body: Independent(syntax.TotalCorrelation, SubCode("a", ""), CodeColumns("", syntax.Range{Lo: 2, Hi: 4}))}}
 	if got, want := s.String()+"; "+s.Formula()+"; "+s.Quantity(), "independent[tc](z.a, z[2:4]); z.a ⫫ z[2:4]; tc(z.a, z[2:4])"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

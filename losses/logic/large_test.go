@@ -52,7 +52,7 @@ func TestLargeBatches(t *testing.T) {
 		}
 		if !strings.Contains(text, "c in z") && !strings.Contains(text, "k") { // which take long tuple by tuple
 			w := q.world(Batch{Codes: b.z, Values: b.y, Labels: b.labels})
-			if want := w.reference(s.Quantale, s.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {
+			if want := w.reference(s.tree.Quantale, s.tree.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {
 				t.Errorf("%s: %v, want %v", text, v, want)
 			}
 		}
@@ -78,7 +78,7 @@ func TestWays(t *testing.T) {
 		q := compiled(t, parsed(t, text))
 		value, slope := evaluate(t, tensor.Float64, b, build(q))
 		machine := func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-			return q.whole(Named{}, Inputs{Codes: z, Values: y, Labels: labels})
+			return q.NodeOf(Named{}, Inputs{Codes: z, Values: y, Labels: labels})
 		}
 		for name, node := range map[string]func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error){"named": q.Node, "machine": machine} {
 			for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-4} {

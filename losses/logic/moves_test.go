@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 func movingSchema() Schema {
@@ -205,7 +205,7 @@ func TestMoveErrors(t *testing.T) {
 		"forall i, j: forall v in y.hue: forall k, g(i, j): z(k) =[squared] 0": "1:43: g relates only rows of other quantifiers",
 		"forall v in y.hue: forall i, g(v, i): z(i) =[squared] 0":              "1:30: v stands for a value of a factor, want a variable that stands for a row",
 	} {
-		s, err := syntax.Parse(text)
+		s, err := Parse(text)
 		if err == nil {
 			_, err = Compile(s, movingSchema())
 		}
@@ -239,8 +239,8 @@ func TestMoveErrors(t *testing.T) {
 
 // TestBuiltMoves builds sentences from functions.
 func TestBuiltMoves(t *testing.T) {
-	s := syntax.Sentence{Body: syntax.ForAll(factor.Mean, syntax.Rows("i", "j").Moving("g", "i", "j"),
-		syntax.Equal(syntax.Squared, syntax.CodeColumns("j", syntax.Range{Lo: 0, Hi: 2}), syntax.Act(syntax.Move{Name: "g", Turn: "hue", Frequency: 2}, syntax.CodeColumns("i", syntax.Range{Lo: 0, Hi: 2}))))}
+	s := Sentence{syntax.Sentence{Body: ForAll(factor.Mean, Moving(Rows("i", "j"), "i", "j"),
+		Equal(syntax.Squared, CodeColumns("j", syntax.Range{Lo: 0, Hi: 2}), &syntax.Moved{Name: "g", Turn: "hue", Frequency: 2, A: CodeColumns("i", syntax.Range{Lo: 0, Hi: 2})}))}}
 	want := "forall[mean] i, j, g(i, j): z[0:2](j) =[squared] act[2](g.hue, z[0:2](i))"
 	if s.String() != want || !s.Moves() {
 		t.Errorf("%v, want %v", s, want)

@@ -7,11 +7,11 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // Named holds the operations of the named losses that can be parts of a sentence; see
-// [Quantity.NodeWith]. Package losses provides them.
+// [Quantity.NodeOf]. Package losses provides them.
 type Named struct {
 	// Modularity takes the rows of each value of the factor b.Factor and the plain deviation of their columns
 	// b.Columns. It returns the aggregate over the values. A value with a single row has deviation 0.
@@ -20,8 +20,9 @@ type Named struct {
 	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Independence returns the dependence of blocks of columns of z: the codes or samples of a batch.
-	Independence func(by syntax.Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
+	// Independence returns the dependence of blocks of columns of z: the codes or samples of a batch. by is hsic, tc or
+	// discriminator.
+	Independence func(by string, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
 
 	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]. The function is a network
 	// that is trained along with the model.
@@ -34,8 +35,8 @@ type Contraction struct {
 	Aggregate factor.Aggregate
 	Columns   []int // of the codes
 	Factors   []int
-	Premetric syntax.Premetric // Euclidean, Absolute, Discrete or Circular
-	Period    float64          // of Circular; 0: 1
+	Premetric string  // euclidean, absolute, discrete or circular
+	Period    float64 // of circular; 0: 1
 }
 
 // Network is a function in mlp of a sentence: dense layers of tanh units, and a dense layer without an activation.
@@ -121,7 +122,7 @@ func independence(f *program.Independence) named {
 		if with.Independence == nil || f.By == syntax.TotalCorrelation && !densities {
 			return nil, nil
 		}
-		return with.Independence(f.By, f.Blocks, z, in)
+		return with.Independence(f.By.String(), f.Blocks, z, in)
 	}
 }
 
@@ -209,13 +210,11 @@ func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
 		from, ok := body.A.(*program.Equality)
 		to, ok2 := body.B.(*program.Equality)
 		if !ok || !ok2 || j.By >= 0 || body.Kind != syntax.ImpliesKind || body.By.Implies != syntax.ImpliesMonus ||
-			from.Premetric != syntax.Euclidean ||
-			!slices.Contains([]syntax.Premetric{syntax.Euclidean, syntax.Absolute, syntax.Discrete, syntax.Circular},
-				to.Premetric) {
+			from.Premetric != syntax.Euclidean || to.Premetric == syntax.Squared {
 			break
 		}
-		c := Contraction{Aggregate: f.Aggregate, Columns: n.codes(from, i, j), Factors: sides(to, i, j, n.Values,
-			n.Labels), Premetric: to.Premetric, Period: to.Period}
+		c := Contraction{Aggregate: f.Aggregate, Columns: n.codes(from, i, j), Factors: sides(to, i, j, n.Values, n.Labels),
+			Premetric: to.Premetric.String(), Period: to.Period}
 		if c.Columns != nil && c.Factors != nil {
 			return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
 				return with.Contraction(c, z, in.Values, in.Labels)

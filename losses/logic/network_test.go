@@ -18,7 +18,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 type networkData struct {
@@ -186,7 +185,7 @@ func TestNetworkErrors(t *testing.T) {
 		"exists h: z -> y in mlp: forall[mean] i: not h(z(i)) =[squared] y(i)":                                                        "1:42: a function is applied in a negation",
 		"(exists h: z -> y in mlp: forall i: h(z(i)) =[squared] y(i)) and exists h: y -> z in mlp: forall i: h(y(i)) =[squared] z(i)": "1:73: two functions in mlp are called h",
 	} {
-		s, err := syntax.Parse(text)
+		s, err := Parse(text)
 		if err == nil {
 			_, err = Compile(s, networkSchema)
 		}

@@ -169,32 +169,28 @@ func bounded[T float32 | float64](x float64) T {
 //
 // losses.Logic is the same node, but faster if parts of the sentence are named losses.
 func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-	in := Inputs{Codes: z, Values: y, Labels: labels}
+	return q.NodeOf(Named{}, Inputs{Codes: z, Values: y, Labels: labels})
+}
+
+// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations named compute the
+// parts of the sentence that are named losses; see [Quantity.Node]. Without operations of losses it is one operation.
+func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err
 	}
-	return q.whole(Named{}, in)
-}
-
-// NodeWith is [Quantity.Node] with the operations named for the parts of the sentence that
-// are named losses.
-func (q *Quantity) NodeWith(named Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-	return q.NodeOf(named, Inputs{Codes: z, Values: y, Labels: labels})
-}
-
-// summed adds up the named losses and the rest of the sentence. Without operations of losses it is one operation.
-func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
-	switch without := named.Modularity == nil || named.Contraction == nil; {
+	without := named.Modularity == nil || named.Contraction == nil
+	switch {
 	case q.program.Learned != "" && named.Independence == nil:
 		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", q.program.Learned)
 	case without && q.program.Learned != "":
 		return nil, errors.New("logic: operations for independence only; want the operations of Named for modularity and contraction too")
-	case len(q.summands) == 0, without:
-		return q.whole(named, in)
 	}
 	networks, err := q.networkNodes(named, in)
 	if err != nil {
 		return nil, err
+	}
+	if len(q.summands) == 0 || without {
+		return q.node(-1, in, networks)
 	}
 	var nodes []*gorgonia.Node
 	var weights []float64
@@ -215,15 +211,6 @@ func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 		return nodes[0], nil
 	}
 	return graph.WeightedSum(weights, nodes...)
-}
-
-// whole returns the sentence as one operation.
-func (q *Quantity) whole(named Named, in Inputs) (*gorgonia.Node, error) {
-	networks, err := q.networkNodes(named, in)
-	if err != nil {
-		return nil, err
-	}
-	return q.node(-1, in, networks)
 }
 
 // networkNodes returns the values of the networks, in the order of the program's computed inputs.
@@ -289,15 +276,6 @@ func (q *Quantity) z(in Inputs) *gorgonia.Node {
 		return in.Samples
 	}
 	return in.Codes
-}
-
-// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations named compute the
-// parts of the sentence that are named losses; see [Quantity.Node].
-func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
-	if err := q.checkNodes(in); err != nil {
-		return nil, err
-	}
-	return q.summed(named, in)
 }
 
 func (q *Quantity) checkNodes(in Inputs) error {

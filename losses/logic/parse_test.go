@@ -2,47 +2,46 @@ package logic
 
 import (
 	"errors"
-	"math"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // TestParse compares texts with built sentences.
 func TestParse(t *testing.T) {
 	i, j, v, c := syntax.Variable("i"), syntax.Variable("j"), syntax.Variable("v"), syntax.Variable("c")
-	atom := syntax.Equal(syntax.Euclidean, syntax.Codes(i), syntax.Codes(j))
-	zero := syntax.Equal(syntax.Squared, syntax.Codes(i), syntax.Number(0))
+	atom := Equal(syntax.Euclidean, Codes(i), Codes(j))
+	zero := Equal(syntax.Squared, Codes(i), syntax.Number(0))
 	for text, want := range map[string]syntax.Sentence{
-		`forall i, j: z(i) =[euclidean] z(j)`:                                                 {Body: syntax.ForAll(factor.Max, syntax.Rows("i", "j"), atom)},
-		"forall[max] i,j:z(i)=[euclidean]z(j)":                                                {Body: syntax.ForAll(factor.Max, syntax.Rows("i", "j"), atom)},
-		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)":                      {Body: syntax.ForAll(factor.MeanSquare, syntax.Rows("i"), syntax.ForAll(factor.Sum, syntax.Rows("j"), atom))},
-		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: syntax.Exists(syntax.Rows("i"), syntax.Scale(0.5, syntax.ForAll(factor.Mean, syntax.Rows("j"), atom)))},
-		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: syntax.ForAll(factor.Max, syntax.Rows("i"), zero)},
+		`forall i, j: z(i) =[euclidean] z(j)`:                                                 {Body: ForAll(factor.Max, Rows("i", "j"), atom)},
+		"forall[max] i,j:z(i)=[euclidean]z(j)":                                                {Body: ForAll(factor.Max, Rows("i", "j"), atom)},
+		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)":                      {Body: ForAll(factor.MeanSquare, Rows("i"), ForAll(factor.Sum, Rows("j"), atom))},
+		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: Exists(Rows("i"), Scale(0.5, ForAll(factor.Mean, Rows("j"), atom)))},
+		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: ForAll(factor.Max, Rows("i"), zero)},
 		`with and = logexp, or = harmonic-square, -> = max, not = inverse: forall i: z(i) =[squared] 0`: {
-			Quantale: syntax.Quantale{And: syntax.AndLogExp, Or: syntax.OrHarmonicSquare, Implies: syntax.ImpliesMax, Not: syntax.NotInverse}, Body: syntax.ForAll(factor.Max, syntax.Rows("i"), zero)},
+			Quantale: syntax.Quantale{And: syntax.AndLogExp, Or: syntax.OrHarmonicSquare, Implies: syntax.ImpliesMax, Not: syntax.NotInverse}, Body: ForAll(factor.Max, Rows("i"), zero)},
 		`forall i: not z(i) =[squared] 0 and z(i) =[squared] 0 or z(i) =[squared] 0 -> z(i) =[squared] 0 -> z(i) =[squared] 0`: {
-			Body: syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.Implies(syntax.Or(syntax.And(syntax.Not(zero), zero), zero), syntax.Implies(zero, zero)))},
+			Body: ForAll(factor.Max, Rows("i"), Implies(Or(And(Not(zero), zero), zero), Implies(zero, zero)))},
 		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 and z(i) =[squared] 0) and 2 * (z(i) =[squared] 0)`: {
-			Body: syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.And(zero, syntax.And(zero, zero), syntax.Scale(2, zero)))},
-		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: syntax.Or(syntax.ForAll(factor.Max, syntax.Rows("i"), zero), syntax.Not(syntax.Exists(syntax.Rows("i"), zero)))},
+			Body: ForAll(factor.Max, Rows("i"), And(zero, And(zero, zero), Scale(2, zero)))},
+		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: Or(ForAll(factor.Max, Rows("i"), zero), Not(Exists(Rows("i"), zero)))},
 		`forall v in y.shape: forall i: y.shape(i) = v -> z.shape(i) =[circular 6.25] z[0:2](i) - 2 * [1, -1] + -z[3, 0](i)`: {
-			Body: syntax.ForAll(factor.Max, syntax.Values("shape", "v"), syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.Implies(syntax.Same(syntax.Factor("shape", i), v),
-				syntax.EqualCircular(6.25, syntax.SubCode("shape", i), syntax.Plus(syntax.Minus(syntax.CodeColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Times(2, syntax.Vector{1, -1})), syntax.Times(-1, syntax.CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1})))))))},
+			Body: ForAll(factor.Max, Values("shape", "v"), ForAll(factor.Max, Rows("i"), Implies(Same(Factor("shape", i), v),
+				EqualCircular(6.25, SubCode("shape", i), Plus(Minus(CodeColumns(i, syntax.Range{Lo: 0, Hi: 2}), Times(2, syntax.Vector{1, -1})), Times(-1, CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1})))))))},
 		`exists c in {-1, 0.5e1}: exists i: i != i or y(i) = y[0:3](i) or z[2](i) =[circular] 0.5 * (c - -2)`: {
-			Body: syntax.Exists(syntax.Members("c", syntax.Number(-1), syntax.Number(5)), syntax.Exists(syntax.Rows("i"), syntax.Or(syntax.Differ(i, i), syntax.Same(syntax.Factors(i), syntax.FactorColumns(i, syntax.Range{Lo: 0, Hi: 3})),
-				syntax.Equal(syntax.Circular, syntax.CodeColumns(i, syntax.Range{Lo: 2, Hi: 3}), syntax.Times(0.5, syntax.Minus(c, syntax.Number(-2)))))))},
+			Body: Exists(Members("c", syntax.Number(-1), syntax.Number(5)), Exists(Rows("i"), Or(Differ(i, i), Same(Factors(i), FactorColumns(i, syntax.Range{Lo: 0, Hi: 3})),
+				Equal(syntax.Circular, CodeColumns(i, syntax.Range{Lo: 2, Hi: 3}), Times(0.5, Minus(c, syntax.Number(-2)))))))},
 		`exists c in {"heart", "a \"b\""}: exists i: y.shape(i) = c and z."x y"(i) =[absolute] y."x y"(i)`: {
-			Body: syntax.Exists(syntax.Members("c", syntax.Level("heart"), syntax.Level(`a "b"`)), syntax.Exists(syntax.Rows("i"), syntax.And(syntax.Same(syntax.Factor("shape", i), c), syntax.Equal(syntax.Absolute, syntax.SubCode("x y", i), syntax.Factor("x y", i)))))},
+			Body: Exists(Members("c", syntax.Level("heart"), syntax.Level(`a "b"`)), Exists(Rows("i"), And(Same(Factor("shape", i), c), Equal(syntax.Absolute, SubCode("x y", i), Factor("x y", i)))))},
 		`exists c in z[0, 2:4]: forall[mean] i: z[0, 2:4](i) =[euclidean] c`: {
-			Body: syntax.Exists(syntax.PointsOf("c", syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), syntax.ForAll(factor.Mean, syntax.Rows("i"), syntax.Equal(syntax.Euclidean, syntax.CodeColumns(i, syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), c)))},
+			Body: Exists(PointsOf("c", syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), ForAll(factor.Mean, Rows("i"), Equal(syntax.Euclidean, CodeColumns(i, syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), c)))},
 		`exists c in z."in": forall i: z."in"(i) =[discrete] c`: {
-			Body: syntax.Exists(syntax.Points("c", "in"), syntax.ForAll(factor.Max, syntax.Rows("i"), syntax.Equal(syntax.Discrete, syntax.SubCode("in", i), c)))},
+			Body: Exists(Points("c", "in"), ForAll(factor.Max, Rows("i"), Equal(syntax.Discrete, SubCode("in", i), c)))},
 	} {
-		got, err := syntax.Parse(text)
+		got, err := Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -50,7 +49,7 @@ func TestParse(t *testing.T) {
 		if got := unplaced(got); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is parsed as %v, want %v", text, got, want)
 		}
-		if again, err := syntax.Parse(got.String()); err != nil || !reflect.DeepEqual(unplaced(again), want) {
+		if again, err := Parse(got.String()); err != nil || !reflect.DeepEqual(unplaced(again), want) {
 			t.Errorf("%s is printed as %v, which is parsed as %v, %v", text, got, again, err)
 		}
 	}
@@ -105,48 +104,22 @@ func TestCompileErrors(t *testing.T) {
 		`exists c in z: forall i, j: z(i) =[euclidean] c`:                      `1:1: ` + wantCentre,
 		`exists c in z: forall i: z(i) =[euclidean] c and z(i) =[euclidean] c`: `1:1: ` + wantCentre,
 		`exists c in z: forall i: i = c -> z(i) =[euclidean] c`:                `1:1: ` + wantCentre,
+		`forall i: 1e200 * z(i) =[squared] 0`:                                  `1:11: the factor 1e+200 is out of range`,
+		`forall g(i, j): z(i) =[squared] 0`:                                    `1:1: a quantifier without a variable`,
 		`exists c in z: forall[mean-square] i: z(i) =[squared] c`:              `1:44: =[squared] with forall[mean-square] has no exact solution here: ` + wantCentre,
 	} {
 		_, err := Compile(parsed(t, text), testSchema)
-		var e *syntax.Error
+		var e *Error
 		if !errors.As(err, &e) || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }
 
-// TestBuiltErrors tests errors of sentences that no text can express.
-func TestBuiltErrors(t *testing.T) {
-	i := syntax.Variable("i")
-	zero := syntax.Equal(syntax.Squared, syntax.Codes(i), syntax.Number(0))
-	all := func(f syntax.Formula) syntax.Sentence {
-		return syntax.Sentence{Body: syntax.ForAll(factor.Mean, syntax.Rows("i"), f)}
-	}
-	for want, s := range map[string]syntax.Sentence{
-		"a formula is nil":                             {},
-		"in forall[mean] i: ?: a formula is nil":       all(nil),
-		"in ? and z(i) =[squared] 0: a formula is nil": all(syntax.And(nil, zero)),
-		"in ? = ?: a term is nil":                      all(syntax.Same(nil, nil)),
-		"a term is nil":                                all(syntax.Equal(syntax.Squared, syntax.Codes(i), nil)),
-		"in -1 * (z(i) =[squared] 0): a formula":       all(syntax.Scale(-1, zero)),
-		"in z(i) =[Premetric(9)] 0: want a premetric":  all(syntax.Equal(syntax.Premetric(9), syntax.Codes(i), syntax.Number(0))),
-		"in z(i) =[Premetric(77)] 0: want a premetric": all(syntax.Equal(syntax.Premetric(77), syntax.Codes(i), syntax.Number(0))),
-		"=[circular -1] 0: want a premetric":           all(syntax.EqualCircular(-1, syntax.Codes(i), syntax.Number(0))),
-		"unknown operation among Conjunction(9)":       {Quantale: syntax.Quantale{And: 9}, Body: zero},
-		"unknown aggregate Aggregate(7)":               {Body: syntax.ForAll(7, syntax.Rows("i"), zero)},
-		"a quantifier without a variable":              {Body: syntax.ForAll(factor.Max, syntax.Rows(), zero)},
-		`"a b" cannot be a variable`:                   {Body: syntax.ForAll(factor.Max, syntax.Rows("a b"), zero)},
-		`"y" cannot be a variable`:                     {Body: syntax.ForAll(factor.Max, syntax.Rows("y"), zero)},
-		"the set of c is empty":                        {Body: syntax.ForAll(factor.Max, syntax.Members("c"), zero)},
-		"i is not a constant":                          {Body: syntax.ForAll(factor.Max, syntax.Members("c", i), zero)},
-		"in []: the vector is empty":                   all(syntax.Equal(syntax.Squared, syntax.Codes(i), syntax.Vector{})),
-		"the factor +Inf is out of range":              all(syntax.Equal(syntax.Squared, syntax.Times(inf(), syntax.Codes(i)), syntax.Number(0))),
-		"columns 2:2 do not exist":                     all(syntax.Equal(syntax.Squared, syntax.CodeColumns(i, syntax.Range{Lo: 2, Hi: 2}), syntax.Number(0))),
-		"columns 3:2 do not exist":                     all(syntax.Equal(syntax.Squared, syntax.CodeColumns(i, syntax.Range{Lo: 3, Hi: 2}), syntax.Number(0))),
-	} {
-		if _, err := Compile(s, testSchema); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %s", s, err, want)
-		}
+// TestSchemaErrors tests errors of schemas, and of a sentence that is none.
+func TestSchemaErrors(t *testing.T) {
+	if _, err := Compile(Sentence{}, testSchema); err == nil || !strings.Contains(err.Error(), "a sentence without a formula") {
+		t.Errorf("no sentence is compiled: %v", err)
 	}
 	for want, s := range map[string]Schema{
 		"codes of 0 columns":                   {},
@@ -156,9 +129,28 @@ func TestBuiltErrors(t *testing.T) {
 		`there is no such factor; known: a`:    {Codes: 1, Factors: []string{"a"}, Levels: map[string][]string{"hue hue": nil}},
 		`schema of a sentence: codes of 0 col`: {},
 	} {
-		if _, err := Compile(all(zero), s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Compile(parsed(t, `forall i: z(i) =[squared] 0`), s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", s, err, want)
 		}
+	}
+}
+
+// TestSettings reads and writes sentences as settings do.
+func TestSettings(t *testing.T) {
+	var s Sentence
+	if _, err := s.MarshalText(); err == nil {
+		t.Error("no sentence is written")
+	}
+	for _, text := range []string{"", "forall"} {
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+	if err := s.UnmarshalText([]byte("  forall   i: z(i)=[squared]0\n")); err != nil {
+		t.Error(err)
+	}
+	if text, err := s.MarshalText(); err != nil || string(text) != "forall i: z(i) =[squared] 0" {
+		t.Errorf("it is written as %s, %v", text, err)
 	}
 }
 
@@ -170,12 +162,12 @@ func FuzzParse(f *testing.F) {
 		f.Add(randomSentence(seed).String())
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := syntax.Parse(text)
+		s, err := Parse(text)
 		if err != nil {
 			return
 		}
 		printed := s.String()
-		again, err := syntax.Parse(printed)
+		again, err := Parse(printed)
 		if err != nil {
 			t.Fatalf("%s is printed as %s: %v", text, printed, err)
 		}
@@ -193,5 +185,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func inf() float64 { return math.Inf(1) }

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // Quantity is a compiled sentence: a function from batches to [0, inf].
@@ -21,30 +21,33 @@ type Quantity struct {
 	summands []summand // replaces the program with the operations of named losses, if any
 }
 
-// Compile checks a sentence against a schema. Its error is an [*Error] with the wrong part of
-// the sentence, or describes the error of the schema.
-func Compile(s syntax.Sentence, schema Schema) (*Quantity, error) {
+// Compile checks a sentence against a schema. Its error is an [*Error] with the wrong part of the sentence, or describes
+// the error of the schema.
+func Compile(s Sentence, schema Schema) (q *Quantity, err error) {
 	if err := schema.check(); err != nil {
 		return nil, fmt.Errorf("schema of a sentence: %w", err)
 	}
+	if s.IsZero() {
+		return nil, errNoSentence
+	}
+	q, err = compile(s.tree, schema)
+	return q, public(err)
+}
+
+func compile(s syntax.Sentence, schema Schema) (q *Quantity, err error) {
+	defer syntax.Recover(&err)
 	c := &compiler{sentence: s, schema: schema, program: program.New(schema.Codes, len(schema.Factors))}
-	if err := s.Quantale.Check(); err != nil {
-		return nil, c.fail(nil, "%v", err)
-	}
-	root, err := c.node(s.Body)
-	if err != nil {
-		return nil, err
-	}
+	root := c.node(s.Body)
 	if f := syntax.Unbounded(s.Body); f != nil {
-		return nil, c.fail(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
-			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f))
+		panic(c.wrong(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
+			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f)))
 	}
 	c.program.Root = root
 	return &Quantity{sentence: s, schema: schema, program: c.program, summands: summands(c.program)}, nil
 }
 
 // Sentence returns the compiled sentence.
-func (q *Quantity) Sentence() syntax.Sentence { return q.sentence }
+func (q *Quantity) Sentence() Sentence { return Sentence{q.sentence} }
 
 // NeedsValues reports whether the sentence uses values of factors.
 func (q *Quantity) NeedsValues() bool { return q.program.NeedsValues }
@@ -226,8 +229,10 @@ func (q *Quantity) checkInputs(has func(program.InputKind) bool, y, labels bool)
 // Fitted is a function that attains the quantity of a sentence for a batch. It is the best function of its class, or
 // the minimiser of its criterion (Zhang and Sugiyama 2024, definitions 5 and 8 and equations 15 and 16).
 type Fitted struct {
-	syntax.Function
-	FromColumns, ToColumns []int // of codes or factors
+	Name                   string // such as h or m.shape
+	Function               string // as the sentence has it, such as: h: z -> y in affine
+	FromCodes, ToCodes     bool   // codes; otherwise factors
+	FromColumns, ToColumns []int
 
 	// For functions in a class:
 	Matrix [][]float64 // W, by column of To, then of From
@@ -245,11 +250,11 @@ type Fitted struct {
 func (f Fitted) String() string {
 	switch {
 	case f.Matrix != nil:
-		return fmt.Sprintf("%v, matrix %v, offset %v", f.Function, f.Matrix, f.Offset)
+		return fmt.Sprintf("%s, matrix %v, offset %v", f.Function, f.Matrix, f.Offset)
 	case f.Levels != nil:
-		return fmt.Sprintf("%v, levels %v, points %v", f.Function, f.Levels, f.Points)
+		return fmt.Sprintf("%s, levels %v, points %v", f.Function, f.Levels, f.Points)
 	}
-	return f.Function.String()
+	return f.Function
 }
 
 // Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A function that is
@@ -263,7 +268,8 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	found, err := e.Functions(b.Stream, b.Labels != nil)
 	var all []Fitted
 	for _, f := range found {
-		all = append(all, Fitted(f))
+		all = append(all, Fitted{f.Name, syntax.TextOf(f.Function), f.From.Codes, f.To.Codes, f.FromColumns, f.ToColumns,
+			f.Matrix, f.Offset, f.Levels, f.Points, f.Values})
 	}
 	return all, err
 }
@@ -276,7 +282,7 @@ func Product(functions []Fitted, codes [][]float64) [][]float64 {
 	for i, z := range codes {
 		rows[i] = slices.Clone(z)
 		for _, f := range functions {
-			if !f.To.Codes || i >= len(f.Values) {
+			if !f.ToCodes || i >= len(f.Values) {
 				continue
 			}
 			for k, c := range f.ToColumns {

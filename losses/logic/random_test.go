@@ -1,13 +1,15 @@
 package logic
 
 import (
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // sentences is the number of random sentences: 250, and with -long 1000.
@@ -43,7 +45,7 @@ func TestRandomSentences(t *testing.T) {
 			tolerance = 1e-3 // of the search for a centre
 		}
 		all := batches(seed, 5)
-		for _, name := range sortedKeys(all) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			d := all[name]
 			v, err := q.ValueOf(d.of(q))
 			if err != nil {
@@ -57,7 +59,7 @@ func TestRandomSentences(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := q.world(d.of(q))
-			want := w.reference(s.Quantale, s.Body)
+			want := w.reference(s.tree.Quantale, s.tree.Body)
 			if math.IsNaN(want) || want > 200 {
 				want = v // inf - inf, and exp beyond its range
 			}
@@ -112,22 +114,22 @@ func TestRandomText(t *testing.T) {
 	for seed := range sentences() {
 		s := randomSentence(seed)
 		text := s.String()
-		parsed, err := syntax.Parse(text)
+		parsed, err := Parse(text)
 		if err != nil {
 			t.Fatalf("sentence %d, %s: %v", seed, text, err)
 		}
 		if parsed.String() != text {
 			t.Fatalf("sentence %d, %s, is printed as %s", seed, text, parsed)
 		}
-		if got := unplaced(parsed); !reflect.DeepEqual(got, s) {
+		if got := unplaced(parsed); !reflect.DeepEqual(got, s.tree) {
 			t.Fatalf("sentence %d, %s, is parsed as another one:\n%#v\n%#v", seed, text, got, s)
 		}
 	}
 }
 
 // unplaced removes the places of the parsed text.
-func unplaced(s syntax.Sentence) syntax.Sentence {
-	return syntax.Sentence{Quantale: s.Quantale, Sampled: s.Sampled, Body: unplacedFormula(s.Body)}
+func unplaced(s Sentence) syntax.Sentence {
+	return syntax.Sentence{Quantale: s.tree.Quantale, Sampled: s.tree.Sampled, Body: unplacedFormula(s.tree.Body)}
 }
 
 func unplacedFormula(f syntax.Formula) syntax.Formula {
@@ -146,13 +148,11 @@ func unplacedFormula(f syntax.Formula) syntax.Formula {
 		for i, m := range d.Members {
 			d.Members[i] = syntax.Bare(m)
 		}
-		for i := range d.Functions {
-			d.Functions[i].Place = 0
+		for _, f := range d.Functions {
+			f.Place, f.From.Place, f.To.Place = 0, 0, 0
 		}
 		if d.Space != nil {
-			space := *d.Space
-			space.Place = 0
-			d.Space = &space
+			d.Space = unplacedTerm(d.Space).(*syntax.Access)
 		}
 		q := *f
 		q.Place, q.Domain, q.Body = 0, d, unplacedFormula(f.Body)

@@ -2,6 +2,7 @@ package logic
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func (s Schema) check() error {
 	if s.Codes < 1 {
 		return fmt.Errorf("codes of %d columns, want at least one", s.Codes)
 	}
-	for _, name := range sortedKeys(s.SubCodes) {
+	for _, name := range slices.Sorted(maps.Keys(s.SubCodes)) {
 		if len(s.SubCodes[name]) == 0 {
 			return fmt.Errorf("the sub-code %s has no columns, want at least one", name)
 		}
@@ -41,7 +42,7 @@ func (s Schema) check() error {
 			return fmt.Errorf("factor %d is called %q, want names that differ", i, name)
 		}
 	}
-	for _, name := range sortedKeys(s.Levels) {
+	for _, name := range slices.Sorted(maps.Keys(s.Levels)) {
 		if !slices.Contains(s.Factors, name) {
 			return fmt.Errorf("names of levels of %q: there is no such factor%s", name, registry.Suggest(name, s.Factors))
 		}
@@ -52,15 +53,6 @@ func (s Schema) check() error {
 		}
 	}
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Turn is a transformation of the data in a sentence: by the angles of a circular factor, or by rotations in space. It

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // linear is a numeric term, a vector. Each coordinate is a constant plus a weighted sum of entries of columns.
@@ -18,115 +18,85 @@ type linear struct {
 
 // add adds a coordinate: an entry of a column.
 func (l *linear) add(column int, of *binding) {
-	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{{Weight: 1, Column: column,
-		Variable: of.Variable}}})
+	part := program.Part{Weight: 1, Column: column, Variable: of.Variable}
+	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{part}})
 }
 
 // linear compiles a numeric term.
-func (c *compiler) linear(t syntax.Term) (linear, error) {
-	switch t := t.(type) {
-	case nil:
-		return linear{}, c.fail(nil, "a term is nil")
+func (c *compiler) linear(t syntax.Term) linear {
+	switch v := syntax.Bare(t).(type) {
 	case *syntax.Access:
-		return c.linearAccess(t)
+		return c.linearAccess(v)
 	case *syntax.Moved:
-		return c.act(t)
+		return c.act(v)
 	case *syntax.Multiple:
-		a, err := c.linear(t.A)
-		if err == nil && !validNumber(t.Factor) {
-			err = c.fail(t, "the factor %v is out of range", t.Factor)
+		a := c.linear(v.A)
+		if !validNumber(v.Factor) {
+			panic(c.wrong(v, "the factor %v is out of range", v.Factor))
 		}
-		return a.times(t.Factor), err
+		return a.times(v.Factor)
 	case *syntax.Arithmetic:
-		a, err := c.linear(t.A)
-		if err != nil {
-			return a, err
-		}
-		b, err := c.linear(t.B)
-		if err != nil {
-			return b, err
-		}
-		if t.Minus {
+		a, b := c.linear(v.A), c.linear(v.B)
+		if v.Minus {
 			b = b.times(-1)
 		}
-		return c.add(t, a, b)
-	}
-	switch v := syntax.Bare(t).(type) {
+		return c.add(v, a, b)
 	case *syntax.Application:
 		if m := c.mapped(v.Function); m != nil && m.network != nil {
 			return c.networkValue(v, m)
 		}
-		return linear{}, c.fail(t, "%s stands where no function can be fitted: %s", syntax.TextOf(t), wantFunction)
+		panic(c.wrong(t, "%s stands where no function can be fitted: %s", syntax.TextOf(t), wantFunction))
 	case syntax.Number:
 		if !validNumber(float64(v)) {
-			return linear{}, c.fail(t, "the number %v is out of range", float64(v))
+			panic(c.wrong(t, "the number %v is out of range", float64(v)))
 		}
-		return linear{coordinates: []program.Coordinate{{Offset: float64(v)}}, number: true}, nil
+		return linear{coordinates: []program.Coordinate{{Offset: float64(v)}}, number: true}
 	case syntax.Vector:
 		var l linear
 		for _, x := range v {
 			if !validNumber(x) {
-				return l, c.fail(t, "the number %v is out of range", x)
+				panic(c.wrong(t, "the number %v is out of range", x))
 			}
 			l.coordinates = append(l.coordinates, program.Coordinate{Offset: x})
 		}
-		if len(v) == 0 {
-			return l, c.fail(t, "the vector is empty")
-		}
-		return l, nil
-	case syntax.Level:
-		return linear{}, c.fail(t, "the name of a level has no distance; want a plain = between it and a factor")
+		return l
 	case syntax.Variable:
 		return c.linearVariable(v, t)
 	}
-	return linear{}, c.fail(t, "%T is not a term of this package", t)
+	panic(c.wrong(t, "the name of a level has no distance; want a plain = between it and a factor"))
 }
 
-func (c *compiler) linearAccess(a *syntax.Access) (linear, error) {
-	b, err := c.row(a)
-	if err != nil {
-		return linear{}, err
-	}
-	columns, err := c.columnsOf(a)
-	if err != nil {
-		return linear{}, err
-	}
+func (c *compiler) linearAccess(a *syntax.Access) linear {
+	b := c.row(a.Row, a)
 	var l linear
-	for _, column := range columns {
+	for _, column := range c.columnsOf(a) {
 		if !a.Codes {
 			c.program.NeedsValues = true
 			column += c.program.Values
 		}
 		l.add(column, b)
 	}
-	return l, nil
+	return l
 }
 
-func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) (linear, error) {
-	b, err := c.lookup(v, t)
-	if err != nil {
-		return linear{}, err
-	}
+func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) linear {
+	b := c.element(v, t)
 	switch {
 	case b.Set == syntax.RowSet:
-		return linear{}, c.fail(t, "%s stands for a row; want its code or factor, such as z(%s)", v, v)
-	case b.Set == syntax.MoveSet:
-		return linear{}, c.fail(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name)
-	case b.Set == syntax.PointSet:
-		return linear{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
+		panic(c.wrong(t, "%s stands for a row; want its code or factor, such as z(%s)", v, v))
 	case b.Set == syntax.ValueSet:
 		c.program.NeedsValues = true
 		var l linear
 		l.add(c.program.LevelValues+b.Factor, b)
-		return l, nil
+		return l
 	case b.width < 0:
-		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v)
+		panic(c.wrong(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v))
 	}
 	l := linear{number: b.width == 0}
 	for _, column := range b.columns {
 		l.add(column, b)
 	}
-	return l, nil
+	return l
 }
 
 func (l linear) times(x float64) linear {
@@ -142,13 +112,13 @@ func (l linear) times(x float64) linear {
 }
 
 // add adds two terms; a number is added to every column of a vector.
-func (c *compiler) add(part any, a, b linear) (linear, error) {
+func (c *compiler) add(part syntax.Part, a, b linear) linear {
 	n := max(len(a.coordinates), len(b.coordinates))
 	if a.number && !b.number {
 		n = len(b.coordinates)
 	}
 	if !a.number && len(a.coordinates) != n || !b.number && len(b.coordinates) != n {
-		return a, c.fail(part, "a term has %s and the other %s, want terms of one width", wording.Count(len(a.coordinates), "column"), wording.Count(len(b.coordinates), "column"))
+		panic(c.widthsDiffer(part, len(a.coordinates), len(b.coordinates)))
 	}
 	r := linear{number: a.number && b.number, coordinates: make([]program.Coordinate, n)}
 	for i := range r.coordinates {
@@ -156,7 +126,11 @@ func (c *compiler) add(part any, a, b linear) (linear, error) {
 		r.coordinates[i].Offset = x.Offset + y.Offset
 		r.coordinates[i].Parts = merge(append(slices.Clone(x.Parts), y.Parts...))
 	}
-	return r, nil
+	return r
+}
+
+func (c *compiler) widthsDiffer(part syntax.Part, a, b int) *syntax.Error {
+	return c.wrong(part, "a term has %s and the other %s, want terms of one width", wording.Count(a, "column"), wording.Count(b, "column"))
 }
 
 func (l linear) at(i int) program.Coordinate {
@@ -184,33 +158,20 @@ func merge(parts []program.Part) []program.Part {
 
 // act compiles a term that a transformation moves: g_to g_from^-1 times the term. It applies the matrices of both rows
 // block by block, to the columns that a turn moves. Values of a factor are turned by adding its angle, in turns.
-func (c *compiler) act(t *syntax.Moved) (linear, error) {
-	m, err := c.lookup(t.Move.Name, t)
-	if err != nil {
-		return linear{}, err
-	}
+func (c *compiler) act(t *syntax.Moved) linear {
+	m := c.lookup(t.Name, t)
 	if m.Set != syntax.MoveSet {
-		return linear{}, c.fail(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Move.Name, m.what())
+		panic(c.wrong(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Name, m.what()))
 	}
-	if !validNumber(t.Move.Frequency) || t.Move.Frequency > syntax.MaxFrequency ||
-		t.Move.Frequency < -syntax.MaxFrequency {
-		return linear{}, c.fail(t, "the frequency %v is out of range", t.Move.Frequency)
-	}
-	a, err := c.linear(t.A)
-	if err != nil {
-		return a, err
-	}
-	if k, ok, err := c.turnedFactor(t); ok || err != nil {
-		return c.actOnFactor(t, m, a, k), err
-	}
-	blocks, err := c.blocks(t, len(a.coordinates))
-	if err != nil {
-		return a, err
+	a := c.linear(t.A)
+	if x, ok := syntax.Bare(t.A).(*syntax.Access); ok && !x.Codes {
+		return c.actOnFactor(t, m, a, x)
 	}
 	r := linear{coordinates: slices.Clone(a.coordinates)}
-	for _, b := range blocks {
-		at := c.program.Matrix(b.turn, c.turn(b.turn), c.schema.Turns[b.turn].Space, t.Move.Multiple())
-		if c.schema.Turns[b.turn].Space {
+	for _, b := range c.blocks(t, len(a.coordinates)) {
+		inSpace := c.schema.Turns[b.turn].Space
+		at := c.program.Matrix(b.turn, c.turn(b.turn), inSpace, t.Frequency)
+		if inSpace {
 			space(m, at, b.at, a, r)
 		} else {
 			plane(m, at, b.at, a, r)
@@ -219,7 +180,7 @@ func (c *compiler) act(t *syntax.Moved) (linear, error) {
 	for k := range r.coordinates {
 		r.coordinates[k].Parts = merge(r.coordinates[k].Parts)
 	}
-	return r, nil
+	return r
 }
 
 // plane turns two coordinates by the difference of two angles.
@@ -244,8 +205,9 @@ func space(m *binding, at int, block []int, a, r linear) {
 		var parts []program.Part
 		for q := range 3 {
 			for k := range 3 {
-				parts = append(parts, times(a.coordinates[block[k]], 1, program.Where{Column: at + 3*p + q,
-					Variable: m.to.Variable}, program.Where{Column: at + 3*k + q, Variable: m.from.Variable})...)
+				to := program.Where{Column: at + 3*p + q, Variable: m.to.Variable}
+				from := program.Where{Column: at + 3*k + q, Variable: m.from.Variable}
+				parts = append(parts, times(a.coordinates[block[k]], 1, to, from)...)
 			}
 		}
 		r.coordinates[block[p]] = program.Coordinate{Parts: parts}
@@ -256,39 +218,25 @@ func space(m *binding, at int, block []int, a, r linear) {
 func times(x program.Coordinate, by float64, with ...program.Where) []program.Part {
 	var parts []program.Part
 	for _, p := range x.Parts {
-		parts = append(parts, program.Part{Weight: by * p.Weight, Column: p.Column, Variable: p.Variable,
-			By: append(slices.Clone(p.By), with...)})
+		p.Weight, p.By = by*p.Weight, append(slices.Clone(p.By), with...)
+		parts = append(parts, p)
 	}
 	if x.Offset != 0 {
-		parts = append(parts, program.Part{Weight: by * x.Offset, Column: with[0].Column, Variable: with[0].Variable,
-			By: with[1:]})
+		parts = append(parts, program.Part{Weight: by * x.Offset, Column: with[0].Column, Variable: with[0].Variable, By: with[1:]})
 	}
 	return parts
 }
 
-// turnedFactor finds the factor of a term of values; the factor must be circular.
-func (c *compiler) turnedFactor(t *syntax.Moved) (turn int, ok bool, err error) {
-	a, ok := syntax.Bare(t.A).(*syntax.Access)
-	if !ok || a.Codes {
-		return 0, false, nil
-	}
-	columns, err := c.columnsOf(a)
-	if err != nil {
-		return 0, true, err
-	}
-	k := -1
+// actOnFactor adds the angle between two rows, in turns, to the value of a circular factor.
+func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, factor *syntax.Access) linear {
+	columns, turn := c.columnsOf(factor), -1
 	if len(columns) == 1 {
-		k = slices.IndexFunc(c.schema.Turns, func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
+		turn = slices.IndexFunc(c.schema.Turns, func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
 	}
-	if k < 0 || t.Move.Turn != "" && t.Move.Turn != c.schema.Turns[k].Name {
-		return 0, true, c.fail(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", syntax.TextOf(t.A))
+	if turn < 0 || t.Turn != "" && t.Turn != c.schema.Turns[turn].Name {
+		panic(c.wrong(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", syntax.TextOf(t.A)))
 	}
-	return k, true, nil
-}
-
-// actOnFactor adds the angle between two rows, in turns.
-func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, turn int) linear {
-	column, by := c.turn(turn), t.Move.Multiple()/(2*math.Pi)
+	column, by := c.turn(turn), t.Frequency/(2*math.Pi)
 	x := a.coordinates[0]
 	x.Parts = merge(append(slices.Clone(x.Parts), program.Part{Weight: by, Column: column, Variable: m.to.Variable},
 		program.Part{Weight: -by, Column: column, Variable: m.from.Variable}))
@@ -311,13 +259,13 @@ type turnedBlock struct {
 }
 
 // blocks finds the coordinates on which turns act.
-func (c *compiler) blocks(t *syntax.Moved, width int) ([]turnedBlock, error) {
-	if t.Move.Turn != "" {
+func (c *compiler) blocks(t *syntax.Moved, width int) []turnedBlock {
+	if t.Turn != "" {
 		return c.blocksOfTurn(t, width)
 	}
 	columns, ok := c.codesOf(t.A)
 	if !ok {
-		return nil, c.fail(t, "%s has no columns; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Move.Name)
+		panic(c.wrong(t, "%s has no columns; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Name))
 	}
 	var all []turnedBlock
 	taken := make([]bool, len(columns))
@@ -333,15 +281,12 @@ func (c *compiler) blocks(t *syntax.Moved, width int) ([]turnedBlock, error) {
 		case len(at) == 0:
 			continue
 		case len(at) < len(own):
-			return nil, c.fail(t, "%s acts on the columns %v of z.%s together, and %s has only some of them", turn.Name, own, turn.Name, syntax.TextOf(t.A))
+			panic(c.wrong(t, "%s acts on the columns %v of z.%s together, and %s has only some of them", turn.Name, own, turn.Name, syntax.TextOf(t.A)))
 		}
-		blocks, err := c.cut(t, k, at, "z."+turn.Name)
-		if err != nil {
-			return nil, err
-		}
+		blocks := c.cut(t, k, at, "z."+turn.Name)
 		for _, i := range at {
 			if taken[i] {
-				return nil, c.fail(t, "two turns act on column %d of the codes, want one at most", columns[i])
+				panic(c.wrong(t, "two turns act on column %d of the codes, want one at most", columns[i]))
 			}
 			taken[i] = true
 		}
@@ -352,29 +297,25 @@ func (c *compiler) blocks(t *syntax.Moved, width int) ([]turnedBlock, error) {
 		for _, turn := range c.schema.Turns {
 			names = append(names, turn.Name)
 		}
-		return nil, c.fail(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
-			syntax.TextOf(t.A), names[0], t.Move.Name, names[0], registry.Suggest("", names))
+		panic(c.wrong(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
+			syntax.TextOf(t.A), names[0], t.Name, names[0], registry.Suggest("", names)))
 	}
-	return all, nil
+	return all
 }
 
 // blocksOfTurn lets one turn act on all columns.
-func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) ([]turnedBlock, error) {
+func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) []turnedBlock {
 	var names []string
 	for k, turn := range c.schema.Turns {
-		if names = append(names, turn.Name); turn.Name == t.Move.Turn {
-			all := make([]int, width)
-			for i := range all {
-				all[i] = i
-			}
-			return c.cut(t, k, all, syntax.TextOf(t.A))
+		if names = append(names, turn.Name); turn.Name == t.Turn {
+			return c.cut(t, k, upTo(width), syntax.TextOf(t.A))
 		}
 	}
-	return nil, c.fail(t, "there is no transformation %q%s", t.Move.Turn, registry.Suggest(t.Move.Turn, names))
+	panic(c.wrong(t, "there is no transformation %q%s", t.Turn, registry.Suggest(t.Turn, names)))
 }
 
 // cut divides coordinates into blocks that a turn moves together.
-func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) ([]turnedBlock, error) {
+func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) []turnedBlock {
 	turn := c.schema.Turns[k]
 	switch w := turn.width(); {
 	case len(at)%w != 0:
@@ -382,23 +323,22 @@ func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) ([]turnedB
 		if turn.Space {
 			kind = "rotations in space"
 		}
-		return nil, c.fail(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, wording.Count(len(at), "column"), w)
-	case turn.Space && t.Move.Multiple() != 1:
-		return nil, c.fail(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Move.Multiple(), turn.Name)
+		panic(c.wrong(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, wording.Count(len(at), "column"), w))
+	case turn.Space && t.Frequency != 1:
+		panic(c.wrong(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Frequency, turn.Name))
 	}
 	var all []turnedBlock
 	for part := range slices.Chunk(at, turn.width()) {
 		all = append(all, turnedBlock{k, part})
 	}
-	return all, nil
+	return all
 }
 
 // codesOf lists the columns of the codes in a term, coordinate by coordinate, if all belong to one space.
 func (c *compiler) codesOf(t syntax.Term) ([]int, bool) {
 	switch t := syntax.Bare(t).(type) {
 	case *syntax.Access:
-		columns, err := c.columnsOf(t)
-		return columns, err == nil && t.Codes
+		return c.columnsOf(t), t.Codes
 	case *syntax.Multiple:
 		return c.codesOf(t.A)
 	case *syntax.Moved:

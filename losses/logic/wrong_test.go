@@ -3,8 +3,6 @@ package logic
 import (
 	"errors"
 	"testing"
-
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
 )
 
 // TestWrongSentences tests the place and the text of errors in sentences with aggregators, functions, moves,
@@ -184,11 +182,11 @@ func TestWrongSentences(t *testing.T) {
 		{`forall i, j: z(i) =[wasserstein] act(g, z(j))`,
 			`1:19: =[wasserstein] compares z(i) and act(g, z(j)); ` + wantPosteriors},
 	} {
-		s, err := syntax.Parse(c.text)
+		s, err := Parse(c.text)
 		if err == nil {
 			_, err = Compile(s, schema)
 		}
-		var e *syntax.Error
+		var e *Error
 		if !errors.As(err, &e) || e.Line != 1 || e.Column == 0 || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
@@ -204,7 +202,7 @@ func TestWrongLines(t *testing.T) {
 		"forall größe, j:\n  z(größe) =[kl]\n  z.shape(j)":                     `2:12: a term has 4 columns and the other 2 columns, want terms of one width`,
 		"forall i, j: y.\"größe\"(i) = y.shape(j) -> z(i) =[wasserstein] z(j)": `1:14: there is no factor "größe"; known: shape, x y, hue`,
 	} {
-		s, err := syntax.Parse(text)
+		s, err := Parse(text)
 		if err == nil {
 			_, err = Compile(s, testSchema)
 		}

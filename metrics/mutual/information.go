@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -63,10 +64,7 @@ func Between(ctx context.Context, codes matrix.Matrix, h Histogram, shared *Shar
 	if err != nil {
 		return nil, err
 	}
-	mutual := make([][]float64, d)
-	for c := range mutual {
-		mutual[c] = make([]float64, d)
-	}
+	mutual := numeric.Zeros(d, d)
 	return mutual, parallel.Each(ctx, d, func(a int) error {
 		s := &binned{ids: ids[a]}
 		for b := a; b < d; b++ {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -99,10 +100,7 @@ func permuted(
 	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, s *rng.Stream,
 ) ([][]float64, error) {
 	k := len(factors)
-	mean := make([][]float64, codes.Cols)
-	for c := range mean {
-		mean[c] = make([]float64, k)
-	}
+	mean := numeric.Zeros(codes.Cols, k)
 	mixed := make([]int, len(levels))
 	for range nullPermutations {
 		for to, from := range s.Perm(codes.Rows) {

@@ -1,9 +1,11 @@
 package ranking
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -25,7 +27,7 @@ func KendallTau(a, b []float64) float64 {
 			if math.IsNaN(a[j]) || math.IsNaN(b[j]) {
 				continue
 			}
-			x, y := order(a[i], a[j]), order(b[i], b[j])
+			x, y := cmp.Compare(a[i], a[j]), cmp.Compare(b[i], b[j])
 			same += x * y
 			left += x * x
 			right += y * y
@@ -37,46 +39,30 @@ func KendallTau(a, b []float64) float64 {
 	return float64(same) / math.Sqrt(float64(left)*float64(right))
 }
 
-func order(x, y float64) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
-}
-
 // Ranks returns the rank of every value, 1 for the best. Equal values share the mean of their ranks; NaN has rank NaN.
 func Ranks(values []float64, better metrics.Direction) []float64 {
-	ranks := make([]float64, len(values))
+	ranks := slices.Clone(values)
+	var places []int
+	var known []float64
 	for i, v := range values {
 		if math.IsNaN(v) {
-			ranks[i] = math.NaN()
 			continue
 		}
-		before, equal := 0, 0
-		for _, w := range values {
-			switch c := order(v, w); {
-			case math.IsNaN(w):
-			case c == 0:
-				equal++
-			case c > 0 == (better == metrics.LowerIsBetter):
-				before++
-			}
+		if better == metrics.HigherIsBetter {
+			v = -v
 		}
-		ranks[i] = float64(before) + float64(equal+1)/2
+		places, known = append(places, i), append(known, v)
+	}
+	for at, rank := range averageRanks(known) {
+		ranks[places[at]] = rank
 	}
 	return ranks
 }
 
 // averageRanks returns [Ranks] from the least value on, in time n log n.
 func averageRanks(values []float64) []float64 {
-	places := make([]int, len(values))
-	for i := range places {
-		places[i] = i
-	}
-	slices.SortFunc(places, func(i, j int) int { return order(values[i], values[j]) })
+	places := numeric.UpTo(len(values))
+	slices.SortFunc(places, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
 	ranks := make([]float64, len(values))
 	for low := 0; low < len(places); {
 		high := low + 1

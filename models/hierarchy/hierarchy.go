@@ -6,7 +6,11 @@
 // dimension the dimensions of its options.
 package hierarchy
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // Hierarchy is an ordered list of nodes: one group of dimensions.
 type Hierarchy []Node
@@ -35,15 +39,15 @@ func (h Hierarchy) Validate() error {
 
 func (h Hierarchy) validate(path string, depth int, nodes *int) error {
 	if depth > maxDepth {
-		return tooDeep(path)
+		return fmt.Errorf("%s: %w", path, errTooDeep)
 	}
 	for i, n := range h {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if *nodes += 1 + len(n.Options); *nodes > maxNodes {
-			return tooMany(at)
+			return fmt.Errorf("%s: %w", at, errTooMany)
 		}
 		if n.Categorical() && len(n.Options) == 0 {
-			return noOptions(at)
+			return fmt.Errorf("%s: %w", at, errNoOptions)
 		}
 		for o, option := range n.Options {
 			if err := option.validate(fmt.Sprintf("%s.options[%d]", at, o), depth+1, nodes); err != nil {
@@ -54,18 +58,12 @@ func (h Hierarchy) validate(path string, depth int, nodes *int) error {
 	return nil
 }
 
-// Errors in a hierarchy, with the path to the node.
-func tooDeep(path string) error {
-	return fmt.Errorf("%s: groups are nested more than %d deep", path, maxDepth)
-}
-
-func tooMany(path string) error {
-	return fmt.Errorf("%s: there are more than %d dimensions and options up to here", path, maxNodes)
-}
-
-func noOptions(path string) error {
-	return fmt.Errorf("%s: a categorical dimension has no options; want at least one, [] for an empty one", path)
-}
+// Errors of a node.
+var (
+	errTooDeep   = fmt.Errorf("groups are nested more than %d deep", maxDepth)
+	errTooMany   = fmt.Errorf("there are more than %d dimensions and options up to here", maxNodes)
+	errNoOptions = errors.New("a categorical dimension has no options; want at least one, [] for an empty one")
+)
 
 // Continuous returns the number of continuous dimensions in all groups.
 func (h Hierarchy) Continuous() int {
@@ -97,37 +95,12 @@ func (h Hierarchy) categoricals(list []int) []int {
 }
 
 // Dimensions returns the number of dimensions, categorical and continuous. This is the number of columns in the
-// layout for metrics ([Hierarchy.Columns]).
+// layout for metrics ([Hierarchy.Row]).
 func (h Hierarchy) Dimensions() int { return len(h.Categoricals()) + h.Continuous() }
-
-// Width returns the length of the flat layout, the input of a decoder ([Hierarchy.Flat]): the weights of the options
-// of every categorical dimension, then every continuous dimension.
-func (h Hierarchy) Width() int {
-	width := h.Continuous()
-	for _, options := range h.Categoricals() {
-		width += options
-	}
-	return width
-}
-
-// Empty reports whether the hierarchy has no dimension.
-func (h Hierarchy) Empty() bool { return len(h) == 0 }
 
 // Equal reports whether two hierarchies have the same groups in the same order.
 func (h Hierarchy) Equal(other Hierarchy) bool {
-	if len(h) != len(other) {
-		return false
-	}
-	for i, n := range h {
-		m := other[i]
-		if n.Categorical() != m.Categorical() || len(n.Options) != len(m.Options) {
-			return false
-		}
-		for o, option := range n.Options {
-			if !option.Equal(m.Options[o]) {
-				return false
-			}
-		}
-	}
-	return true
+	return slices.EqualFunc(h, other, func(n, m Node) bool {
+		return n.Categorical() == m.Categorical() && slices.EqualFunc(n.Options, m.Options, Hierarchy.Equal)
+	})
 }

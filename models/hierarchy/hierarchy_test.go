@@ -20,7 +20,7 @@ func Example() {
 		return
 	}
 	fmt.Print(h)
-	fmt.Println(h.Names(), "options", h.Categoricals(), "width", h.Width())
+	fmt.Println(h.Names(), "options", h.Categoricals())
 	fmt.Println("distance from three dimensions:", Distance(h, make(Hierarchy, 3)))
 	// Output:
 	// z0
@@ -29,24 +29,24 @@ func Example() {
 	// └─ 2
 	//    ├─ z1
 	//    └─ z2
-	// [a0 z0 z1 z2] options [2] width 5
+	// [a0 z0 z1 z2] options [2]
 	// distance from three dimensions: 2
 }
 
 func TestCounts(t *testing.T) {
 	for _, test := range []struct {
-		h                             Hierarchy
-		continuous, dimensions, width int
-		categoricals                  []int
+		h                      Hierarchy
+		continuous, dimensions int
+		categoricals           []int
 	}{
-		{none, 0, 0, 0, nil},
-		{Hierarchy{c, c}, 2, 2, 2, nil},
-		{shapes, 6, 8, 11, []int{3, 2}},
-		{Hierarchy{options(none), c, options(none, Hierarchy{options(none, none, none)})}, 1, 4, 7, []int{1, 2, 3}},
+		{none, 0, 0, nil},
+		{Hierarchy{c, c}, 2, 2, nil},
+		{shapes, 6, 8, []int{3, 2}},
+		{Hierarchy{options(none), c, options(none, Hierarchy{options(none, none, none)})}, 1, 4, []int{1, 2, 3}},
 	} {
 		h := test.h
-		if h.Continuous() != test.continuous || h.Dimensions() != test.dimensions || h.Width() != test.width || !slices.Equal(h.Categoricals(), test.categoricals) {
-			t.Errorf("%d continuous of %d dimensions, width %d, options %v, of\n%v", h.Continuous(), h.Dimensions(), h.Width(), h.Categoricals(), h)
+		if h.Continuous() != test.continuous || h.Dimensions() != test.dimensions || !slices.Equal(h.Categoricals(), test.categoricals) {
+			t.Errorf("%d continuous of %d dimensions, options %v, of\n%v", h.Continuous(), h.Dimensions(), h.Categoricals(), h)
 		}
 		if len(h.Names()) != test.dimensions {
 			t.Errorf("names %v", h.Names())
@@ -60,15 +60,15 @@ func TestCounts(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	values := []float64{10, 11, 12, 13, 14, 15}
 	for _, test := range []struct {
-		choice    []int
-		mask      string // of continuous dimensions
-		row, flat []float64
+		choice []int
+		mask   string // of continuous dimensions
+		row    []float64
 	}{
-		{[]int{0, -1}, "111000", []float64{1, 0, 10, 11, 12, 0, 0, 0}, []float64{1, 0, 0, 0, 0, 10, 11, 12, 0, 0, 0}},
-		{[]int{1, 1}, "110100", []float64{2, 0, 10, 11, 0, 13, 0, 0}, []float64{0, 1, 0, 0, 0, 10, 11, 0, 13, 0, 0}},
-		{[]int{2, 0}, "110010", []float64{3, 1, 10, 11, 0, 0, 14, 0}, []float64{0, 0, 1, 1, 0, 10, 11, 0, 0, 14, 0}},
-		{[]int{2, 1}, "110011", []float64{3, 2, 10, 11, 0, 0, 14, 15}, []float64{0, 0, 1, 0, 1, 10, 11, 0, 0, 14, 15}},
-		{[]int{-1, 1}, "110000", []float64{0, 0, 10, 11, 0, 0, 0, 0}, []float64{0, 0, 0, 0, 0, 10, 11, 0, 0, 0, 0}},
+		{[]int{0, -1}, "111000", []float64{1, 0, 10, 11, 12, 0, 0, 0}},
+		{[]int{1, 1}, "110100", []float64{2, 0, 10, 11, 0, 13, 0, 0}},
+		{[]int{2, 0}, "110010", []float64{3, 1, 10, 11, 0, 0, 14, 0}},
+		{[]int{2, 1}, "110011", []float64{3, 2, 10, 11, 0, 0, 14, 15}},
+		{[]int{-1, 1}, "110000", []float64{0, 0, 10, 11, 0, 0, 0, 0}},
 	} {
 		mask := make([]bool, 6)
 		shapes.Masks(test.choice, mask)
@@ -79,28 +79,17 @@ func TestLayouts(t *testing.T) {
 		if got != test.mask {
 			t.Errorf("mask of %v is %s, want %s", test.choice, got, test.mask)
 		}
-		row, flat := slices.Repeat([]float64{7}, 8), slices.Repeat([]float64{7}, 11)
+		row := slices.Repeat([]float64{7}, 8)
 		if err := shapes.Row(test.choice, values, row); err != nil || !slices.Equal(row, test.row) {
 			t.Errorf("row of %v is %v, want %v; %v", test.choice, row, test.row, err)
 		}
-		if err := shapes.Flat(test.choice, values, flat); err != nil || !slices.Equal(flat, test.flat) {
-			t.Errorf("flat row of %v is %v, want %v; %v", test.choice, flat, test.flat, err)
-		}
 	}
-	rows, err := shapes.Columns(2, []int{0, -1, 2, 1}, append(slices.Clone(values), 20, 21, 22, 23, 24, 25))
-	if want := []float64{1, 0, 10, 11, 12, 0, 0, 0, 3, 2, 20, 21, 0, 0, 24, 25}; err != nil || !slices.Equal(rows, want) {
-		t.Errorf("columns %v, want %v; %v", rows, want, err)
-	}
-	second := func(_ any, err error) error { return err }
 	for want, err := range map[string]error{
-		"1 choices and 6 values; want 2 and 6":                shapes.Row([]int{1}, values, make([]float64, 8)),
-		"2 choices and 5 values; want 2 and 6":                shapes.Flat([]int{1, 0}, values[1:], make([]float64, 11)),
-		"a row of 7 numbers; want 8":                          shapes.Row([]int{1, 0}, values, make([]float64, 7)),
-		"a row of 8 numbers; want 11":                         shapes.Flat([]int{1, 0}, values, make([]float64, 8)),
-		"option 3 of categorical dimension 0; want 0 to 2":    shapes.Row([]int{3, 0}, values, make([]float64, 8)),
-		"option -2 of categorical dimension 1; want 0 to 1":   shapes.Flat([]int{0, -2}, values, make([]float64, 11)),
-		"1 choices and 6 values of 1 rows; want 2 and 6":      second(shapes.Columns(1, []int{1}, values)),
-		"row 0: hierarchy: option 2 of categorical dimension": second(shapes.Columns(1, []int{1, 2}, values)),
+		"1 choices and 6 values; want 2 and 6":              shapes.Row([]int{1}, values, make([]float64, 8)),
+		"2 choices and 5 values; want 2 and 6":              shapes.Row([]int{1, 0}, values[1:], make([]float64, 8)),
+		"a row of 7 numbers; want 8":                        shapes.Row([]int{1, 0}, values, make([]float64, 7)),
+		"option 3 of categorical dimension 0; want 0 to 2":  shapes.Row([]int{3, 0}, values, make([]float64, 8)),
+		"option -2 of categorical dimension 1; want 0 to 1": shapes.Row([]int{0, -2}, values, make([]float64, 8)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

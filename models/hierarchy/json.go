@@ -42,7 +42,7 @@ func Read(path string) (Hierarchy, error) {
 func Parse(src []byte) (Hierarchy, error) {
 	p := &parser{src: src}
 	if len(src) > maxBytes {
-		return nil, p.fail(maxBytes, "$", fmt.Errorf("the text is longer than %d bytes", maxBytes))
+		return nil, p.fail(maxBytes, "$", "the text is longer than %d bytes", maxBytes)
 	}
 	var whole json.RawMessage
 	if err := json.Unmarshal(src, &whole); err != nil {
@@ -50,7 +50,7 @@ func Parse(src []byte) (Hierarchy, error) {
 		if s, ok := errors.AsType[*json.SyntaxError](err); ok && !strings.Contains(s.Error(), "unexpected end") {
 			at = max(s.Offset-1, 0)
 		}
-		return nil, p.fail(at, "$", fmt.Errorf("not JSON: %w", err))
+		return nil, p.fail(at, "$", "not JSON: %w", err)
 	}
 	p.tokens = json.NewDecoder(bytes.NewReader(src))
 	p.tokens.UseNumber()
@@ -77,15 +77,19 @@ func (p *parser) next() (json.Token, int64) {
 	return token, at
 }
 
-// fail adds line and column of an offset to an error.
-func (p *parser) fail(at int64, path string, err error) error {
+// fail returns an error with line and column of an offset, and the path unless it is the whole text.
+func (p *parser) fail(at int64, path, format string, args ...any) error {
 	before := p.src[:min(at, int64(len(p.src)))]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
-	return fmt.Errorf("%d:%d: %s", line, column, strings.TrimPrefix(err.Error(), "$: "))
+	err := fmt.Errorf(format, args...)
+	if path != "$" {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return fmt.Errorf("%d:%d: %w", line, column, err)
 }
 
 func (p *parser) want(path, wanted string, token json.Token, at int64) error {
-	return p.fail(at, path, fmt.Errorf("%s: want %s, got %s", path, wanted, describe(token)))
+	return p.fail(at, path, "want %s, got %s", wanted, describe(token))
 }
 
 func describe(token json.Token) string {
@@ -110,7 +114,7 @@ func (p *parser) group(path string, depth int) (Hierarchy, error) {
 		return nil, p.want(path, "a list of dimensions", token, at)
 	}
 	if depth > maxDepth {
-		return nil, p.fail(at, path, tooDeep(path))
+		return nil, p.fail(at, path, "%w", errTooDeep)
 	}
 	h := Hierarchy{}
 	for p.tokens.More() {
@@ -131,7 +135,7 @@ func (p *parser) node(path string, depth int) (Node, error) {
 		return Node{}, p.want(path, `a dimension such as {"type": "continuous"}`, token, begin)
 	}
 	if p.nodes++; p.nodes > maxNodes {
-		return Node{}, p.fail(begin, path, tooMany(path))
+		return Node{}, p.fail(begin, path, "%w", errTooMany)
 	}
 	var n Node
 	var kind string
@@ -142,7 +146,7 @@ func (p *parser) node(path string, depth int) (Node, error) {
 		token, at := p.next()
 		key := token.(string)
 		if slices.Contains(keys, key) {
-			return Node{}, p.fail(at, path, fmt.Errorf("%s: %s is there twice", path, key))
+			return Node{}, p.fail(at, path, "%s is there twice", key)
 		}
 		keys, places[key] = append(keys, key), at
 		var err error
@@ -154,7 +158,7 @@ func (p *parser) node(path string, depth int) (Node, error) {
 		case "probs":
 			probs, err = p.probs(path + ".probs")
 		default:
-			err = p.fail(at, path, fmt.Errorf("%s: unknown key %q; want type, options or probs", path, key))
+			err = p.fail(at, path, "unknown key %q; want type, options or probs", key)
 		}
 		if err != nil {
 			return Node{}, err
@@ -170,15 +174,15 @@ func (p *parser) agree(path string, begin int64, places map[string]int64, kind s
 	chances, hasProbs := places["probs"]
 	switch {
 	case kind == "":
-		return p.fail(begin, path, fmt.Errorf("%s: there is no type; want continuous or categorical", path))
+		return p.fail(begin, path, "there is no type; want continuous or categorical")
 	case kind == "continuous" && hasOptions:
-		return p.fail(options, path, fmt.Errorf("%s: a continuous dimension has options; want the type categorical, or none", path))
+		return p.fail(options, path, "a continuous dimension has options; want the type categorical, or none")
 	case kind == "continuous" && hasProbs:
-		return p.fail(chances, path, fmt.Errorf("%s: a continuous dimension has probs; want the type categorical, or none", path))
+		return p.fail(chances, path, "a continuous dimension has probs; want the type categorical, or none")
 	case kind == "categorical" && !hasOptions:
-		return p.fail(begin, path, noOptions(path))
+		return p.fail(begin, path, "%w", errNoOptions)
 	case hasProbs && probs != len(n.Options):
-		return p.fail(chances, path, fmt.Errorf("%s: there are %d probs; want one for each of the %d options", path, probs, len(n.Options)))
+		return p.fail(chances, path, "there are %d probs; want one for each of the %d options", probs, len(n.Options))
 	}
 	return nil
 }
@@ -199,7 +203,7 @@ func (p *parser) options(path string, depth int) ([]Hierarchy, error) {
 	list := []Hierarchy{}
 	for p.tokens.More() {
 		if p.nodes++; p.nodes > maxNodes {
-			return nil, p.fail(p.tokens.InputOffset(), path, tooMany(path))
+			return nil, p.fail(p.tokens.InputOffset(), path, "%w", errTooMany)
 		}
 		option, err := p.group(fmt.Sprintf("%s[%d]", path, len(list)), depth+1)
 		if err != nil {
@@ -209,7 +213,7 @@ func (p *parser) options(path string, depth int) ([]Hierarchy, error) {
 	}
 	p.next()
 	if len(list) == 0 {
-		return nil, p.fail(at, path, noOptions(strings.TrimSuffix(path, ".options")))
+		return nil, p.fail(at, strings.TrimSuffix(path, ".options"), "%w", errNoOptions)
 	}
 	return list, nil
 }

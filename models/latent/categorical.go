@@ -40,6 +40,7 @@ type Annealed interface {
 type Categorical struct {
 	Options     int         `yaml:"options" doc:"number of options to choose from"`
 	Temperature Temperature `yaml:"temperature" doc:"temperature of the relaxed choice: a number above 0, or a ramp over the updates of training, such as {from: 1, to: 0.5, steps: 20000, shape: exponential}"`
+	identityOnly
 }
 
 // NewCategorical returns the default settings: ten options at the temperature 0.67.
@@ -75,9 +76,6 @@ func (c *Categorical) Choices() int { return c.Options }
 // Width implements [Space].
 func (c *Categorical) Width() int { return c.Options }
 
-// Columns implements [Space]: no group acts.
-func (c *Categorical) Columns() int { return 0 }
-
 // Heads implements [Space].
 func (c *Categorical) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
 	logits, err := nn.Dense(g, features, name+"/loc", c.Options, graph.Linear)
@@ -100,7 +98,7 @@ func (c *Categorical) Sample(_, scale, noise *gorgonia.Node) (*gorgonia.Node, er
 	if err != nil {
 		return nil, err
 	}
-	return relaxedChoiceAt(c.Temperature.To, scale, u)
+	return relaxed(c.Temperature.To, scale, u)
 }
 
 // Annealing implements [Annealed].
@@ -125,23 +123,11 @@ func (c *Categorical) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error)
 	return losses.KLCategorical(location, scale)
 }
 
-// Transport implements [Space].
-func (c *Categorical) Transport(z, _ *gorgonia.Node, m int) (losses.Transport, error) {
-	y, err := losses.MeanTransport(z, m)
-	return losses.Transport{Points: z, Moved: y}, err
-}
-
 // Prior implements [Space]: a corner of the simplex.
 func (c *Categorical) Prior(r *rng.Stream, dst []float32) {
 	clear(dst)
 	dst[r.IntN(c.Options)] = 1
 }
-
-// Turns implements [Space].
-func (c *Categorical) Turns() bool { return false }
-
-// Turn implements [Space].
-func (c *Categorical) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
 
 // Distance implements [Embedded]: the distance of weights from the simplex.
 func (c *Categorical) Distance(point []float64) float64 {

@@ -252,3 +252,11 @@ func TestOrderOfSpaces(t *testing.T) {
 		t.Error("a choice after R^2 is accepted; want an error, as its column comes first in codes")
 	}
 }
+
+func TestValidOptions(t *testing.T) {
+	for n, valid := range map[int]bool{-1: false, 0: false, 1: false, 2: true, 2048: true, 2049: false} {
+		if err := latent.ValidOptions(n); (err == nil) != valid {
+			t.Errorf("%d options: %v", n, err)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 // features, with sigma = 1 at the start. Only the identity acts: a labelled group shares the mean of its codes.
 type Euclidean struct {
 	Dim int `yaml:"dim" doc:"dimension"`
+	identityOnly
 }
 
 // NewEuclidean returns the default settings: R^10.
@@ -29,9 +30,6 @@ func (e *Euclidean) Validate() error {
 
 // Width implements [Space].
 func (e *Euclidean) Width() int { return e.Dim }
-
-// Columns implements [Space]: no group acts.
-func (e *Euclidean) Columns() int { return 0 }
 
 // Heads implements [Space]; the scale is log sigma, [batch, Dim].
 func (e *Euclidean) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
@@ -55,17 +53,23 @@ func (e *Euclidean) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
 	return losses.KLGaussian(location, scale)
 }
 
-// Transport implements [Space].
-func (e *Euclidean) Transport(z, _ *gorgonia.Node, m int) (losses.Transport, error) {
-	y, err := losses.MeanTransport(z, m)
-	return losses.Transport{Points: z, Moved: y}, err
-}
-
 // Prior implements [Space].
 func (e *Euclidean) Prior(r *rng.Stream, dst []float32) { r.Normals(dst) }
 
+// identityOnly is part of spaces on which only the identity acts.
+type identityOnly struct{}
+
+// Columns implements [Space].
+func (identityOnly) Columns() int { return 0 }
+
 // Turns implements [Space].
-func (e *Euclidean) Turns() bool { return false }
+func (identityOnly) Turns() bool { return false }
 
 // Turn implements [Space].
-func (e *Euclidean) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
+func (identityOnly) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
+
+// Transport implements [Space] by the mean of a group.
+func (identityOnly) Transport(z, _ *gorgonia.Node, m int) (losses.Transport, error) {
+	y, err := losses.MeanTransport(z, m)
+	return losses.Transport{Points: z, Moved: y}, err
+}

@@ -63,12 +63,7 @@ func RelaxedChoice(logarithms, uniform, tau *gorgonia.Node) (*gorgonia.Node, err
 	return relaxed(0, logarithms, uniform, tau)
 }
 
-// relaxedChoiceAt is RelaxedChoice at a constant temperature.
-func relaxedChoiceAt(tau float64, logarithms, uniform *gorgonia.Node) (*gorgonia.Node, error) {
-	return relaxed(tau, logarithms, uniform)
-}
-
-// relaxed has the temperature tau, or the third input as its temperature.
+// relaxed is RelaxedChoice at the temperature tau, or with the third input as its temperature.
 func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "relaxed choice",
@@ -80,13 +75,7 @@ func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 			_, _, err := graph.Matrix("log probabilities", s[0])
 			return s[0].Clone(), err
 		},
-		New: graph.Bodies(
-			func(s []tensor.Shape) graph.Body[float32] {
-				return relaxedChoice[float32]{s[0][1], tau, make([]float64, s[0][1])}
-			},
-			func(s []tensor.Shape) graph.Body[float64] {
-				return relaxedChoice[float64]{s[0][1], tau, make([]float64, s[0][1])}
-			}),
+		New: graph.Bodies(newRelaxedChoice[float32](tau), newRelaxedChoice[float64](tau)),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			rows, columns := in[0][0], in[0][1]
 			return graph.Recording{
@@ -114,6 +103,13 @@ type relaxedChoice[T graph.Float] struct {
 	columns int
 	tau     float64 // 0: the third input is the temperature
 	row     []float64
+}
+
+func newRelaxedChoice[T graph.Float](tau float64) func([]tensor.Shape) relaxedChoice[T] {
+	return func(in []tensor.Shape) relaxedChoice[T] {
+		columns := in[0][1]
+		return relaxedChoice[T]{columns, tau, make([]float64, columns)}
+	}
 }
 
 func (f relaxedChoice[T]) temperature(in [][]T) float64 {

@@ -25,13 +25,7 @@ func GaussianSample(mu, logSigma, noise *gorgonia.Node) (*gorgonia.Node, error) 
 			}
 			return in[0], nil
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] {
-				return &gaussianSample[float32]{make([]float32, in[0].TotalSize())}
-			},
-			func(in []tensor.Shape) graph.Body[float64] {
-				return &gaussianSample[float64]{make([]float64, in[0].TotalSize())}
-			}),
+		New: graph.Bodies(newGaussianSample[float32], newGaussianSample[float64]),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			n := in[0].TotalSize()
 			return graph.Recording{
@@ -48,6 +42,10 @@ func GaussianSample(mu, logSigma, noise *gorgonia.Node) (*gorgonia.Node, error) 
 }
 
 type gaussianSample[T graph.Float] struct{ sigma []T }
+
+func newGaussianSample[T graph.Float](in []tensor.Shape) *gaussianSample[T] {
+	return &gaussianSample[T]{make([]T, in[0].TotalSize())}
+}
 
 func (g *gaussianSample[T]) Forward(in [][]T, out []T) {
 	mu, noise := in[0], in[2]
@@ -86,9 +84,7 @@ func SphereWalk(mu, logT, noise *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return in[0], nil
 		},
-		New: graph.Bodies(
-			func(in []tensor.Shape) graph.Body[float32] { return newSphereWalk[float32](in[2]) },
-			func(in []tensor.Shape) graph.Body[float64] { return newSphereWalk[float64](in[2]) }),
+		New: graph.Bodies(newSphereWalk[float32], newSphereWalk[float64]),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			steps, rows, columns := in[2][0], in[2][1], in[2][2]
 			return graph.Recording{
@@ -111,7 +107,8 @@ type sphereWalk[T graph.Float] struct {
 	g           []T       // [d]
 }
 
-func newSphereWalk[T graph.Float](noise tensor.Shape) *sphereWalk[T] {
+func newSphereWalk[T graph.Float](in []tensor.Shape) *sphereWalk[T] {
+	noise := in[2]
 	w := &sphereWalk[T]{steps: noise[0], n: noise[1], d: noise[2]}
 	w.z, w.squares, w.g = make([]T, noise.TotalSize()), make([]float64, w.steps*w.n), make([]T, w.d)
 	return w

@@ -118,7 +118,7 @@ class Evaluate(Case):
             with self.assertRaisesRegex(unravel.ConfigError, message) as caught:
                 unravel.evaluate(codes, factors, **kwargs)
             self.assertEqual(caught.exception.code, 2)
-        with self.assertRaisesRegex(unravel.Error, "a row for each row of") as caught:
+        with self.assertRaisesRegex(unravel.Error, "^factors.npy: factors .* a row for each row of codes.npy") as caught:
             unravel.evaluate(self.codes, self.factors[:7])
         self.assertEqual(caught.exception.code, 1)
         self.assertNotIsInstance(caught.exception, unravel.ConfigError)

@@ -46,7 +46,7 @@ class Encoder:
         with tempfile.TemporaryDirectory(prefix="unravel") as temporary:
             path, out = Path(temporary) / "images.npy", Path(temporary) / "codes.npy"
             np.save(path, np.ascontiguousarray(array))
-            call(["encode", *self._flags, *options, f"--images={path}", f"--out={out}"])
+            call(["encode", *self._flags, *options, f"--images={path}", f"--out={out}"], temporary=temporary)
             return _loaded(out)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float32]:
@@ -58,7 +58,7 @@ class Encoder:
 
         with tempfile.TemporaryDirectory(prefix="unravel") as temporary:
             path = _codes(Path(temporary) / "codes", array)
-            call(["decode", *self._flags, "--no-gif", f"--codes={path}", f"--out={temporary}"])
+            call(["decode", *self._flags, "--no-gif", f"--codes={path}", f"--out={temporary}"], temporary=temporary)
             return _loaded(Path(temporary) / "decoded.npy")
 
 

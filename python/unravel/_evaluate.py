@@ -138,7 +138,7 @@ def evaluate(
         if pairs is not None:
             args += ["--pairs", _table(folder / "pairs.csv", None, list(pairs))]
         lines: list[str] = []
-        read = json.loads(call(args, lines.append))["metrics"]
+        read = json.loads(call(args, lines.append, temporary))["metrics"]
     results = metrics_of(read.values())
     results.log = "\n".join(lines)
     return results

@@ -53,8 +53,10 @@ def program() -> str:
     return found
 
 
-def call(args: Sequence[str], log: Callable[[str], Any] | None = None) -> str:
+def call(args: Sequence[str], log: Callable[[str], Any] | None = None, temporary: str = "") -> str:
     """Run a command and return its standard output; ``log`` receives each line of standard error.
+
+    Files in the folder ``temporary`` are arrays of the caller: messages name them without the folder.
 
     A KeyboardInterrupt, or any exception of ``log``, asks the program to save and stop, waits for it and goes on. The
     program has a process group of its own: a terminal's ctrl-C would otherwise reach it twice, which kills it.
@@ -68,7 +70,7 @@ def call(args: Sequence[str], log: Callable[[str], Any] | None = None) -> str:
             [program(), *args], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
             encoding="utf-8", errors="replace", **new_group)
         try:
-            for line in _lines(process, lines):
+            for line in _lines(process, lines, temporary):
                 if log is not None:
                     log(line)
             process.wait()
@@ -81,10 +83,11 @@ def call(args: Sequence[str], log: Callable[[str], Any] | None = None) -> str:
     return text
 
 
-def _lines(process: subprocess.Popen[str], lines: list[str]) -> Iterator[str]:
+def _lines(process: subprocess.Popen[str], lines: list[str], temporary: str = "") -> Iterator[str]:
     assert process.stderr is not None
     for line in process.stderr:
-        lines.append(line.rstrip("\n"))
+        line = line.rstrip("\n")
+        lines.append(line.replace(temporary + os.sep, "") if temporary else line)
         yield lines[-1]
 
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -20,22 +21,19 @@ const (
 	compressed = ".jsonl.gz"
 )
 
-// Book holds all runs and configs in one folder of the ledger.
+// Book holds all runs and configs in one folder of the ledger. Its zero value has none.
 type Book struct {
 	runs       []*Run
 	bySettings map[string]*Run
 	byHash     map[string]*Run
 	named      map[string]bool
-	configs    map[string]string // texts, by ID
-
-	lock  sync.Mutex
-	words map[string]map[string]bool // keys and values of the configs requested so far, by ID
+	configs    map[string]configText // by ID
 }
 
 // Open reads the files of a ledger's folder. A missing folder gives an empty Book. If two records have the same
 // settings, the later generation wins, then the record with more metrics, then the first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
-	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]string{}, words: map[string]map[string]bool{}}
+	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]configText{}}
 	var names []string
 	for _, extension := range []string{extension, compressed} {
 		found, err := fs.Glob(ledger, path.Join(folder, "*"+extension))
@@ -61,7 +59,7 @@ func Open(ledger fs.FS, folder string) (*Book, error) {
 
 func (b *Book) add(f *File) {
 	for _, c := range f.Configs {
-		b.configs[c.ID] = c.YAML
+		b.configs[c.ID] = textOf(c.YAML)
 	}
 	for i := range f.Runs {
 		r := &f.Runs[i]
@@ -85,97 +83,73 @@ func (b *Book) add(f *File) {
 }
 
 // Len returns the number of runs.
-func (b *Book) Len() int {
-	if b == nil {
-		return 0
-	}
-	return len(b.runs)
-}
+func (b *Book) Len() int { return len(b.runs) }
 
 // Runs lists the runs, file by file.
-func (b *Book) Runs() []*Run {
-	if b == nil {
-		return nil
-	}
-	return b.runs
-}
+func (b *Book) Runs() []*Run { return b.runs }
 
 // Settings returns the run with a digest of settings ([Run].Settings); nil if the book has none.
-func (b *Book) Settings(digest string) *Run {
-	if b == nil {
-		return nil
-	}
-	return b.bySettings[digest]
-}
+func (b *Book) Settings(digest string) *Run { return b.bySettings[digest] }
 
 // Hash returns the run with a config's hash; nil if the book has none.
-func (b *Book) Hash(hash string) *Run {
-	if b == nil {
-		return nil
-	}
-	return b.byHash[hash]
-}
+func (b *Book) Hash(hash string) *Run { return b.byHash[hash] }
 
 // Named reports whether a run has this name, with any config.
-func (b *Book) Named(name string) bool { return b != nil && b.named[name] }
+func (b *Book) Named(name string) bool { return b.named[name] }
 
 // Load returns the config of a run, with its name and seed.
-func (b *Book) Load(r *Run) (train.Config, error) { return loadConfig(b.configs[r.Config], r) }
+func (b *Book) Load(r *Run) (train.Config, error) { return b.configs[r.Config].load(r) }
 
 // Changed says why today's code would give other bits than the run has; empty if it would give the same bits.
-func (b *Book) Changed(r *Run) string { return b.changed(r, changes()) }
+func (b *Book) Changed(r *Run) string { return b.configs[r.Config].changed(r, version.Changes) }
 
-func (b *Book) changed(r *Run, changes []Change) string {
-	return changed(r, changes, b.configs[r.Config], func() map[string]bool { return b.wordsOf(r.Config) })
+// configText is the text of a config, with its keys and values.
+type configText struct {
+	yaml  string
+	words func() map[string]bool
 }
 
-// Changed says why today's code would give other bits than the run has; empty if it would give the same bits.
-func (f *File) Changed(r *Run) string {
-	return changed(r, changes(), f.Config(r.Config), func() map[string]bool { return wordsOf(f.Config(r.Config)) })
+func textOf(yaml string) configText {
+	return configText{yaml, sync.OnceValue(func() map[string]bool {
+		words := map[string]bool{}
+		if root, err := config.Parse("ledger", []byte(yaml)); err == nil {
+			collect(root, words)
+		}
+		return words
+	})}
 }
 
-// changed describes the first change after a run that touches its config. words returns the keys and values of that
-// config.
-func changed(r *Run, changes []Change, text string, words func() map[string]bool) string {
+// changed describes the first change after a run that touches its config.
+func (t configText) changed(r *Run, changes []version.Change) string {
 	for _, c := range changes {
-		if c.Generation > r.Generation && c.touches(text, words) {
+		if c.Generation > r.Generation && t.touched(&c) {
 			return "trained by an earlier version: " + c.What
 		}
 	}
 	return ""
 }
 
-// touches reports whether the change touches a config with this text and these words.
-func (c *Change) touches(text string, words func() map[string]bool) bool {
-	if len(c.Parts) == 0 {
-		return true
-	}
+// touched reports whether a change touches the config.
+func (t configText) touched(c *version.Change) bool {
 	found := 0
 	for _, p := range c.Parts {
-		if strings.Contains(text, p) && words()[p] { // reading the words takes longer
+		if strings.Contains(t.yaml, p) && t.words()[p] { // reading the words takes longer
 			found++
 		}
 	}
 	return found == len(c.Parts) || found > 0 && !c.All
 }
 
-// wordsOf returns the keys and values of a config.
-func (b *Book) wordsOf(id string) map[string]bool {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	if known := b.words[id]; known != nil {
-		return known
+// load returns the config of a run, with its name and seed.
+func (t configText) load(r *Run) (train.Config, error) {
+	if t.yaml == "" {
+		return train.Config{}, fmt.Errorf("run %s: there is no config %q", r.Name, r.Config)
 	}
-	b.words[id] = wordsOf(b.configs[id])
-	return b.words[id]
-}
-
-func wordsOf(yaml string) map[string]bool {
-	words := map[string]bool{}
-	if root, err := config.Parse("ledger", []byte(yaml)); err == nil {
-		collect(root, words)
+	c, err := train.LoadWhole("ledger", []byte(t.yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed), fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
+	if err != nil {
+		return c, fmt.Errorf("run %s: %w", r.Name, err)
 	}
-	return words
+	return c, nil
 }
 
 func collect(n *config.Node, words map[string]bool) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -14,10 +15,12 @@ import (
 // Check checks a run of the file against its plan: its config, hash and bits must be today's, and it must have all
 // metrics and no machine paths.
 func (f *File) Check(r *Run, planned sweep.Run) error {
-	c, err := f.Load(r)
+	text := textOf(f.Config(r.Config))
+	c, err := text.load(r)
 	if err != nil {
 		return err
 	}
+	changed := text.changed(r, version.Changes)
 	hash, err := c.Hash()
 	switch {
 	case err != nil:
@@ -26,9 +29,8 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 		return fmt.Errorf("hash: the hash of its config is %s; got %s", hash, r.Hash)
 	case hash != planned.Hash:
 		return fmt.Errorf("config: the table plans another one; want the hash %s, got %s", planned.Hash, hash)
-	case f.Changed(r) != "":
-		now := Generation()
-		return fmt.Errorf("generation: it is %d, and this code's generation is %d: %s", r.Generation, now, f.Changed(r))
+	case changed != "":
+		return fmt.Errorf("generation: it is %d, and this code's generation is %d: %s", r.Generation, version.Generation(), changed)
 	case r.Machine == nil || r.Version == "" || r.Begun == nil:
 		return errors.New("machine, version or begun: want the values of the run's folder")
 	}
@@ -43,7 +45,7 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 			return err
 		}
 	}
-	return Clean(Config{ID: r.Config, YAML: f.Config(r.Config)}, *r)
+	return Clean(Config{r.Config, text.yaml}, *r)
 }
 
 // trained checks that a finished run trained as long as its config says. Early stopping may have ended it sooner.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/train"
@@ -26,7 +27,7 @@ func oneFile() *File {
 	for seed := range uint64(2) {
 		f.Put(c, Run{
 			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: strings.Repeat("a", 31) + string(rune('0'+seed)), Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
-			Scale: "quick", Generation: Generation(), Version: "v", Machine: &rundir.Machine{OS: "linux"}, Seconds: 1.5, Steps: 3,
+			Scale: "quick", Generation: version.Generation(), Version: "v", Machine: &rundir.Machine{OS: "linux"}, Seconds: 1.5, Steps: 3,
 			Fit: &train.Fit{Reconstruction: 0.1, Variance: 0.3, Converged: true}, Codes: strings.Repeat("c", 64), Parameters: strings.Repeat("d", 64),
 			Metrics: []metrics.Result{{Name: "mig", Value: 0.30000000000000004, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"x<y"}, Values: []float64{1e-300}}}}},
 			Stored:  map[string]json.RawMessage{"top-2.json": json.RawMessage(`{"run":"x"}`)},
@@ -63,7 +64,7 @@ func TestFile(t *testing.T) {
 	if len(again.Configs) != 1 || again.Configs[0] != other || len(again.Runs) != 2 {
 		t.Errorf("%+v", again)
 	}
-	c, err := f.Load(&f.Runs[1])
+	c, err := textOf(f.Config(f.Runs[1].Config)).load(&f.Runs[1])
 	if err != nil || c.Seed != 1 || c.Name != "a_seed1" || c.Train.Keep.Last < 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -83,7 +84,7 @@ func TestFileMistakes(t *testing.T) {
 		{text + lines[1], `f:4: settings: there are two lines of the settings "bbb`},
 		{strings.Replace(text, `"run":"a_seed0"`, `"run":"../a"`, 1), `f:2: run: "../a" is not a folder's name`},
 		{strings.Replace(text, `"generation":`, `"generation":9`, 1), "f:2: generation: 9"},
-		{strings.Replace(text, fmt.Sprintf(`"generation":%d`, Generation()), `"generation":0`, 1), "f:2: generation: 0 is out of range; want 1 to"},
+		{strings.Replace(text, fmt.Sprintf(`"generation":%d`, version.Generation()), `"generation":0`, 1), "f:2: generation: 0 is out of range; want 1 to"},
 		{strings.Replace(text, `"hash":"a`, `"hash":"A`, 1), "f:2: hash: "},
 		{strings.Replace(text, `"settings":"b`, `"settings":"`, 1), "f:2: settings: "},
 		{strings.Replace(text, `"codes":"c`, `"codes":"`, 1), "f:2: codes: "},
@@ -155,7 +156,7 @@ func TestBook(t *testing.T) {
 	if b, err := Open(fstest.MapFS{}, "x"); err != nil || b.Len() != 0 || b.Settings("") != nil {
 		t.Errorf("%v, %v", b, err)
 	}
-	var none *Book
+	none := &Book{}
 	if none.Len() != 0 || none.Hash("x") != nil || none.Runs() != nil {
 		t.Error("without a book there are runs")
 	}
@@ -175,23 +176,23 @@ func TestChanged(t *testing.T) {
 		want  bool
 	}{{nil, false, true}, {[]string{"vae"}, false, true}, {[]string{"conv64", "square"}, false, true}, {[]string{"conv64"}, false, false},
 		{[]string{"vae", "square"}, true, true}, {[]string{"vae", "conv64"}, true, false}} {
-		changes := []Change{{Generation: 2, What: "another order", Parts: test.parts, All: test.all}}
-		if got := b.changed(b.Runs()[0], changes); (got == "trained by an earlier version: another order") != test.want {
+		changes := []version.Change{{Generation: 2, What: "another order", Parts: test.parts, All: test.all}}
+		if got := b.configs[b.Runs()[0].Config].changed(b.Runs()[0], changes); (got == "trained by an earlier version: another order") != test.want {
 			t.Errorf("%v: %q", test.parts, got)
 		}
-		if got := b.changed(b.Runs()[1], changes); got != "" {
+		if got := b.configs[b.Runs()[1].Config].changed(b.Runs()[1], changes); got != "" {
 			t.Errorf("%v: of a later run %q", test.parts, got)
 		}
 	}
 	last := 1
-	for _, c := range changes() {
+	for _, c := range version.Changes {
 		if c.Generation != last+1 || c.What == "" {
 			t.Errorf("%+v does not follow generation %d", c, last)
 		}
 		last = c.Generation
 	}
-	if last != Generation() {
-		t.Errorf("the generation is %d; want %d", Generation(), last)
+	if last != version.Generation() {
+		t.Errorf("the generation is %d; want %d", version.Generation(), last)
 	}
 }
 
@@ -303,7 +304,7 @@ func TestShipped(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range b.Runs() {
-			if err := Clean(Config{r.Config, b.configs[r.Config]}, *r); err != nil {
+			if err := Clean(Config{r.Config, b.configs[r.Config].yaml}, *r); err != nil {
 				t.Errorf("%s: %v", folder.Name(), err)
 			}
 		}

@@ -7,16 +7,28 @@
 package ledger
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // Config is a config shared by runs of several seeds.
@@ -33,7 +45,7 @@ type Run struct {
 	Hash       string `json:"hash,omitempty"` // train.Config.Hash
 	Settings   string `json:"settings"`       // hash of the table's settings for the run, without defaults: see tables.Planner
 	Scale      string `json:"scale"`          // scale of the table that needed the run
-	Generation int    `json:"generation"`     // generation of the code's bits, see changes
+	Generation int    `json:"generation"`     // generation of the code's bits: the number of their last change
 	Error      string `json:"error,omitempty"`
 
 	Version string          `json:"version,omitempty"` // version of the code
@@ -56,26 +68,6 @@ type Run struct {
 
 // Finished reports whether the run has results.
 func (r *Run) Finished() bool { return r.Error == "" }
-
-// Change is a change of the code after which some runs give other bits.
-type Change struct {
-	Generation int      // generation of the code after the change
-	Date       string   // in UTC, as in RFC 3339
-	What       string   // why earlier runs differ
-	Parts      []string // names in configs of the parts that it touches; none: it touches all
-	All        bool     // it touches configs with all of the parts; false: with any of them
-}
-
-// changes lists all changes of bits since the ledger began, the oldest first.
-func changes() (list []Change) {
-	for _, c := range version.Changes {
-		list = append(list, Change(c))
-	}
-	return list
-}
-
-// Generation returns the generation of this code: the number of the last change of its bits.
-func Generation() int { return version.Generation() }
 
 // idOf returns the ID of a config.
 func idOf(yaml string) string {
@@ -101,4 +93,157 @@ func pruned(all []metrics.Result) []metrics.Result {
 		list = append(list, r)
 	}
 	return list
+}
+
+// analysis is a kind of file that a table's source stores in a run's folder.
+type analysis struct {
+	pattern string
+	drop    []string // keys that the ledger leaves out
+}
+
+// analyses lists them. A source that stores files adds its own.
+var analyses = []analysis{
+	{"mimosa-*.json", []string{"components"}}, // one number for each image, too many to keep
+	{"top-*.json", nil},
+}
+
+func (a analysis) named(file string) bool {
+	ok, err := path.Match(a.pattern, file)
+	return ok && err == nil
+}
+
+// Take makes the record of a run from its folder. The table knows the run by settings and scale.
+func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
+	c, err := configOf(e.Config)
+	if err != nil {
+		return c, Run{}, err
+	}
+	if e.Record == nil || e.State != sweep.Finished && e.State != sweep.Failed {
+		return c, Run{}, fmt.Errorf("%s: the run has not ended", e.Dir)
+	}
+	r := Run{Name: e.Config.Name, Config: c.ID, Seed: e.Config.Seed, Hash: e.Hash, Settings: settings, Scale: scale, Generation: generationOf(e.Record)}
+	begun, machine := e.Record.Begun.UTC(), e.Record.Machine
+	r.Version, r.Machine, r.Begun = e.Record.Version, &machine, &begun
+	r.Seconds, r.CPU, r.Epochs, r.Steps, r.Timings = e.Record.Seconds, e.Record.CPU, e.Record.Epochs, e.Record.Steps, e.Record.Timings
+	if e.State == sweep.Failed {
+		r.Error = strings.ReplaceAll(e.Record.Error, e.Dir, e.Config.Name)
+		return c, r, nil
+	}
+	r.Fit, r.Metrics = e.Fit, pruned(e.Metrics)
+	if r.Codes, r.Parameters, err = bitsOf(e.Dir); err != nil {
+		return c, r, err
+	}
+	r.Stored, err = storedIn(e.Dir)
+	return c, r, err
+}
+
+// configOf returns a config without the fields that differ between seeds.
+func configOf(c train.Config) (Config, error) {
+	identity, err := c.Identity()
+	if err != nil {
+		return Config{}, err
+	}
+	var text []byte
+	for l := range bytes.Lines(identity) {
+		if !bytes.HasPrefix(l, []byte("name: ")) && !bytes.HasPrefix(l, []byte("seed: ")) {
+			text = append(text, l...)
+		}
+	}
+	return Config{idOf(string(text)), string(text)}, nil
+}
+
+// generationOf returns the generation of the code that made a run. For a run without this number, the date when the
+// run began decides.
+func generationOf(r *rundir.Record) int {
+	if r.Generation > 0 {
+		return r.Generation
+	}
+	g := 1
+	for _, c := range version.Changes {
+		if at, err := time.Parse(time.RFC3339, c.Date); err == nil && !r.Begun.Before(at) {
+			g = c.Generation
+		}
+	}
+	return g
+}
+
+// bitsOf hashes the codes and the parameters of a run.
+func bitsOf(dir string) (codes, parameters string, err error) {
+	f, err := disk.Open(filepath.Join(dir, rundir.CodesFile))
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close() // it was only read
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", "", err
+	}
+	parameters, err = train.HashParameters(dir)
+	return hex.EncodeToString(sum.Sum(nil)), parameters, err
+}
+
+// storedIn reads the analyses in a run's folder.
+func storedIn(dir string) (map[string]json.RawMessage, error) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]json.RawMessage{}
+	for _, file := range list {
+		for _, a := range analyses {
+			if !a.named(file.Name()) {
+				continue
+			}
+			text, err := rundir.ReadFile(dir, file.Name())
+			if err != nil {
+				return nil, err
+			}
+			if all[file.Name()], err = a.prune(text); err != nil {
+				return nil, fmt.Errorf("%s: %w", filepath.Join(dir, file.Name()), err)
+			}
+		}
+	}
+	return all, nil
+}
+
+// prune removes the keys of an analysis that the ledger does not keep.
+func (a analysis) prune(text []byte) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	for _, key := range a.drop {
+		delete(all, key)
+	}
+	return json.Marshal(all)
+}
+
+// machinePath matches an absolute path. The ledger must not contain any.
+var machinePath = regexp.MustCompile(`(^|[\s"'=:(,\[])(/[\w.+-]+){2,}|\b[A-Za-z]:(\\\\?[\w.+-]+)+|~/`)
+
+// Clean returns an error if the record of a run would publish a machine path.
+func Clean(c Config, r Run) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	for _, t := range []string{c.YAML, string(text)} {
+		if at := machinePath.FindString(t); at != "" {
+			return fmt.Errorf("run %s: %q is a path of a machine; want a config and results without one", r.Name, strings.Trim(at, ` "'=:(,[`))
+		}
+	}
+	return nil
+}
+
+// readFile reads a file of the ledger by its path; a missing file is empty.
+func readFile(name string) (*File, error) {
+	in, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &File{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // it was only read
+	return Read(name, in)
 }

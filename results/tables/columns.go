@@ -21,53 +21,44 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	if d.quoted != nil {
 		return d.quoted, nil
 	}
-	var values []float64
-	if c.Fit != "" {
-		for _, f := range d.fits {
-			v, ok := c.Fit.of(f)
-			if !ok {
-				return nil, fmt.Errorf("the runs have no %s", c.Fit)
-			}
-			values = append(values, c.Transform.of(v))
+	values := make([]float64, d.count(c))
+	for i := range values {
+		v, err := c.value(&d, i)
+		if err != nil {
+			return nil, err
 		}
-		return values, nil
-	}
-	if c.timed() {
-		for _, timings := range d.timings {
-			v, err := c.time(timings)
-			if err != nil {
-				return nil, err
-			}
-			values = append(values, c.Transform.of(v))
+		if values[i] = c.Transform.of(v); c.unmeasured() || values[i]-values[i] == 0 {
+			continue
 		}
-		return values, nil
-	}
-	for _, r := range d.results {
-		v := r.Value
-		if c.Part != "" {
-			var err error
-			if v, err = c.number(r); err != nil {
-				return nil, err
-			}
+		because := ""
+		if notes := d.results[i].Notes; len(notes) > 0 {
+			because = ": " + notes[0]
 		}
-		if v = c.Transform.of(v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("metric %s is %v%s", c.Metric.Name, v, because(r.Notes))
-		}
-		values = append(values, v)
+		return nil, fmt.Errorf("metric %s is %v%s", c.Metric.Name, values[i], because)
 	}
 	return values, nil
 }
 
-// because joins the notes of a result.
-func because(notes []string) string {
-	if len(notes) == 0 {
-		return ""
+// value returns the value of a column for one seed, before its transform.
+func (c *Column) value(d *drawn, i int) (float64, error) {
+	switch {
+	case c.Fit != "":
+		v, ok := c.Fit.of(d.fits[i])
+		if !ok {
+			return 0, fmt.Errorf("the runs have no %s", c.Fit)
+		}
+		return v, nil
+	case c.timed():
+		return c.time(d.timings[i])
 	}
-	return ": " + notes[0]
+	return c.number(d.results[i])
 }
 
 // number returns the column's value in a result.
 func (c *Column) number(r metrics.Result) (float64, error) {
+	if c.Part == "" {
+		return r.Value, nil
+	}
 	for _, part := range r.Parts {
 		if part.Name != c.Part {
 			continue
@@ -105,24 +96,22 @@ func (c *Column) better() metrics.Direction {
 // and otherwise 0; its mean is the fraction of runs below the number.
 type Transform string
 
-// The transforms.
+// Transforms that are named in the code.
 const (
 	plain    Transform = "x"
 	expMinus Transform = "exp(-x)"
-	double   Transform = "2x"
-	percent  Transform = "100x"
 )
 
-var transforms = []Transform{plain, expMinus, double, percent}
+var transforms = map[Transform]func(x float64) float64{
+	plain:    func(x float64) float64 { return x },
+	expMinus: func(x float64) float64 { return math.Exp(-x) },
+	"2x":     func(x float64) float64 { return 2 * x },
+	"100x":   func(x float64) float64 { return 100 * x },
+}
 
 func (t Transform) of(x float64) float64 {
-	switch t {
-	case expMinus:
-		return math.Exp(-x)
-	case double:
-		return 2 * x
-	case percent:
-		return 100 * x
+	if f := transforms[t]; f != nil {
+		return f(x)
 	}
 	switch bound, ok := t.bound(); {
 	case !ok || math.IsNaN(x):
@@ -146,7 +135,7 @@ func (t Transform) bound() (bound float64, ok bool) {
 // valid reports whether a transform is known.
 func (t Transform) valid() bool {
 	_, bounded := t.bound()
-	return bounded || slices.Contains(transforms, t)
+	return bounded || transforms[t] != nil
 }
 
 // FitValue names a quantity of a run's fit.
@@ -216,30 +205,23 @@ func (c *Column) validTimes() error {
 
 // time returns the seconds of the column's parts, or their percentage of the total.
 func (c *Column) time(timings []models.Timing) (float64, error) {
-	all := secondsOf(timings, func(name string) bool { return name != rundir.FinishingTiming })
-	sum := 0.0
-	for _, part := range append(c.Seconds[:len(c.Seconds):len(c.Seconds)], c.Share...) {
-		if part == total {
-			sum += all
-			continue
+	seconds := map[string]float64{total: 0}
+	for _, t := range timings {
+		seconds[t.Name] += t.Seconds
+		if t.Name != rundir.FinishingTiming {
+			seconds[total] += t.Seconds
 		}
-		if !slices.ContainsFunc(timings, func(t models.Timing) bool { return t.Name == part }) {
+	}
+	sum := 0.0
+	for _, part := range slices.Concat(c.Seconds, c.Share) {
+		took, ok := seconds[part]
+		if !ok {
 			return 0, fmt.Errorf("the runs do not say how long %s took", part)
 		}
-		sum += secondsOf(timings, func(name string) bool { return name == part })
+		sum += took
 	}
 	if len(c.Share) > 0 {
-		return 100 * sum / all, nil
+		return 100 * sum / seconds[total], nil
 	}
 	return sum, nil
-}
-
-// secondsOf adds up the timings of some names.
-func secondsOf(timings []models.Timing, named func(string) bool) (sum float64) {
-	for _, t := range timings {
-		if named(t.Name) {
-			sum += t.Seconds
-		}
-	}
-	return sum
 }

@@ -45,11 +45,11 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 		}
 	}
 	if p.Timed() {
-		c.set()
+		c.compareTimes()
 	} else {
 		c.judge(p.Printed.Draws, p.note(row.Label, column.Label), column.Label)
 	}
-	c.spoil()
+	c.rejectUnlearned()
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
 	}
@@ -67,8 +67,8 @@ func (d *drawn) count(c *Column) int {
 	return len(d.results)
 }
 
-// set compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
-func (c *Cell) set() {
+// compareTimes compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
+func (c *Cell) compareTimes() {
 	c.Status = Measured
 	switch {
 	case c.Theirs == nil:
@@ -145,8 +145,8 @@ func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
 
-// spoil removes the agreement of a cell if at least half of its runs have not learned the images.
-func (c *Cell) spoil() {
+// rejectUnlearned removes the agreement of a cell if at least half of its runs have not learned the images.
+func (c *Cell) rejectUnlearned() {
 	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
 		c.Status = Unfit
 	}

@@ -97,15 +97,15 @@ func (t *Table) Coverage() (reproduced, printed int) {
 			continue
 		}
 		printed++
-		if !t.Timed() && t.comesOut(p) {
+		if !t.Timed() && t.expected(p) {
 			reproduced++
 		}
 	}
 	return reproduced, printed
 }
 
-// comesOut reports whether the table has a printed cell, can compute it, and has no note on it.
-func (t *Table) comesOut(p *reference.Cell) bool {
+// expected reports whether the table has a printed cell, can compute it, and has no note on it.
+func (t *Table) expected(p *reference.Cell) bool {
 	for _, r := range t.Rows {
 		places := t.places()
 		at := slices.IndexFunc(places, func(place place) bool { return place.printedSet(&r) == p.Dataset })

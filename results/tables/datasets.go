@@ -82,20 +82,17 @@ func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 		return m
 	}
 	m = clone(m)
+	var components *int // 0: the metric takes no components
 	switch one := m.(type) {
 	case *metrics.MIG:
-		d.reduce(&one.Components)
+		components = &one.Components
 	case *metrics.SAP:
-		d.reduce(&one.Components)
+		components = &one.Components
 	}
-	return m
-}
-
-// reduce sets the number of principal components unless it is 0. 0 means no components.
-func (d *DataSet) reduce(components *int) {
-	if *components > 0 {
+	if components != nil && *components > 0 {
 		*components = d.Components
 	}
+	return m
 }
 
 // place is a table on a single data set.

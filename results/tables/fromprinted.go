@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
-	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 )
 
 // printedTau compares two columns of another table's printed values by Kendall's tau-b, as tau compares columns on
@@ -62,11 +61,7 @@ func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 		if err != nil {
 			return r, err
 		}
-		if tau := summary.MeanTau(summary.Split(x, places), summary.Split(y, places)); column.Part == "" {
-			r.Value = tau
-		} else {
-			r.Parts = append(r.Parts, metrics.Part{Name: column.Part, Values: []float64{tau}})
-		}
+		addTau(&r, column.Part, x, y, places)
 	}
 	return r, nil
 }
@@ -182,12 +177,12 @@ func (p *printedProduct) Score(_ context.Context, c metrics.Choice, seed uint64)
 		p.other = other
 	}
 	other := p.other
-	at := slices.IndexFunc(other.Rows, func(row Row) bool { return row.Label == p.Row })
+	var known []string
+	for _, row := range other.Rows {
+		known = append(known, row.Label)
+	}
+	at := slices.Index(known, p.Row)
 	if at < 0 {
-		var known []string
-		for _, row := range other.Rows {
-			known = append(known, row.Label)
-		}
 		return r, fmt.Errorf("table %s has no row %q%s", p.Table, p.Row, registry.Suggest(p.Row, known))
 	}
 	found := false

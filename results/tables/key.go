@@ -30,11 +30,8 @@ func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
 func (r *Result) Keys() ([][][]string, error) {
 	var planner *Planner
 	if r.Table.Trains() {
-		_, scale, err := r.Table.at(r.Scale)
-		if err == nil {
-			planner, err = r.Table.planner(scale)
-		}
-		if err != nil {
+		var err error
+		if planner, err = r.Table.planner(r.Scale); err != nil {
 			return nil, fmt.Errorf("table %s: %w", r.Name, err)
 		}
 	}

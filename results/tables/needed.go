@@ -1,22 +1,15 @@
 package tables
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // Trains reports whether rows of the table come from runs.
 func (t *Table) Trains() bool {
-	for _, r := range t.Rows {
-		if _, ok := r.From.Value.(Trained); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(Trained); return ok })
 }
 
 // Runs lists the table's distinct runs at a scale, starting with the first seed.
@@ -28,22 +21,17 @@ func (t *Table) Runs(scale string) ([]sweep.Run, error) {
 // Unrecorded lists the runs of [Table.Runs] without a result in the ledger; stale results count as results. It
 // includes runs recorded by another table without a metric that a column shows.
 func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
-	book, err := t.book(o)
-	if err != nil {
-		return nil, err
-	}
-	p, runs, err := t.plan(o.Scale, false)
-	if err != nil || book.Len() == 0 {
+	l, runs, err := t.recorded(o, false)
+	if err != nil || l.book.Len() == 0 {
 		return runs, err
 	}
-	l := &recorded{book: book, planned: p.planned}
 	var left []sweep.Run
 	for _, r := range runs {
 		e, err := l.entry(r)
 		if err != nil {
 			return nil, err
 		}
-		if e.State == "" || e.State == sweep.Finished && p.by[r.Hash].lacks(r, e) {
+		if e.State == "" || e.State == sweep.Finished && l.planners[r.Hash].lacks(r, e) {
 			left = append(left, r)
 		}
 	}
@@ -53,8 +41,7 @@ func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 // lacks reports whether a recorded run has not measured a metric that a column shows.
 func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
 	for i, m := range r.Config.Metrics.Final {
-		shown := func(c metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) }
-		if slices.ContainsFunc(p.columns, shown) && (i >= len(e.Metrics) || unmeasured(e.Metrics[i])) {
+		if indexOf(p.columns, m) >= 0 && (i >= len(e.Metrics) || unmeasured(e.Metrics[i])) {
 			return true
 		}
 	}
@@ -137,15 +124,10 @@ type Planned struct {
 
 // Planned lists the runs of the table at a scale.
 func (t *Table) Planned(scale string) ([]Planned, error) {
-	book, err := t.book(Options{Ledger: t.Ledger()})
+	l, outlines, err := t.recorded(Options{Scale: scale, Ledger: t.Ledger()}, true)
 	if err != nil {
 		return nil, err
 	}
-	p, outlines, err := t.plan(scale, true)
-	if err != nil {
-		return nil, err
-	}
-	l := &recorded{book: book, planned: p.planned}
 	var list []Planned
 	for _, o := range outlines {
 		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kindOf(o.Name, scale)}

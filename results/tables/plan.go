@@ -16,19 +16,15 @@ import (
 
 // plan returns the runs, or their outlines, and their planner.
 func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) {
-	t, scale, err := t.at(named)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := t.planner(scale)
+	p, err := t.planner(named)
 	if err != nil {
 		return nil, nil, err
 	}
 	p.outline = outline
 	var all []sweep.Run
 	known, names := map[string]bool{}, map[string]bool{}
-	for seed := range uint64(scale.Seeds) {
-		err := p.each(t, seed, func(_ int, _ place, one *Planner, runs []sweep.Run) {
+	for seed := range uint64(p.seeds) {
+		err := p.each(seed, func(_ int, _ place, one *Planner, runs []sweep.Run) {
 			for _, r := range runs {
 				if known[r.Hash] {
 					continue
@@ -49,9 +45,9 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 }
 
 // each calls f with the runs of a seed, row by row and on every data set, and with the planner that made them.
-func (p *Planner) each(t *Table, seed uint64, f func(row int, on place, one *Planner, runs []sweep.Run)) error {
-	for i, row := range t.Rows {
-		for _, on := range t.places() {
+func (p *Planner) each(seed uint64, f func(row int, on place, one *Planner, runs []sweep.Run)) error {
+	for i, row := range p.table.Rows {
+		for _, on := range p.table.places() {
 			source, ok := on.row(row, p.scale).From.Value.(Trained)
 			if !ok {
 				continue
@@ -72,16 +68,12 @@ func (t *Table) first(named string, f func(row int, on place, c train.Config)) e
 	if !t.Trains() {
 		return nil
 	}
-	t, scale, err := t.at(named)
-	if err != nil {
-		return err
-	}
-	p, err := t.planner(scale)
+	p, err := t.planner(named)
 	if err != nil {
 		return err
 	}
 	p.unhashed = true
-	return p.each(t, 0, func(row int, on place, _ *Planner, runs []sweep.Run) {
+	return p.each(0, func(row int, on place, _ *Planner, runs []sweep.Run) {
 		for _, r := range runs {
 			f(row, on, r.Config)
 		}
@@ -89,8 +81,12 @@ func (t *Table) first(named string, f func(row int, on place, c train.Config)) e
 }
 
 // planner returns the Planner of a scale.
-func (t *Table) planner(scale *Scale) (*Planner, error) {
-	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, cache: t.shared()}
+func (t *Table) planner(named string) (*Planner, error) {
+	t, scale, err := t.at(named)
+	if err != nil {
+		return nil, err
+	}
+	p := &Planner{table: t, seeds: scale.Seeds, folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, cache: t.shared()}
 	p.compared, p.places, p.by, p.planned = map[string]*comparedRuns{}, map[*DataSet]*Planner{}, map[string]*Planner{}, map[string]planned{}
 	measured, err := t.distinct()
 	if err != nil {
@@ -126,6 +122,8 @@ func (p *Planner) add(also []metrics.Choice) error {
 
 // Planner makes the runs of a table at one scale, for one of its data sets.
 type Planner struct {
+	table   *Table // at the scale
+	seeds   int
 	folder  string // folder of the table and of the files that it names
 	scale   string // its name
 	set     sweep.Settings
@@ -296,9 +294,14 @@ func (p *Planner) measures(s RunSettings) []string {
 func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, c := range p.columns {
-		list = append(list, all[slices.IndexFunc(p.metrics, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })])
+		list = append(list, all[indexOf(p.metrics, c)])
 	}
 	return list
+}
+
+// indexOf returns the index of a metric with the same settings; -1 without one.
+func indexOf(list []metrics.Choice, c metrics.Choice) int {
+	return slices.IndexFunc(list, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })
 }
 
 // tableCache holds what the plans of a table share, at all scales. The digests of runs are not in it, because they

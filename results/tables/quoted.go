@@ -133,8 +133,8 @@ func (t *Table) quotedTables() ([]*Table, error) {
 	return list, nil
 }
 
-// RunsFolders lists the folders of the runs behind the table: its own folder if it trains, and the folders of the tables
-// that rows quote.
+// RunsFolders lists the folders of the runs behind the table: its own folder if it trains, and the folders of the
+// quoted tables.
 func (t *Table) RunsFolders() ([]string, error) {
 	var list []string
 	if t.Trains() {

@@ -132,15 +132,11 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	if err != nil {
 		return nil, err
 	}
-	other, scale, err := other.at(p.scale)
+	its, err := other.planner(p.scale)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Table, err)
 	}
-	its, err := other.planner(scale)
-	if err != nil {
-		return nil, err
-	}
-	with := &comparedRuns{table: other, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
+	with := &comparedRuns{table: its.table, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
 	with.planner.places = map[*DataSet]*Planner{}
 	with.planner.folder, with.planner.set, with.planner.metrics, with.planner.columns = its.folder, its.set, its.metrics, its.columns
 	for _, m := range its.metrics {
@@ -195,15 +191,21 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 			if err != nil {
 				return nil, nil, err
 			}
-			if tau := summary.MeanTau(summary.Split(mine, places), summary.Split(theirs, places)); part == "" {
-				r.Value = tau
-			} else {
-				r.Parts = append(r.Parts, metrics.Part{Name: part, Values: []float64{tau}})
-			}
+			addTau(&r, part, mine, theirs, places)
 		}
 		results = append(results, r)
 	}
 	return results, nil, nil
+}
+
+// addTau adds tau of two lists of values, row after row, as the value of a result or as a part. It is the mean over
+// the data sets of a row.
+func addTau(r *metrics.Result, part string, a, b []float64, sets int) {
+	if tau := summary.MeanTau(summary.Split(a, sets), summary.Split(b, sets)); part == "" {
+		r.Value = tau
+	} else {
+		r.Parts = append(r.Parts, metrics.Part{Name: part, Values: []float64{tau}})
+	}
 }
 
 // singles lists the parts with one number, after the value itself. The value has no name.
@@ -225,12 +227,9 @@ func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]floa
 			return nil, fmt.Errorf("run %s has %d metrics; want at least %d", run.Name, len(run.Metrics), at+1)
 		}
 		r := run.Metrics[at]
-		v := r.Value
-		if part != "" {
-			var err error
-			if v, err = (&Column{Part: part, Of: of, Metric: metrics.Choice{Name: r.Name}}).number(r); err != nil {
-				return nil, err
-			}
+		v, err := (&Column{Part: part, Of: of, Metric: metrics.Choice{Name: r.Name}}).number(r)
+		if err != nil {
+			return nil, err
 		}
 		values = append(values, sign*v)
 	}

@@ -23,8 +23,8 @@ type Stand struct {
 	Real string // the twin's public data set; empty: not a twin
 }
 
-// Stands lists the data sets of a table's runs at a scale, in the order of the rows. For a table of quoted cells it lists
-// the data sets of the quoted tables.
+// Stands lists the data sets of a table's runs at a scale, in the order of the rows. It begins with the data sets of
+// quoted tables.
 func (t *Table) Stands(scale string) (list []Stand, err error) {
 	add := func(s Stand) {
 		if !slices.Contains(list, s) {

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -44,8 +45,10 @@ func (t *Table) Validate() error {
 	if err := t.validScales(); err != nil {
 		return err
 	}
-	if err := t.validPlaces(); err != nil {
-		return err
+	for i, r := range t.Rows {
+		if err := t.amongDataSets(fmt.Sprintf("rows.%d.on", i), r.On); err != nil {
+			return err
+		}
 	}
 	rows, err := distinct("rows", "rows", t.Rows, func(r Row) string { return r.Label })
 	if err != nil {
@@ -149,37 +152,20 @@ func (t *Table) knownScales(key string, scales []string) error {
 	return nil
 }
 
-// validPlaces checks the data sets that rows and notes name.
-func (t *Table) validPlaces() error {
-	for i, r := range t.Rows {
-		if err := t.amongDataSets(fmt.Sprintf("rows.%d.on", i), r.On); err != nil {
-			return err
-		}
-	}
-	for i, n := range t.Notes {
-		if err := t.amongDataSets(fmt.Sprintf("notes.%d.on", i), n.On); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // amongDataSets checks the labels of data sets below a key.
 func (t *Table) amongDataSets(key string, labels []string) error {
-	var known []string
-	for _, d := range t.DataSets {
-		known = append(known, d.Label)
+	if len(t.DataSets) == 0 && len(labels) > 0 {
+		return config.Invalid(key+".0", "%q: the table has no list of data sets", labels[0])
 	}
-	for i, label := range labels {
-		key := fmt.Sprintf("%s.%d", key, i)
-		if known == nil {
-			return config.Invalid(key, "%q: the table has no list of data sets", label)
-		}
-		if err := among("data set", label, known); err != nil {
-			return config.Invalid(key, "%w", err)
-		}
+	return allAmong(key, "data set", labels, t.placeLabels())
+}
+
+// placeLabels lists the labels of the data sets; an empty one if the table lists none.
+func (t *Table) placeLabels() (labels []string) {
+	for _, p := range t.places() {
+		labels = append(labels, p.label())
 	}
-	return nil
+	return labels
 }
 
 // validCurves checks that the columns exist and that some rows are points of the curves.
@@ -198,34 +184,29 @@ func (t *Table) validCurves(columns []string) error {
 	if t.Curves == nil {
 		return nil
 	}
-	for i, name := range t.Curves.Columns {
-		if err := among("column", name, columns); err != nil {
-			return config.Invalid(fmt.Sprintf("curves.columns.%d", i), "%w", err)
-		}
-	}
-	return nil
+	return allAmong("curves.columns", "column", t.Curves.Columns, columns)
 }
 
 // validNotes checks that notes are on cells of the table, at most one on each.
 func (t *Table) validNotes(rows, columns []string) error {
-	noted := notedCells{}
+	noted := map[[3]string]bool{} // rows, columns and places
 	for i, n := range t.Notes {
-		places := t.labelsOf(n)
-		for j, row := range n.Rows {
-			if err := among("row", row, rows); err != nil {
-				return config.Invalid(fmt.Sprintf("notes.%d.rows.%d", i, j), "%w", err)
-			}
+		key := fmt.Sprintf("notes.%d", i)
+		if err := t.knownCells(key, &n, rows, columns); err != nil {
+			return err
 		}
-		for j, column := range n.columns() {
-			if err := among("column", column, columns); err != nil {
-				if j >= len(n.Columns) {
-					return config.Invalid(fmt.Sprintf("notes.%d.moves", i), "%w", err)
-				}
-				return config.Invalid(fmt.Sprintf("notes.%d.columns.%d", i, j), "%w", err)
-			}
+		on := n.On
+		if len(on) == 0 {
+			on = t.placeLabels()
+		}
+		for _, column := range n.columns() {
 			for _, row := range n.Rows {
-				if !noted.add(row, column, places) {
-					return config.Invalid(fmt.Sprintf("notes.%d", i), "row %q, column %q has a note already", row, column)
+				for _, place := range on {
+					cell := [3]string{row, column, place}
+					if noted[cell] {
+						return config.Invalid(key, "row %q, column %q has a note already", row, column)
+					}
+					noted[cell] = true
 				}
 			}
 		}
@@ -233,30 +214,18 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
-// labelsOf returns the labels of the places of a note: all places unless the note names some.
-func (t *Table) labelsOf(n Note) []string {
-	if len(n.On) > 0 {
-		return n.On
+// knownCells checks the data sets, rows and columns that a note names.
+func (t *Table) knownCells(key string, n *Note, rows, columns []string) error {
+	err := cmp.Or(t.amongDataSets(key+".on", n.On), allAmong(key+".rows", "row", n.Rows, rows), allAmong(key+".columns", "column", n.Columns, columns))
+	if err != nil {
+		return err
 	}
-	var labels []string
-	for _, place := range t.places() {
-		labels = append(labels, place.label())
-	}
-	return labels
-}
-
-// notedCells are rows, columns and places with a note.
-type notedCells map[[3]string]bool
-
-// add adds a cell at some places. It returns false if the cell is there already.
-func (n notedCells) add(row, column string, places []string) bool {
-	for _, place := range places {
-		if n[[3]string{row, column, place}] {
-			return false
+	for _, column := range slices.Sorted(maps.Keys(n.Moves)) {
+		if err := among("column", column, columns); err != nil {
+			return config.Invalid(key+".moves", "%w", err)
 		}
-		n[[3]string{row, column, place}] = true
 	}
-	return true
+	return nil
 }
 
 // Validate checks the settings.
@@ -328,12 +297,7 @@ func (n *Note) columns() []string {
 }
 
 // name returns the row's name among the printed cells.
-func (r *Row) name() string {
-	if r.Printed != "" {
-		return r.Printed
-	}
-	return r.Label
-}
+func (r *Row) name() string { return cmp.Or(r.Printed, r.Label) }
 
 // againstReference checks that the reference file has the labels and all their cells. It returns the wrong key.
 func (t *Table) againstReference() (key string, err error) {
@@ -405,6 +369,16 @@ func amongPrinted(what, name string, known []string) error {
 		return nil
 	}
 	return among(what, name, known)
+}
+
+// allAmong checks a list of names below a key.
+func allAmong(key, what string, names, known []string) error {
+	for i, name := range names {
+		if err := among(what, name, known); err != nil {
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "%w", err)
+		}
+	}
+	return nil
 }
 
 func among(what, name string, known []string) error {

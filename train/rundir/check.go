@@ -193,16 +193,9 @@ func (r *Run) note(name, sum string) error {
 	if delete(r.written, name); sum != "" && hashed(name) {
 		r.written[name] = sum
 	}
-	text, err := r.Read(RecordFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	record, err := r.soundRecord()
+	if record == nil || record.Files == nil || record.Files[name] == sum {
 		return err
-	}
-	var record Record
-	if json.Unmarshal(text, &record) != nil || record.Files == nil || record.Files[name] == sum || !record.sound(text) {
-		return nil // an unsound record must not become sound
 	}
 	config, err := r.Read(Config)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -247,16 +240,25 @@ func (r *Run) noted() error {
 		return nil
 	}
 	r.replacing = false
-	text, err := r.Read(RecordFile)
-	if err != nil {
+	record, err := r.soundRecord()
+	if record == nil {
 		return err
-	}
-	var record Record
-	if json.Unmarshal(text, &record) != nil || !record.sound(text) {
-		return nil
 	}
 	record.Before = nil
 	return record.store(r)
+}
+
+// soundRecord reads the record; nil if it is missing or unsound: an unsound record must not become sound.
+func (r *Run) soundRecord() (*Record, error) {
+	text, err := r.Read(RecordFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var record Record
+	if err != nil || json.Unmarshal(text, &record) != nil || !record.sound(text) {
+		return nil, err
+	}
+	return &record, nil
 }
 
 // store writes the record with the hash of its own text.

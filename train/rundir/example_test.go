@@ -30,7 +30,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	log, err := run.CreateLog("log.jsonl")
+	log, err := run.ResumeLog("log.jsonl", 0)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -71,6 +71,19 @@ func ReadFile(dir, name string) ([]byte, error) {
 	return disk.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), maxSize(name))
 }
 
+// ReadJSON reads a file from the end of a run into a value, and returns its text. The error is a [DamagedError] unless
+// the file is missing or may not be read.
+func ReadJSON(dir, name string, into any) ([]byte, error) {
+	text, err := ReadFile(dir, name)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		err = &DamagedError{filepath.Join(dir, name), err}
+	}
+	return text, err
+}
+
 // ReadData reads which data files the run of a folder began with; nil if unknown.
 func ReadData(dir string) (*datasets.Files, error) {
 	path := filepath.Join(dir, DataFile)

@@ -55,13 +55,12 @@ func (f *Folder) Held() error {
 // lockError is the error for a folder that could not be locked.
 func lockError(dir string, err error) error {
 	var held *lock.HeldError
-	if errors.Is(err, lock.ErrLost) {
+	switch {
+	case errors.Is(err, lock.ErrLost):
 		return fmt.Errorf("%s: %w; it took it over after a time without a sign of life", dir, ErrLocked)
-	}
-	if !errors.As(err, &held) {
+	case !errors.As(err, &held):
 		return fmt.Errorf("%s: locking the run: %w", dir, err)
-	}
-	if held.Ended != nil {
+	case held.Ended != nil:
 		return fmt.Errorf("%s: %w%s: %w", dir, ErrLocked, held.By, held.Ended)
 	}
 	return fmt.Errorf("%s: %w%s", dir, ErrLocked, held.By)

@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -25,24 +23,13 @@ type Log struct {
 	size int64
 }
 
-// CreateLog begins an empty log.
-func (r *Run) CreateLog(name string) (*Log, error) {
-	if err := r.prepare(name); err != nil {
-		return nil, err
-	}
-	if err := r.Remove(name); err != nil {
-		return nil, err
-	}
-	if err := r.Held(); err != nil {
-		return nil, err
-	}
-	return openLog(r.Path(name))
-}
-
 // ResumeLog continues a log for a run that continues from a step. It removes incomplete objects, objects with a
 // greater "step", and objects without a "step" that follow them. It makes a missing log.
 func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err := r.prepare(name); err != nil {
+		return nil, err
+	}
+	if err := r.Held(); err != nil {
 		return nil, err
 	}
 	err := disk.Own(r.Path(name))
@@ -52,11 +39,7 @@ func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("continuing %s: %w", r.Path(name), err)
 	}
-	return openLog(r.Path(name))
-}
-
-func openLog(path string) (*Log, error) {
-	f, err := disk.OpenFile(path, os.O_CREATE|os.O_WRONLY)
+	f, err := disk.OpenFile(r.Path(name), os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +47,7 @@ func openLog(path string) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Log{path, f, size}, nil
+	return &Log{r.Path(name), f, size}, nil
 }
 
 // Append writes v as a JSON object. After an error the log keeps its earlier content, as far as the disk allows.
@@ -102,56 +85,30 @@ func (l *Log) Close() error {
 // rewindLog removes the lines of later steps from a log, and incomplete lines. It leaves a log without such lines
 // untouched.
 func (r *Run) rewindLog(name string, step int64) error {
-	path := r.Path(name)
-	changed, err := filterFile(path, io.Discard, step)
+	text, err := r.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil || !changed {
+	rewound := rewind(text, step)
+	if err != nil || len(rewound) == len(text) {
 		return err
 	}
-	return r.Write(name, func(w io.Writer) error {
-		_, err := filterFile(path, w, step)
-		return err
-	})
+	return r.Write(name, Bytes(rewound))
 }
 
-func filterFile(path string, w io.Writer, step int64) (changed bool, err error) {
-	if err := CheckFile(filepath.Dir(path), filepath.Base(path)); err != nil {
-		return false, err
-	}
-	f, err := disk.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close() // it was only read
-	return filterLog(f, w, step)
-}
-
-// filterLog copies the lines to keep, and reports whether it dropped any.
-func filterLog(r io.Reader, w io.Writer, step int64) (changed bool, err error) {
-	lines := bufio.NewReader(r)
-	drop := false
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return changed || len(line) > 0, nil
-		}
-		if err != nil {
-			return changed, err
-		}
+// rewind returns the lines of a log up to a step.
+func rewind(log []byte, step int64) (lines []byte) {
+	later := false
+	for line := range bytes.Lines(log) {
 		object, ok := parseLine(line)
 		if ok && object.Step != nil {
-			drop = *object.Step > float64(step)
+			later = *object.Step > float64(step)
 		}
-		if !ok || drop {
-			changed = true
-			continue
-		}
-		if _, err := w.Write(line); err != nil {
-			return changed, err
+		if ok && !later && bytes.HasSuffix(line, []byte("\n")) {
+			lines = append(lines, line...)
 		}
 	}
+	return lines
 }
 
 // stepLine is the step of a log line. Steps are integers, but any number is accepted.

@@ -96,9 +96,8 @@ func TestMoved(t *testing.T) {
 			if err := errors.Join(r.Present(), r.Write("a", text("1")), leave(dir)); err != nil {
 				t.Fatal(err)
 			}
-			_, log := r.CreateLog("log.jsonl")
 			_, resumed := r.ResumeLog("log.jsonl", 0)
-			for i, err := range []error{r.Present(), r.Write("a", text("2")), r.WriteKeep("figures/b", text("2")), r.Remove("a"), r.Restore("a"), log, resumed} {
+			for i, err := range []error{r.Present(), r.Write("a", text("2")), r.WriteLast("figures/b", 2, text("2")), r.Remove("a"), r.RestoreVersion("a", 1), resumed} {
 				if !errors.Is(err, errMoved) || !strings.Contains(err.Error(), dir) {
 					t.Errorf("call %d: error %v", i, err)
 				}

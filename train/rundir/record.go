@@ -3,7 +3,6 @@ package rundir
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,23 +101,16 @@ func RecordOf(dir string, config []byte) (*Record, error) {
 }
 
 func record(dir string, config func() ([]byte, error)) (*Record, error) {
-	path := filepath.Join(dir, RecordFile)
-	text, err := ReadFile(dir, RecordFile)
+	var r Record
+	text, err := ReadJSON(dir, RecordFile, &r)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if errors.Is(err, fs.ErrPermission) {
+	if err != nil {
 		return nil, err
 	}
-	if err != nil {
-		return nil, &DamagedError{path, err}
-	}
-	var r Record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, &DamagedError{path, err}
-	}
 	if !r.sound(text) {
-		return nil, &DamagedError{path, errNotSo}
+		return nil, &DamagedError{filepath.Join(dir, RecordFile), errNotSo}
 	}
 	source, err := config()
 	if err != nil {

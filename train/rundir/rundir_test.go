@@ -151,16 +151,16 @@ func TestNames(t *testing.T) {
 		if err := r.Write(name, text("x")); err == nil || !strings.Contains(err.Error(), "not the name of a file inside the run's folder") {
 			t.Errorf("%q: %v", name, err)
 		}
-		if _, err := r.CreateLog(name); err == nil {
+		if _, err := r.ResumeLog(name, 0); err == nil {
 			t.Errorf("log %q: no error", name)
 		}
 	}
 }
 
-func TestWriteKeep(t *testing.T) {
+func TestPrevious(t *testing.T) {
 	r := newRun(t)
 	for i := range 3 {
-		if err := r.WriteKeep("state.json", text(fmt.Sprint(i))); err != nil {
+		if err := r.WriteLast("state.json", 2, text(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 		wantFile(t, r.Path("state.json"), fmt.Sprint(i))
@@ -169,11 +169,11 @@ func TestWriteKeep(t *testing.T) {
 		}
 	}
 	wantNames(t, r.Dir(), ".lock", Config, "state.json", "state.json.prev")
-	if err := r.Restore("state.json"); err != nil {
+	if err := r.RestoreVersion("state.json", 1); err != nil {
 		t.Fatal(err)
 	}
 	wantFile(t, r.Path("state.json"), "1")
-	if err := r.Restore("state.json"); !errors.Is(err, os.ErrNotExist) {
+	if err := r.RestoreVersion("state.json", 1); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing to restore: %v", err)
 	}
 }
@@ -210,7 +210,7 @@ func TestWriteLast(t *testing.T) {
 func TestWriteFails(t *testing.T) {
 	r := newRun(t)
 	for _, s := range []string{"old", "new"} {
-		if err := r.WriteKeep("state.json", text(s)); err != nil {
+		if err := r.WriteLast("state.json", 2, text(s)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,8 +220,8 @@ func TestWriteFails(t *testing.T) {
 		}
 		return &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	}
-	for _, write := range []func(string, func(io.Writer) error) error{r.Write, r.WriteKeep} {
-		err := write("state.json", full)
+	for _, write := range []func() error{func() error { return r.Write("state.json", full) }, func() error { return r.WriteLast("state.json", 2, full) }} {
+		err := write()
 		if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "writing "+r.Path("state.json")+": ") {
 			t.Errorf("got %v", err)
 		}
@@ -274,7 +274,7 @@ func TestMain(m *testing.M) {
 	r, err := Open(dir)
 	fmt.Println(err)
 	for {
-		if err := r.WriteKeep("state.json", text(strings.Repeat("complete ", 1000))); err != nil {
+		if err := r.WriteLast("state.json", 2, text(strings.Repeat("complete ", 1000))); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -283,7 +283,7 @@ func TestMain(m *testing.M) {
 // A killed process releases the run and leaves complete files.
 func TestKilled(t *testing.T) {
 	r := newRun(t)
-	if err := errors.Join(r.WriteKeep("state.json", text("first")), r.Close()); err != nil {
+	if err := errors.Join(r.WriteLast("state.json", 2, text("first")), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {

@@ -20,13 +20,8 @@ func (r *Run) Write(name string, write func(io.Writer) error) error {
 	return r.replace(name, write, false)
 }
 
-// WriteKeep is Write, but keeps the previous version under NAME.prev.
-func (r *Run) WriteKeep(name string, write func(io.Writer) error) error {
-	return r.replace(name, write, true)
-}
-
-// WriteLast is [Run.WriteKeep] for more versions. It keeps the last versions, including the new one, under the names
-// of [Version], and removes older ones.
+// WriteLast is [Run.Write] with versions. It keeps the last versions, including the new one, under the names of
+// [Version], and removes older ones.
 func (r *Run) WriteLast(name string, last int, write func(io.Writer) error) error {
 	if last > 2 && r.Has(name) {
 		for i := last - 1; i > 1; i-- {
@@ -57,7 +52,6 @@ func Version(name string, newer int) string {
 	return fmt.Sprintf("%s%s%d", name, disk.PrevSuffix, newer)
 }
 
-// rename renames an existing file.
 func (r *Run) rename(from, to string) error {
 	if err := r.prepare(to); err != nil {
 		return err
@@ -201,10 +195,7 @@ func (r *Run) Remove(name string) error {
 	return r.noted()
 }
 
-// Restore makes the version kept by WriteKeep current again, after the current version turned out damaged.
-func (r *Run) Restore(name string) error { return r.RestoreVersion(name, 1) }
-
-// RestoreVersion is [Run.Restore] for any version kept by [Run.WriteLast].
+// RestoreVersion makes a version kept by [Run.WriteLast] current again, after newer versions turned out damaged.
 func (r *Run) RestoreVersion(name string, newer int) error {
 	if err := r.prepare(name); err != nil {
 		return err

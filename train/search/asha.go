@@ -21,7 +21,6 @@ type ASHA struct {
 	Eta int `yaml:"eta" doc:"one trial in eta continues from a rung, to eta times its epochs"`
 }
 
-// newASHA returns the default settings.
 func newASHA() *ASHA { return &ASHA{Min: 1, Eta: 4} }
 
 // Validate checks the settings.

@@ -29,7 +29,6 @@ type Trial struct {
 	Failed  bool      // the run failed: its next rung has no value
 }
 
-// ended reports whether the trial has a value or has failed.
 func (t Trial) ended() bool { return t.Failed || len(t.Values) > 0 }
 
 // loss returns the value of a trial that has ended; +Inf if it failed or its value is not a number.
@@ -158,7 +157,6 @@ func (*Random) Rungs() []int { return nil }
 // Validate finds nothing beyond the common settings.
 func (*Random) Validate() error { return nil }
 
-// atLeast returns an error for a number below a bound.
 func atLeast(key string, v, least int) error {
 	if v < least {
 		return config.Invalid(key, "%d is out of range; want %d or more", v, least)

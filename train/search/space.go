@@ -93,7 +93,6 @@ func (r *Range) decode(n *config.Node) error {
 	return r.checkBounds(list)
 }
 
-// wants names the list of a kind.
 func (k Kind) wants() string {
 	if k == Choice {
 		return "two or more values"

@@ -73,7 +73,6 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 	return e.outcomes, nil
 }
 
-// execution is a call of Execute.
 type execution struct {
 	Options
 	runs     []Run
@@ -199,7 +198,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	if entry.State == Unfinished && entry.Problem != nil {
 		e.Log.Info(fmt.Sprintf("%s is finished again: %v", run.Name, entry.Problem), "event", "finish", "run", run.Name)
 	}
-	if entry.State != Damaged && e.held(dir) {
+	if entry.State != Damaged && heldElsewhere(e.watch, dir) {
 		e.tell(func(m *meter) { m.elsewhere[i] = true })
 		return false
 	}
@@ -248,16 +247,15 @@ func (e *execution) elsewhere(i int) bool {
 	return e.meter.elsewhere[i]
 }
 
-// held reports whether another process holds a run.
-func (e *execution) held(dir string) bool {
-	store, err := e.watch.Open(dir)
+// heldElsewhere reports whether another process holds a run.
+func heldElsewhere(w *rundir.Watch, dir string) bool {
+	store, err := w.Open(dir)
 	if err != nil {
 		return errors.Is(err, rundir.ErrLocked)
 	}
 	return store.Close() != nil
 }
 
-// settle records the outcome of a run.
 func (e *execution) settle(i int, o Outcome) {
 	e.outcomes[i] = o
 	e.tell(func(m *meter) { m.end(i, o) })

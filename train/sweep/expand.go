@@ -103,15 +103,11 @@ func (a *Axes) DecodeConfig(n *config.Node) error {
 
 // EncodeConfig writes the mapping.
 func (a Axes) EncodeConfig() (any, error) {
-	m := yaml.MapSlice{}
+	var lists Settings
 	for _, axis := range a {
-		n, err := config.Parse("", []byte("["+strings.Join(axis.Values, ", ")+"]"))
-		if err != nil {
-			return nil, err
-		}
-		m = append(m, yaml.MapItem{Key: axis.Key, Value: n})
+		lists = append(lists, Setting{axis.Key, "[" + strings.Join(axis.Values, ", ") + "]"})
 	}
-	return m, nil
+	return lists.EncodeConfig()
 }
 
 // ConfigForms implements config.Former.
@@ -251,8 +247,7 @@ func (p *Plan) choices() ([]choice, error) {
 		var all []choice
 		for _, before := range list {
 			for _, o := range options {
-				all = append(all, choice{append(before.names[:len(before.names):len(before.names)], o.names...),
-					append(before.settings[:len(before.settings):len(before.settings)], o.settings...)})
+				all = append(all, choice{slices.Concat(before.names, o.names), slices.Concat(before.settings, o.settings)})
 			}
 		}
 		list = all
@@ -294,7 +289,6 @@ func (p *Plan) choices() ([]choice, error) {
 	return list, nil
 }
 
-// label returns the label of the i-th value of an axis.
 func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
 
 // label returns a setting's part of a run's name: the last key of the path and the value. A long or unusual value is

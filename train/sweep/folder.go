@@ -1,12 +1,10 @@
 package sweep
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -71,7 +69,6 @@ func (e *Entry) Damaged() bool {
 // Read reads a run's folder.
 func Read(dir string) Entry { return new(Reader).read(dir) }
 
-// readResults reads the results of a finished run.
 func (e *Entry) readResults() error {
 	if err := e.readJSON(rundir.MetricsFile, &e.Metrics); err != nil {
 		return err
@@ -87,25 +84,11 @@ func (e *Entry) readResults() error {
 }
 
 func (e *Entry) readJSON(name string, into any) error {
-	path := filepath.Join(e.Dir, name)
-	text, err := rundir.ReadFile(e.Dir, name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return err
+	text, err := rundir.ReadJSON(e.Dir, name, into)
+	if err == nil && !e.Record.Wrote(name, text) {
+		err = &rundir.DamagedError{Path: filepath.Join(e.Dir, name), Err: errors.New("the run did not write it so")}
 	}
-	if err != nil {
-		return &rundir.DamagedError{Path: path, Err: err}
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(into); err != nil {
-		return &rundir.DamagedError{Path: path, Err: err}
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &rundir.DamagedError{Path: path, Err: errors.New("there is more behind the JSON value")}
-	}
-	if !e.Record.Wrote(name, text) {
-		return &rundir.DamagedError{Path: path, Err: errors.New("the run did not write it so")}
-	}
-	return nil
+	return err
 }
 
 // Find returns the folders of runs by hash, preferring finished ones.
@@ -183,30 +166,26 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 	if err != nil {
 		return "", err
 	}
-	for n := 1; ; n++ {
-		name := r.Name
-		if n > 1 {
-			name = fmt.Sprintf("%s-%d", r.Name, n)
-		}
-		path := filepath.Join(dir, name)
-		if n < maxNames && !empty(path) {
-			continue
-		}
-		if err := held.Held(); err != nil { // after the choice of the name, so nobody makes the run under another name meanwhile
-			return "", err
-		}
-		store, err := rundir.CreatePatiently(ctx, path)
-		if err != nil {
-			return "", err
-		}
-		write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
-		if around == nil {
-			err = write()
-		} else {
-			err = around(store, write)
-		}
-		return path, errors.Join(err, store.Close())
+	tries := 0
+	name := Free(r.Name, func(name string) bool {
+		tries++
+		return tries < maxNames && !empty(filepath.Join(dir, name))
+	})
+	if err := held.Held(); err != nil { // after the choice of the name: nobody makes the run under another name meanwhile
+		return "", err
 	}
+	path := filepath.Join(dir, name)
+	store, err := rundir.CreatePatiently(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
+	if around == nil {
+		err = write()
+	} else {
+		err = around(store, write)
+	}
+	return path, errors.Join(err, store.Close())
 }
 
 // empty reports whether a folder is missing, or holds only the files that a killed process leaves: hidden ones, or the

@@ -116,7 +116,6 @@ func (t times) look(cost string, r Run, elsewhere func(r Run) (time.Duration, bo
 	return t[cost] != nil
 }
 
-// knownTimes returns the times of finished runs.
 func knownTimes(entries []Entry) times {
 	known := times{}
 	for _, e := range entries {
@@ -136,7 +135,6 @@ type rehearsals struct {
 	ends map[string]*train.Estimate // by the settings of the work after training
 }
 
-// of estimates one run.
 func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
 	c := run.Config
 	c.Losses, c.Train.Optimizer = nil, train.Config{}.Train.Optimizer

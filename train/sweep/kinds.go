@@ -22,7 +22,6 @@ type kind struct {
 	distance int             // distance to nearest
 }
 
-// find returns the kind of a cost, or nil.
 func (ks *kinds) find(cost string) *kind {
 	for _, k := range ks.list {
 		if k.cost == cost {

@@ -33,13 +33,10 @@ type message struct {
 	Error string `json:"error,omitempty"`
 }
 
-// The outcomes of a run in a message.
-const (
-	endFinished = "finished"
-	endStopped  = "stopped"
-	endLocked   = "locked"
-	endFailed   = "failed"
-)
+// ends are the errors of runs that did not fail, by their name in a message.
+var ends = map[string]error{"finished": nil, "stopped": train.ErrStopped, "locked": rundir.ErrLocked}
+
+const endFailed = "failed"
 
 // saveWait bounds the time for a process to save after a request to stop.
 const saveWait = time.Minute
@@ -95,14 +92,10 @@ func listen(out io.Reader, report func(done, all int)) (end message, err error) 
 
 // conclude returns the error of a process that ended.
 func conclude(end message, err error, last *tail) error {
-	switch end.End {
-	case endFinished:
-		return nil
-	case endStopped:
-		return train.ErrStopped
-	case endLocked:
-		return rundir.ErrLocked
-	case endFailed:
+	if known, ok := ends[end.End]; ok {
+		return known
+	}
+	if end.End == endFailed {
 		return errors.New(end.Error)
 	}
 	if err == nil {
@@ -151,14 +144,14 @@ func Work(ctx context.Context, dir string, threads int, in io.Reader, out io.Wri
 			_ = lines.Encode(message{Done: done, All: all}) // a starter that died is noticed above
 		}
 	}})
-	end := message{End: endFinished}
-	switch {
-	case errors.Is(err, train.ErrStopped):
-		end.End = endStopped
-	case errors.Is(err, rundir.ErrLocked):
-		end.End = endLocked
-	case err != nil:
-		end = message{End: endFailed, Error: err.Error()}
+	end := message{End: endFailed}
+	for name, known := range ends {
+		if errors.Is(err, known) {
+			end.End = name
+		}
+	}
+	if end.End == endFailed {
+		end.Error = err.Error()
 	}
 	if saying := lines.Encode(end); saying != nil {
 		return errors.Join(err, saying)

@@ -26,7 +26,6 @@ type Reader struct {
 type knownConfig struct {
 	config        train.Config
 	before, after []byte // Identity of the config, around its seed
-	kind          string // see kindOf
 
 	settings    func() ([]Setting, error)
 	hasIdentity bool
@@ -156,9 +155,6 @@ func newKnownConfig(c train.Config, identity []byte) *knownConfig {
 	k := &knownConfig{config: c.WithoutSource()}
 	if c.Init == nil { // a start often belongs to the seed
 		k.before, k.after, k.hasIdentity = bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
-	}
-	if k.hasIdentity {
-		k.kind = k.hash(0)
 	}
 	k.settings = sync.OnceValues(func() ([]Setting, error) { return settingsOf(k.config) })
 	return k

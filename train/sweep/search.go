@@ -147,7 +147,6 @@ func (s *Search) Check() error {
 	return err
 }
 
-// settings returns a point as settings.
 func (s *Search) settings(p search.Point) (list Settings) {
 	for i, r := range s.Method.Value.Common().Space {
 		list = append(list, Setting{r.Key, r.Text(p[i])})
@@ -279,7 +278,6 @@ func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, e
 	return found, err
 }
 
-// searching is a call of Search.Execute.
 type searching struct {
 	Options
 	*Search
@@ -405,7 +403,7 @@ func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool,
 		if t.State == Finished || t.State == Failed && !again {
 			continue
 		}
-		if own[t.Dir] || e.held(t.Dir) {
+		if own[t.Dir] || heldElsewhere(e.watch, t.Dir) {
 			running = running || own[t.Dir] || !e.NoWait
 			continue
 		}
@@ -457,15 +455,6 @@ func (e *searching) take(dir string, err error) string {
 	defer e.lock.Unlock()
 	e.own[dir] = 0
 	return dir
-}
-
-// held reports whether another process holds a run.
-func (e *searching) held(dir string) bool {
-	store, err := e.watch.Open(dir)
-	if err != nil {
-		return errors.Is(err, rundir.ErrLocked)
-	}
-	return store.Close() != nil
 }
 
 // promote gives a finished trial the epochs of a further rung.

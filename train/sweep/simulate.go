@@ -202,7 +202,6 @@ func (m *Machines) straggle(i int) float64 {
 	return math.Exp(m.Spread*math.Sqrt2*math.Erfinv(2*u-1) - m.Spread*m.Spread/2)
 }
 
-// schedule returns the time that runs take at so many places.
 func schedule(runs []Piece, takes []float64, places int) (now float64, err error) {
 	waits, next := make([]int, len(runs)), make([][]int, len(runs))
 	ready := &numbers[int]{less: cmp.Compare[int]}

@@ -45,14 +45,13 @@ type Run struct {
 // NewRun names a config and hashes it, together with the weights that its start takes.
 func NewRun(name string, c train.Config) (Run, error) {
 	c.Name = name
-	if err := c.Validate(); err != nil {
-		return Run{}, fmt.Errorf("run %s: %w", name, err)
+	err, hash := c.Validate(), ""
+	if err == nil {
+		c, err = c.Resolve()
 	}
-	c, err := c.Resolve()
-	if err != nil {
-		return Run{}, fmt.Errorf("run %s: %w", name, err)
+	if err == nil {
+		hash, err = c.Hash()
 	}
-	hash, err := c.Hash()
 	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", name, err)
 	}

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -151,7 +152,7 @@ func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgon
 	from := operands[n][0]
 	switch {
 	case from.Dims() == 4 && n.Dims() == 2:
-		if s := from.Shape(); s[1]*s[2] == 1 || s[3] == 1 {
+		if orderless(from.Shape()) {
 			return nil
 		}
 		for _, u := range behind(n, users) {
@@ -160,13 +161,15 @@ func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgon
 			}
 		}
 	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(before(from, operands), "dense"):
-		if s := n.Shape(); s[1]*s[2] == 1 || s[3] == 1 {
+		if orderless(n.Shape()) {
 			return nil
 		}
 		return fmt.Errorf("rows of %s become images, in another order; want those of a dense layer", from.Name())
 	}
 	return nil
 }
+
+func orderless(s []int) bool { return s[1]*s[2] == 1 || s[3] == 1 }
 
 // denseForms adds the forms of weights and bias of a dense layer, [in, out] and [out].
 func (s *Source) denseForms(operands []*gorgonia.Node, in, out []int, forms map[string]form) {
@@ -228,9 +231,7 @@ func arrays(name string, shape []int, data []float32, l Layout, forms map[string
 		c := shape[2]
 		return []array{{folder + runningMean, []int{c}, data[:c]}, {folder + runningVariance, []int{c}, data[c:]}}
 	}
-	if to, ok := normNames[last]; ok {
-		last = to
-	}
+	last = cmp.Or(normNames[last], last)
 	if f, ok := forms[name]; ok {
 		return []array{{folder + last, f.shape, f.convert(data)}}
 	}

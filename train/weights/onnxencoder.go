@@ -7,11 +7,14 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxrun"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -170,7 +173,7 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	default:
 		return nil, fmt.Errorf("its input %q has shape %s; want [N, %d, %d, %d] or [N, %d, %d, %d] for the images of dataset %s, "+
 			"of %d by %d pixels with %s",
-			e.network.Input.Name, named(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, channels(in.c))
+			e.network.Input.Name, named(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, wording.Count(in.c, "channel"))
 	}
 	in.batch = min(max(batchElements/size, leastBatch), mostBatch)
 	if len(shape) > 0 && shape[0] != onnx.Any {
@@ -185,27 +188,17 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	return in, err
 }
 
-func channels(c int) string {
-	if c == 1 {
-		return "1 channel"
-	}
-	return fmt.Sprintf("%d channels", c)
-}
-
 // named writes a shape for people: [N, 3, 64, 64].
 func named(shape []int) string {
-	list := "["
-	for k, n := range shape {
-		if k > 0 {
-			list += ", "
-		}
+	var sizes []string
+	for _, n := range shape {
 		if n == onnx.Any {
-			list += "N"
+			sizes = append(sizes, "N")
 		} else {
-			list += fmt.Sprint(n)
+			sizes = append(sizes, strconv.Itoa(n))
 		}
 	}
-	return list + "]"
+	return "[" + strings.Join(sizes, ", ") + "]"
 }
 
 // normalisation returns factors and offsets by channel, nil for none.

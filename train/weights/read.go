@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -55,12 +56,7 @@ func NewFile(name string, tensors []Tensor) *File {
 func (f *File) Config() string { return f.file.Metadata[configKey] }
 
 // Layout returns the layout that the file states, or [Native] if it states none.
-func (f *File) Layout() Layout {
-	if l := f.file.Metadata["unravel.layout"]; l != "" {
-		return Layout(l)
-	}
-	return Native
-}
+func (f *File) Layout() Layout { return cmp.Or(Layout(f.file.Metadata["unravel.layout"]), Native) }
 
 // LoadOptions say how the tensors of a file become parameters.
 type LoadOptions struct {
@@ -87,7 +83,7 @@ type Loaded struct {
 // or 64 bits and are rounded to float32. EMA targets that the file lacks become copies of the parameters that were set.
 // After an error nothing is set.
 func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
-	l := o.layout(f)
+	l := cmp.Or(o.Layout, f.Layout())
 	err := l.check()
 	var forms map[string]form
 	if err == nil && l == PyTorch {
@@ -214,14 +210,6 @@ func native(name string, l Layout) string {
 	return name
 }
 
-// layout returns the layout of a file.
-func (o *LoadOptions) layout(f *File) Layout {
-	if o.Layout != "" {
-		return o.Layout
-	}
-	return f.Layout()
-}
-
 // asks reports whether the options ask for a parameter.
 func (o *LoadOptions) asks(name string) bool {
 	return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(p string) bool { return nn.Match(p, name) })
@@ -240,7 +228,7 @@ func (o *LoadOptions) patternsFit(params *nn.Params) error {
 // Digest is a hash of the tensors that the options take: their names in the model, their shapes and elements. It does
 // not depend on the model, nor on the file's other tensors.
 func (f *File) Digest(o LoadOptions) (string, error) {
-	l := o.layout(f)
+	l := cmp.Or(o.Layout, f.Layout())
 	given, err := f.renamed(o.Renames, l)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", f.path, err)

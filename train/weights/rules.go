@@ -1,7 +1,6 @@
 package weights
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -23,23 +22,23 @@ func init() { // rules call the translator, which looks rules up
 		"crop":                   crop,
 		"add":                    add,
 		"activate":               activate,
-		"exp":                    elementwise("Exp"),
+		"exp":                    direct("Exp", nil),
 		"group norm":             groupNorm,
 		"standardise":            standardise,
 		"reshape":                reshape,
-		"concat columns":         concatColumns,
+		"concat columns":         direct("Concat", attributes{"axis": 1}),
 		"slice columns":          sliceColumns,
 		"normalise rows":         normaliseRows,
 		"reject rows":            rejectRows,
 		"weighted sum":           weightedSum,
 		"interval":               interval,
-		"stop gradient":          elementwise("Identity"),
+		"stop gradient":          direct("Identity", nil),
 		"option weights":         optionWeights,
 		"gate":                   gate,
 		"option numbers":         optionNumbers,
 		"numbered options":       numberedOptions,
-		"softmax":                softmaxRows("Softmax"),
-		"log softmax":            softmaxRows("LogSoftmax"),
+		"softmax":                direct("Softmax", attributes{"axis": 1}),
+		"log softmax":            direct("LogSoftmax", attributes{"axis": 1}),
 		"likeliest options":      likeliest,
 		"with category":          withCategory,
 		"reconstruction costs":   reconstructionCosts,
@@ -48,127 +47,86 @@ func init() { // rules call the translator, which looks rules up
 }
 
 // get returns an attribute of a step; the type follows from the step's operation.
-func get[T any](s *step, name string) (v T, err error) {
+func get[T any](s *step, name string) T {
 	v, ok := s.attributes[name].(T)
 	if !ok {
-		err = fmt.Errorf("the attribute %q is %T; want %T", name, s.attributes[name], v)
+		panic(failed("the attribute %q is %T; want %T", name, s.attributes[name], v))
 	}
-	return v, err
+	return v
 }
 
-// elementwise is the rule of an operation with an equivalent in ONNX.
-func elementwise(op string) rule {
-	return func(t *translator, s *step) (string, error) {
-		in, err := t.operands(s)
-		if err != nil {
-			return "", err
-		}
-		return t.node(op, nil, in...), nil
-	}
+// direct is the rule of an operation that is one operation of ONNX.
+func direct(op string, a attributes) rule {
+	return func(t *translator, s *step) string { return t.node(op, a, t.operands(s)...) }
 }
 
 // activation adds the activation of a layer.
-func (t *translator) activation(s *step, x string) (string, error) {
-	name, err := get[string](s, "activation")
-	if err != nil {
-		return "", err
-	}
+func (t *translator) activation(s *step, x string) string {
+	name := get[string](s, "activation")
 	switch name {
 	case "linear":
-		return x, nil
+		return x
 	case "leaky-relu":
-		return t.node("LeakyRelu", attributes{"alpha": float32(0.2)}, x), nil
+		return t.node("LeakyRelu", attributes{"alpha": float32(0.2)}, x)
 	case "gelu": // x (1 + erf(x/sqrt 2))/2
 		erf := t.node("Erf", nil, t.node("Mul", nil, x, t.scalar(math.Sqrt2/2)))
-		return t.node("Mul", nil, t.node("Mul", nil, x, t.scalar(0.5)), t.node("Add", nil, erf, t.scalar(1))), nil
+		return t.node("Mul", nil, t.node("Mul", nil, x, t.scalar(0.5)), t.node("Add", nil, erf, t.scalar(1)))
 	case "silu":
-		return t.node("Mul", nil, x, t.node("Sigmoid", nil, x)), nil
+		return t.node("Mul", nil, x, t.node("Sigmoid", nil, x))
 	}
 	op, ok := map[string]string{"relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softplus": "Softplus"}[name]
 	if !ok {
-		return "", fmt.Errorf("the activation %q has no translation", name)
+		panic(failed("the activation %q has no translation", name))
 	}
-	return t.node(op, nil, x), nil
+	return t.node(op, nil, x)
 }
 
-func activate(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
+func activate(t *translator, s *step) string {
+	x := t.value(s.in[0])
+	if first, ok := t.first[x]; ok {
+		return t.channelsLast(t.activation(s, first))
 	}
-	first, ok := t.first[x]
-	if !ok {
-		return t.activation(s, x)
-	}
-	y, err := t.activation(s, first)
-	if err != nil {
-		return "", err
-	}
-	return t.channelsLast(y), nil
+	return t.activation(s, x)
 }
 
-func dense(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	return t.activation(s, t.node("Gemm", nil, in...))
+func dense(t *translator, s *step) string {
+	return t.activation(s, t.node("Gemm", nil, t.operands(s)...))
 }
 
 // layerOperands are the images [N, C, H, W], the filters and the bias of a convolution of either kind. Filters [k, k,
 // in, out] become [out, in, k, k], and [k, k, out, in] become [in, out, k, k].
-func layerOperands(t *translator, s *step) (in []string, stride int, valid bool, err error) {
-	in = make([]string, 3)
-	if in[0], err = t.value(s.in[0]); err != nil {
-		return nil, 0, false, err
-	}
-	in[0] = t.channelsFirst(in[0])
-	if in[1], err = t.weight(s.in[1], 3, 2, 0, 1); err != nil {
-		return nil, 0, false, err
-	}
-	if in[2], err = t.value(s.in[2]); err != nil {
-		return nil, 0, false, err
-	}
-	if stride, err = get[int](s, "stride"); err != nil {
-		return nil, 0, false, err
-	}
-	valid, err = get[bool](s, "valid")
-	return in, stride, valid, err
+func layerOperands(t *translator, s *step) (in []string, stride int, valid bool) {
+	in = []string{t.channelsFirst(t.value(s.in[0])), t.weight(s.in[1], 3, 2, 0, 1), t.value(s.in[2])}
+	return in, get[int](s, "stride"), get[bool](s, "valid")
 }
 
-func convolution(t *translator, s *step) (string, error) {
-	in, stride, valid, err := layerOperands(t, s)
-	if err != nil {
-		return "", err
-	}
+func convolution(t *translator, s *step) string {
+	in, stride, valid := layerOperands(t, s)
 	x, k := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape[0]
-	symmetric, err := get[bool](s, "symmetric")
-	if err != nil {
-		return "", err
-	}
-	pads := make([]int, 4) // before height and width, then after
+	pads := padding(x, s.shape, k, stride, valid, get[bool](s, "symmetric"))
+	y := t.node("Conv", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads}, in...)
+	return t.channelsLast(t.activation(s, y))
+}
+
+// padding returns the zeros before height and width, then after them, with which windows of k by k pixels turn images x
+// into images y: half of the zeros, rounded down, before the image, or with symmetric (k-1)/2.
+func padding(x, y []int, k, stride int, valid, symmetric bool) []int {
+	pads := make([]int, 4)
 	for i := range 2 {
-		zeros := (s.shape[1+i]-1)*stride + k - x[1+i]
-		switch {
-		case valid:
-		case symmetric:
-			pads[i], pads[2+i] = (k-1)/2, max(zeros-(k-1)/2, 0)
-		default: // half of the zeros, rounded down, before the image
-			pads[i], pads[2+i] = max(zeros, 0)/2, max(zeros, 0)-max(zeros, 0)/2
+		zeros := (y[1+i]-1)*stride + k - x[1+i]
+		before := max(zeros, 0) / 2
+		if symmetric {
+			before = (k - 1) / 2
+		}
+		if !valid {
+			pads[i], pads[2+i] = before, max(zeros-before, 0)
 		}
 	}
-	y := t.node("Conv", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads}, in...)
-	if y, err = t.activation(s, y); err != nil {
-		return "", err
-	}
-	return t.channelsLast(y), nil
+	return pads
 }
 
-func transposedConvolution(t *translator, s *step) (string, error) {
-	in, stride, valid, err := layerOperands(t, s)
-	if err != nil {
-		return "", err
-	}
+func transposedConvolution(t *translator, s *step) string {
+	in, stride, valid := layerOperands(t, s)
 	x, k := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape[0]
 	pads, more := make([]int, 4), make([]int, 2)
 	for i := range 2 {
@@ -178,22 +136,13 @@ func transposedConvolution(t *translator, s *step) (string, error) {
 		}
 	}
 	y := t.node("ConvTranspose", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads, "output_padding": more}, in...)
-	if y, err = t.activation(s, y); err != nil {
-		return "", err
-	}
-	return t.channelsLast(y), nil
+	return t.channelsLast(t.activation(s, y))
 }
 
-func reshape(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	return t.reshape(x, s.shape)
-}
+func reshape(t *translator, s *step) string { return t.reshape(t.value(s.in[0]), s.shape) }
 
 // reshape adds a reshape to a shape. One size may depend on the number of images.
-func (t *translator) reshape(x string, shape []int) (string, error) {
+func (t *translator) reshape(x string, shape []int) string {
 	to := slices.Clone(shape)
 	open := 0
 	for i, n := range to {
@@ -203,30 +152,13 @@ func (t *translator) reshape(x string, shape []int) (string, error) {
 		}
 	}
 	if open > 1 {
-		return "", fmt.Errorf("shape %v: two sizes depend on the number of images; want one", shape)
+		panic(failed("shape %v: two sizes depend on the number of images; want one", shape))
 	}
-	return t.node("Reshape", nil, x, t.ints(to...)), nil
+	return t.node("Reshape", nil, x, t.ints(to...))
 }
 
-func concatColumns(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	return t.node("Concat", attributes{"axis": 1}, in...), nil
-}
-
-func sliceColumns(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	from, err := get[int](s, "from")
-	if err != nil {
-		return "", err
-	}
-	to, err := get[int](s, "to")
-	return t.columns(x, from, to), err
+func sliceColumns(t *translator, s *step) string {
+	return t.columns(t.value(s.in[0]), get[int](s, "from"), get[int](s, "to"))
 }
 
 // columns returns the columns [from, to) of a matrix.
@@ -234,34 +166,22 @@ func (t *translator) columns(x string, from, to int) string {
 	return t.node("Slice", nil, x, t.ints(from), t.ints(to), t.ints(1))
 }
 
-func normaliseRows(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
+func normaliseRows(t *translator, s *step) string {
+	x := t.value(s.in[0])
 	square := t.node("ReduceSum", attributes{"keepdims": 1}, t.node("Mul", nil, x, x), t.ints(1))
 	norm := t.node("Sqrt", nil, t.node("Max", nil, square, t.scalar(1e-12)))
-	return t.node("Div", nil, x, norm), nil
+	return t.node("Div", nil, x, norm)
 }
 
-func rejectRows(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
+func rejectRows(t *translator, s *step) string {
+	in := t.operands(s)
 	along := t.node("ReduceSum", attributes{"keepdims": 1}, t.node("Mul", nil, in[0], in[1]), t.ints(1))
-	return t.node("Sub", nil, in[0], t.node("Mul", nil, along, in[1])), nil
+	return t.node("Sub", nil, in[0], t.node("Mul", nil, along, in[1]))
 }
 
-func weightedSum(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	weights, err := get[[]float64](s, "weights")
-	if err != nil {
-		return "", err
-	}
+func weightedSum(t *translator, s *step) string {
+	in := t.operands(s)
+	weights := get[[]float64](s, "weights")
 	sum := ""
 	for i, x := range in {
 		if weights[i] != 1 {
@@ -272,55 +192,26 @@ func weightedSum(t *translator, s *step) (string, error) {
 		}
 		sum = x
 	}
-	return sum, nil
+	return sum
 }
 
 // interval is c + w tanh(u).
-func interval(t *translator, s *step) (string, error) {
-	u, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	lo, err := get[float64](s, "lo")
-	if err != nil {
-		return "", err
-	}
-	hi, err := get[float64](s, "hi")
-	if err != nil {
-		return "", err
-	}
+func interval(t *translator, s *step) string {
+	u, lo, hi := t.value(s.in[0]), get[float64](s, "lo"), get[float64](s, "hi")
 	scaled := t.node("Mul", nil, t.node("Tanh", nil, u), t.scalar(max(hi-lo, lo-hi)/2))
-	return t.node("Add", nil, scaled, t.scalar((lo+hi)/2)), nil
-}
-
-// softmaxRows is a softmax, or its logarithm, of rows.
-func softmaxRows(op string) rule {
-	return func(t *translator, s *step) (string, error) {
-		in, err := t.operands(s)
-		if err != nil {
-			return "", err
-		}
-		return t.node(op, attributes{"axis": 1}, in...), nil
-	}
+	return t.node("Add", nil, scaled, t.scalar((lo+hi)/2))
 }
 
 // likeliest are the numbers, from 1, of the largest weights of every block.
-func likeliest(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	sizes, err := get[[]int](s, "sizes")
-	if err != nil {
-		return "", err
-	}
+func likeliest(t *translator, s *step) string {
+	x := t.value(s.in[0])
 	var numbers []string
 	first := 0
-	for _, n := range sizes {
+	for _, n := range get[[]int](s, "sizes") {
 		numbers = append(numbers, t.numberOf("ArgMax", t.columns(x, first, first+n)))
 		first += n
 	}
-	return t.node("Concat", attributes{"axis": 1}, numbers...), nil
+	return t.node("Concat", attributes{"axis": 1}, numbers...)
 }
 
 // numberOf returns the number, from 1, of the column that an operation finds in each row; the first of equals.
@@ -330,45 +221,25 @@ func (t *translator) numberOf(op, x string) string {
 }
 
 // cheapest is the number of the least cost of each row, times a factor.
-func cheapest(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	return t.node("Mul", nil, t.numberOf("ArgMin", in[0]), in[1]), nil
+func cheapest(t *translator, s *step) string {
+	in := t.operands(s)
+	return t.node("Mul", nil, t.numberOf("ArgMin", in[0]), in[1])
 }
 
 // withCategory puts a one-hot choice before the columns of a matrix.
-func withCategory(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	n, err := integers(s, "category", "of")
-	if err != nil {
-		return "", err
-	}
-	category, of := n[0], n[1]
+func withCategory(t *translator, s *step) string {
+	x := t.value(s.in[0])
+	category, of := get[int](s, "category"), get[int](s, "of")
 	choice := make([]float32, of+t.steps[s.in[0]].shape[1])
 	choice[category] = 1
 	padded := t.node("Pad", nil, x, t.ints(0, of, 0, 0), t.scalar(0))
-	return t.node("Add", nil, padded, t.floats(t.layer+"/category", []int{1, len(choice)}, choice)), nil
+	return t.node("Add", nil, padded, t.floats(t.layer+"/category", []int{1, len(choice)}, choice))
 }
 
 // reconstructionCosts are sums over the pixels of each image.
-func reconstructionCosts(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	kind, err := get[string](s, "kind")
-	if err != nil {
-		return "", err
-	}
-	scale, err := get[float64](s, "scale")
-	if err != nil {
-		return "", err
-	}
+func reconstructionCosts(t *translator, s *step) string {
+	in := t.operands(s)
+	kind, scale := get[string](s, "kind"), get[float64](s, "scale")
 	x, y := t.node("Flatten", attributes{"axis": 1}, in[0]), t.node("Flatten", attributes{"axis": 1}, in[1])
 	var errors string
 	switch kind {
@@ -381,26 +252,17 @@ func reconstructionCosts(t *translator, s *step) (string, error) {
 		d := t.node("Sub", nil, x, y)
 		errors = t.node("Mul", nil, d, d)
 	default:
-		return "", fmt.Errorf("the kind %q has no translation; want bernoulli, gaussian or linear", kind)
+		panic(failed("the kind %q has no translation; want bernoulli, gaussian or linear", kind))
 	}
 	sum := t.node("ReduceSum", attributes{"keepdims": 1}, errors, t.ints(1))
-	return t.node("Mul", nil, sum, t.scalar(scale)), nil
+	return t.node("Mul", nil, sum, t.scalar(scale))
 }
 
 // optionWeights are softmax(logits/tau) of every block, times the weight of the option that the block stands under.
-func optionWeights(t *translator, s *step) (string, error) {
-	logits, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	sizes, parents, err := blocks(s)
-	if err != nil {
-		return "", err
-	}
-	tau, err := get[float64](s, "tau")
-	if err != nil {
-		return "", err
-	}
+func optionWeights(t *translator, s *step) string {
+	logits := t.value(s.in[0])
+	sizes, parents := blocks(s)
+	tau := get[float64](s, "tau")
 	var columns, all []string // all columns of the weights, as parents of blocks; the blocks
 	first := 0
 	for b, n := range sizes {
@@ -416,25 +278,15 @@ func optionWeights(t *translator, s *step) (string, error) {
 		all = append(all, x)
 		first += n
 	}
-	return t.node("Concat", attributes{"axis": 1}, all...), nil
+	return t.node("Concat", attributes{"axis": 1}, all...)
 }
 
 // blocks are the sizes of blocks of options, and the columns that they stand under.
-func blocks(s *step) (sizes, parents []int, err error) {
-	if sizes, err = get[[]int](s, "sizes"); err != nil {
-		return nil, nil, err
-	}
-	parents, err = get[[]int](s, "parents")
-	return sizes, parents, err
-}
+func blocks(s *step) (sizes, parents []int) { return get[[]int](s, "sizes"), get[[]int](s, "parents") }
 
-func gate(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	columns, err := get[[]int](s, "columns")
-	return t.gated(in[0], in[1], columns, t.steps[s.in[1]].shape[1]), err
+func gate(t *translator, s *step) string {
+	in := t.operands(s)
+	return t.gated(in[0], in[1], get[[]int](s, "columns"), t.steps[s.in[1]].shape[1])
 }
 
 // gated returns values times the given columns of k weights, or times 1 for the column -1.
@@ -452,15 +304,9 @@ func (t *translator) gated(values, weights string, columns []int, k int) string 
 }
 
 // optionNumbers are, for every block of weights, the sum of 1 + option times weight; and the values.
-func optionNumbers(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	sizes, err := get[[]int](s, "sizes")
-	if err != nil {
-		return "", err
-	}
+func optionNumbers(t *translator, s *step) string {
+	in := t.operands(s)
+	sizes := get[[]int](s, "sizes")
 	k := t.steps[s.in[0]].shape[1]
 	numbers := make([]float32, k*len(sizes))
 	row := 0
@@ -471,23 +317,14 @@ func optionNumbers(t *translator, s *step) (string, error) {
 		}
 	}
 	product := t.node("MatMul", nil, in[0], t.floats(t.layer+"/numbers", []int{k, len(sizes)}, numbers))
-	return t.node("Concat", attributes{"axis": 1}, product, in[1]), nil
+	return t.node("Concat", attributes{"axis": 1}, product, in[1])
 }
 
 // numberedOptions are the weights, 0 or 1, of the options that numbers name, and the values that are active.
-func numberedOptions(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	sizes, parents, err := blocks(s)
-	if err != nil {
-		return "", err
-	}
-	places, err := get[[]int](s, "columns")
-	if err != nil {
-		return "", err
-	}
+func numberedOptions(t *translator, s *step) string {
+	x := t.value(s.in[0])
+	sizes, parents := blocks(s)
+	places := get[[]int](s, "columns")
 	var columns, all []string
 	for b, n := range sizes {
 		number := t.node("Floor", nil, t.node("Add", nil, t.columns(x, b, b+1), t.scalar(0.5)))
@@ -506,5 +343,5 @@ func numberedOptions(t *translator, s *step) (string, error) {
 	}
 	weights := t.node("Concat", attributes{"axis": 1}, all...)
 	values := t.gated(t.columns(x, len(sizes), len(sizes)+len(places)), weights, places, len(columns))
-	return t.node("Concat", attributes{"axis": 1}, weights, values), nil
+	return t.node("Concat", attributes{"axis": 1}, weights, values)
 }

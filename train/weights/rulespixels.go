@@ -1,69 +1,27 @@
 package weights
 
 // imageOperand returns the images that a step takes, as [N, C, H, W], and their shape [N, H, W, C].
-func imageOperand(t *translator, s *step) (x string, shape []int, err error) {
-	if x, err = t.value(s.in[0]); err != nil {
-		return "", nil, err
-	}
-	return t.channelsFirst(x), t.steps[s.in[0]].shape, nil
-}
-
-// integers returns attributes of a step.
-func integers(s *step, names ...string) (list []int, err error) {
-	for _, name := range names {
-		v, err := get[int](s, name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, nil
+func imageOperand(t *translator, s *step) (x string, shape []int) {
+	return t.channelsFirst(t.value(s.in[0])), t.steps[s.in[0]].shape
 }
 
 // pools are the operations of ONNX for kinds of pooling: of windows, of whole images, and along an axis.
 var pools = map[string]struct{ window, whole, axis string }{
 	"max": {"MaxPool", "GlobalMaxPool", "ReduceMax"}, "average": {"AveragePool", "GlobalAveragePool", ""}}
 
-func pool(t *translator, s *step) (string, error) {
-	x, shape, err := imageOperand(t, s)
-	if err != nil {
-		return "", err
-	}
-	kind, err := get[string](s, "kind")
-	if err != nil {
-		return "", err
-	}
-	numbers, err := integers(s, "size", "stride")
-	if err != nil {
-		return "", err
-	}
-	size, stride := numbers[0], numbers[1]
-	valid, err := get[bool](s, "valid")
-	if err != nil {
-		return "", err
-	}
-	pads := make([]int, 4) // before height and width, then after; padding does not count in averages
-	for i := range 2 {
-		if !valid {
-			outside := max((s.shape[1+i]-1)*stride+size-shape[1+i], 0)
-			pads[i], pads[2+i] = outside/2, outside-outside/2
-		}
-	}
+func pool(t *translator, s *step) string {
+	x, shape := imageOperand(t, s)
+	kind, size, stride := get[string](s, "kind"), get[int](s, "size"), get[int](s, "stride")
+	pads := padding(shape, s.shape, size, stride, get[bool](s, "valid"), false) // padding does not count in averages
 	y := t.node(pools[kind].window, attributes{"kernel_shape": []int{size, size}, "strides": []int{stride, stride}, "pads": pads}, x)
-	return t.channelsLast(y), nil
+	return t.channelsLast(y)
 }
 
 // adaptivePool pools the whole image or equal windows if the operation amounts to this. Otherwise averages are products
 // with two matrices, and maxima are taken over slices.
-func adaptivePool(t *translator, s *step) (string, error) {
-	x, shape, err := imageOperand(t, s)
-	if err != nil {
-		return "", err
-	}
-	kind, err := get[string](s, "kind")
-	if err != nil {
-		return "", err
-	}
+func adaptivePool(t *translator, s *step) string {
+	x, shape := imageOperand(t, s)
+	kind := get[string](s, "kind")
 	h, w, height, width := shape[1], shape[2], s.shape[1], s.shape[2]
 	switch {
 	case height == 1 && width == 1:
@@ -79,7 +37,7 @@ func adaptivePool(t *translator, s *step) (string, error) {
 	default:
 		x = t.binsOf(t.binsOf(x, 2, h, height), 3, w, width)
 	}
-	return t.channelsLast(x), nil
+	return t.channelsLast(x)
 }
 
 // bin is the range of pixels, of n along a side, of bin i; see layer.AdaptivePool.
@@ -111,63 +69,35 @@ func (t *translator) binsOf(x string, axis, n, bins int) string {
 	return t.node("Concat", attributes{"axis": axis}, list...)
 }
 
-func upsample(t *translator, s *step) (string, error) {
-	x, _, err := imageOperand(t, s)
-	if err != nil {
-		return "", err
-	}
-	numbers, err := integers(s, "times")
-	if err != nil {
-		return "", err
-	}
-	times := float32(numbers[0])
-	bilinear, err := get[bool](s, "bilinear")
-	if err != nil {
-		return "", err
-	}
+func upsample(t *translator, s *step) string {
+	x, _ := imageOperand(t, s)
+	times := float32(get[int](s, "times"))
 	a := attributes{"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-	if bilinear {
+	if get[bool](s, "bilinear") {
 		a = attributes{"mode": "linear", "coordinate_transformation_mode": "half_pixel"}
 	}
 	region := t.floats(t.layer+"/region", []int{0}, nil) // only used in another mode
 	scales := t.floats(t.layer+"/scales", []int{4}, []float32{1, 1, times, times})
-	return t.channelsLast(t.node("Resize", a, x, region, scales)), nil
+	return t.channelsLast(t.node("Resize", a, x, region, scales))
 }
 
-func shuffle(t *translator, s *step) (string, error) {
-	x, _, err := imageOperand(t, s)
-	if err != nil {
-		return "", err
-	}
-	numbers, err := integers(s, "times")
-	if err != nil {
-		return "", err
-	}
-	return t.channelsLast(t.node("DepthToSpace", attributes{"blocksize": numbers[0], "mode": "DCR"}, x)), nil
+func shuffle(t *translator, s *step) string {
+	x, _ := imageOperand(t, s)
+	return t.channelsLast(t.node("DepthToSpace", attributes{"blocksize": get[int](s, "times"), "mode": "DCR"}, x))
 }
 
-func crop(t *translator, s *step) (string, error) {
-	x, _, err := imageOperand(t, s)
-	if err != nil {
-		return "", err
-	}
-	return t.channelsLast(t.node("Slice", nil, x, t.ints(0, 0), t.ints(s.shape[1], s.shape[2]), t.ints(2, 3))), nil
+func crop(t *translator, s *step) string {
+	x, _ := imageOperand(t, s)
+	return t.channelsLast(t.node("Slice", nil, x, t.ints(0, 0), t.ints(s.shape[1], s.shape[2]), t.ints(2, 3)))
 }
 
 // add is activation(x + y), of images with channels first if both are.
-func add(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
+func add(t *translator, s *step) string {
+	in := t.operands(s)
 	first, ok := t.first[in[0]]
 	second, both := t.first[in[1]]
 	if !ok || !both {
 		return t.activation(s, t.node("Add", nil, in...))
 	}
-	y, err := t.activation(s, t.node("Add", nil, first, second))
-	if err != nil {
-		return "", err
-	}
-	return t.channelsLast(y), nil
+	return t.channelsLast(t.activation(s, t.node("Add", nil, first, second)))
 }

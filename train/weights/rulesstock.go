@@ -3,6 +3,7 @@ package weights
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/onnx"
@@ -51,99 +52,79 @@ func fieldInts(s *step, name string) (list []int) {
 
 func (s *step) form() string { return fmt.Sprint(s.attributes["form"]) }
 
-func stockUnary(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
+func stockUnary(t *translator, s *step) string {
+	x := t.value(s.in[0])
 	switch s.form() {
 	case "square":
-		return t.node("Mul", nil, x, x), nil
+		return t.node("Mul", nil, x, x)
 	case "cube":
-		return t.node("Mul", nil, t.node("Mul", nil, x, x), x), nil
+		return t.node("Mul", nil, t.node("Mul", nil, x, x), x)
 	case "log2":
-		return t.node("Div", nil, t.node("Log", nil, x), t.scalar(0.6931471805599453)), nil
+		return t.node("Div", nil, t.node("Log", nil, x), t.scalar(0.6931471805599453))
 	case "invSqrt":
-		return t.node("Reciprocal", nil, t.node("Sqrt", nil, x)), nil
+		return t.node("Reciprocal", nil, t.node("Sqrt", nil, x))
 	case "log1p":
-		return t.node("Log", nil, t.node("Add", nil, x, t.scalar(1))), nil
+		return t.node("Log", nil, t.node("Add", nil, x, t.scalar(1)))
 	case "expm1":
-		return t.node("Sub", nil, t.node("Exp", nil, x), t.scalar(1)), nil
+		return t.node("Sub", nil, t.node("Exp", nil, x), t.scalar(1))
 	}
 	op, ok := map[string]string{"abs": "Abs", "sign": "Sign", "ceil": "Ceil", "floor": "Floor", "sin": "Sin", "cos": "Cos", "exp": "Exp",
 		"ln": "Log", "neg": "Neg", "sqrt": "Sqrt", "inv": "Reciprocal", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus"}[s.form()]
 	if !ok {
-		return "", fmt.Errorf("it has no translation to ONNX")
+		panic(failed("it has no translation to ONNX"))
 	}
-	return t.node(op, nil, x), nil
+	return t.node(op, nil, x)
 }
 
 // stockBinary are arithmetic and comparisons. The result of a comparison is 0 or 1.
-func stockBinary(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
+func stockBinary(t *translator, s *step) string {
+	in := t.operands(s)
 	sign, same, _ := strings.Cut(s.form(), " ")
 	if op, ok := map[string]string{"+": "Add", "-": "Sub", "⊙": "Mul", "÷": "Div", "^": "Pow"}[sign]; ok {
-		return t.node(op, nil, in...), nil
+		return t.node(op, nil, in...)
 	}
 	op, ok := map[string]string{"<": "Less", ">": "Greater", "<=": "LessOrEqual", ">=": "GreaterOrEqual", "=": "Equal"}[sign]
 	if !ok || same != "true" {
-		return "", fmt.Errorf("it has no translation to ONNX")
+		panic(failed("it has no translation to ONNX"))
 	}
-	return t.node("Cast", attributes{"to": 1}, t.node(op, nil, in...)), nil
+	return t.node("Cast", attributes{"to": 1}, t.node(op, nil, in...))
 }
 
-func stockProduct(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
+func stockProduct(t *translator, s *step) string {
+	in := t.operands(s)
 	for i, mark := range []string{"Aᵀ", "Bᵀ"} {
 		if strings.Contains(s.form(), mark) {
 			in[i] = t.node("Transpose", attributes{"perm": []int{1, 0}}, in[i])
 		}
 	}
-	switch a, b := len(t.steps[s.in[0]].shape), len(t.steps[s.in[1]].shape); {
-	case a == 2 && (b == 2 || b == 1):
-		return t.node("MatMul", nil, in...), nil
+	a, b := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape
+	if len(a) != 2 || len(b) != 2 && len(b) != 1 {
+		panic(failed("operands of shapes %v and %v; want matrices, or a matrix and a vector", a, b))
 	}
-	return "", fmt.Errorf("operands of shapes %v and %v; want matrices, or a matrix and a vector", t.steps[s.in[0]].shape, t.steps[s.in[1]].shape)
+	return t.node("MatMul", nil, in...)
 }
 
-func stockTranspose(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
-	return t.node("Transpose", attributes{"perm": fieldInts(s, "pattern")}, x), nil
+func stockTranspose(t *translator, s *step) string {
+	return t.node("Transpose", attributes{"perm": fieldInts(s, "pattern")}, t.value(s.in[0]))
 }
 
-func stockConcat(t *translator, s *step) (string, error) {
-	in, err := t.operands(s)
-	if err != nil {
-		return "", err
-	}
-	return t.node("Concat", attributes{"axis": fieldInt(s, "axis")}, in...), nil
+func stockConcat(t *translator, s *step) string {
+	return t.node("Concat", attributes{"axis": fieldInt(s, "axis")}, t.operands(s)...)
 }
 
 // stockRepeat repeats an axis of one element, as broadcasting does.
-func stockRepeat(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
+func stockRepeat(t *translator, s *step) string {
+	x := t.value(s.in[0])
 	from, along := t.steps[s.in[0]].shape, fieldInt(s, "along")
 	if along >= len(from) || from[along] != 1 || len(from) != len(s.shape) {
-		return "", fmt.Errorf("axis %d of shape %v; want an axis of one element", along, from)
+		panic(failed("axis %d of shape %v; want an axis of one element", along, from))
 	}
 	to := make([]int, len(from))
 	for i := range to {
 		to[i] = 1
 	}
 	if to[along] = s.shape[along]; to[along] > 0 {
-		return t.node("Expand", nil, x, t.ints(to...)), nil
+		return t.node("Expand", nil, x, t.ints(to...))
 	}
 	shape := t.node("Slice", nil, t.node("Shape", nil, t.graph.Inputs[0].Name), t.ints(0), t.ints(1))
 	if to[along] < -1 {
@@ -156,45 +137,33 @@ func stockRepeat(t *translator, s *step) (string, error) {
 	if along < len(to)-1 {
 		parts = append(parts, t.ints(to[along+1:]...))
 	}
-	return t.node("Expand", nil, x, t.node("Concat", attributes{"axis": 0}, parts...)), nil
+	return t.node("Expand", nil, x, t.node("Concat", attributes{"axis": 0}, parts...))
 }
 
-func stockSoftmax(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
+func stockSoftmax(t *translator, s *step) string {
+	x := t.value(s.in[0])
 	op := "Softmax"
 	if field(s, "isLog").Bool() {
 		op = "LogSoftmax"
 	}
-	return t.node(op, attributes{"axis": fieldInt(s, "axis")}, x), nil
+	return t.node(op, attributes{"axis": fieldInt(s, "axis")}, x)
 }
 
 // stockReduction reduces along axes, which it takes out.
 func stockReduction(op string) rule {
-	return func(t *translator, s *step) (string, error) {
-		x, err := t.value(s.in[0])
-		if err != nil {
-			return "", err
-		}
+	return func(t *translator, s *step) string {
+		x := t.value(s.in[0])
 		along := fieldInts(s, "along")
-		y := ""
 		if op == "ReduceSum" { // the axes are an input since operator set 13
-			y = t.node(op, attributes{"keepdims": 0}, x, t.ints(along...))
-		} else {
-			y = t.node(op, attributes{"axes": along, "keepdims": 0}, x)
+			return t.reshape(t.node(op, attributes{"keepdims": 0}, x, t.ints(along...)), s.shape)
 		}
-		return t.reshape(y, s.shape)
+		return t.reshape(t.node(op, attributes{"axes": along, "keepdims": 0}, x), s.shape)
 	}
 }
 
 // stockPatches is im2col: patches of images [N, C, H, W] as [N, H', W', C k k], by a convolution with unit filters.
-func stockPatches(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
+func stockPatches(t *translator, s *step) string {
+	x := t.value(s.in[0])
 	h, w, c := fieldInt(s, "h"), fieldInt(s, "w"), t.steps[s.in[0]].shape[1]
 	n := c * h * w
 	unit := make([]float32, n*n)
@@ -205,26 +174,21 @@ func stockPatches(t *translator, s *step) (string, error) {
 	y := t.node("Conv", attributes{"kernel_shape": []int{h, w}, "strides": []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")},
 		"dilations": []int{fieldInt(s, "dilationH"), fieldInt(s, "dilationW")}, "pads": []int{padH, padW, padH, padW}},
 		x, t.floats(t.layer+"/unit", []int{n, c, h, w}, unit))
-	return t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, y), nil
+	return t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, y)
 }
 
-func stockMaxPool(t *translator, s *step) (string, error) {
-	x, err := t.value(s.in[0])
-	if err != nil {
-		return "", err
-	}
+func stockMaxPool(t *translator, s *step) string {
+	x := t.value(s.in[0])
 	var pads []int
 	for _, side := range []string{"padNorth", "padWest", "padSouth", "padEast"} {
 		pads = append(pads, fieldInt(s, side))
 	}
-	for _, p := range pads {
-		if p != 0 {
-			return "", fmt.Errorf("padding %v; want none, as Gorgonia and ONNX pad differently", pads)
-		}
+	if slices.Max(pads) != 0 || slices.Min(pads) != 0 {
+		panic(failed("padding %v; want none, as Gorgonia and ONNX pad differently", pads))
 	}
 	if len(s.shape) != 4 || s.shape[0] != onnx.Any {
-		return "", fmt.Errorf("a result of shape %v; want [N, C, H, W]", s.shape)
+		panic(failed("a result of shape %v; want [N, C, H, W]", s.shape))
 	}
 	return t.node("MaxPool", attributes{"kernel_shape": []int{fieldInt(s, "h"), fieldInt(s, "w")},
-		"strides": []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")}}, x), nil
+		"strides": []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")}}, x)
 }

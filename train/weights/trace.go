@@ -209,7 +209,6 @@ func (s *step) elements() ([]float32, error) {
 	return nil, fmt.Errorf("%s is %T; want float32", s.label(), v)
 }
 
-// describe lists the operations.
 func (t *trace) describe() *Network {
 	n := &Network{Input: t.steps[t.input].shape, Output: t.steps[t.output].shape}
 	for _, s := range t.steps {

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -24,7 +25,7 @@ func (s *Source) WriteONNX(w io.Writer, p Part, l Layout) (*Network, error) {
 		return nil, err
 	}
 	x := newTranslator(t)
-	if err := x.translate(s, p, l); err != nil {
+	if err := try(func() { x.translate(s, p, l) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	metadata, err := s.metadata(l, p)
@@ -56,11 +57,31 @@ func newTranslator(t *trace) *translator {
 	return &translator{trace: t, values: map[int]string{}, first: map[string]string{}, taken: map[string]bool{}}
 }
 
-// rule adds the nodes of a step and returns the name of its value.
-type rule func(t *translator, s *step) (string, error)
+// rule adds the nodes of a step and returns the name of its value. It panics with a failure.
+type rule func(t *translator, s *step) string
+
+// failure is the panic of a rule that cannot translate its step. Rules stay short without errors to pass on.
+type failure struct{ error }
+
+func failed(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
+
+// try returns the failure of a function as an error.
+func try(f func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = p.error
+		default:
+			panic(p)
+		}
+	}()
+	f()
+	return nil
+}
 
 // translate fills in the graph.
-func (t *translator) translate(s *Source, p Part, l Layout) error {
+func (t *translator) translate(s *Source, p Part, l Layout) {
 	in, out := "images", "codes"
 	if p == Decoder {
 		in, out = out, in
@@ -73,14 +94,9 @@ func (t *translator) translate(s *Source, p Part, l Layout) error {
 		t.values[t.input] = in
 	} else {
 		t.images(in, shape, l)
-		if err := t.normalise(s); err != nil {
-			return err
-		}
+		t.normalise(s)
 	}
-	value, err := t.value(t.output)
-	if err != nil {
-		return err
-	}
+	value := t.value(t.output)
 	t.layer, shape = "", t.steps[t.output].shape
 	doc := "codes, a row for each image"
 	if p == Decoder {
@@ -93,10 +109,8 @@ func (t *translator) translate(s *Source, p Part, l Layout) error {
 		}
 	}
 	t.finish(value, onnx.Value{Name: out, Doc: doc, Shape: shape})
-	return nil
 }
 
-// images adds the input of images in a layout.
 func (t *translator) images(name string, shape []int, l Layout) {
 	v := onnx.Value{Name: name, Doc: "images [N, H, W, C]", Shape: shape}
 	value := name
@@ -109,15 +123,15 @@ func (t *translator) images(name string, shape []int, l Layout) {
 }
 
 // normalise adds the normalisation of images before the encoder.
-func (t *translator) normalise(s *Source) error {
+func (t *translator) normalise(s *Source) {
 	if s.Views == nil {
-		return nil
+		return
 	}
 	t.layer = "normalise"
 	for _, o := range s.Views.Pipeline.Plain() {
 		n, ok := o.Value.(*augment.Normalise)
 		if !ok {
-			return fmt.Errorf("the normalisation %q has no translation; want normalise", o.Name)
+			panic(failed("the normalisation %q has no translation; want normalise", o.Name))
 		}
 		c := s.Data.Channels
 		mean, scale := make([]float32, c), make([]float32, c)
@@ -127,7 +141,6 @@ func (t *translator) normalise(s *Source) error {
 		value := t.node("Sub", nil, t.values[t.input], t.floats("normalise/mean", []int{c}, mean))
 		t.values[t.input] = t.node("Mul", nil, value, t.floats("normalise/scale", []int{c}, scale))
 	}
-	return nil
 }
 
 // finish names the output and removes nodes and weights that it does not need.
@@ -150,98 +163,71 @@ func (t *translator) finish(value string, out onnx.Value) {
 }
 
 // value returns the name of the value of a step, which it translates at its first use.
-func (t *translator) value(i int) (string, error) {
-	if v, ok := t.values[i]; ok {
-		return v, nil
+func (t *translator) value(i int) string {
+	if _, ok := t.values[i]; !ok {
+		t.values[i] = t.step(&t.steps[i])
 	}
-	s := &t.steps[i]
-	v, err := t.step(s)
-	if err != nil {
-		return "", err
-	}
-	t.values[i] = v
-	return v, nil
+	return t.values[i]
 }
 
-func (t *translator) step(s *step) (string, error) {
+func (t *translator) step(s *step) (value string) {
 	if s.operation == "" {
 		return t.constant(s, nil)
 	}
 	for _, i := range s.in { // operands first: nodes then have their layers' names
 		if t.steps[i].operation != "" && t.steps[i].operation != "sizeOp" {
-			if _, err := t.value(i); err != nil {
-				return "", err
-			}
+			t.value(i)
 		}
 	}
 	rules := rules
 	if s.stock {
 		rules = stockRules
 	}
+	layer, where := t.trace.layer(s), ""
+	if layer != "" {
+		where = " (layer " + layer + ")"
+	}
 	r, ok := rules[s.operation]
 	if !ok {
-		return "", fmt.Errorf("the operation %s has no translation to ONNX%s", s.label(), inLayer(t.trace.layer(s)))
+		panic(failed("the operation %s has no translation to ONNX%s", s.label(), where))
 	}
 	if s.varies && !s.stock && s.operation != "reshape" { // stock operations and reshapes contain shapes
-		return "", fmt.Errorf("the operation %s%s depends on the number of images; want one that does not", s.label(), inLayer(t.trace.layer(s)))
+		panic(failed("the operation %s%s depends on the number of images; want one that does not", s.label(), where))
 	}
-	t.layer = t.trace.layer(s)
-	if t.layer == "" {
-		t.layer = strings.ReplaceAll(s.operation, " ", "-")
+	t.layer = cmp.Or(layer, strings.ReplaceAll(s.operation, " ", "-"))
+	if err := try(func() { value = r(t, s) }); err != nil {
+		panic(failed("%s%s: %w", s.label(), where, err))
 	}
-	v, err := r(t, s)
-	if err != nil {
-		return "", fmt.Errorf("%s%s: %w", s.label(), inLayer(t.trace.layer(s)), err)
-	}
-	return v, nil
-}
-
-func inLayer(name string) string {
-	if name == "" {
-		return ""
-	}
-	return " (layer " + name + ")"
+	return value
 }
 
 // operands returns the values of a step's operands.
-func (t *translator) operands(s *step) ([]string, error) {
-	list := make([]string, len(s.in))
-	for k, i := range s.in {
-		var err error
-		if list[k], err = t.value(i); err != nil {
-			return nil, err
-		}
+func (t *translator) operands(s *step) (list []string) {
+	for _, i := range s.in {
+		list = append(list, t.value(i))
 	}
-	return list, nil
+	return list
 }
 
 // constant adds an input, a parameter or a constant, with its axes in another order if one is given.
-func (t *translator) constant(s *step, order []int) (string, error) {
+func (t *translator) constant(s *step, order []int) string {
 	data, err := s.elements()
 	if err != nil {
-		return "", err
+		panic(failure{err})
 	}
 	shape := s.shape
 	if order != nil {
 		data, shape = transposed(data, shape, order)
 	}
-	name := s.parameter
-	if name == "" {
-		name = s.node.Name()
-	}
-	return t.floats(name, shape, data), nil
+	return t.floats(cmp.Or(s.parameter, s.node.Name()), shape, data)
 }
 
 // weight returns an operand with its axes in another order.
-func (t *translator) weight(i int, order ...int) (string, error) {
+func (t *translator) weight(i int, order ...int) string {
 	if s := &t.steps[i]; s.operation == "" && i != t.input {
 		return t.constant(s, order)
 	}
-	v, err := t.value(i)
-	if err != nil {
-		return "", err
-	}
-	return t.node("Transpose", attributes{"perm": order}, v), nil
+	return t.node("Transpose", attributes{"perm": order}, t.value(i))
 }
 
 type attributes map[string]any
@@ -263,14 +249,12 @@ func (t *translator) unique(name string) string {
 	return free
 }
 
-// floats adds a constant.
 func (t *translator) floats(name string, shape []int, values []float32) string {
 	name = t.unique(name)
 	t.graph.Weights = append(t.graph.Weights, onnx.Tensor{Name: name, Shape: shape, Floats: values})
 	return name
 }
 
-// scalar adds a number.
 func (t *translator) scalar(v float64) string {
 	return t.floats(path.Join(t.layer, "number"), nil, []float32{float32(v)})
 }

@@ -87,7 +87,6 @@ func (s *Source) Parts() []Part {
 	return []Part{Encoder}
 }
 
-// width is the number of columns of a code.
 func (s *Source) width() (n int) {
 	for _, space := range s.Model.Spaces() {
 		n += space.Width

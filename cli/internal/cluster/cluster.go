@@ -8,10 +8,14 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -42,6 +46,17 @@ type Job struct {
 // Line returns the command of a task, which reads its number from the scheduler's variable.
 func (j *Job) Line() []string {
 	return append(slices.Clone(j.Command), "--index", "--of", strconv.Itoa(j.Tasks), "--no-wait")
+}
+
+// variable is a variable of a task.
+type variable struct{ Name, Value string }
+
+func (j *Job) variables() (list []variable) {
+	for _, e := range j.Env {
+		name, value, _ := strings.Cut(e, "=")
+		list = append(list, variable{name, value})
+	}
+	return list
 }
 
 // OutputDir is the folder, inside the folder of runs, for the output of jobs and the record of the last job.
@@ -79,4 +94,33 @@ type Scheduler interface {
 	Cancel(ctx context.Context, id string) error
 	// Commands returns the scheduler's own commands to end a job and to show it.
 	Commands(id string) (end, show string)
+}
+
+// answer is the longest wait for a scheduler's command.
+const answer = time.Minute
+
+// call runs a command of a scheduler and returns its output. The error holds the command's own words. want tells the
+// user where to find the command.
+func call(ctx context.Context, input []byte, want, command string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.WaitDelay = time.Second
+	var out, log bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &log
+	err := cmd.Run()
+	var ended *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("there is no command %s on the path; want %s", command, want)
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: no answer: %w", command, ctx.Err())
+	case errors.As(err, &ended):
+		words := strings.TrimSpace(log.String() + out.String())
+		if words == "" {
+			words = ended.Error()
+		}
+		return "", fmt.Errorf("%s: %s", command, words)
+	}
+	return out.String(), err
 }

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
+	_ "embed" // for the object of a job
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/goccy/go-yaml"
 )
@@ -26,20 +29,11 @@ type Kubernetes struct {
 // Name implements Scheduler.
 func (*Kubernetes) Name() string { return "kubernetes" }
 
-// The limits of a Kubernetes job.
-const (
-	kubernetesMost  = 100000    // completions of an Indexed Job with a backoff for each index
-	kubernetesTries = 3         // more tries of a task that dies
-	kubernetesSave  = 120       // seconds from SIGTERM to SIGKILL, time for a task to save
-	kubernetesKeeps = 24 * 3600 // seconds before Kubernetes deletes an ended job
-	stoppedCode     = 130       // exit code of a task that was stopped and has saved
-)
+// kubernetesMost is the largest number of completions of an Indexed Job with a backoff for each index.
+const kubernetesMost = 100000
 
 // Most implements Scheduler.
 func (*Kubernetes) Most(context.Context) (int, error) { return kubernetesMost, nil }
-
-// jobLabel is the label that finds the jobs of a sweep.
-const jobLabel = "unravel/job"
 
 var (
 	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -69,90 +63,58 @@ func (k *Kubernetes) Check(j *Job) error {
 	return nil
 }
 
+//go:embed kubernetes.yaml.tmpl
+var manifestText string
+
+var manifestTemplate = template.Must(template.New("job").Funcs(template.FuncMap{
+	"text":    scalar,
+	"literal": func(text string) (string, error) { return scalar(strings.ReplaceAll(text, "$", "$$")) }, // $(NAME) would be replaced
+}).Parse(manifestText))
+
+// manifest is the data of an Indexed Job's object.
+type manifest struct {
+	*Job
+	Cluster             *Kubernetes
+	Args                []string
+	Env                 []variable
+	Parallel, MaxFailed int   // tasks
+	Processors          int   // of a task
+	MiB                 int64 // memory of a task; 0: the cluster's choice
+	Seconds             int64 // time of a task; 0: no limit
+}
+
 // Text implements Scheduler: the object of an Indexed Job, as YAML for `kubectl create`.
 func (k *Kubernetes) Text(j *Job) ([]byte, error) {
 	if err := k.Check(j); err != nil {
 		return nil, err
 	}
-	limit := j.Tasks
+	m := manifest{Job: j, Cluster: k, Args: j.Line()[1:], Env: j.variables(), Parallel: j.Tasks, MaxFailed: min(j.Tasks, max(10, j.Tasks/10)),
+		Processors: max(j.CPUs, 1), MiB: (j.Memory + (1 << 20) - 1) >> 20}
 	if j.Limit > 0 {
-		limit = min(limit, j.Limit)
+		m.Parallel = min(j.Tasks, j.Limit)
 	}
-	line := append([]string{"unravel"}, j.Line()[1:]...)
-	resources := yaml.MapSlice{{Key: "cpu", Value: strconv.Itoa(max(j.CPUs, 1))}}
-	if j.Memory > 0 {
-		resources = append(resources, yaml.MapItem{Key: "memory", Value: strconv.FormatInt((j.Memory+(1<<20)-1)>>20, 10) + "Mi"})
+	if j.Time > 0 {
+		m.Seconds = max(1, int64(j.Time.Seconds()))
 	}
-	var env []yaml.MapSlice
-	for _, e := range j.Env {
-		name, value, _ := strings.Cut(e, "=")
-		if !envName.MatchString(name) {
-			return nil, fmt.Errorf("the variable %q has a name that Kubernetes cannot hold", name)
+	for _, v := range m.Env {
+		if !envName.MatchString(v.Name) {
+			return nil, fmt.Errorf("the variable %q has a name that Kubernetes cannot hold", v.Name)
 		}
-		env = append(env, yaml.MapSlice{{Key: "name", Value: name}, {Key: "value", Value: escapeDollars(value)}})
 	}
-	for i := range line {
-		line[i] = escapeDollars(line[i])
-	}
-	container := yaml.MapSlice{
-		{Key: "name", Value: "task"}, {Key: "image", Value: k.Image}, {Key: "command", Value: line[:1]}, {Key: "args", Value: line[1:]},
-		{Key: "workingDir", Value: j.Work},
-	}
-	if env != nil {
-		container = append(container, yaml.MapItem{Key: "env", Value: env})
-	}
-	container = append(container,
-		yaml.MapItem{Key: "resources", Value: yaml.MapSlice{{Key: "requests", Value: resources}, {Key: "limits", Value: resources}}},
-		yaml.MapItem{Key: "volumeMounts", Value: []yaml.MapSlice{{{Key: "name", Value: "runs"}, {Key: "mountPath", Value: k.Mount}}}})
-	pod := yaml.MapSlice{{Key: "restartPolicy", Value: "Never"}, {Key: "terminationGracePeriodSeconds", Value: kubernetesSave}}
-	if j.Time > 0 { // then the task saves, and another pod goes on
-		pod = append(pod, yaml.MapItem{Key: "activeDeadlineSeconds", Value: max(1, int64(j.Time.Seconds()))})
-	}
-	pod = append(pod, yaml.MapItem{Key: "automountServiceAccountToken", Value: false})
-	if k.User > 0 {
-		pod = append(pod, yaml.MapItem{Key: "securityContext", Value: yaml.MapSlice{{Key: "runAsUser", Value: k.User}, {Key: "runAsGroup", Value: k.Group}}})
-	}
-	pod = append(pod, yaml.MapItem{Key: "containers", Value: []yaml.MapSlice{container}},
-		yaml.MapItem{Key: "volumes", Value: []yaml.MapSlice{{{Key: "name", Value: "runs"},
-			{Key: "persistentVolumeClaim", Value: yaml.MapSlice{{Key: "claimName", Value: k.Claim}}}}}})
-	labels := yaml.MapSlice{{Key: "app.kubernetes.io/name", Value: "unravel"}, {Key: jobLabel, Value: j.Name}}
-	meta := yaml.MapSlice{{Key: "generateName", Value: j.Name + "-"}}
-	if k.Namespace != "" {
-		meta = append(meta, yaml.MapItem{Key: "namespace", Value: k.Namespace})
-	}
-	return yaml.Marshal(yaml.MapSlice{
-		{Key: "apiVersion", Value: "batch/v1"}, {Key: "kind", Value: "Job"},
-		{Key: "metadata", Value: append(meta, yaml.MapItem{Key: "labels", Value: labels})},
-		{Key: "spec", Value: yaml.MapSlice{
-			{Key: "completionMode", Value: "Indexed"}, {Key: "completions", Value: j.Tasks}, {Key: "parallelism", Value: limit},
-			{Key: "backoffLimitPerIndex", Value: kubernetesTries}, {Key: "maxFailedIndexes", Value: mostFailed(j.Tasks)},
-			{Key: "ttlSecondsAfterFinished", Value: kubernetesKeeps},
-			{Key: "podFailurePolicy", Value: yaml.MapSlice{{Key: "rules", Value: failureRules}}},
-			{Key: "template", Value: yaml.MapSlice{{Key: "metadata", Value: yaml.MapSlice{{Key: "labels", Value: labels}}}, {Key: "spec", Value: pod}}},
-		}},
-	})
+	var b bytes.Buffer
+	err := manifestTemplate.Execute(&b, m)
+	return b.Bytes(), err
 }
 
-// mostFailed is the number of tasks that may fail before Kubernetes stops the others. With more failures the runs are
-// not the cause.
-func mostFailed(tasks int) int { return min(tasks, max(10, tasks/10)) }
-
-// failureRules tell Kubernetes how to treat the end of a pod; the first rule that applies counts. Kubernetes replaces a
-// pod without limit if the pod was pre-empted, evicted or drained, or has saved. The errors of runs are in their
-// folders, and another try changes nothing. Kubernetes tries other pods again a few times, for example a pod killed for
-// its memory.
-var failureRules = []yaml.MapSlice{
-	{{Key: "action", Value: "Ignore"}, {Key: "onPodConditions", Value: []yaml.MapSlice{{{Key: "type", Value: "DisruptionTarget"}, {Key: "status", Value: "True"}}}}},
-	{{Key: "action", Value: "Ignore"}, {Key: "onExitCodes", Value: exitCodes(stoppedCode)}},
-	{{Key: "action", Value: "FailIndex"}, {Key: "onExitCodes", Value: exitCodes(1, 2)}},
+// scalar writes a text as YAML in one line.
+func scalar(text string) (string, error) {
+	if strings.ContainsAny(text, "\n\r") {
+		quoted, err := json.Marshal(text) // JSON is YAML
+		return string(quoted), err
+	}
+	plain, err := yaml.Marshal(text)
+	return strings.TrimSuffix(string(plain), "\n"), err
 }
-
-func exitCodes(codes ...int) yaml.MapSlice {
-	return yaml.MapSlice{{Key: "containerName", Value: "task"}, {Key: "operator", Value: "In"}, {Key: "values", Value: codes}}
-}
-
-// escapeDollars keeps Kubernetes from replacing $(NAME) in a text.
-func escapeDollars(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 // kubectl runs kubectl and returns its output.
 func (k *Kubernetes) kubectl(ctx context.Context, input []byte, args ...string) (string, error) {
@@ -281,7 +243,7 @@ func (k *Kubernetes) Look(ctx context.Context, id string) (Tasks, error) {
 
 // Find implements Scheduler.
 func (k *Kubernetes) Find(ctx context.Context, name string) (string, error) {
-	out, err := k.kubectl(ctx, nil, "get", "jobs", "--selector="+jobLabel+"="+name, "--output=json")
+	out, err := k.kubectl(ctx, nil, "get", "jobs", "--selector=unravel/job="+name, "--output=json")
 	if err != nil {
 		return "", err
 	}

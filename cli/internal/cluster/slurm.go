@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
+	_ "embed" // for the script
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/wording"
@@ -22,10 +25,6 @@ func (Slurm) Name() string { return "slurm" }
 
 // UsualArray is the largest number of tasks of a job array if Slurm does not report MaxArraySize.
 const UsualArray = 1001
-
-const (
-	saveTime = 60 * time.Second // time for a task to save before its time limit
-)
 
 // slurm runs a command of Slurm and returns its output. The error holds Slurm's own words.
 func slurm(ctx context.Context, input []byte, command string, args ...string) (string, error) {
@@ -56,58 +55,36 @@ func (Slurm) Text(j *Job) ([]byte, error) {
 	if i := slices.IndexFunc(slices.Concat(j.Command, j.Env, []string{j.Work, j.Dir, j.Partition}), unprintable); i >= 0 {
 		return nil, errors.New("a path, a variable or an argument of the job has a line break; Slurm's scripts cannot hold it")
 	}
-	array := fmt.Sprintf("0-%d", j.Tasks-1)
-	if j.Limit > 0 {
-		array += fmt.Sprintf("%%%d", j.Limit)
-	}
-	options := []string{"--job-name=" + j.Name, "--array=" + array}
-	if j.Partition != "" {
-		options = append(options, "--partition="+j.Partition)
-	}
-	if j.Time > 0 {
-		options = append(options, "--time="+slurmTime(j.Time))
-	}
-	if j.CPUs > 0 {
-		options = append(options, fmt.Sprintf("--cpus-per-task=%d", j.CPUs))
-	}
-	if j.Memory > 0 {
-		options = append(options, fmt.Sprintf("--mem=%dK", (j.Memory+1023)/1024))
-	}
-	output := strings.ReplaceAll(filepath.Join(j.Dir, OutputDir, j.Name), "%", "%%") + "-%a.txt"
-	// Set the signal even without a time limit: the partition may have one, and Slurm sends the signal before a
-	// pre-emption too.
-	options = append(options, fmt.Sprintf("--signal=B:TERM@%d", int(saveTime.Seconds())))
-	options = append(options, "--requeue", "--open-mode=append", "--chdir="+j.Work, "--output="+output)
-	var b strings.Builder
-	b.WriteString("#!/bin/bash\n")
-	for _, o := range options {
-		name, value, has := strings.Cut(o, "=")
-		if has && strings.ContainsAny(value, " \t\"'\\#$`") {
-			value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
-		}
-		b.WriteString("#SBATCH " + strings.TrimSuffix(name+"="+value, "=") + "\n")
-	}
-	for _, e := range j.Env {
-		name, value, _ := strings.Cut(e, "=")
-		fmt.Fprintf(&b, "export %s=%s\n", name, wording.Shell(value))
-	}
-	fmt.Fprintf(&b, slurmBody, wording.Shell(j.Line()...))
-	return []byte(b.String()), nil
+	script := struct {
+		*Job
+		Env       []variable
+		Last      int    // number of the last task
+		Kilobytes int64  // memory of a task
+		Output    string // file of a task's output
+		Script    string // the command
+	}{j, j.variables(), j.Tasks - 1, (j.Memory + 1023) / 1024,
+		strings.ReplaceAll(filepath.Join(j.Dir, OutputDir, j.Name), "%", "%%") + "-%a.txt", wording.Shell(j.Line()...)}
+	var b bytes.Buffer
+	err := scriptTemplate.Execute(&b, script)
+	return b.Bytes(), err
 }
 
-// slurmBody is the body of a task's script. A signal ends `wait` early. A task that was stopped, but not cancelled, goes
-// back into the queue.
-const slurmBody = `%s &
-task=$!
-trap 'kill -TERM "$task" 2>/dev/null' TERM
-wait "$task"; code=$?
-while kill -0 "$task" 2>/dev/null; do wait "$task"; code=$?; done
-me="${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" # SLURM_JOB_ID is the whole array in one of its tasks
-if [ "$code" = 130 ] && [ "$(squeue --noheader --jobs="$me" --format=%%T)" = RUNNING ]; then
-	scontrol requeue "$me"
-fi
-exit "$code"
-`
+//go:embed slurm.sh.tmpl
+var scriptText string
+
+var scriptTemplate = template.Must(template.New("script").Funcs(template.FuncMap{
+	"duration": slurmTime,
+	"option":   scriptOption,
+	"shell":    func(word string) string { return wording.Shell(word) },
+}).Parse(scriptText))
+
+// scriptOption quotes the value of an option where sbatch needs it.
+func scriptOption(value string) string {
+	if strings.ContainsAny(value, " \t\"'\\#$`") {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+	}
+	return value
+}
 
 // unprintable reports whether a line of a script cannot hold a text.
 func unprintable(text string) bool { return strings.ContainsAny(text, "\n\r\x00") }

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,11 +12,16 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -87,20 +93,14 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
 		return err
 	}
 	if !e.Coder.Decodes() {
 		return fmt.Errorf("%s: the model %s has no decoder; want a run of a model with one, such as vae, lsbd-vae or cofhae", c.Dir, e.Config.Model.Name)
 	}
-	if err := c.Use(e); err != nil {
-		return err
-	}
-	e.Progress = s.Activity()
-	if c.Out == "" {
-		c.Out = filepath.Join(c.Dir, c.FileName("decoded"))
-	}
+	c.Out = cmp.Or(c.Out, filepath.Join(c.Dir, c.FileName("decoded")))
 	d := &decoding{Decode: c, e: e, log: s.Log, result: Decoded{Run: c.Dir, Files: []decodedSheet{}, LeftOut: []leftOut{}}}
 	if err := d.all(ctx); err != nil {
 		return err
@@ -162,7 +162,13 @@ func (d *decoding) all(ctx context.Context) error {
 			continue
 		}
 		sheets := map[string]func(context.Context) error{"samples": d.samples, "traversals": d.traversals, "grid": d.grid, "interpolation": d.interpolation}[kind]
-		err := sheets(ctx)
+		var err error
+		if kind != "samples" {
+			err = d.encode(ctx)
+		}
+		if err == nil {
+			err = sheets(ctx)
+		}
 		if reason, ok := err.(unsuitable); ok && d.What == nil {
 			fmt.Fprintf(d.log, "no %s: %s\n", kind, reason)
 			d.result.LeftOut = append(d.result.LeftOut, leftOut{kind, string(reason)})
@@ -192,7 +198,7 @@ func (d *decoding) checkImages() error {
 		}
 	}
 	if d.Images == nil {
-		d.Images = d.drawn(3)
+		d.Images = rng.New(d.Seed, "decode/images").Perm(n)[:min(3, n)]
 	}
 	return nil
 }
@@ -266,5 +272,242 @@ func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, 
 	}
 	d.result.Files = append(d.result.Files, r)
 	fmt.Fprintf(d.log, "%s: %d images of %d x %d x %d\n", r.PNG, n, h, w, channels)
+	return nil
+}
+
+// maxTraversed is the largest number of rows on a sheet of traversals, and maxShown the largest number of images on a
+// sheet of samples.
+const (
+	maxTraversed = 32
+	maxShown     = 100
+)
+
+// decoding is a running decode command.
+type decoding struct {
+	*Decode
+	e      *train.Experiment
+	log    io.Writer
+	result Decoded
+
+	sample *train.Experiment // images that metrics measure
+	codes  *decode.Codes     // of the sample; nil: not computed yet
+	points []decode.Point    // codes of the chosen images
+}
+
+// encode computes the codes of the sample and of the chosen images, once.
+func (d *decoding) encode(ctx context.Context) error {
+	if d.codes != nil {
+		return nil
+	}
+	d.sample = d.e.Sample()
+	codes, err := d.sample.Codes(ctx)
+	if err != nil {
+		return err
+	}
+	chosen, err := d.e.Encode(ctx, d.Images)
+	if err != nil {
+		return err
+	}
+	m := metrics.NewMatrix(len(d.Images), d.e.Coder.Width(), chosen)
+	for row, i := range d.Images {
+		d.points = append(d.points, decode.Point{Label: fmt.Sprint(i), Code: m.Row(row)})
+	}
+	d.codes = decode.Of(d.e.Model, codes)
+	return nil
+}
+
+// prior draws codes from the prior.
+func (d *decoding) prior(count int) (list [][]float64, err error) {
+	g, ok := d.e.Model.(models.Generative)
+	if !ok {
+		return nil, unsuitable(fmt.Sprintf("the model %s has no prior distribution of codes", d.e.Config.Model.Name))
+	}
+	r, code := rng.New(d.Seed, "decode/prior"), make([]float32, d.e.Coder.Width())
+	for range count {
+		g.Prior(r, code)
+		row := make([]float64, len(code))
+		for i, v := range code {
+			row[i] = float64(v)
+		}
+		list = append(list, row)
+	}
+	return list, nil
+}
+
+// samples decodes samples of the prior (figure 9 of Tonnaer et al. 2022).
+func (d *decoding) samples(ctx context.Context) error {
+	codes, err := d.prior(d.Samples)
+	if err != nil {
+		return err
+	}
+	return d.table(ctx, "samples", fmt.Sprintf("Decoded images of %d samples of the prior, seed %d", d.Samples, d.Seed), codes, 0)
+}
+
+// foreign decodes codes of a file.
+func (d *decoding) foreign(ctx context.Context, m matrix.Matrix) error {
+	projected, err := decode.Of(d.e.Model, matrix.Matrix{}).Settle(m)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Codes, err)
+	}
+	if projected > 0 {
+		fmt.Fprintf(d.log, "%d of %d rows of %s were not on the spheres of the model, and are projected to them\n", projected, m.Rows, d.Codes)
+	}
+	codes := make([][]float64, m.Rows)
+	for i := range codes {
+		codes[i] = m.Row(i)
+	}
+	return d.table(ctx, "decoded", fmt.Sprintf("%d codes", m.Rows), codes, projected)
+}
+
+// table decodes codes and shows the first ones.
+func (d *decoding) table(ctx context.Context, name, title string, codes [][]float64, projected int) error {
+	s := decode.Table(name, title, codes[:min(len(codes), maxShown)], 10)
+	if len(codes) > maxShown {
+		s.Title += fmt.Sprintf(", the first %d", maxShown)
+	}
+	return d.write(ctx, s, codes, projected)
+}
+
+// traversals moves every part of the codes of images.
+func (d *decoding) traversals(ctx context.Context) error {
+	dropped := 0
+	for _, p := range d.points {
+		var s *decode.Sheet
+		if s, dropped = d.codes.Traversals(p, d.Steps, maxTraversed); len(s.Rows) == 0 {
+			continue
+		}
+		if err := d.write(ctx, s, nil, 0); err != nil {
+			return err
+		}
+	}
+	if dropped > 0 {
+		fmt.Fprintf(d.log, "traversals: the first %d parts of %d\n", maxTraversed, maxTraversed+dropped)
+	}
+	return nil
+}
+
+// grid moves one part of several codes (figure 10).
+func (d *decoding) grid(ctx context.Context) error {
+	column, err := d.column()
+	if err != nil {
+		return err
+	}
+	rows, what, err := d.gridRows(column)
+	if err != nil {
+		return err
+	}
+	s := d.codes.Grid(rows, column, d.Steps)
+	s.Title = fmt.Sprintf("Decoded images: %s in rows, %s in columns", what, column.Name)
+	return d.write(ctx, s, nil, 0)
+}
+
+// column returns the part that moves along columns.
+func (d *decoding) column() (decode.Part, error) {
+	if d.Columns == "" {
+		p, _ := d.codes.Liveliest()
+		return p, nil
+	}
+	p, err := d.codes.Part(d.Columns)
+	if err != nil {
+		err = ui.Usage(fmt.Errorf("--columns: %w", err))
+	}
+	return p, err
+}
+
+// gridRows returns the codes for the rows of a grid, with a description.
+func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what string, err error) {
+	part, ok := d.codes.Liveliest(column)
+	switch {
+	case d.Rows == "objects" || d.Rows == "" && column.Round() && d.objectFactor() >= 0:
+		rows, err = d.objects(8)
+		return rows, "objects", err
+	case d.Rows == "images" || d.Rows == "" && !ok:
+		return d.points, "images", nil
+	case d.Rows == "prior":
+		list, err := d.prior(8)
+		for i, code := range list {
+			rows = append(rows, decode.Point{Label: fmt.Sprint("sample ", i), Code: code})
+		}
+		return rows, "samples of the prior", err
+	case d.Rows != "":
+		if part, err = d.codes.Part(d.Rows); err != nil {
+			return nil, "", ui.Usage(fmt.Errorf("--rows: %w; or objects, images or prior", err))
+		}
+	}
+	return d.codes.Steps(d.points[0].Code, part, d.Steps), part.Name, nil
+}
+
+// objectFactor returns the factor that distinguishes objects; -1 without one.
+func (d *decoding) objectFactor() int {
+	return slices.IndexFunc(d.e.Data.Factors(), func(f factor.Factor) bool {
+		return f.Name == d.Factor || d.Factor == "" && f.Kind == factor.Categorical && f.Rotations == nil && f.Size > 1
+	})
+}
+
+// objects returns the mean codes of the requested objects. Without a request it takes at most a number of them,
+// evenly spaced.
+func (d *decoding) objects(most int) (list []decode.Point, err error) {
+	k, factors := d.objectFactor(), d.e.Data.Factors()
+	if k < 0 && d.Factor != "" {
+		return nil, ui.Usagef("--factor: there is no factor %q%s", d.Factor, registry.Suggest(d.Factor, factor.Names(factors)))
+	}
+	if k < 0 {
+		return nil, unsuitable(fmt.Sprintf("the data set %s has no categorical factor that tells objects apart", d.e.Data.Name()))
+	}
+	wanted, size := d.Objects, factors[k].Size
+	if wanted == nil {
+		for i := range min(most, size) {
+			wanted = append(wanted, i*size/min(most, size))
+		}
+	}
+	of := map[int][][]float64{}
+	levels := make([]int, len(factors))
+	for i := range d.codes.Known.Rows {
+		d.sample.Data.FactorsAt(i, levels)
+		of[levels[k]] = append(of[levels[k]], d.codes.Known.Row(i))
+	}
+	for _, o := range wanted {
+		if o < 0 || o >= size {
+			return nil, ui.Usagef("--objects: %s has no level %d; want 0 to %d", factors[k].Name, o, size-1)
+		}
+		if of[o] == nil {
+			return nil, fmt.Errorf("no image with level %d of %s is among the encoded images", o, factors[k].Name)
+		}
+		list = append(list, decode.Point{Label: fmt.Sprint(o), Code: d.codes.Mean(of[o])})
+	}
+	return list, nil
+}
+
+// interpolation goes from each image to the next. If a circle moves, it goes from object to object (figures 11 and
+// 12).
+func (d *decoding) interpolation(ctx context.Context) error {
+	column, err := d.column()
+	if err != nil {
+		return err
+	}
+	if len(d.points) < 2 && d.objectFactor() < 0 {
+		return unsuitable("one image alone; want two or more in --images")
+	}
+	if len(d.points) > 1 {
+		s := d.codes.BetweenImages(d.points, d.Steps)
+		s.Title = "Decoded images on the way between the codes of images"
+		if err := d.write(ctx, s, nil, 0); err != nil {
+			return err
+		}
+	}
+	if !column.Turns() || d.objectFactor() < 0 {
+		return nil
+	}
+	objects, err := d.objects(4)
+	if err != nil {
+		return err
+	}
+	for i := range len(objects) - 1 {
+		s := d.codes.BetweenObjects(objects[i], objects[i+1], column, min(6, d.Steps), d.Steps)
+		s.Title = fmt.Sprintf("Decoded images on the way from object %s to object %s at every angle", objects[i].Label, objects[i+1].Label)
+		if err := d.write(ctx, s, nil, 0); err != nil {
+			return err
+		}
+	}
 	return nil
 }

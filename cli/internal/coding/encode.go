@@ -47,10 +47,7 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	out := c.Out
-	if out == "" {
-		out = filepath.Join(c.Dir, c.FileName(rundir.CodesFile))
-	}
+	out := cmp.Or(c.Out, filepath.Join(c.Dir, c.FileName(rundir.CodesFile)))
 	if err := inputs.WriteInRun(out, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
@@ -64,23 +61,17 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 		line += ", their factors in " + BesideCodes(out, rundir.FactorsFile)
 	}
 	if named, ok := d.(datasets.FileNamed); ok && c.Images != "" {
-		names := strings.TrimSuffix(out, filepath.Ext(out)) + "-files.txt"
-		if err := ui.WriteFile(names, func(w io.Writer) error { return writeNames(w, named, d.Len()) }); err != nil {
+		file := strings.TrimSuffix(out, filepath.Ext(out)) + "-files.txt"
+		var names strings.Builder
+		for i := range d.Len() {
+			fmt.Fprintln(&names, named.FileName(i))
+		}
+		if err := ui.WriteFile(file, rundir.Bytes([]byte(names.String()))); err != nil {
 			return err
 		}
-		line += ", the names of their files in " + names
+		line += ", the names of their files in " + file
 	}
 	fmt.Fprintln(s.Log, line)
-	return nil
-}
-
-// writeNames writes the names of the images' files, one in a line.
-func writeNames(w io.Writer, named datasets.FileNamed, n int) error {
-	for i := range n {
-		if _, err := fmt.Fprintln(w, named.FileName(i)); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -108,11 +99,8 @@ func (c *Encode) check() error {
 
 // encodeRun returns images and their codes: of the run, of a data set, or of --images.
 func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Dataset, codes matrix.Matrix, err error) {
-	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	e, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
-		return nil, codes, err
-	}
-	if err := c.Use(e); err != nil {
 		return nil, codes, err
 	}
 	switch {
@@ -130,7 +118,6 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 	default:
 		e = e.Sample()
 	}
-	e.Progress = s.Activity()
 	codes, err = e.Codes(ctx)
 	return e.Data, codes, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -117,7 +118,7 @@ type exploration struct {
 	name   string
 	codes  matrix.Matrix
 	images []int    // for a run: the image of each code; nil: codes from a file
-	of     int      // number of images of the run's data set
+	rows   int      // of the written arrays: the images of a run's data set, or the codes of a file
 	paths  []int    // by code: the number of its true path, the dimensions that it has; nil: unknown
 	names  []string // names of the paths
 	truth  hierarchy.Hierarchy
@@ -163,7 +164,7 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 	for _, note := range t.Notes {
 		fmt.Fprintln(s.Log, note)
 	}
-	x.codes = matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	x.codes, x.rows = matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}, t.Rows
 	if c.Truth != "" {
 		if x.truth, err = hierarchy.Read(c.Truth); err != nil {
 			return nil, err
@@ -177,14 +178,13 @@ func openExploredRun(ctx context.Context, dir string, s *ui.Streams) (*explorati
 	if err != nil {
 		return nil, err
 	}
-	x := &exploration{name: e.Config.Name, images: e.TrainingImages(), of: e.Data.Len()}
-	e.Progress = s.Activity()
+	x := &exploration{name: e.Config.Name, images: e.TrainingImages(), rows: e.Data.Len()}
 	codes, err := e.Encode(ctx, x.images)
 	if err != nil {
 		return nil, err
 	}
 	x.codes = metrics.NewMatrix(len(x.images), e.Coder.Width(), codes)
-	if held := x.of - len(x.images); held > 0 {
+	if held := x.rows - len(x.images); held > 0 {
 		fmt.Fprintf(s.Log, "%d images that are held out are not explored\n", held)
 	}
 	h, ok := e.Data.(datasets.Hierarchical)
@@ -218,8 +218,7 @@ func numberRows(data []int64, cols int) (number []int, names []string) {
 // measure compares the learned hierarchy and components with the true ones.
 func (x *exploration) measure(ctx context.Context) error {
 	if x.truth != nil {
-		d := hierarchy.Distance(x.result.Hierarchy, x.truth)
-		x.distance = &d
+		x.distance = new(hierarchy.Distance(x.result.Hierarchy, x.truth))
 	}
 	if x.paths == nil || len(x.result.Components) == 0 {
 		return nil
@@ -355,18 +354,11 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 		write func(io.Writer) error
 	}{
 		{"hierarchy.json", func(w io.Writer) error { return ui.WriteJSON(w, r.Hierarchy) }},
-		{"components.npy", func(w io.Writer) error {
-			rows := x.allRows(1, func(row int, dst []int32) { dst[0] = int32(r.Labels[row]) })
-			return npy.Write(w, []int{len(rows)}, rows)
-		}},
-		{"parts.npy", func(w io.Writer) error {
-			parts := r.PartOf()
-			rows := x.allRows(1, func(row int, dst []int32) { dst[0] = int32(parts[row]) })
-			return npy.Write(w, []int{len(rows)}, rows)
-		}},
+		{"components.npy", x.writeNumbers(r.Labels)},
+		{"parts.npy", x.writeNumbers(r.PartOf())},
 		{"assignments.npy", func(w io.Writer) error {
 			k := len(r.Hierarchy.Categoricals())
-			return npy.Write(w, []int{x.rows(), k}, x.allRows(k, r.Labelled))
+			return npy.Write(w, []int{x.rows, k}, x.allRows(k, r.Labelled))
 		}},
 		{"mimosa.json", func(w io.Writer) error { return ui.WriteJSON(w, x.summary(o)) }},
 		{"hierarchy.png", func(w io.Writer) error {
@@ -381,20 +373,16 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 	return nil
 }
 
-// rows returns the number of rows of the arrays: one for each code, or for each image of a run.
-func (x *exploration) rows() int {
-	if x.images == nil {
-		return x.codes.Rows
+// writeNumbers returns a function that writes a number for each row, from the numbers of the codes.
+func (x *exploration) writeNumbers(numbers []int) func(io.Writer) error {
+	return func(w io.Writer) error {
+		return npy.Write(w, []int{x.rows}, x.allRows(1, func(row int, dst []int32) { dst[0] = int32(numbers[row]) }))
 	}
-	return x.of
 }
 
 // allRows makes an array of k columns, with a row for each code or each image of a run. Unexplored rows hold -1.
 func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
-	out := make([]int32, x.rows()*k)
-	for i := range out {
-		out[i] = -1
-	}
+	out := slices.Repeat([]int32{-1}, x.rows*k)
 	for row := range x.codes.Rows {
 		at := row
 		if x.images != nil {

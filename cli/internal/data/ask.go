@@ -56,7 +56,7 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	before := len(answers.List) + len(answers.Open)
+	before := len(answers.Open)
 	ask := similarity.Ask
 	if c.Random {
 		ask = similarity.Random
@@ -64,7 +64,7 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if err := ask(answers, q); err != nil {
 		return ui.Usage(fmt.Errorf("ask: %w", err))
 	}
-	asked := slices.Clone(answers.Open[len(answers.Open)-(len(answers.List)+len(answers.Open)-before):])
+	asked := slices.Clone(answers.Open[before:])
 	if c.Fill {
 		if err := fillFrom(d, answers); err != nil {
 			return ui.Usage(fmt.Errorf("--fill: %w", err))
@@ -98,7 +98,6 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 		if err != nil {
 			return nil, err
 		}
-		x.Progress = s.Activity()
 		codes, err := x.Codes(ctx)
 		if err != nil {
 			return nil, err
@@ -106,11 +105,8 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 		q.Codes, q.Width = codes.Data, codes.Cols
 		return x.Data, nil
 	case c.Name != "":
-		choice, err := inputs.ChooseData(c.Name, c.Options)
-		if err != nil {
-			return nil, err
-		}
-		if d, err = inputs.Build(ctx, choice, 0, s.Log); err != nil {
+		var err error
+		if _, d, err = (namedSet{c.Name, c.Options}).build(ctx, 0, s); err != nil {
 			return nil, err
 		}
 	case c.Codes == "":

@@ -2,13 +2,17 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"image"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
 
@@ -23,6 +27,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
@@ -43,21 +48,63 @@ type listCommand struct {
 
 // Run lists the data sets.
 func (c *listCommand) Run(s *ui.Streams) error {
+	sets, err := cache.List()
+	if err != nil {
+		return err
+	}
+	list := listedSets(sets)
 	if c.JSON {
-		list, err := listedSets()
-		if err != nil {
-			return err
-		}
 		return ui.WriteJSON(s.Out, map[string]any{"folder": cache.Root(), "datasets": list})
 	}
-	docs.PrintItems(s.Out, docs.ItemsOf(catalog.Registry))
-	return listPublic(s.Out)
+	docs.PrintParts(s.Out, docs.PartsOf(catalog.Registry))
+	fmt.Fprintf(s.Out, "\npublic data sets in %s\n", cache.Root())
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	var public []string
+	for _, l := range list {
+		if l.Public != nil {
+			public = append(public, l.Name)
+			fmt.Fprintf(w, "  %s\t%s\n", l.Name, l.Public.State)
+		}
+	}
+	w.Flush()
+	listOwn(s.Out, slices.DeleteFunc(sets, func(s cache.Listed) bool { return slices.Contains(public, s.Name) }))
+	return nil
+}
+
+// listOwn prints cached sets, such as converted folders of pictures.
+func listOwn(out io.Writer, sets []cache.Listed) {
+	if len(sets) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\nother converted sets in %s; they are made again when they are needed\n", filepath.Join(cache.Root(), "sets"))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range sets {
+		state := memory.Text(float64(s.Bytes))
+		if s.Err != nil {
+			state = s.Err.Error()
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", filepath.Base(s.Dir()), state, s.Options)
+	}
+	w.Flush()
+}
+
+// namedSet are the arguments of commands on a data set.
+type namedSet struct {
+	Name    string   `arg:"" help:"Name of the data set (see unravel data list)."`
+	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+}
+
+// build builds the data set.
+func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice catalog.Choice, d datasets.Dataset, err error) {
+	if choice, err = inputs.ChooseData(n.Name, n.Options); err == nil {
+		d, err = inputs.Build(ctx, choice, seed, s.Log)
+	}
+	return choice, d, err
 }
 
 // showCommand is `unravel data show NAME [option=value ...]`.
 type showCommand struct {
-	Name    string         `arg:"" help:"Name of the data set (see unravel data list)."`
-	Options []string       `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+	namedSet
 	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write (default: NAME.png)."`
 	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row (default: the first)." detail:"With more than two factors, the default is the first categorical one."`
 	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column (default: the second)." detail:"With more than two factors, the default is the first circular one, or otherwise the factor with the most levels."`
@@ -95,11 +142,7 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Count < 1 || c.Scale < 0 {
 		return ui.Usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
 	}
-	choice, err := inputs.ChooseData(c.Name, c.Options)
-	if err != nil {
-		return err
-	}
-	d, err := inputs.Build(ctx, choice, 0, s.Log)
+	_, d, err := c.build(ctx, 0, s)
 	if err != nil {
 		return err
 	}
@@ -107,9 +150,7 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return ui.Usage(err)
 	}
-	if c.Out == "" {
-		c.Out = c.Name + ".png"
-	}
+	c.Out = cmp.Or(c.Out, c.Name+".png")
 	if err := ui.WriteFile(c.Out, func(w io.Writer) error { return raster.WritePNG(w, sheet) }); err != nil {
 		return err
 	}
@@ -161,12 +202,11 @@ func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
 
 // exportCommand is `unravel data export NAME [option=value ...] --out DIR`.
 type exportCommand struct {
-	Name    string   `arg:"" help:"Name of the data set (see unravel data list)."`
-	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
-	Out     string   `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
-	Seed    uint64   `default:"0" help:"Seed of a data set with random images."`
-	Shard   int64    `default:"2048" placeholder:"MIB" help:"MiB in an image file; larger sets are divided into images-000.npy and so on."`
-	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
+	namedSet
+	Out   string `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
+	Seed  uint64 `default:"0" help:"Seed of a data set with random images."`
+	Shard int64  `default:"2048" placeholder:"MIB" help:"MiB in an image file; larger sets are divided into images-000.npy and so on."`
+	JSON  bool   `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
 }
 
 // Run writes the files.
@@ -174,11 +214,7 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Shard < 1 || c.Shard > 1<<30 {
 		return ui.Usagef("--shard %d is out of range; want 1 or more MiB", c.Shard)
 	}
-	choice, err := inputs.ChooseData(c.Name, c.Options)
-	if err != nil {
-		return err
-	}
-	d, err := inputs.Build(ctx, choice, c.Seed, s.Log)
+	choice, d, err := c.build(ctx, c.Seed, s)
 	if err != nil {
 		return err
 	}
@@ -205,6 +241,79 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	n, shape := set.Shape[0], set.Shape[1:]
 	fmt.Fprintf(s.Log, "%d images of %d x %d x %d, %s, in %s\n", n, shape[0], shape[1], shape[2], set.Type, c.Out)
-	_, err = fmt.Fprintf(s.Out, "dataset: %s\n", set.Config(c.Out))
-	return err
+	fmt.Fprintf(s.Out, "dataset: %s\n", set.Config(c.Out))
+	return nil
+}
+
+// stateOf says whether a public set exists here, and gives its sizes on disk and for download.
+func stateOf(name string, o datasets.Origin, sets []cache.Listed) *publicState {
+	p := &publicState{}
+	known := true
+	for _, f := range o.Needed() {
+		p.Download += f.Size
+		known = known && f.Size > 0
+	}
+	download := "download of " + memory.Text(float64(p.Download))
+	if !known {
+		p.Download, download = 0, "download of unknown size"
+	}
+	for _, f := range o.Files {
+		if info, err := os.Stat(filepath.Join(cache.Downloads(name), f.Name)); err == nil {
+			p.Downloaded += info.Size()
+		}
+	}
+	for _, s := range sets {
+		switch {
+		case s.Name != name:
+			continue
+		case errors.Is(s.Err, cache.ErrTouched):
+			p.State = fmt.Sprintf("written to since it was made; want `unravel data check %s`", name)
+		case s.Err != nil:
+			p.State = fmt.Sprintf("broken: %v; want `unravel data fetch %s`", s.Err, name)
+		case s.Version != o.Version:
+			p.State = fmt.Sprintf("made by another version of unravel; want `unravel data fetch %s`", name)
+		default:
+			p.Converted += s.Bytes
+			continue
+		}
+		return p
+	}
+	here, size := memory.Text(float64(p.Downloaded)), memory.Text(float64(o.Bytes))
+	switch p.Ready = p.Converted > 0; {
+	case p.Ready:
+		p.State = fmt.Sprintf("here: %s converted, %s of downloads", memory.Text(float64(p.Converted)), here)
+	case p.Downloaded > 0:
+		p.State = fmt.Sprintf("fetched (%s), not converted (%s)", here, size)
+	default:
+		p.State = fmt.Sprintf("not here: %s, %s on disk", download, size)
+	}
+	return p
+}
+
+// ListedSet is a data set in `unravel data list --json`.
+type ListedSet struct {
+	Name   string       `json:"name"`
+	Doc    string       `json:"doc"`
+	Public *publicState `json:"public,omitempty"` // of a public set
+}
+
+// publicState says how much of a public set is on this machine. Sizes are in bytes.
+type publicState struct {
+	Ready      bool   `json:"ready"` // whether it is converted and intact
+	State      string `json:"state"` // the same in words, with the remedy
+	Converted  int64  `json:"converted"`
+	Downloaded int64  `json:"downloaded"`
+	Download   int64  `json:"download"` // of all files; 0: unknown
+}
+
+// listedSets returns all data sets with the state of the public ones.
+func listedSets(sets []cache.Listed) (list []ListedSet) {
+	for _, e := range catalog.Registry.All() {
+		l := ListedSet{Name: e.Name, Doc: e.Doc}
+		if p, ok := e.New().(datasets.Public); ok {
+			l.Public = stateOf(e.Name, p.Origin(), sets)
+		}
+		list = append(list, l)
+	}
+	return list
 }

@@ -57,12 +57,12 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	t := ui.NewTransfer(s.Log)
-	err = c.fetch(cache.WithProgress(ctx, t.Report), s, files, origin, t)
+	defer t.End()
+	err = c.fetch(cache.WithProgress(ctx, t.Report), files, origin, t)
 	if err == nil {
 		err = set.Prepare(ctx, t.Report)
 		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the user brings the other files later
-			t.End()
-			fmt.Fprintln(s.Log, err)
+			fmt.Fprintln(t, err)
 			return nil
 		}
 	}
@@ -81,10 +81,14 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 func (c *fetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 	if len(c.File) > 0 {
 		var list []fetch.File
+		var names []string
+		for _, f := range o.Files {
+			names = append(names, f.Name)
+		}
 		for _, name := range c.File {
-			i := slices.IndexFunc(o.Files, func(f fetch.File) bool { return f.Name == name })
+			i := slices.Index(names, name)
 			if i < 0 {
-				return nil, ui.Usagef("--file %s: the set has no such file; want one of %s", name, strings.Join(fileNames(o.Files), ", "))
+				return nil, ui.Usagef("--file %s: the set has no such file; want one of %s", name, strings.Join(names, ", "))
 			}
 			list = append(list, o.Files[i])
 		}
@@ -118,7 +122,7 @@ func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 }
 
 // fetch brings files, and reports the hashes of files without a known hash.
-func (c *fetchCommand) fetch(ctx context.Context, s *ui.Streams, files []fetch.File, o datasets.Origin, t *ui.Transfer) error {
+func (c *fetchCommand) fetch(ctx context.Context, files []fetch.File, o datasets.Origin, t *ui.Transfer) error {
 	dir := cache.Downloads(c.Name)
 	if c.From == "" { // files from elsewhere may be smaller; copying and converting check their sizes
 		var missing int64
@@ -133,37 +137,28 @@ func (c *fetchCommand) fetch(ctx context.Context, s *ui.Streams, files []fetch.F
 			}
 		}
 	}
-	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: plain.Logger(writerFunc(func(text []byte) (int, error) {
-		t.End()
-		return s.Log.Write(text)
-	}))})
-	t.End()
+	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: plain.Logger(t)})
 	for _, r := range results {
+		size := memory.Text(float64(r.Found.Size))
 		switch {
 		case r.Already:
-			fmt.Fprintf(s.Log, "%s is here already\n", r.Name)
+			fmt.Fprintf(t, "%s is here already\n", r.Name)
 		case r.Found.Trusted:
-			fmt.Fprintf(s.Log, "%s: %s, SHA-256 %s, which is not the known one\n", r.Name, memory.Text(float64(r.Found.Size)), r.Found.SHA256)
+			fmt.Fprintf(t, "%s: %s, SHA-256 %s, which is not the known one\n", r.Name, size, r.Found.SHA256)
 		case r.File.SHA256 == "" && r.File.MD5 == "":
-			fmt.Fprintf(s.Log, "%s: %s, SHA-256 %s; no published hash is known to compare it with\n", r.Name, memory.Text(float64(r.Found.Size)), r.Found.SHA256)
+			fmt.Fprintf(t, "%s: %s, SHA-256 %s; no published hash is known to compare it with\n", r.Name, size, r.Found.SHA256)
 		default:
-			fmt.Fprintf(s.Log, "%s: %s, with the published hash\n", r.Name, memory.Text(float64(r.Found.Size)))
+			fmt.Fprintf(t, "%s: %s, with the published hash\n", r.Name, size)
 		}
 	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	f := files[len(results)]
-	return fmt.Errorf("dataset %s: %w; want %s, in the folder %s or named by --from", c.Name, err, fileText(f), dir)
-}
-
-// fileText names a file with its size and address.
-func fileText(f fetch.File) string {
-	size := ""
+	f, size := files[len(results)], ""
 	if f.Size > 0 {
 		size = fmt.Sprintf(" (%d bytes)", f.Size)
 	}
-	return fmt.Sprintf("the file %s%s from %s", f.Name, size, f.URL)
+	return fmt.Errorf("dataset %s: %w; want the file %s%s from %s, in the folder %s or named by --from", c.Name, err, f.Name, size, f.URL, dir)
 }
 
 // describeSet prints a set with its licence.
@@ -189,14 +184,6 @@ func PublicNames() []string {
 		if _, ok := e.New().(datasets.Public); ok {
 			names = append(names, e.Name)
 		}
-	}
-	return names
-}
-
-func fileNames(files []fetch.File) []string {
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = f.Name
 	}
 	return names
 }
@@ -295,7 +282,3 @@ func remedy(name string) string {
 	}
 	return "the next command that uses it makes it again"
 }
-
-type writerFunc func(text []byte) (int, error)
-
-func (f writerFunc) Write(text []byte) (int, error) { return f(text) }

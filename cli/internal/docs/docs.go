@@ -3,6 +3,7 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -34,10 +35,21 @@ type Command struct {
 // Run writes the site, the reference or the page of results.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	if c.Results != "" {
-		return writeResults(ctx, s, c.Results)
+		page, err := ResultsPage(ctx)
+		if err == nil {
+			err = ui.WriteFile(c.Results, rundir.Bytes(page))
+		}
+		if err == nil {
+			fmt.Fprintf(s.Log, "written to %s\n", c.Results)
+		}
+		return err
 	}
 	if c.Man != "" {
-		return ui.WriteFile(c.Man, rundir.Bytes([]byte(Manual(k.Model))))
+		text, err := Manual(k.Model)
+		if err != nil {
+			return err
+		}
+		return ui.WriteFile(c.Man, rundir.Bytes([]byte(text)))
 	}
 	reference, err := ReferencePages(k.Model)
 	if err != nil {
@@ -48,10 +60,10 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 		for _, p := range reference {
 			files[path.Base(p.Path)] = []byte(p.Text)
 		}
-		if err := site.Write(c.Reference, files); err != nil {
-			return err
+		err := site.Write(c.Reference, files)
+		if err == nil {
+			fmt.Fprintf(s.Log, "%d pages of the reference are in %s\n", len(files), c.Reference)
 		}
-		_, err = fmt.Fprintf(s.Log, "%d pages of the reference are in %s\n", len(files), c.Reference)
 		return err
 	}
 	source, err := Documents(reference)
@@ -62,10 +74,9 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := site.Write(c.Out, files); err != nil {
-		return err
+	if err = site.Write(c.Out, files); err == nil {
+		fmt.Fprintf(s.Log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, path.Join(c.Out, "index.html"))
 	}
-	_, err = fmt.Fprintf(s.Log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, path.Join(c.Out, "index.html"))
 	return err
 }
 
@@ -104,19 +115,6 @@ func Documents(reference []ReferencePage) (site.Source, error) {
 	return s, nil
 }
 
-// writeResults writes the page of results from the ledger.
-func writeResults(ctx context.Context, s *ui.Streams, file string) error {
-	page, err := ResultsPage(ctx)
-	if err != nil {
-		return err
-	}
-	if err := ui.WriteFile(file, rundir.Bytes(page)); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.Log, "written to %s\n", file)
-	return err
-}
-
 // ResultsPage makes the page of results for all tables. Trained tables use the ledger.
 func ResultsPage(ctx context.Context) ([]byte, error) {
 	var all []*tables.Result
@@ -149,17 +147,11 @@ func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.Scale = held; held == "" {
-			o.Scale = emptyScale(t)
+		usual := tables.MediumScale // of a table without runs
+		if _, err := t.Scales.Find(usual); err != nil {
+			usual = tables.QuickScale
 		}
+		o.Scale = cmp.Or(held, usual)
 	}
 	return t.Compute(ctx, o)
-}
-
-// emptyScale returns the scale for a table without runs: medium, if the table has it.
-func emptyScale(t *tables.Table) string {
-	if _, err := t.Scales.Find(tables.MediumScale); err != nil {
-		return tables.QuickScale
-	}
-	return tables.MediumScale
 }

@@ -1,9 +1,9 @@
 package docs
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -37,66 +37,93 @@ type List struct {
 	networkFlags
 }
 
-// item is an entry of a registry.
-type item struct {
-	Name, Doc, Source, Units string
-	Settings                 any
+// ListedKind is a kind of parts in `unravel list --json`.
+type ListedKind struct {
+	Kind  string       `json:"kind"` // plural
+	Parts []ListedPart `json:"parts"`
 }
 
-// kind is a registry with the plural of its name.
-type kind struct {
-	Plural string
-	Items  []item
+// ListedPart is a part in `unravel list KIND --json`.
+type ListedPart struct {
+	Name    string          `json:"name"`
+	Doc     string          `json:"doc,omitempty"`
+	Source  string          `json:"source,omitempty"`
+	Units   string          `json:"units,omitempty"`
+	Options []config.Option `json:"options,omitempty"`
+	YAML    string          `json:"yaml,omitempty"` // text of a config, or the list behind a pipeline or dialect
+
+	settings any // nil: a config
 }
 
-// ItemsOf lists the parts of a registry.
-func ItemsOf[T any](t *registry.Registry[T]) []item {
-	var list []item
+// PartsOf lists the parts of a registry, without options.
+func PartsOf[T any](t *registry.Registry[T]) []ListedPart {
+	list := []ListedPart{}
 	for _, e := range t.All() {
-		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
+		list = append(list, ListedPart{Name: e.Name, Doc: e.Doc, Source: e.Source, Units: e.Units, settings: e.New()})
 	}
 	return list
 }
 
-// Kinds lists the registries of parts for configs.
-func Kinds() []kind {
-	return []kind{
-		{"models", ItemsOf(models.Registry)},
-		{"encoders", ItemsOf(nn.Encoders)},
-		{"decoders", ItemsOf(nn.Decoders)},
-		{"layers", ItemsOf(nn.Parts)},
-		{"latents", ItemsOf(latent.Registry)},
-		{"losses", ItemsOf(losses.Registry)},
-		{"metrics", ItemsOf(metrics.Registry)},
-		{"dialects", ItemsOf(metrics.Dialects)},
-		{"datasets", ItemsOf(catalog.Registry)},
-		{"supervisions", ItemsOf(supervision.Registry)},
-		{"augmentations", ItemsOf(augment.Registry)},
-		{"pipelines", ItemsOf(augment.Presets)},
-		{"optimizers", ItemsOf(engine.Optimizers)},
-		{"schedules", ItemsOf(engine.Schedules)},
-		{"searches", ItemsOf(search.Methods)},
-		{"sources", ItemsOf(tables.Sources)},
-		{"algorithms", algorithmItems()},
-		{"configs", configItems()},
-	}
-}
-
-// algorithmItems lists the algorithms with commands.
-func algorithmItems() []item {
-	options := mimosa.Defaults()
-	return []item{{
+// Kinds lists the parts for configs, without options.
+func Kinds() []ListedKind {
+	algorithms := []ListedPart{{
 		Name: "mimosa", Doc: "hierarchies of dimensions from codes alone: unravel mimosa",
-		Source: "Ross and Doshi-Velez 2021, section 5.1 and appendix A.5", Settings: &options,
+		Source: "Ross and Doshi-Velez 2021, section 5.1 and appendix A.5", settings: new(mimosa.Defaults()),
 	}}
+	var experiments []ListedPart
+	for _, name := range configs.Names() {
+		experiments = append(experiments, ListedPart{Name: name, Doc: configs.Title(name)})
+	}
+	return []ListedKind{
+		{"models", PartsOf(models.Registry)},
+		{"encoders", PartsOf(nn.Encoders)},
+		{"decoders", PartsOf(nn.Decoders)},
+		{"layers", PartsOf(nn.Parts)},
+		{"latents", PartsOf(latent.Registry)},
+		{"losses", PartsOf(losses.Registry)},
+		{"metrics", PartsOf(metrics.Registry)},
+		{"dialects", PartsOf(metrics.Dialects)},
+		{"datasets", PartsOf(catalog.Registry)},
+		{"supervisions", PartsOf(supervision.Registry)},
+		{"augmentations", PartsOf(augment.Registry)},
+		{"pipelines", PartsOf(augment.Presets)},
+		{"optimizers", PartsOf(engine.Optimizers)},
+		{"schedules", PartsOf(engine.Schedules)},
+		{"searches", PartsOf(search.Methods)},
+		{"sources", PartsOf(tables.Sources)},
+		{"algorithms", algorithms},
+		{"configs", experiments},
+	}
 }
 
-func configItems() []item {
-	var list []item
-	for _, name := range configs.Names() {
-		list = append(list, item{Name: name, Doc: configs.Title(name)})
+// names lists the parts.
+func (k *ListedKind) names() (names []string) {
+	for _, p := range k.Parts {
+		names = append(names, p.Name)
 	}
-	return list
+	return names
+}
+
+// describe adds the options or the text of all parts.
+func (k *ListedKind) describe() error {
+	for i := range k.Parts {
+		if err := k.Parts[i].describe(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe adds the options or the text of a part.
+func (p *ListedPart) describe() (err error) {
+	if p.settings == nil {
+		var text []byte
+		text, err = configText(p.Name)
+		p.YAML = string(text)
+	} else if p.YAML, err = partList(p.settings); p.YAML == "" {
+		p.Options = config.Options(p.settings)
+	}
+	return err
 }
 
 // Run prints the list.
@@ -129,98 +156,85 @@ func (c *List) Run(s *ui.Streams) error {
 	case c.Name != "":
 		return printOne(s.Out, k, c.Name, c.JSON)
 	case c.JSON:
-		l, err := jsonKind(k)
-		if err != nil {
+		if err := k.describe(); err != nil {
 			return err
 		}
-		return ui.WriteJSON(s.Out, l)
+		return ui.WriteJSON(s.Out, k)
 	}
-	PrintItems(s.Out, k.Items)
+	PrintParts(s.Out, k.Parts)
 	return nil
 }
 
 // printKinds prints all kinds with their parts.
 func (c *List) printKinds(w io.Writer) error {
-	if c.JSON {
-		var list []ListedKind
-		for _, k := range Kinds() {
-			l, err := jsonKind(k)
-			if err != nil {
+	list := Kinds()
+	for i := range list {
+		switch {
+		case c.JSON:
+			if err := list[i].describe(); err != nil {
 				return err
 			}
-			list = append(list, l)
-		}
-		return ui.WriteJSON(w, map[string]any{"kinds": list})
-	}
-	for i, k := range Kinds() {
-		if i > 0 {
+			continue
+		case i > 0:
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintln(w, k.Plural)
-		PrintItems(w, k.Items)
+		fmt.Fprintln(w, list[i].Kind)
+		PrintParts(w, list[i].Parts)
+	}
+	if c.JSON {
+		return ui.WriteJSON(w, map[string]any{"kinds": list})
 	}
 	return nil
 }
 
 // findKind returns a kind by its name, singular or plural.
-func findKind(name string) (kind, error) {
+func findKind(name string) (*ListedKind, error) {
 	var names []string
 	for _, k := range Kinds() {
-		if k.Plural == name || k.Plural == name+"s" || k.Plural == name+"es" {
-			return k, nil
+		if k.Kind == name || k.Kind == name+"s" || k.Kind == name+"es" {
+			return &k, nil
 		}
-		names = append(names, k.Plural)
+		names = append(names, k.Kind)
 	}
-	return kind{}, ui.Usagef("there is no list of %q%s", name, registry.Suggest(strings.TrimSuffix(name, "s")+"s", names))
+	return nil, ui.Usagef("there is no list of %q%s", name, registry.Suggest(strings.TrimSuffix(name, "s")+"s", names))
 }
 
-// PrintItems prints the names of parts with their descriptions.
-func PrintItems(w io.Writer, items []item) {
+// PrintParts prints the names of parts with their descriptions.
+func PrintParts(w io.Writer, parts []ListedPart) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	for _, i := range items {
-		fmt.Fprintf(t, "  %s\t%s\n", i.Name, i.Doc)
+	for _, p := range parts {
+		fmt.Fprintf(t, "  %s\t%s\n", p.Name, p.Doc)
 	}
 	t.Flush()
 }
 
-// printOne describes an entry with its options, or prints a config.
-func printOne(w io.Writer, k kind, name string, asJSON bool) error {
-	var names []string
-	for _, i := range k.Items {
-		if i.Name != name {
-			names = append(names, i.Name)
-			continue
-		}
-		if asJSON {
-			p, err := jsonPart(k, i)
-			if err != nil {
-				return err
-			}
-			return ui.WriteJSON(w, p)
-		}
-		if k.Plural == "configs" {
-			text, err := configText(name)
-			if err != nil {
-				return err
-			}
-			_, err = w.Write(text)
-			return err
-		}
-		fmt.Fprintf(w, "%s: %s\n", i.Name, i.Doc)
-		if i.Source != "" {
-			fmt.Fprintf(w, "Source: %s\n", i.Source)
-		}
-		if i.Units != "" {
-			fmt.Fprintf(w, "Units: %s\n", i.Units)
-		}
-		list, err := partList(i.Settings)
-		if err != nil || list != "" {
-			_, failed := io.WriteString(w, list)
-			return errors.Join(err, failed)
-		}
-		return printOptions(w, k, i)
+// printOne describes a part with its options, or prints a config.
+func printOne(w io.Writer, k *ListedKind, name string, asJSON bool) error {
+	at := slices.Index(k.names(), name)
+	if at < 0 {
+		return ui.Usagef("%s: there is no %q%s", k.Kind, name, registry.Suggest(name, k.names()))
 	}
-	return ui.Usagef("%s: there is no %q%s", k.Plural, name, registry.Suggest(name, names))
+	p := k.Parts[at]
+	if err := p.describe(); err != nil {
+		return err
+	}
+	if asJSON {
+		return ui.WriteJSON(w, p)
+	}
+	if p.settings != nil {
+		fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
+	}
+	if p.Source != "" {
+		fmt.Fprintf(w, "Source: %s\n", p.Source)
+	}
+	if p.Units != "" {
+		fmt.Fprintf(w, "Units: %s\n", p.Units)
+	}
+	if p.YAML == "" {
+		printOptions(w, k, p)
+	}
+	fmt.Fprint(w, p.YAML)
+	return nil
 }
 
 // configText returns an experiment that comes with Unravel, below a line that names the schema for editors.
@@ -235,37 +249,38 @@ func configText(name string) ([]byte, error) {
 // longDefault is the longest default shown in a table, in bytes.
 const longDefault = 120
 
+// shortDefault returns a default for a table.
+func shortDefault(text string) string {
+	if len(text) > longDefault {
+		return "..."
+	}
+	return text
+}
+
 // printOptions prints the options of a part. For a network it says how to see the layers.
-func printOptions(w io.Writer, k kind, i item) error {
-	options := config.Options(i.Settings)
-	if len(options) == 0 {
+func printOptions(w io.Writer, k *ListedKind, p ListedPart) {
+	if len(p.Options) == 0 {
 		fmt.Fprintln(w, "It has no options.")
 	} else {
 		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(t, "  OPTION\tTYPE\tDEFAULT\tMEANING")
-		for _, o := range options {
-			if len(o.Default) > longDefault {
-				o.Default = "..."
-			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", o.Key, o.Type, o.Default, o.Doc)
+		for _, o := range p.Options {
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", o.Key, o.Type, shortDefault(o.Default), o.Doc)
 		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
+		t.Flush()
 	}
-	if _, is := i.Settings.(losses.Loss); is {
+	if _, is := p.settings.(losses.Loss); is {
 		fmt.Fprintln(w, "A ramp is, for example, weight: {from: 0, to: 1, steps: 10000}, also with shape: cosine or cycle: 20000; or {from: 1, to: 0, decay: 0.999}")
 	}
-	network := strings.TrimSuffix(k.Plural, "s")
+	network := strings.TrimSuffix(k.Kind, "s")
 	if network != "encoder" && network != "decoder" {
-		return nil
+		return
 	}
-	fmt.Fprintf(w, "Shapes, parameters and FLOP: unravel list %s %s --image 64x64x3\n", network, i.Name)
-	_, encoder := i.Settings.(nn.EncoderParts)
-	if _, decoder := i.Settings.(nn.DecoderParts); encoder || decoder {
-		fmt.Fprintf(w, "The list of its layers, to copy: unravel list %s %s --layers\n", network, i.Name)
+	fmt.Fprintf(w, "Shapes, parameters and FLOP: unravel list %s %s --image 64x64x3\n", network, p.Name)
+	_, encoder := p.settings.(nn.EncoderParts)
+	if _, decoder := p.settings.(nn.DecoderParts); encoder || decoder {
+		fmt.Fprintf(w, "The list of its layers, to copy: unravel list %s %s --layers\n", network, p.Name)
 	}
-	return nil
 }
 
 // schemaFile is the file named by the first line of a printed config.
@@ -278,8 +293,7 @@ var documentKinds = []string{"experiment", "sweep", "table"}
 func document(kind string) (config.Document, error) {
 	switch kind {
 	case "", "experiment":
-		c := train.Defaults()
-		return config.Document{Title: "experiment of Unravel", Settings: []any{&c, &configs.Child{}}, Required: []string{"dataset", "model", "losses"}, Or: "base"}, nil
+		return config.Document{Title: "experiment of Unravel", Settings: []any{new(train.Defaults()), &configs.Child{}}, Required: []string{"dataset", "model", "losses"}, Or: "base"}, nil
 	case "sweep":
 		return config.Document{Title: "sweep of Unravel", Settings: []any{&sweep.Plan{}}, Required: []string{"base"}}, nil
 	case "table":
@@ -295,55 +309,10 @@ func WriteSchema(w io.Writer, kind string) error {
 		return err
 	}
 	text, err := d.Schema()
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	_, err = w.Write(text)
 	return err
-}
-
-// ListedKind is a kind of parts in `unravel list --json`.
-type ListedKind struct {
-	Kind  string       `json:"kind"`
-	Parts []ListedPart `json:"parts"`
-}
-
-// ListedPart is a part in `unravel list KIND --json`.
-type ListedPart struct {
-	Name    string          `json:"name"`
-	Doc     string          `json:"doc,omitempty"`
-	Source  string          `json:"source,omitempty"`
-	Units   string          `json:"units,omitempty"`
-	Options []config.Option `json:"options,omitempty"`
-	YAML    string          `json:"yaml,omitempty"` // text of a config, or the list behind a pipeline or dialect
-}
-
-// jsonKind returns a kind with all its parts.
-func jsonKind(k kind) (ListedKind, error) {
-	l := ListedKind{Kind: k.Plural, Parts: []ListedPart{}}
-	for _, i := range k.Items {
-		p, err := jsonPart(k, i)
-		if err != nil {
-			return l, err
-		}
-		l.Parts = append(l.Parts, p)
-	}
-	return l, nil
-}
-
-func jsonPart(k kind, i item) (ListedPart, error) {
-	p := ListedPart{Name: i.Name, Doc: i.Doc, Source: i.Source, Units: i.Units}
-	if k.Plural == "configs" {
-		text, err := configText(i.Name)
-		p.YAML = string(text)
-		return p, err
-	}
-	var err error
-	if p.YAML, err = partList(i.Settings); err != nil || p.YAML != "" {
-		return p, err
-	}
-	p.Options = config.Options(i.Settings)
-	return p, nil
 }
 
 // Names lists the kinds of parts for the first argument, and the names of that kind for the second.
@@ -351,18 +320,16 @@ func Names(values []string) (names []string) {
 	for _, k := range Kinds() {
 		switch {
 		case len(values) == 0:
-			names = append(names, k.Plural)
-		case len(values) == 1 && k.Plural == values[0]:
-			for _, i := range k.Items {
-				names = append(names, i.Name)
-			}
+			names = append(names, k.Kind)
+		case len(values) == 1 && k.Kind == values[0]:
+			names = k.names()
 		}
 	}
 	switch {
 	case len(values) == 0:
 		names = append(names, "schema")
 	case len(values) == 1 && values[0] == "schema":
-		names = append(names, documentKinds...)
+		names = documentKinds
 	}
 	return names
 }

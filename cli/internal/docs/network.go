@@ -44,16 +44,13 @@ type Summary struct {
 // network prints an encoder or decoder by name, or the encoder or decoder of a config.
 func (f *networkFlags) network(w io.Writer, kind, name string, overrides []string) error {
 	s := Summary{Network: kind + " " + name}
-	var err error
 	switch isConfig := namesConfig(name); {
 	case isConfig && f.Image != "":
 		return ui.Usagef("--image belongs to a %s by name; a config takes the images of its data set", kind)
-	case isConfig && !f.Layers:
-		err = f.ofConfig(&s, kind, name, overrides)
-	default:
+	case !isConfig || f.Layers:
 		return f.ofName(w, &s, kind, name, overrides)
 	}
-	if err != nil {
+	if err := f.ofConfig(&s, kind, name, overrides); err != nil {
 		return err
 	}
 	return f.print(w, &s)
@@ -70,17 +67,10 @@ func (f *networkFlags) ofName(w io.Writer, s *Summary, kind, name string, overri
 		Encoder nn.EncoderChoice `yaml:"encoder"`
 		Decoder nn.DecoderChoice `yaml:"decoder"`
 	}
-	root, err := config.Parse("arguments", []byte(kind+": {"+strconv.Quote(name)+": {}}"))
-	if err != nil {
-		return err
-	}
 	for i, o := range overrides {
 		overrides[i] = kind + "." + name + "." + o
 	}
-	if err := root.Override(overrides...); err != nil {
-		return ui.Usage(err)
-	}
-	if err := root.Decode(&c); err != nil {
+	if err := config.Load("arguments", []byte(kind+": {"+strconv.Quote(name)+": {}}"), &c, overrides...); err != nil {
 		return ui.Usage(err)
 	}
 	if f.Layers {
@@ -116,10 +106,7 @@ func printLayers(w io.Writer, kind, name string, encoder nn.Encoder, decoder nn.
 		return fmt.Errorf("the %s %s is not a list of layers; want one of --layers, such as small-conv", kind, name)
 	}
 	text, err := list.YAML(kind)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, text)
+	fmt.Fprint(w, text)
 	return err
 }
 

@@ -1,12 +1,13 @@
 package docs
 
 import (
-	_ "embed" // for commandExamples
+	_ "embed" // for the templates
 	"fmt"
 	"math"
 	"path"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/alecthomas/kong"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -29,58 +31,110 @@ const ReferenceFolder = "docs/reference"
 // ReferencePage is a page of the reference: Markdown made from the code.
 type ReferencePage struct{ Path, Text string }
 
+//go:embed reference.md.tmpl
+var referenceText string
+
+// commandExamples is the first part of the page of commands: command lines that work unchanged.
+//
+//go:embed commands.md
+var commandExamples string
+
+// indexed is a page in the index of the reference.
+type indexed struct {
+	File, Title, About string
+	Parts              []string // names with sections
+}
+
 // ReferencePages returns the pages of the reference in order: everything that this program's configs and command
 // lines can name, including parts registered by other code.
 func ReferencePages(app *kong.Application) ([]ReferencePage, error) {
-	var pages []ReferencePage
-	add := func(name, text string) {
-		pages = append(pages, ReferencePage{path.Join(ReferenceFolder, name+".md"), text})
-	}
 	all := Kinds()
-	types := typeLinks(all)
-	add("commands", commandsPage(app))
-	add("config", configPage(types))
-	for _, k := range all {
-		text, err := partsPage(k, types)
-		if err != nil {
+	for i := range all {
+		if err := all[i].describe(); err != nil {
 			return nil, err
 		}
-		add(k.Plural, text)
 	}
-	text, err := tablesPage()
+	t, err := pageTemplate(all)
 	if err != nil {
 		return nil, err
 	}
-	add("tables", text)
-	add("files", filesPage())
-	var index strings.Builder
-	index.WriteString("# Reference\n\nAll that a config and a command line can name. These pages are made from the code, by `unravel docs`; " +
-		"`unravel list` prints the same.\n\n")
-	names := map[string]string{}
-	for _, k := range all {
-		names[path.Join(ReferenceFolder, k.Plural+".md")] = nameList(k)
-	}
-	for _, p := range pages {
-		title, rest, _ := strings.Cut(strings.TrimPrefix(p.Text, "# "), "\n\n")
+	var pages []ReferencePage
+	var index []indexed
+	add := func(name, page string, data any, parts ...string) {
+		var b strings.Builder
+		if err == nil {
+			err = t.ExecuteTemplate(&b, page, data)
+		}
+		pages = append(pages, ReferencePage{path.Join(ReferenceFolder, name+".md"), b.String()})
+		title, rest, _ := strings.Cut(strings.TrimPrefix(b.String(), "# "), "\n\n")
 		about, _, _ := strings.Cut(rest, "\n\n")
-		fmt.Fprintf(&index, "* [%s](%s): %s%s\n", title, path.Base(p.Path), strings.TrimSuffix(lowerFirst(about), "."), names[p.Path])
+		index = append(index, indexed{name + ".md", title, about, parts})
 	}
-	return append([]ReferencePage{{path.Join(ReferenceFolder, "index.md"), index.String()}}, pages...), nil
+	add("commands", "commands", commandLine(app))
+	add("config", "config", keysOfConfigs())
+	for _, k := range all {
+		about, ok := partTitles[k.Kind]
+		switch {
+		case k.Kind == "configs":
+			add(k.Kind, "configs", k)
+		case ok:
+			add(k.Kind, "parts", titledKind{k, about[0], about[1]}, k.names()...)
+		default:
+			return nil, fmt.Errorf("reference: the kind %s has no title", k.Kind)
+		}
+	}
+	var list []*tables.Table
+	for _, name := range tables.Names() {
+		one, err := tables.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	add("tables", "tables", list)
+	add("files", "files", rundir.Files())
+	add("index", "index", index)
+	return slices.Concat(pages[len(pages)-1:], pages[:len(pages)-1]), err
 }
 
-// nameList lists a kind's parts with links to their sections. Experiments have one page without sections.
-func nameList(k kind) string {
-	if k.Plural == "configs" {
-		return ""
+// Manual returns the manual page unravel(1), from kong's model of the command line, for man and groff.
+func Manual(app *kong.Application) (string, error) {
+	t, err := pageTemplate(nil)
+	if err != nil {
+		return "", err
 	}
-	links := make([]string, len(k.Items))
-	for at, i := range k.Items {
-		links[at] = fmt.Sprintf("[%s](%s.md#%s)", i.Name, k.Plural, i.Name)
-	}
-	return ". " + strings.Join(links, ", ")
+	var b strings.Builder
+	err = t.ExecuteTemplate(&b, "manual", commandLine(app))
+	return b.String(), err
 }
 
-func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+// pageTemplate reads the templates of the reference and of the manual page.
+func pageTemplate(all []ListedKind) (*template.Template, error) {
+	types := typeLinks(all)
+	return template.New("reference").Funcs(template.FuncMap{
+		"anchor":    func(c *kong.Node) string { return strings.ReplaceAll(commandName(c), " ", "-") },
+		"clause":    func(s string) string { return strings.TrimSuffix(strings.ToLower(s[:1])+s[1:], ".") },
+		"code":      codeSpan,
+		"escape":    Escapes.Replace,
+		"facts":     facts,
+		"item":      manualItem,
+		"join":      strings.Join,
+		"meaning":   Meaning,
+		"measured":  measuredBy,
+		"name":      commandName,
+		"paragraph": ManualText,
+		"plain":     manualMeaning,
+		"roff":      roff.Replace,
+		"sentence": func(s string) string {
+			s = Escapes.Replace(strings.TrimSuffix(s, "."))
+			return strings.ToUpper(s[:1]) + s[1:] + "."
+		},
+		"short":    shortDefault,
+		"synopsis": func(c *kong.Node) string { return strings.TrimPrefix(c.Summary(), "unravel ") },
+		"type":     func(s string) string { return types.Replace(Escapes.Replace(s)) },
+		"usage":    flagUsage,
+	}).Parse(referenceText)
+}
 
 // Escapes keeps Markdown from interpreting texts from the code.
 var Escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ")
@@ -97,156 +151,91 @@ func codeSpan(s string) string {
 	return "`" + s + "`"
 }
 
-// optionTable is a table of keys.
-func optionTable(options []config.Option, types *strings.Replacer) string {
-	var b strings.Builder
-	b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")
-	for _, o := range options {
-		value := o.Default
-		if len(value) > longDefault {
-			value = "..."
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", codeSpan(o.Key), types.Replace(Escapes.Replace(o.Type)), codeSpan(value), Escapes.Replace(o.Doc))
-	}
-	return b.String()
-}
-
 // typeLinks replaces lists of the names of parts by links to their pages.
-func typeLinks(all []kind) *strings.Replacer {
+func typeLinks(all []ListedKind) *strings.Replacer {
 	var pairs []string
 	for _, k := range all {
-		names := make([]string, len(k.Items))
-		for i, item := range k.Items {
-			names[i] = item.Name
-		}
-		pairs = append(pairs, Escapes.Replace("one of "+strings.Join(names, ", ")), fmt.Sprintf("one of the [%s](%[1]s.md)", k.Plural))
+		pairs = append(pairs, Escapes.Replace("one of "+strings.Join(k.names(), ", ")), fmt.Sprintf("one of the [%s](%[1]s.md)", k.Kind))
 	}
 	return strings.NewReplacer(pairs...)
 }
 
-// configPage lists the keys of experiments, sweeps and tables.
-func configPage(types *strings.Replacer) string {
-	var b strings.Builder
-	b.WriteString("# Keys of configs\n\nAll keys of experiments, sweeps and tables, with their defaults.\n\n" +
-		"Keys of keys stand after a dot, as in overrides: `train.epochs=5`. `N` stands for the place in a list, from 0, and `NAME` for a name. " +
-		"A part is chosen by its name, `model: vae`, or with options, `model: {vae: {latent: 10}}`.\n")
-	c := train.Defaults()
+// optionGroup is a table of keys with its heading.
+type optionGroup struct {
+	Title   string // empty: none
+	Options []config.Option
+}
+
+// configKeys are the keys of experiments, sweeps and tables.
+type configKeys struct {
+	Experiment   []optionGroup // single keys, then keys with keys of their own
+	Sweep, Table []config.Option
+}
+
+func keysOfConfigs() configKeys {
+	keys := configKeys{Experiment: []optionGroup{{Options: config.Options(&configs.Child{})}}, Sweep: config.Options(&sweep.Plan{}), Table: config.Options(&tables.Table{})}
+	first := func(o config.Option) string { name, _, _ := strings.Cut(o.Key, "."); return name }
 	groups := map[string][]config.Option{}
-	var order []string
-	for _, o := range config.Options(&c) {
-		first, _, _ := strings.Cut(o.Key, ".")
-		if groups[first] == nil {
-			order = append(order, first)
-		}
-		groups[first] = append(groups[first], o)
+	all := config.Options(new(train.Defaults()))
+	for _, o := range all {
+		groups[first(o)] = append(groups[first(o)], o)
 	}
-	b.WriteString("\n## Experiments\n\n")
-	single := config.Options(&configs.Child{})
-	for _, key := range order {
-		if len(groups[key]) == 1 {
-			single = append(single, groups[key]...)
+	for _, o := range all {
+		switch list := groups[first(o)]; {
+		case len(list) == 1:
+			keys.Experiment[0].Options = append(keys.Experiment[0].Options, o)
+		case len(list) > 1 && list[0].Key == o.Key:
+			keys.Experiment = append(keys.Experiment, optionGroup{first(o), list})
 		}
 	}
-	b.WriteString(optionTable(single, types))
-	for _, key := range order {
-		if len(groups[key]) > 1 {
-			fmt.Fprintf(&b, "\n### %s\n\n%s", key, optionTable(groups[key], types))
-		}
+	return keys
+}
+
+// commands is the data of the page of commands and of the manual page, from kong's model of the command line.
+type commands struct {
+	Version, Examples    string
+	Commands             []*kong.Node
+	Flags                []*kong.Flag // of all commands
+	ExitCodes, Variables []explained
+	Files                []rundir.File
+}
+
+// explained is a word with its meaning.
+type explained struct{ Term, Meaning string }
+
+func commandLine(app *kong.Application) commands {
+	name := version.Name()
+	return commands{
+		Version: name[:min(12, len(name))], Examples: commandExamples, Commands: leaves(app.Node), Flags: app.Flags, Files: rundir.Files(),
+		ExitCodes: []explained{
+			{fmt.Sprint(ui.ExitDone), "done"},
+			{fmt.Sprint(ui.ExitFailed), "failed"},
+			{fmt.Sprint(ui.ExitUsage), "wrong usage, or a mistake in a config"},
+			{fmt.Sprint(ui.ExitStopped), "stopped by a signal, after saving"},
+		},
+		Variables: []explained{
+			{cache.RootVariable, "folder of public data sets and of converted files without --data; the default is unravel in the user's folder for caches"},
+			{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; the default is the machine's best"},
+			{"GOMAXPROCS", "threads, where the config's train.threads is 0; the default is all processors"},
+		},
 	}
-	b.WriteString("\n## Sweeps\n\nThe file of `unravel sweep FILE`.\n\n" + optionTable(config.Options(&sweep.Plan{}), types))
-	b.WriteString("\n## Tables\n\nThe file of `unravel table FILE`.\n\n" + optionTable(config.Options(&tables.Table{}), types))
-	return b.String()
 }
 
-// filesPage lists the files of a run's folder.
-func filesPage() string {
-	var b strings.Builder
-	b.WriteString("# Files of a run\n\nWhat a run leaves in its folder, `runs/NAME`.\n\n| file | content |\n|---|---|\n")
-	for _, f := range rundir.Files() {
-		fmt.Fprintf(&b, "| %s | %s |\n", codeSpan(f.Name), Escapes.Replace(f.Doc))
-	}
-	return b.String()
-}
-
-// exitCodes gives the meanings of the exit codes.
-var exitCodes = []struct {
-	code    int
-	meaning string
-}{
-	{ui.ExitDone, "done"},
-	{ui.ExitFailed, "failed"},
-	{ui.ExitUsage, "wrong usage, or a mistake in a config"},
-	{ui.ExitStopped, "stopped by a signal, after saving"},
-}
-
-// variables are the variables of the environment.
-var variables = []struct{ name, meaning string }{
-	{cache.RootVariable, "folder of public data sets and of converted files without --data; the default is unravel in the user's folder for caches"},
-	{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; the default is the machine's best"},
-	{"GOMAXPROCS", "threads, where the config's train.threads is 0; the default is all processors"},
-}
-
-// commandExamples is the first part of the page of commands: command lines that work unchanged.
-//
-//go:embed commands.md
-var commandExamples string
-
-// commandsPage describes the commands with their arguments and flags, from kong's model of them.
-func commandsPage(app *kong.Application) string {
-	var b strings.Builder
-	b.WriteString("# Commands\n\nThe commands of `unravel`: examples first, then all arguments, flags and exit codes.\n\n" + commandExamples + "\n## All commands\n\nThe sections below describe these commands.\n\n")
-	var sections strings.Builder
-	writeCommands(&b, &sections, app.Node)
-	b.WriteString(sections.String())
-	b.WriteString("\n## Flags of all commands\n\n" + flagTable(app.Flags))
-	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, e := range exitCodes {
-		fmt.Fprintf(&b, "| %d | %s |\n", e.code, Escapes.Replace(e.meaning))
-	}
-	b.WriteString("\n## Variables of the environment\n\n| variable | meaning |\n|---|---|\n")
-	for _, v := range variables {
-		fmt.Fprintf(&b, "| %s | %s |\n", codeSpan(v.name), Escapes.Replace(v.meaning))
-	}
-	return b.String()
-}
-
-// writeCommands writes the list of a node's commands, and their sections.
-func writeCommands(list, sections *strings.Builder, n *kong.Node) {
+// leaves lists the visible commands without commands of their own.
+func leaves(n *kong.Node) (list []*kong.Node) {
 	for _, c := range n.Children {
-		if c.Hidden {
-			continue
-		}
-		if len(c.Children) > 0 {
-			writeCommands(list, sections, c)
-			continue
-		}
-		name := strings.TrimPrefix(c.FullPath(), "unravel ")
-		fmt.Fprintf(list, "* [%s](#%s): %s\n", name, strings.ReplaceAll(name, " ", "-"), strings.TrimSuffix(lowerFirst(Escapes.Replace(c.Help)), "."))
-		fmt.Fprintf(sections, "\n## %s\n\n%s\n\n```text\n%s\n```\n", name, Escapes.Replace(c.Help), c.Summary())
-		if len(c.Positional) > 0 {
-			sections.WriteString("\n| argument | default | meaning |\n|---|---|---|\n")
-			for _, a := range c.Positional {
-				fmt.Fprintf(sections, "| %s | %s | %s |\n", codeSpan(a.Summary()), codeSpan(a.Default), Meaning(a))
-			}
-		}
-		if len(c.Flags) > 0 {
-			sections.WriteString("\n" + flagTable(c.Flags))
+		switch {
+		case c.Hidden:
+		case len(c.Children) > 0:
+			list = append(list, leaves(c)...)
+		default:
+			list = append(list, c)
 		}
 	}
+	return list
 }
 
-// flagTable writes a table of flags.
-func flagTable(flags []*kong.Flag) string {
-	var b strings.Builder
-	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")
-	for _, f := range flags {
-		if f.Hidden {
-			continue
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", codeSpan(flagUsage(f)), codeSpan(f.Default), Meaning(f.Value))
-	}
-	return b.String()
-}
+func commandName(c *kong.Node) string { return strings.TrimPrefix(c.FullPath(), "unravel ") }
 
 // flagUsage returns the written form of a flag: --quiet, --[no-]color or --out=DIR.
 func flagUsage(f *kong.Flag) string {
@@ -275,6 +264,12 @@ func plainMeaning(v *kong.Value) string {
 	return text
 }
 
+// titledKind is a kind with the title of its page and the config text that chooses a part.
+type titledKind struct {
+	ListedKind
+	Title, About string
+}
+
 // partTitles has, for each page about parts, its title and the config text that chooses a part.
 var partTitles = map[string][2]string{
 	"models":        {"Models", "The values of `model`."},
@@ -294,78 +289,21 @@ var partTitles = map[string][2]string{
 	"schedules":     {"Schedules", "Learning rates over time, the values of `train.schedule`."},
 	"sources":       {"Sources of tables", "Where the codes of a row of a table come from, the values of `from`."},
 	"algorithms":    {"Algorithms", "Algorithms with a command each; options are arguments `key=value`."},
-	"configs":       {"Experiments", "The experiments that come with Unravel, by the names that `unravel train NAME` takes."},
 }
 
-// partsPage describes all parts of a kind.
-func partsPage(k kind, types *strings.Replacer) (string, error) {
-	about, ok := partTitles[k.Plural]
-	if !ok {
-		return "", fmt.Errorf("reference: the kind %s has no title", k.Plural)
+// facts gives the source of a part, the range of a metric's values, and units.
+func facts(p ListedPart) string {
+	var list []string
+	if p.Source != "" {
+		list = append(list, "Source: "+Escapes.Replace(p.Source)+".")
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n", about[0], about[1])
-	if k.Plural == "configs" {
-		b.WriteString("`unravel list configs NAME` prints one as a starting point.\n\n| name | what |\n|---|---|\n")
-		for _, i := range k.Items {
-			fmt.Fprintf(&b, "| %s | %s |\n", codeSpan(i.Name), Escapes.Replace(i.Doc))
-		}
-		return b.String(), nil
+	if m, ok := p.settings.(metrics.Metric); ok {
+		list = append(list, metricFacts(m))
 	}
-	b.WriteString(jumps(k.Items))
-	if k.Plural == "losses" {
-		b.WriteString("\nA weight is a number or a ramp: `{from: 0, to: 1, steps: 10000}`, also with `shape: cosine` or `cycle: 20000`, or `{from: 1, to: 0, decay: 0.999}`.\n")
+	if p.Units != "" {
+		list = append(list, "Units: "+Escapes.Replace(p.Units)+".")
 	}
-	for _, i := range k.Items {
-		text, err := partSection(i, types)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString("\n" + text)
-	}
-	return b.String(), nil
-}
-
-// jumps writes a line of links to the sections of parts.
-func jumps(items []item) string {
-	links := make([]string, len(items))
-	for at, i := range items {
-		links[at] = fmt.Sprintf("[%s](#%s)", i.Name, i.Name)
-	}
-	return strings.Join(links, ", ") + "\n"
-}
-
-// partSection describes a part: its purpose, source, units, range and options.
-func partSection(i item, types *strings.Replacer) (string, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s.\n", i.Name, upperFirst(Escapes.Replace(strings.TrimSuffix(i.Doc, "."))))
-	var facts []string
-	if i.Source != "" {
-		facts = append(facts, "Source: "+Escapes.Replace(i.Source)+".")
-	}
-	if m, ok := i.Settings.(metrics.Metric); ok {
-		facts = append(facts, metricFacts(m))
-	}
-	if i.Units != "" {
-		facts = append(facts, "Units: "+Escapes.Replace(i.Units)+".")
-	}
-	if len(facts) > 0 {
-		b.WriteString("\n" + strings.Join(facts, " ") + "\n")
-	}
-	list, err := partList(i.Settings)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", i.Name, err)
-	}
-	options := config.Options(i.Settings)
-	switch {
-	case list != "":
-		b.WriteString("\n```yaml\n" + list + "```\n")
-	case len(options) == 0:
-		b.WriteString("\nNo options.\n")
-	default:
-		b.WriteString("\n" + optionTable(options, types))
-	}
-	return b.String(), nil
+	return strings.Join(list, " ")
 }
 
 // partList returns the YAML of settings that are a list of parts; empty for other settings.
@@ -403,33 +341,6 @@ func metricFacts(m metrics.Metric) string {
 	return text + "Better: " + m.Better().String() + "."
 }
 
-func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// tablesPage lists the tables of papers.
-func tablesPage() (string, error) {
-	var b strings.Builder
-	b.WriteString("# Tables of papers\n\nThe tables that come with Unravel, by the names that `unravel table NAME` takes.\n\n" +
-		"`unravel table` also says how many of the printed values are reproduced.\n\n")
-	var sections strings.Builder
-	for _, name := range tables.Names() {
-		t, err := tables.Open(name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "* [%s](#%s): %s\n", name, name, Escapes.Replace(t.Title))
-		fmt.Fprintf(&sections, "\n## %s\n\n%s. Source: %s. Scales: %s. Rows: %d.\n\n| column | measured by | meaning |\n|---|---|---|\n",
-			name, Escapes.Replace(t.Title), Escapes.Replace(t.Source), strings.Join(t.Scales.Names(), ", "), len(t.Rows))
-		for _, c := range t.Columns {
-			label := c.Label
-			if c.Group != "" {
-				label = c.Group + ": " + c.Label
-			}
-			fmt.Fprintf(&sections, "| %s | %s | %s |\n", Escapes.Replace(label), measuredBy(c), Escapes.Replace(c.Doc))
-		}
-	}
-	return b.String() + sections.String(), nil
-}
-
 // measuredBy names the source of a column's values.
 func measuredBy(c tables.Column) string {
 	switch {
@@ -445,4 +356,30 @@ func measuredBy(c tables.Column) string {
 		return "share of " + Escapes.Replace(strings.Join(c.Share, ", "))
 	}
 	return "the run's fit, " + Escapes.Replace(string(c.Fit))
+}
+
+// roff keeps roff from interpreting a text.
+var roff = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ", "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+
+// manualMeaning returns the help of a value, with its default.
+func manualMeaning(v *kong.Value) string {
+	text := plainMeaning(v)
+	if v.Default != "" && !v.IsBool() {
+		text += fmt.Sprintf(" Default: %s.", v.Default)
+	}
+	return text
+}
+
+// manualItem returns a term and its meaning.
+func manualItem(term, meaning string) string {
+	return fmt.Sprintf(".TP\n\\fB%s\\fR\n%s\n", roff.Replace(term), ManualText(meaning))
+}
+
+// ManualText returns a paragraph. A dot at its beginning would be a request of roff.
+func ManualText(text string) string {
+	text = roff.Replace(text)
+	if slices.ContainsFunc([]string{".", `\(aq`}, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+		return `\&` + text
+	}
+	return text
 }

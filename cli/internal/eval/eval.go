@@ -74,14 +74,13 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		}
 	}
 	results, err := e.Results(ctx, s)
-	stopped := errors.Is(err, train.ErrStopped)
-	if err != nil && len(results) > 0 && (!stopped || e.intervals.Percent > 0) { // keep the finished metrics
-		return errors.Join(c.write(context.WithoutCancel(ctx), s, e, results), err)
-	}
 	if err != nil {
-		return err
+		if len(results) == 0 || errors.Is(err, train.ErrStopped) && e.intervals.Percent == 0 {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx) // keep the finished metrics
 	}
-	return c.write(ctx, s, e, results)
+	return errors.Join(c.write(ctx, s, e, results), err)
 }
 
 // write writes results to the folder of --out and prints them.
@@ -213,14 +212,18 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if err := e.in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	if c.Blocks != "" {
-		return e, e.setBlocks(c.Blocks)
-	}
-	if c.Pairs != "" {
+	switch {
+	case c.Blocks != "":
+		codes, err := parseBlocks(c.Blocks, e.in)
+		if err != nil {
+			return nil, ui.Usage(err)
+		}
+		if !e.setCodes(codes, metrics.AssignAuto) {
+			return nil, ui.Usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
+		}
+	case c.Pairs != "":
 		e.matchCodes()
-		return e, nil
-	}
-	if c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors) { // the grouping of columns is unknown
+	case c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors): // the grouping of columns is unknown
 		e.setCodes(nil, metrics.AssignBest)
 	}
 	return e, nil
@@ -229,11 +232,8 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 // openRun reads a run's model and codes. Metrics of --metrics take the settings of the run's losses, except for
 // settings that the user has set according to set.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
-	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, s)
+	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
-		return err
-	}
-	if err := c.Use(x); err != nil {
 		return err
 	}
 	if e.chosen == nil {
@@ -249,33 +249,23 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 			}
 		}
 	}
-	if c.Pairs != "" {
-		return c.openPairs(ctx, e, x, s)
-	}
-	if len(c.Set) > 0 {
+	switch {
+	case c.Pairs != "": // rows are all images
+	case len(c.Set) > 0:
 		x = x.Some(c.Sample)
-	} else {
+	default:
 		x = x.Sample()
 	}
-	x.Progress = s.Activity()
 	codes, err := x.Codes(ctx)
 	if err != nil {
 		return err
 	}
-	e.in, e.seed = x.Input(codes), x.Config.Seed
-	return nil
-}
-
-// setBlocks sets the code columns of each factor in metrics that take sub-codes.
-func (e *Evaluation) setBlocks(text string) error {
-	codes, err := parseBlocks(text, e.in)
-	if err != nil {
-		return ui.Usage(err)
+	if e.seed = x.Config.Seed; c.Pairs == "" {
+		e.in = x.Input(codes)
+		return nil
 	}
-	if !e.setCodes(codes, metrics.AssignAuto) {
-		return ui.Usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
-	}
-	return nil
+	e.in = x.InputOf(codes, upTo(codes.Rows))
+	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
 // setCodes sets sub-codes in the metrics that take them, and reports whether there is such a metric.
@@ -358,25 +348,20 @@ type pairFlags struct {
 	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5." detail:"Rows stay in a class only if their answers make it likely."`
 }
 
-// unite turns answers into classes.
-func (p *pairFlags) unite(a *similarity.Answers) (*similarity.Classes, error) {
-	o := similarity.Options{Noise: p.Noise}
-	if err := o.Conflicts.UnmarshalText([]byte(p.Conflicts)); err != nil {
-		return nil, ui.Usagef("--conflicts: %v", err)
-	}
-	if err := o.Validate(); err != nil {
-		return nil, ui.Usagef("--pairs: %v", err)
-	}
-	return similarity.Unite(a, o)
-}
-
 // readPairs sets the classes from a file as factors.
 func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
+	o := similarity.Options{Noise: p.Noise}
+	if err := o.Conflicts.UnmarshalText([]byte(p.Conflicts)); err != nil {
+		return ui.Usagef("pairs: --conflicts: %v", err)
+	}
+	if err := o.Validate(); err != nil {
+		return ui.Usagef("pairs: --pairs: %v", err)
+	}
 	answers, err := similarity.ReadFile(p.Pairs, rows)
 	if err != nil {
 		return fmt.Errorf("pairs: %w", err)
 	}
-	classes, err := p.unite(answers)
+	classes, err := similarity.Unite(answers, o)
 	if err != nil {
 		return fmt.Errorf("pairs: %w", err)
 	}
@@ -387,30 +372,20 @@ func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
 	return nil
 }
 
-// openPairs encodes all images of a run, and sets the classes from a file.
-func (c *Command) openPairs(ctx context.Context, e *Evaluation, x *train.Experiment, s *ui.Streams) error {
-	x.Progress = s.Activity()
-	codes, err := x.Codes(ctx)
-	if err != nil {
-		return err
-	}
-	e.in, e.seed = x.InputOf(codes, upTo(codes.Rows)), x.Config.Seed
-	return c.readPairs(e, supervision.RowsOf(x.Data))
-}
-
 // matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors
 // in a file of answers has no meaning.
 func (e *Evaluation) matchCodes() {
+	match := func(m metrics.SubCoded, codes factor.SubCodes, assign metrics.Assign) {
+		if len(codes) == 0 && assign == metrics.AssignAuto {
+			m.SetCodes(nil, metrics.AssignBest)
+		}
+	}
 	for _, c := range e.chosen {
-		var open bool
 		switch m := c.Value.(type) {
 		case *metrics.SubCodeDeviation:
-			open = len(m.Codes) == 0 && m.Assign == metrics.AssignAuto
+			match(m, m.Codes, m.Assign)
 		case *metrics.Separation:
-			open = len(m.Codes) == 0 && m.Assign == metrics.AssignAuto
-		}
-		if open {
-			c.Value.(metrics.SubCoded).SetCodes(nil, metrics.AssignBest)
+			match(m, m.Codes, m.Assign)
 		}
 	}
 }

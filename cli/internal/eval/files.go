@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,25 +29,19 @@ func (c *Command) readFiles(e *Evaluation) error {
 	if err != nil {
 		return err
 	}
-	e.remarks = append(append(e.remarks, codes.Notes...), factors.Notes...)
-	in := &metrics.Input{Codes: matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
-	if c.Pairs != "" && codes.Rows > 0 && codes.Cols > 0 {
-		e.in = in
+	e.remarks = slices.Concat(e.remarks, codes.Notes, factors.Notes)
+	e.in = &metrics.Input{Codes: matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
+	switch {
+	case codes.Rows == 0 || codes.Cols == 0 || c.Factors != "" && factors.Cols == 0 && c.Rotations == "":
+		return e.in.Validate()
+	case c.Pairs != "":
+		return nil
+	case c.Factors == "" && c.Rotations == "":
+		e.withoutFactors = true
+		e.in.SetUnknown()
 		return nil
 	}
-	if codes.Rows == 0 || codes.Cols == 0 || c.Factors != "" && factors.Cols == 0 && c.Rotations == "" {
-		return in.Validate()
-	}
-	if c.Factors == "" && c.Rotations == "" {
-		in.SetUnknown()
-		e.in, e.withoutFactors = in, true
-		return nil
-	}
-	if err := c.setFactors(e, in, factors); err != nil {
-		return err
-	}
-	e.in = in
-	return nil
+	return c.setFactors(e, factors)
 }
 
 // readTables reads codes and factors, with a row for each row of the codes. Without --factors these have no columns.
@@ -74,8 +69,9 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 	return codes, factors, nil
 }
 
-// setFactors gives in the factors of the table, and of --rotations. It adds remarks on them to e.
-func (c *Command) setFactors(e *Evaluation, in *metrics.Input, factors *table.Table) error {
+// setFactors gives e the factors of the table, and of --rotations, with remarks on them.
+func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
+	in := e.in
 	columns, err := columnsOfTable(factors, c.Types, c.Factors)
 	if err != nil {
 		return ui.Usage(err)

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -61,14 +60,7 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	if err != nil {
 		return err
 	}
-	if err := e.writeAll(ctx, files.Write, results); err != nil {
-		return err
-	}
-	return files.Finish()
-}
-
-// writeAll writes each file by the given function.
-func (e *Evaluation) writeAll(ctx context.Context, write writeFile, results []metrics.Result) error {
+	write := files.Write
 	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
 		return err
 	}
@@ -94,15 +86,17 @@ func (e *Evaluation) writeAll(ctx context.Context, write writeFile, results []me
 	if err := write("ranks.csv", ui.CSV(e.rankRecords(results))); err != nil {
 		return err
 	}
-	if e.in.Classes { // classes are not levels to draw
-		return nil
-	}
-	for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
-		if err := some(ctx, write); err != nil {
+	if !e.in.Classes { // classes are not levels to draw
+		for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
+			if err := some(ctx, write); err != nil {
+				return err
+			}
+		}
+		if err := write("codes.png", e.drawCodes); err != nil {
 			return err
 		}
 	}
-	return write("codes.png", e.drawCodes)
+	return files.Finish()
 }
 
 // rankRecords ranks the code columns for every factor by every matrix of columns and factors, the best first. Ties
@@ -137,18 +131,13 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 
 // ofCodes reports whether a matrix has code columns as rows and factors as columns.
 func (e *Evaluation) ofCodes(g metrics.Grid) bool {
-	for _, row := range g.Rows {
-		c, err := strconv.Atoi(strings.TrimPrefix(row, "z"))
-		if err != nil || row != fmt.Sprint("z", c) || c < 0 || c >= e.in.Codes.Cols {
-			return false
-		}
+	columns := map[string]bool{}
+	for c := range e.in.Codes.Cols {
+		columns[fmt.Sprint("z", c)] = true
 	}
-	for _, column := range g.Columns {
-		if !slices.ContainsFunc(e.in.Factors, func(f factor.Factor) bool { return f.Name == column }) {
-			return false
-		}
-	}
-	return true
+	factors := factor.Names(e.in.Factors)
+	return !slices.ContainsFunc(g.Rows, func(row string) bool { return !columns[row] }) &&
+		!slices.ContainsFunc(g.Columns, func(name string) bool { return !slices.Contains(factors, name) })
 }
 
 // records lists metrics with all digits.
@@ -430,9 +419,7 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 	if rows == nil {
 		return nil
 	}
-	return write("constancy.png", func(w io.Writer) error {
-		return report.Spaces(w, "Levels by their sub-codes", rows)
-	})
+	return write("constancy.png", func(w io.Writer) error { return report.Spaces(w, "Levels by their sub-codes", rows) })
 }
 
 // hierarchyFigures maps file names to figures of the known hierarchies.

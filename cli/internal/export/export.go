@@ -14,6 +14,7 @@ package export
 
 import (
 	"context"
+	_ "embed" // for the README
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"text/template"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -66,8 +70,7 @@ type Factor struct {
 
 // Write writes a data set into an existing folder. It replaces the files of an earlier export, and refuses arrays of
 // other origin. No file of images has more than shard bytes of pixels. Write reports the written images to progress.
-func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, shard int64,
-	progress func(done int)) (*Set, error) {
+func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, shard int64, progress func(done int)) (*Set, error) {
 	if err := checkFolder(dir); err != nil {
 		return nil, err
 	}
@@ -102,7 +105,7 @@ func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, sha
 		return e.Encode(s)
 	})
 	if err == nil {
-		err = files.Write("README.md", s.readme)
+		err = files.Write("README.md", func(w io.Writer) error { return readmeTemplate.Execute(w, s) })
 	}
 	return s, errors.Join(err, files.Finish())
 }
@@ -209,8 +212,7 @@ func (x *writer) images(ctx context.Context, files *disk.Files, s *Set, rows int
 }
 
 // writeImages writes the images of one file, beginning at image from.
-func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer, shape []int, from int,
-	convert func(to []T, pixels []float32)) error {
+func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer, shape []int, from int, convert func(to []T, pixels []float32)) error {
 	if err := npy.WriteHeader[T](w, shape); err != nil {
 		return err
 	}
@@ -248,8 +250,7 @@ func writeFactors(files *disk.Files, s *Set, d datasets.Dataset) error {
 		"sizes.npy":   func(w io.Writer) error { return npy.Write(w, shape[1:], sizes) },
 	}
 	if h, ok := d.(datasets.Hierarchical); ok {
-		s.Lost = append(s.Lost, "the hierarchy of the dimensions is missing; factors.npy has bins of continuous dimensions, "+
-			"and values.npy their exact values")
+		s.Lost = append(s.Lost, "the hierarchy of the dimensions is missing; factors.npy has bins of continuous dimensions, and values.npy their exact values")
 		all := make([]int, d.Len())
 		for i := range all {
 			all[i] = i
@@ -335,4 +336,23 @@ func columnOf(f factor.Factor, levels []int, k int) (column string, value []floa
 		return f.Kind.String(), nil // grid takes such values for levels
 	}
 	return column, value
+}
+
+//go:embed README.md.tmpl
+var readmeText string
+
+var readmeTemplate = template.Must(template.New("README.md").Funcs(template.FuncMap{"join": strings.Join}).Parse(readmeText))
+
+// Config returns the value of the key dataset with which a config reads the files in a folder.
+func (s *Set) Config(folder string) string {
+	names, kinds := make([]string, len(s.Factors)), make([]string, len(s.Factors))
+	for i, f := range s.Factors {
+		names[i], kinds[i] = strconv.Quote(f.Name), strconv.Quote(f.Column)
+	}
+	options := []string{"path: " + strconv.Quote(folder), "channels: last", "rows: first",
+		"names: [" + strings.Join(names, ", ") + "]", "kinds: [" + strings.Join(kinds, ", ") + "]"}
+	if s.Real {
+		options = append(options, "real: true")
+	}
+	return "{grid: {" + strings.Join(options, ", ") + "}}"
 }

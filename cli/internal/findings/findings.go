@@ -5,10 +5,10 @@
 package findings
 
 import (
-	"embed"
+	"cmp"
+	_ "embed" // for papers.yaml
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -54,21 +54,17 @@ type Bound struct {
 const Printed = "printed"
 
 //go:embed papers.yaml
-var files embed.FS
+var papersText []byte
 
 // Papers returns Unravel's list of papers.
-func Papers() ([]Paper, error) { return Load(files, "papers.yaml", "tables/findings/papers.yaml") }
+func Papers() ([]Paper, error) { return Load("tables/findings/papers.yaml", papersText) }
 
-// Load reads the list from a file of a file system. Messages call the file by the name shown.
-func Load(fsys fs.FS, file, shown string) ([]Paper, error) {
-	source, err := fs.ReadFile(fsys, file)
-	if err != nil {
-		return nil, err
-	}
+// Load reads a list of papers. Messages name the file.
+func Load(file string, source []byte) ([]Paper, error) {
 	var all struct {
 		Papers []Paper `yaml:"papers"`
 	}
-	err = config.Load(shown, source, &all)
+	err := config.Load(file, source, &all)
 	return all.Papers, err
 }
 
@@ -85,10 +81,7 @@ func (f *Finding) Validate() error {
 
 // Validate checks the settings.
 func (t *Test) Validate() error {
-	bound := t.Below
-	if bound == nil {
-		bound = t.Above
-	}
+	bound := cmp.Or(t.Below, t.Above)
 	switch {
 	case t.Table == "" || t.Column == "":
 		return errors.New("want a table and a column")
@@ -114,27 +107,23 @@ func (b *Bound) Validate() error {
 
 // bound returns the bound of a test, and whether values must lie below it.
 func (t *Test) bound() (b *Bound, below bool) {
-	if t.Below != nil {
-		return t.Below, true
-	}
-	return t.Above, false
+	return cmp.Or(t.Below, t.Above), t.Below != nil
 }
 
 // cell returns a cell of a result that has a value of ours; nil if there is none yet. An error reports labels that the table does not have.
 func cell(r *tables.Result, row, column string) (*placed, error) {
-	at := slices.IndexFunc(r.Rows, func(one tables.ResultRow) bool { return one.Label == row })
-	if at < 0 {
-		var labels []string
-		for _, one := range r.Rows {
-			labels = append(labels, one.Label)
-		}
-		return nil, fmt.Errorf("table %s has no row %q%s", r.Name, row, registry.Suggest(row, labels))
+	var rows, columns []string
+	for _, one := range r.Rows {
+		rows = append(rows, one.Label)
 	}
-	var labels []string
+	at := slices.Index(rows, row)
+	if at < 0 {
+		return nil, fmt.Errorf("table %s has no row %q%s", r.Name, row, registry.Suggest(row, rows))
+	}
 	for i := range r.Rows[at].Cells {
 		c := &r.Rows[at].Cells[i]
 		if c.Column != column {
-			labels = append(labels, c.Column)
+			columns = append(columns, c.Column)
 			continue
 		}
 		if c.Ours == nil {
@@ -145,7 +134,7 @@ func cell(r *tables.Result, row, column string) (*placed, error) {
 	if elsewhere(r.Name, column) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, labels))
+	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, columns))
 }
 
 // elsewhere reports whether another scale of a table of Unravel shows the column, because that scale shows its data

@@ -3,7 +3,6 @@ package findings_test
 import (
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	. "github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -26,7 +25,7 @@ func result() *tables.Result {
 // judge judges a finding with tests written as YAML.
 func judge(t *testing.T, tests string) (*Judged, error) {
 	t.Helper()
-	papers, err := Load(fstest.MapFS{"f.yaml": {Data: []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: [" + tests + "]}]}]")}}, "f.yaml", "f.yaml")
+	papers, err := Load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+tests+"]}]}]"))
 	if err != nil {
 		return nil, err
 	}

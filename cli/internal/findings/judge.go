@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/unravel-ml/unravel/metrics/ranking"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -26,6 +27,7 @@ const (
 
 // Judged is a finding with its verdict by our values.
 type Judged struct {
+	Finding *Finding
 	Verdict Verdict
 	Tests   []Outcome // by test
 }
@@ -33,13 +35,14 @@ type Judged struct {
 // Outcome is the verdict on one test, with the values behind it.
 type Outcome struct {
 	Verdict Verdict
+	Table   string
 	Scale   string // scale of the table
 	Numbers string // our values, and the comparison that decides
 }
 
 // Judge judges a finding. open returns the values of a table.
 func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged, error) {
-	j := &Judged{Verdict: Holds}
+	j := &Judged{Finding: f, Verdict: Holds}
 	for i := range f.Tests {
 		r, err := open(f.Tests[i].Table)
 		if err != nil {
@@ -49,7 +52,7 @@ func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged
 		if err != nil {
 			return nil, fmt.Errorf("test %d: %w", i+1, err)
 		}
-		o.Scale = r.Scale
+		o.Table, o.Scale = f.Tests[i].Table, r.Scale
 		j.Tests = append(j.Tests, o)
 		j.Verdict = worse(j.Verdict, o.Verdict)
 	}
@@ -291,8 +294,14 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 
 // judgeTau decides a test on the order of rows.
 func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
+	rows := t.Rows
+	if len(rows) == 0 {
+		for _, row := range r.Rows {
+			rows = append(rows, row.Label)
+		}
+	}
 	var a, b []side
-	for _, row := range t.tauRows(r) {
+	for _, row := range rows {
 		x, err := cell(r, row, t.Column)
 		if err != nil {
 			return Outcome{}, err
@@ -328,14 +337,53 @@ func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	return o, nil
 }
 
-// tauRows lists the rows of a test on the order: all rows, if it names none.
-func (t *Test) tauRows(r *tables.Result) []string {
-	if len(t.Rows) > 0 {
-		return t.Rows
+// tau is Kendall's tau-b between two orders of rows, with its bounds. A single run, short training or unlearned
+// images limit a row. If one row of a pair is limited and both rows can explain their difference, the pair may have
+// either order.
+type tau struct {
+	value, low, high float64
+	open             int // pairs that may have either order
+}
+
+// tauOf compares the orders of two lists.
+func tauOf(a, b []side) tau {
+	var x, y []float64
+	for i := range a {
+		x, y = append(x, a[i].value), append(y, b[i].value)
 	}
-	var rows []string
-	for _, row := range r.Rows {
-		rows = append(rows, row.Label)
+	t := tau{value: ranking.KendallTau(x, y)}
+	t.low, t.high = t.value, t.value
+	pairs, sum := 0, 0 // pairs without a tie, and concordant less discordant ones
+	for i := range a {
+		for j := range i {
+			order := (a[i].value - a[j].value) * (b[i].value - b[j].value)
+			switch {
+			case undecided(a[i], a[j]) || undecided(b[i], b[j]):
+				t.open++
+			case order > 0:
+				sum++
+			case order < 0:
+				sum--
+			default:
+				continue
+			}
+			pairs++
+		}
 	}
-	return rows
+	if t.open > 0 && !math.IsNaN(t.value) {
+		t.low, t.high = float64(sum-t.open)/float64(pairs), float64(sum+t.open)/float64(pairs)
+	}
+	return t
+}
+
+// undecided reports whether two values may have the other order, because one of them is limited.
+func undecided(a, b side) bool {
+	return (a.why() != "" || b.why() != "") && compare(a, b, true) == Undecided
+}
+
+func (t tau) String() string {
+	if t.open == 0 {
+		return fmt.Sprintf("%.2f", t.value)
+	}
+	return fmt.Sprintf("%.2f, %.2f to %.2f with the pairs that may go either way", t.value, t.low, t.high)
 }

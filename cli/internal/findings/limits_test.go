@@ -2,7 +2,6 @@ package findings_test
 
 import (
 	"testing"
-	"testing/fstest"
 
 	. "github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -55,7 +54,7 @@ func TestLimits(t *testing.T) {
 		"order of short training": {trained([]float64{1, 2, 3}, []float64{.1, .1, .1}, []int{4, 4, 4}, []float64{3, 2, 1}, []float64{.01, 1, 1}, none), "{table: t, column: a, tau: printed, above: {value: 0.2}}", Undecided,
 			"Kendall's tau of a and the printed order over 3 rows: -1.00, -1.00 to 0.33 with the pairs that may go either way"},
 	} {
-		papers, err := Load(fstest.MapFS{"f.yaml": {Data: []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: [" + c.test + "]}]}]")}}, "f.yaml", "f.yaml")
+		papers, err := Load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+c.test+"]}]}]"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,15 +1,135 @@
 package findings
 
 import (
+	_ "embed" // for the text of the page
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"text/template"
 	"unicode"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/unravel-ml/unravel/results/tables"
 )
+
+//go:embed results.md.tmpl
+var pageText string
+
+var pageTemplate = template.Must(template.New("results").Funcs(template.FuncMap{
+	"anchor": anchor, "join": strings.Join, "number": func(i int) int { return i + 1 },
+}).Parse(pageText))
+
+// page is the data of the template.
+type page struct {
+	Totals []total
+	Papers []judgedPaper
+	Tables []tableLine
+	Others []string // tables without printed values
+	Effort effort   // of all tables
+}
+
+// total counts the distinct cells of some tables.
+type total struct {
+	Name string
+	Summary
+}
+
+// judgedPaper is a paper with the verdicts on its findings.
+type judgedPaper struct {
+	Paper
+	Judged []*Judged
+}
+
+// Count counts the findings with a verdict.
+func (p judgedPaper) Count(v Verdict) (n int) {
+	for _, j := range p.Judged {
+		if j.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// tableLine is a table in the lists of the page.
+type tableLine struct {
+	Name, Scale string
+	Cells       Summary
+	Tau         string     // mean over the columns
+	Orders      [][]string // columns whose order is confirmed, partly the same, refuted and undecided; nil without columns
+	Effort      effort
+}
+
+// Write writes the page docs/papers/results.md: a table of tables, the order of methods by column, and the papers' findings.
+// results are the results of all tables with printed values.
+func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
+	var p page
+	var err error
+	if p.Totals, err = totals(results); err != nil {
+		return err
+	}
+	counted := map[string]bool{}
+	for _, r := range results {
+		line, err := lineOf(r, counted)
+		if err != nil {
+			return err
+		}
+		if line.Cells.Printed == 0 {
+			p.Others = append(p.Others, r.Name)
+		}
+		p.Tables = append(p.Tables, line)
+		p.Effort.add(line.Effort)
+	}
+	if p.Papers, err = judgeAll(results, papers); err != nil {
+		return err
+	}
+	return pageTemplate.Execute(w, p)
+}
+
+// lineOf describes a table. Runs counted before are skipped.
+func lineOf(r *tables.Result, counted map[string]bool) (tableLine, error) {
+	l := tableLine{Name: r.Name, Scale: r.Scale}
+	var err error
+	if l.Cells, err = Summarise(r); err != nil {
+		return l, err
+	}
+	orders, err := Orders(r)
+	if err != nil {
+		return l, err
+	}
+	l.Tau, l.Orders = meanTau(orders), classes(orders)
+	runs, err := r.Table.Planned(r.Scale)
+	if err != nil {
+		return l, fmt.Errorf("table %s: %w", r.Name, err)
+	}
+	l.Effort = effortOf(runs, counted)
+	return l, nil
+}
+
+// judgeAll judges the findings of all papers.
+func judgeAll(results []*tables.Result, papers []Paper) (list []judgedPaper, err error) {
+	open := func(name string) (*tables.Result, error) {
+		if at := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); at >= 0 {
+			return results[at], nil
+		}
+		return nil, fmt.Errorf("there is no result of the table %q", name)
+	}
+	for _, p := range papers {
+		judged := judgedPaper{Paper: p}
+		for i := range p.Findings {
+			j, err := Judge(&p.Findings[i], open)
+			if err != nil {
+				return nil, fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
+			}
+			judged.Judged = append(judged.Judged, j)
+		}
+		list = append(list, judged)
+	}
+	return list, nil
+}
 
 // Summary counts printed cells: of one table, or the distinct cells of several tables.
 type Summary struct {
@@ -33,16 +153,9 @@ func (s Summary) Differs() int {
 	return s.Computed - s.Same - s.Near - s.Unfit - s.Within - s.Known - s.Stale
 }
 
-// differing writes Differs as text, with any unfit and stale cells.
-func (s Summary) differing() string {
-	text := fmt.Sprint(s.Differs())
-	if s.Unfit > 0 {
-		text += fmt.Sprintf(", %d not learned", s.Unfit)
-	}
-	if s.Stale > 0 {
-		text += fmt.Sprintf(", %d stale", s.Stale)
-	}
-	return text
+// Share writes a number of computed cells with its share of all computed cells.
+func (s Summary) Share(n int) string {
+	return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(s.Computed))
 }
 
 // keys are the keys of counted cells, see [tables.Result.Keys].
@@ -159,188 +272,62 @@ func Orders(r *tables.Result) ([]Order, error) {
 	return list, nil
 }
 
-// meanTau returns the mean tau over columns, and the number of columns.
-func meanTau(orders []Order) (mean float64, n int) {
-	for _, o := range orders {
-		if !math.IsNaN(o.Tau) {
-			mean += o.Tau
-			n++
-		}
-	}
-	return mean / float64(n), n
-}
-
-// Write writes the page docs/papers/results.md: a table of tables, the order of methods by column, and the papers' findings.
-// results are the results of all tables with printed values.
-func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
-	var b, rows, found strings.Builder
-	if err := writeTables(&rows, results); err != nil {
-		return err
-	}
-	total, err := totals(results)
-	if err != nil {
-		return err
-	}
-	verdicts, err := writeFindings(&found, results, papers)
-	if err != nil {
-		return err
-	}
-	b.WriteString(head)
-	writeTotal(&b, total)
-	writeVerdicts(&b, papers, verdicts)
-	b.WriteString(tableHead + rows.String())
-	if err := writeRuns(&b, results); err != nil {
-		return err
-	}
-	if err := writeOrders(&b, results); err != nil {
-		return err
-	}
-	b.WriteString(found.String())
-	_, err = io.WriteString(w, b.String())
-	return err
-}
-
-const head = `# Results
-
-What comes out of the [ledger](../ledger.md): how much of the papers' tables, which orders of methods, and which findings. This page is made by
-` + "`unravel docs --results docs/papers/results.md`" + `, and a test holds it against the ledger.
-
-## In short
-
-Distinct cells are counted: tables that quote cells of others are left out, a cell that several tables have counts in the largest of them, and a pair of a symmetric
-table counts once. Beside the cells that agree stands how many would agree on average if the rows of each column were shuffled.
-`
-
-const tableHead = `
-## Table of tables
-
-Every table is shown at the largest scale that the ledger holds. *Exact*: our mean, rounded, is the printed value. *2 SE*: otherwise the
-difference is within two standard errors, of our mean and of the printed one together; a single run is taken to vary as much as the printed ones. *2 SD*: otherwise within two printed standard deviations.
-*Shuffled*: how many of the cells would be exact or within two standard errors, on average, if the printed values of a column stood in other rows. A cell that agrees is *not learned*, and in no other column, if half of its runs or more
-have not learned the images: their reconstructions leave over 60 % of the variance. *Known*: otherwise a note of the table gives the reason, or the experiment that was made: this explains as much as it moves our value, and the rest must be within two errors. Cells are *stale*, and in no other column, if
-their runs were made before a change of code or config. *Order*: Kendall's tau between our order of rows and the printed one, the mean over columns; 1 is the same order, 0 none, -1 the opposite.
-
-Names begin with the paper's: ` + "`enriching`" + ` (Zhang and Sugiyama 2024), ` + "`lsbd-vae`" + ` (Tonnaer et al. 2022), ` + "`lsbd-metric`" + ` (Pérez Rey et al. 2020), ` + "`hierarchical`" + ` (Ross and Doshi-Velez 2021), ` + "`negative-free`" + ` (Cao et al. 2022); their numbers are
-the paper's.
-
-| table | scale | printed | computed | exact | 2 SE | shuffled | 2 SD | known | differ | order |
-|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`
-
-func writeTables(b *strings.Builder, results []*tables.Result) error {
-	var others, symmetric []string
-	for _, r := range results {
-		s, err := Summarise(r)
-		if err != nil {
-			return err
-		}
-		if s.Printed == 0 {
-			others = append(others, "`"+r.Name+"`")
-			continue
-		}
-		orders, err := Orders(r)
-		if err != nil {
-			return err
-		}
-		order := "-"
-		if tau, n := meanTau(orders); n > 0 {
-			order = fmt.Sprintf("%.2f", tau)
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %d | %d | %d | %d | %.0f | %d | %d | %s | %s |\n", r.Name, r.Scale, s.Printed, s.Computed,
-			s.Same, s.Near, s.Shuffled, s.Within, s.Known, s.differing(), order)
-		if s.Repeated > 0 {
-			symmetric = append(symmetric, fmt.Sprintf("\n`%s` is symmetric, and half of it is counted: of its %d pairs %d are as printed, and %d have the opposite sign.\n",
-				r.Name, s.Computed, s.Same, s.Opposite))
-		}
-	}
-	fmt.Fprintf(b, "%s\nWithout printed values: %s.\n", strings.Join(symmetric, ""), strings.Join(others, ", "))
-	return nil
-}
-
 // totals counts the distinct cells of tables without training, and of tables with training. It leaves out tables that
 // quote others. It counts larger tables first, so a repeated cell counts in the largest table.
-func totals(results []*tables.Result) (total [2]Summary, err error) {
+func totals(results []*tables.Result) ([]total, error) {
 	sorted := slices.Clone(results)
 	slices.SortStableFunc(sorted, func(a, b *tables.Result) int { return b.Printed - a.Printed })
-	known := keys{}
+	known, list := keys{}, []total{{Name: "tables without training"}, {Name: "tables that train"}}
 	for _, r := range sorted {
 		if r.Table.Quotes() {
 			continue
 		}
 		all, err := r.Keys()
 		if err != nil {
-			return total, err
+			return nil, err
 		}
 		kind := 0
 		if r.Table.Trains() {
 			kind = 1
 		}
-		total[kind].count(r, all, known, true)
+		list[kind].count(r, all, known, true)
 	}
-	return total, nil
+	return list, nil
 }
 
-func writeTotal(b *strings.Builder, total [2]Summary) {
-	for kind, name := range []string{"tables without training", "tables that train"} {
-		s := total[kind]
-		if s.Computed == 0 {
-			continue
+// meanTau writes the mean tau over columns, or a dash without a tau.
+func meanTau(orders []Order) string {
+	var all []float64
+	for _, o := range orders {
+		if !math.IsNaN(o.Tau) {
+			all = append(all, o.Tau)
 		}
-		part := func(n int) string { return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(s.Computed)) }
-		fmt.Fprintf(b, "\nOf the %d distinct printed cells of **%s**, %d are computed: %s as printed and %s within two standard errors (of both, %.0f would be with shuffled rows), ",
-			s.Printed, name, s.Computed, part(s.Same), part(s.Near), s.Shuffled)
-		if s.Unfit > 0 {
-			fmt.Fprintf(b, "%s would be, but their runs have not learned the images, ", part(s.Unfit))
-		}
-		fmt.Fprintf(b, "%s within two printed deviations, %s differ for a known reason, %s for none.", part(s.Within), part(s.Known), part(s.Differs()))
-		if s.FromPrinted > 0 {
-			fmt.Fprintf(b, " A further %d are arithmetic on printed numbers.", s.FromPrinted)
-		}
-		if s.Repeated > 0 {
-			fmt.Fprintf(b, " A further %d repeat cells that are counted.", s.Repeated)
-		}
-		b.WriteString("\n")
 	}
+	if all == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", stat.Mean(all, nil))
 }
 
-// From sameOrder on, tau confirms an order; up to otherOrder, tau refutes it.
+// From sameOrder on, tau confirms an order; up to otherOrder, tau refutes it. The template says so.
 const sameOrder, otherOrder = 0.5, 0.0
 
-func writeOrders(b *strings.Builder, results []*tables.Result) error {
-	fmt.Fprintf(b, `
-## Order of methods
-
-Kendall's tau between our values and the printed ones over the rows of a table, for every column with three printed values or more. An order is
-**confirmed** from %.1f on, **refuted** at %.0f and below, and **partly** the same in between; a dash means that all values of either are equal. An order is **undecided** where single runs, short training
-or runs that have not learned the images leave the order of some rows open, as in the findings below, and these rows decide.
-
-| table | confirmed | partly | refuted | undecided |
-|---|---|---|---|---|
-`, sameOrder, otherOrder)
-	for _, r := range results {
-		orders, err := Orders(r)
-		if err != nil {
-			return err
-		}
-		var cells [4][]string
-		for _, o := range orders {
-			at, text := class(o.Low), fmt.Sprintf("%s %.2f", o.Column, o.Tau)
-			if math.IsNaN(o.Tau) {
-				text = o.Column + " -"
-			} else if class(o.High) != at {
-				at = 3
-			}
-			cells[at] = append(cells[at], text)
-		}
-		if len(orders) > 0 {
-			fmt.Fprintf(b, "| `%s`", r.Name)
-			for _, list := range cells {
-				fmt.Fprintf(b, " | %s", strings.Join(list, ", "))
-			}
-			b.WriteString(" |\n")
-		}
+// classes lists columns with their tau: confirmed orders, partly the same ones, refuted ones, and undecided ones.
+func classes(orders []Order) [][]string {
+	if len(orders) == 0 {
+		return nil
 	}
-	return nil
+	list := make([][]string, 4)
+	for _, o := range orders {
+		at, text := class(o.Low), fmt.Sprintf("%s %.2f", o.Column, o.Tau)
+		if math.IsNaN(o.Tau) {
+			text = o.Column + " -"
+		} else if class(o.High) != at {
+			at = 3
+		}
+		list[at] = append(list[at], text)
+	}
+	return list
 }
 
 // class returns the column of a tau: 0 for the same order, 1 for partly the same, 2 for another order.
@@ -354,18 +341,6 @@ func class(tau float64) int {
 	return 1
 }
 
-// writeVerdicts counts the findings of each paper by verdict.
-func writeVerdicts(b *strings.Builder, papers []Paper, verdicts [][]Verdict) {
-	b.WriteString("\n| findings of | in all | hold | do not | undecided | no values |\n|---|---:|---:|---:|---:|---:|\n")
-	for i, p := range papers {
-		n := map[Verdict]int{}
-		for _, v := range verdicts[i] {
-			n[v]++
-		}
-		fmt.Fprintf(b, "| [%s](#%s) | %d | %d | %d | %d | %d |\n", p.Name, anchor(p.Name), len(verdicts[i]), n[Holds], n[Fails], n[Undecided], n[Missing])
-	}
-}
-
 // anchor returns the link target of a heading.
 func anchor(heading string) string {
 	keep := func(r rune) rune {
@@ -377,45 +352,76 @@ func anchor(heading string) string {
 	return strings.Map(keep, strings.ReplaceAll(heading, " ", "-"))
 }
 
-// writeFindings writes the findings with their tests, and returns the verdicts of each paper.
-func writeFindings(b *strings.Builder, results []*tables.Result, papers []Paper) (verdicts [][]Verdict, err error) {
-	b.WriteString(`
-## What the papers find
+// effort is the cost of a list of runs: the time spent so far, and the time for missing runs.
+type effort struct {
+	Runs, Held       int
+	spent, remaining float64 // core-seconds
+	unknown          int     // missing runs of tables without any measured run
+}
 
-Inequalities between cells of ours decide every finding. A difference counts if it exceeds what both sides can explain, and is **undecided** otherwise:
+// Hours returns the spent core-hours.
+func (e effort) Hours() float64 { return e.spent / 3600 }
 
-* Two standard errors. A single run is taken to vary as much as the printed runs; where no deviation is printed, as much as the runs of other rows in the column; where all rows have
-  a single run, as much as the rows differ.
-* The distance from the printed value, where runs trained for less than a tenth of the paper's length: longer training may move a value so far.
-* Everything, where half of the runs or more have not learned the images.
-
-A finding **holds** if all its inequalities do, it **does not** if one is the other way round.
-`)
-	open := func(name string) (*tables.Result, error) {
-		if at := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); at >= 0 {
-			return results[at], nil
-		}
-		return nil, fmt.Errorf("there is no result of the table %q", name)
+// Missing writes the core-hours of missing runs.
+func (e effort) Missing() string {
+	switch text := fmt.Sprintf("%.1f", e.remaining/3600); {
+	case e.unknown == 0:
+		return text
+	case e.remaining == 0:
+		return "not known"
+	default:
+		return fmt.Sprintf("%s, and %d runs", text, e.unknown)
 	}
-	for _, p := range papers {
-		var list []Verdict
-		fmt.Fprintf(b, "\n### %s\n\n*%s*\n\n", p.Name, p.Title)
-		for i := range p.Findings {
-			f := &p.Findings[i]
-			j, err := Judge(f, open)
-			if err != nil {
-				return nil, fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
-			}
-			list = append(list, j.Verdict)
-			fmt.Fprintf(b, "%d. %s (%s): **%s**\n", i+1, f.Claim, f.Section, j.Verdict)
-			for k, o := range j.Tests {
-				fmt.Fprintf(b, "    * %s: `%s`, %s, %s\n", o.Verdict, f.Tests[k].Table, o.Scale, o.Numbers)
-			}
-			if f.Remark != "" {
-				fmt.Fprintf(b, "    * %s\n", f.Remark)
+}
+
+func (e *effort) add(o effort) {
+	e.Runs, e.Held, e.unknown = e.Runs+o.Runs, e.Held+o.Held, e.unknown+o.unknown
+	e.spent, e.remaining = e.spent+o.spent, e.remaining+o.remaining
+}
+
+// effortOf adds up the runs of a table and skips runs counted before. A missing run takes the mean time of its kind,
+// otherwise the mean of the table. A run with known wall time only takes the mean core time of its kind if another
+// run has measured it.
+func effortOf(list []tables.Planned, counted map[string]bool) (e effort) {
+	kinds := map[string][]float64{}
+	for _, wall := range []bool{false, true} {
+		found := map[string][]float64{}
+		for _, p := range list {
+			if p.Seconds > 0 && p.Wall == wall && kinds[p.Kind] == nil {
+				found[p.Kind] = append(found[p.Kind], p.Seconds)
 			}
 		}
-		verdicts = append(verdicts, list)
+		maps.Copy(kinds, found)
 	}
-	return verdicts, nil
+	took := func(p tables.Planned) float64 {
+		if p.Wall {
+			return stat.Mean(kinds[p.Kind], nil)
+		}
+		return p.Seconds
+	}
+	var all []float64
+	for _, p := range list {
+		if p.Seconds > 0 {
+			all = append(all, took(p))
+		}
+	}
+	for _, p := range list {
+		if counted[p.Key] {
+			continue
+		}
+		counted[p.Key] = true
+		e.Runs++
+		switch {
+		case p.Seconds > 0:
+			e.Held++
+			e.spent += took(p)
+		case kinds[p.Kind] != nil:
+			e.remaining += stat.Mean(kinds[p.Kind], nil)
+		case all != nil:
+			e.remaining += stat.Mean(all, nil)
+		default:
+			e.unknown++
+		}
+	}
+	return e
 }

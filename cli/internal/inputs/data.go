@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -86,20 +87,68 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 // Build prepares and builds a data set.
 func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Writer) (datasets.Dataset, error) {
 	err := train.PrepareData(ctx, choice, ui.Activity(log))
-	if err != nil {
-		return nil, ofSet(choice.Name, err)
+	var d datasets.Dataset
+	if err == nil {
+		d, err = choice.Build(seed)
 	}
-	d, err := choice.Build(seed)
-	if err != nil {
-		return nil, ofSet(choice.Name, err)
+	if name := "dataset " + choice.Name; err != nil && !strings.HasPrefix(err.Error(), name) {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	return d, nil
+	return d, err
 }
 
-// ofSet adds the name of a data set to an error unless the error begins with it.
-func ofSet(name string, err error) error {
-	if strings.HasPrefix(err.Error(), "dataset "+name) {
-		return err
+// SameRows checks that factors have as many rows as codes. It reads only the headers of the files, because an archive
+// of a megabyte can hold gigabytes.
+func SameRows(codes, factors string) error {
+	n, _, err := table.Size(codes, "codes")
+	if err != nil {
+		return fmt.Errorf("codes: %w", err)
 	}
-	return fmt.Errorf("dataset %s: %w", name, err)
+	m, k, err := table.Size(factors, "factors")
+	if err != nil {
+		return fmt.Errorf("factors: %w", err)
+	}
+	if n >= 0 && m >= 0 && n != m {
+		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", factors, m, k, n, codes)
+	}
+	return nil
+}
+
+// ReadTable reads a table of finite numbers. The role, such as codes, is the name of the array in an .npz file.
+func ReadTable(path, role string) (*table.Table, error) {
+	t, err := table.Read(path, role)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", role, err)
+	}
+	if err := t.Finite(); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", role, path, err)
+	}
+	return t, nil
+}
+
+// ReadCodes reads a table of codes without its index column. It logs remarks on the file, unless log is nil.
+func ReadCodes(path string, log io.Writer) (*table.Table, error) {
+	t, err := ReadTable(path, "codes")
+	if err != nil {
+		return nil, err
+	}
+	t.DropCounter()
+	for _, note := range t.Notes {
+		if log != nil {
+			fmt.Fprintln(log, note)
+		}
+	}
+	return t, nil
+}
+
+// ReadFactors reads a table of factors. Unknown values are NaN, and words become the numbers of levels.
+func ReadFactors(path string) (*table.Table, error) {
+	t, err := table.ReadFactors(path, "factors")
+	if err != nil {
+		return nil, fmt.Errorf("factors: %w", err)
+	}
+	if err := t.Known(); err != nil {
+		return nil, fmt.Errorf("factors: %s: %w", path, err)
+	}
+	return t, nil
 }

@@ -37,37 +37,33 @@ func (f DeviceFlags) Check(dir string) error {
 	return nil
 }
 
-// Use moves the networks of an experiment to the device.
-func (f DeviceFlags) Use(e *train.Experiment) error {
-	if err := e.Coder.UseDevice(engine.Device(f.Device)); err != nil {
-		return fmt.Errorf("--device: %w", err)
-	}
-	return nil
-}
-
-// Open opens a run with the chosen weights, and logs a warning.
+// Open opens a run with the chosen weights, and logs a warning. The run shows its progress.
 func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*train.Experiment, error) {
 	if err := train.PrepareRun(ctx, dir, s.Activity()); err != nil {
 		return nil, err
 	}
 	e, warning, err := train.OpenKept(dir, train.Weights{Best: w.Best, Average: w.Average})
-	if err == nil && warning != "" {
+	if err != nil {
+		return nil, err
+	}
+	if warning != "" {
 		fmt.Fprintln(s.Log, warning)
 	}
-	return e, err
+	e.Progress = s.Activity()
+	return e, nil
 }
 
 // FileName adds the choice to the default name of a file. Files of different weights then have different names.
 func (w WeightFlags) FileName(file string) string {
 	extension := filepath.Ext(file)
-	base := strings.TrimSuffix(file, extension)
+	choice := ""
 	if w.Best {
-		base += "-best"
+		choice += "-best"
 	}
 	if w.Average {
-		base += "-average"
+		choice += "-average"
 	}
-	return base + extension
+	return strings.TrimSuffix(file, extension) + choice + extension
 }
 
 // OtherData is a data set on the command line. It replaces the data set of a run, or an encoder from a file reads it.
@@ -77,7 +73,7 @@ type OtherData struct {
 
 // Foreign returns the first word if it names no data set, such as the folder of a run without its flag.
 func (o *OtherData) Foreign() string {
-	if len(o.Set) == 0 || strings.HasPrefix(o.Set[0], "dataset=") || strings.Contains(o.Set[0], "=") {
+	if len(o.Set) == 0 || strings.Contains(o.Set[0], "=") {
 		return ""
 	}
 	return o.Set[0]
@@ -89,9 +85,6 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 		return choice, ui.Usagef("want dataset=NAME in front of its options, such as dataset=square size=32")
 	}
 	name, options := strings.TrimPrefix(o.Set[0], "dataset="), o.Set[1:]
-	for i, option := range options { // dataset.square.size=32, as in a config, means size=32
-		options[i] = strings.TrimPrefix(option, "dataset."+name+".")
-	}
 	if !strings.HasPrefix(name, "{") {
 		return ChooseData(name, options)
 	}
@@ -102,20 +95,26 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	return settings.Dataset, err
 }
 
-// OpenData opens a run with the chosen weights, on the data set of the arguments if there is one.
-func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, s *ui.Streams) (*train.Experiment, error) {
-	if len(o.Set) == 0 {
-		return w.Open(ctx, dir, s)
+// OpenData opens a run with the chosen weights, on the data set of the arguments if there is one. Its networks compute
+// on the device.
+func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f DeviceFlags, s *ui.Streams) (e *train.Experiment, err error) {
+	var choice catalog.Choice
+	if len(o.Set) > 0 {
+		choice, err = o.choose()
 	}
-	choice, err := o.choose()
+	if err == nil {
+		e, err = w.Open(ctx, dir, s)
+	}
+	if err == nil && len(o.Set) > 0 {
+		e, err = OnData(ctx, e, choice, s)
+	}
 	if err != nil {
 		return nil, err
 	}
-	e, err := w.Open(ctx, dir, s)
-	if err != nil {
-		return nil, err
+	if err := e.Coder.UseDevice(engine.Device(f.Device)); err != nil {
+		return nil, fmt.Errorf("--device: %w", err)
 	}
-	return OnData(ctx, e, choice, s)
+	return e, nil
 }
 
 // OnData returns an experiment on another data set.

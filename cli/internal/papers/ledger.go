@@ -192,14 +192,14 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 // nothingToCheck says why no recorded run can be repeated, and gives a remedy.
 func nothingToCheck(c *tables.Choice) error {
 	var why []string
-	for _, one := range []struct {
-		count int
-		what  string
-	}{{c.Stale, "stale (--fresh and --contribute renew them)"}, {c.Begun, "beginning with the weights of other runs"}, {c.Longer, fmt.Sprintf("longer than --within %v", c.Within)}} {
-		if one.count > 0 {
-			why = append(why, fmt.Sprintf("%d %s", one.count, one.what))
+	add := func(count int, what string) {
+		if count > 0 {
+			why = append(why, fmt.Sprintf("%d %s", count, what))
 		}
 	}
+	add(c.Stale, "stale (--fresh and --contribute renew them)")
+	add(c.Begun, "beginning with the weights of other runs")
+	add(c.Longer, fmt.Sprintf("longer than --within %v", c.Within))
 	if len(why) == 0 {
 		return errors.New("--check: the ledger has no run to make again")
 	}

@@ -3,9 +3,16 @@ package papers
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	_ "embed" // for counted.json
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -13,7 +20,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -88,9 +97,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 		n := t.counts(t.Shown)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, begin(t.Title, titleWidth))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	w.Flush()
 	_, err := io.WriteString(out, Legend)
 	return err
 }
@@ -136,9 +143,7 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, what)
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	w.Flush()
 	_, err := io.WriteString(out, scalesLegend)
 	return err
 }
@@ -195,4 +200,69 @@ func countTable(ctx context.Context, t *tables.Table, data string) (l ListedTabl
 	l.Shown, err = t.Held(o)
 	l.Shown = cmp.Or(l.Shown, tables.QuickScale)
 	return l, err
+}
+
+// countedFile has the counts of all tables from runs in the ledger, because counting takes seconds.
+// `go test ./cli/internal/papers -run TestCountedTables -update` writes it.
+//
+//go:embed counted.json
+var countedFile []byte
+
+// countedList is the content of counted.json.
+type countedList struct {
+	Digest string                  `json:"digest"` // of the files that the counts depend on
+	Tables map[string]countedTable `json:"tables"`
+}
+
+// countedTable has the counts of a table without folders of runs.
+type countedTable struct {
+	Folders []string      `json:"folders,omitempty"` // folders in runs/tables; runs there change the counts
+	List    []ListedTable `json:"list"`
+}
+
+// hasRuns reports whether one of the table's folders of runs exists here.
+func (c countedTable) hasRuns() bool {
+	for _, name := range c.Folders {
+		if _, err := os.Stat(filepath.Join(filepath.FromSlash(tableRuns), name)); !os.IsNotExist(err) {
+			return true
+		}
+	}
+	return false
+}
+
+// countedTables returns the stored counts by table. It returns nil if this program has other configs, tables or
+// records than counted.json was made from.
+func countedTables() map[string]countedTable {
+	var stored countedList
+	digest, err := digestOfTables()
+	if err != nil || json.Unmarshal(countedFile, &stored) != nil || stored.Digest != digest {
+		return nil
+	}
+	return stored.Tables
+}
+
+// digestOfTables identifies the experiments, the tables and the ledger of this program.
+func digestOfTables() (string, error) {
+	h := sha256.New()
+	for _, name := range configs.Names() {
+		text, err := configs.Read(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+	}
+	for _, fsys := range []fs.FS{configs.Tables(), results.Files()} {
+		err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(fsys, path)
+			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

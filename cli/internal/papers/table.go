@@ -95,18 +95,15 @@ func (c *Command) validate() error {
 	case c.All:
 		return ui.Usagef("--all lists tables; want no name of one")
 	}
-	if err := errors.Join(c.CheckCluster(c.jobs()), c.CheckRehearse()); err != nil {
-		return err
-	}
-	return c.CheckPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun, "--out": c.Out != ""})
+	others := map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun, "--out": c.Out != ""}
+	return errors.Join(c.CheckCluster(c.jobs(), others), c.CheckRehearse())
 }
 
 // openTable opens the named table, makes the folder of --out, and fills in the folder of the runs and the scale.
 func (c *Command) openTable() (*tables.Table, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
 	t, err := tables.Open(c.Name)
-	var unknown *tables.UnknownError
-	if errors.As(err, &unknown) || errors.Is(err, fs.ErrNotExist) {
+	if errors.As(err, new(*tables.UnknownError)) || errors.Is(err, fs.ErrNotExist) {
 		return nil, ui.Usage(err)
 	}
 	if err != nil {
@@ -224,13 +221,8 @@ func (c *Command) write(ctx context.Context, t *tables.Table, r *tables.Result) 
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	return writeTable(c.Out, r)
-}
-
-// writeTable writes the files of --out.
-func writeTable(dir string, r *tables.Result) error {
 	for _, file := range show.Files(r) {
-		if err := disk.WriteFile(filepath.Join(dir, file.Name), file.Write, false); err != nil {
+		if err := disk.WriteFile(filepath.Join(c.Out, file.Name), file.Write, false); err != nil {
 			return err
 		}
 	}

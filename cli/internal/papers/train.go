@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/cluster"
 	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/disk"
@@ -41,13 +42,12 @@ func runsOf(t *tables.Table) string {
 
 // train makes the missing runs. failed is the error for failed runs; the command returns it after showing the table.
 func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (failed, err error) {
-	if !t.Trains() && c.DryRun {
+	switch {
+	case !t.Trains() && c.DryRun:
 		return nil, ui.Usagef("--dry-run: the table %s trains nothing", t.Name)
-	}
-	if !t.Trains() && (c.On != "" || c.Index.Set) {
+	case !t.Trains() && (c.On != "" || c.Index.Set):
 		return nil, ui.Usagef("--on, --index: the table %s trains nothing", t.Name)
-	}
-	if !t.Trains() || c.NoRun || !c.asked() && !c.DryRun {
+	case !t.Trains() || c.NoRun || !c.asked() && !c.DryRun:
 		return nil, nil
 	}
 	o := c.options(t)
@@ -68,13 +68,23 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 	if err := c.ask(ctx, t, s, runs); err != nil {
 		return nil, err
 	}
-	if c.On != "" {
-		return c.onCluster(ctx, t, s, runs)
+	execute := func() ([]sweep.Outcome, error) {
+		return sweeps.Execute(ctx, s, c.Runs, runs, c.jobs(), c.Retry, &c.ClusterFlags)
 	}
-	if err := sweeps.Prepare(ctx, runs, s.Log); err != nil {
+	if c.On != "" {
+		job, err := c.job(t)
+		if err != nil {
+			return nil, err
+		}
+		if c.ClusterFlags.Print {
+			return nil, c.ClusterFlags.PrintJob(ctx, s, job, runs)
+		}
+		execute = func() ([]sweep.Outcome, error) { return c.Submit(ctx, s, job, runs, c.Retry) }
+	}
+	if err := sweeps.Prepare(ctx, runs, s.Log); err != nil { // once, before tasks need the files
 		return nil, err
 	}
-	outcomes, err := sweeps.Execute(ctx, s, c.Runs, runs, c.jobs(), c.Retry, &c.ClusterFlags)
+	outcomes, err := execute()
 	return sweeps.Failures(outcomes, c.Runs), err
 }
 
@@ -115,8 +125,8 @@ func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams,
 	return sweeps.Forecasts(ctx, s.Log, c.Runs, runs, sweeps.Forecasting{Jobs: c.jobs(), Elsewhere: c.On != "", Rehearse: c.Rehearse, Times: times})
 }
 
-// onCluster makes the missing runs of a table as tasks.
-func (c *Command) onCluster(ctx context.Context, t *tables.Table, s *ui.Streams, runs []sweep.Run) (failed, err error) {
+// job describes the job that makes the missing runs of a table.
+func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	args := []string{"table", disk.Argument(c.Name), "--scale", c.Scale, "--runs", disk.Argument(c.Runs)} // a task must not ask
 	if c.Fresh {
 		args = append(args, "--fresh")
@@ -124,18 +134,7 @@ func (c *Command) onCluster(ctx context.Context, t *tables.Table, s *ui.Streams,
 	if c.Real {
 		args = append(args, "--real")
 	}
-	job, err := c.Job(t.Name, c.Runs, args...)
-	if err != nil {
-		return nil, err
-	}
-	if c.ClusterFlags.Print {
-		return nil, c.ClusterFlags.PrintJob(ctx, s, job, runs)
-	}
-	if err := sweeps.Prepare(ctx, runs, s.Log); err != nil { // once, before tasks need the files
-		return nil, err
-	}
-	outcomes, err := c.Submit(ctx, s, job, runs, c.Retry)
-	return sweeps.Failures(outcomes, c.Runs), err
+	return c.Job(t.Name, c.Runs, args...)
 }
 
 // jobs returns the number of runs at a time.
@@ -161,9 +160,7 @@ func (c *Command) choose(t *tables.Table) error {
 		return nil
 	}
 	held, err := t.Held(c.options(t))
-	if held != "" {
-		c.Scale = held
-	}
+	c.Scale = cmp.Or(held, c.Scale)
 	return err
 }
 
@@ -181,15 +178,13 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 	c.Scale = cmp.Or(c.Scale, tables.QuickScale)
 	if c.Name != "" {
 		t, found, err := c.simulateTable(ctx, s, c.Name)
-		switch {
-		case err != nil:
-			return err
-		case found == nil:
-			return ui.Usagef("--simulate: the table %s trains nothing", t.Name)
-		case c.JSON:
-			return c.Simulate.JSON(s.Out, t.Name, found)
+		if err == nil && found == nil {
+			err = ui.Usagef("--simulate: the table %s trains nothing", t.Name)
 		}
-		return c.Simulate.Print(s.Out, found)
+		if err != nil {
+			return err
+		}
+		return c.Simulate.Show(s.Out, c.JSON, t.Name, found)
 	}
 	var lines strings.Builder
 	for _, name := range tables.Names() {
@@ -203,7 +198,7 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintf(&lines, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", t.Name, found.Runs, found.CoreHours,
 			sweeps.Rounded(found.Wall), sweeps.Rounded(found.Longest), 100*found.Use, found.Limit(c.Simulate.Machines))
 		if c.JSON {
-			if err := c.Simulate.JSON(s.Out, t.Name, found); err != nil {
+			if err := c.Simulate.Show(s.Out, true, t.Name, found); err != nil {
 				return err
 			}
 		}
@@ -219,7 +214,7 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 // simulateTable simulates the runs of a table. The simulation is nil if the table trains nothing.
 func (c *Command) simulateTable(ctx context.Context, s *ui.Streams, name string) (*tables.Table, *sweep.Simulation, error) {
 	t, err := c.open(name)
-	if unknown := (*tables.UnknownError)(nil); errors.As(err, &unknown) {
+	if errors.As(err, new(*tables.UnknownError)) {
 		err = ui.Usage(err)
 	}
 	if err != nil || !t.Trains() {

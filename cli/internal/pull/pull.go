@@ -2,9 +2,9 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"text/tabwriter"
 
@@ -42,9 +42,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return ui.Usage(err)
 	}
-	if c.Out == "" {
-		c.Out = runOf(m)
-	}
+	c.Out = cmp.Or(c.Out, runOf(m))
 	ui.Allow(ctx, ui.SavePatience)
 	path, err := c.fetch(ctx, s, m)
 	if err != nil {
@@ -96,16 +94,11 @@ func runOf(m pretrained.Model) string { return filepath.Join("runs", m.Name) }
 func (c *Command) fetch(ctx context.Context, s *ui.Streams, m pretrained.Model) (string, error) {
 	t := ui.NewTransfer(s.Log)
 	defer t.End()
-	log := plain.Logger(writerFunc(func(text []byte) (int, error) {
-		t.End()
-		return s.Log.Write(text)
-	}))
 	shown := cache.WithProgress(ctx, t.Report)
-	found, err := fetch.Files(shown, folder(), []fetch.File{m.File()}, fetch.Options{From: c.From, Log: log})
-	t.End()
+	found, err := fetch.Files(shown, folder(), []fetch.File{m.File()}, fetch.Options{From: c.From, Log: plain.Logger(t)})
 	for _, f := range found {
 		if !f.Already {
-			fmt.Fprintf(s.Log, "%s: %s from %s, with the known hash\n", f.Name, memory.Text(float64(f.Found.Size)), f.Found.From)
+			fmt.Fprintf(t, "%s: %s from %s, with the known hash\n", f.Name, memory.Text(float64(f.Found.Size)), f.Found.From)
 		}
 	}
 	if err != nil && ctx.Err() == nil {
@@ -114,10 +107,6 @@ func (c *Command) fetch(ctx context.Context, s *ui.Streams, m pretrained.Model) 
 	}
 	return filepath.Join(folder(), m.Archive()), err
 }
-
-type writerFunc func(text []byte) (int, error)
-
-func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
 // listed is a model in the list.
 type listed struct {
@@ -143,20 +132,11 @@ func (c *Command) list(s *ui.Streams) error {
 	if c.JSON {
 		return ui.WriteJSON(s.Out, map[string]any{"models": all})
 	}
-	return write(s.Out, all)
-}
-
-// write prints the list as a table.
-func write(to io.Writer, all []listed) error {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tMODEL\tDATA SET\tSIZE\tMETRIC\tVALUE\tRUN")
 	for _, l := range all {
-		run := l.Run
-		if run == "" {
-			run = "-"
-		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			l.Name, l.Method, l.Dataset, memory.Text(float64(l.Bytes)), l.Metric, report.Number(l.Value), run)
+			l.Name, l.Method, l.Dataset, memory.Text(float64(l.Bytes)), l.Metric, report.Number(l.Value), cmp.Or(l.Run, "-"))
 	}
 	return w.Flush()
 }

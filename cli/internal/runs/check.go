@@ -1,12 +1,12 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
@@ -82,18 +82,11 @@ func (c *Check) show(s *ui.Streams, r *ComparedFiles) error {
 	for _, d := range r.Differences {
 		fmt.Fprintf(s.Out, "%s: %s: %s\n", r.Run, d.File, d.What)
 	}
-	if n := len(r.Others); n > 0 {
-		list, more := r.Others[:min(n, shownOthers)], ""
-		if n > shownOthers {
-			more = fmt.Sprintf(" and %d more", n-shownOthers)
-		}
-		fmt.Fprintf(s.Out, "%s: not written by the run: %s%s\n", r.Run, strings.Join(list, ", "), more)
+	if len(r.Others) > 0 {
+		fmt.Fprintf(s.Out, "%s: not written by the run: %s\n", r.Run, ui.Some(r.Others, 10))
 	}
 	return nil
 }
-
-// shownOthers is the largest number of files to name.
-const shownOthers = 10
 
 // checkRun compares a run's files and data with its record.
 func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*ComparedFiles, error) {
@@ -116,10 +109,7 @@ func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*ComparedFil
 		}
 	}
 	began, err := rundir.ReadData(dir)
-	if err != nil { // data.json is damaged, as its hash shows
-		return r, nil
-	}
-	if began == nil || len(began.Inputs) == 0 {
+	if err != nil || began == nil || len(began.Inputs) == 0 { // the hash shows a damaged data.json
 		return r, nil
 	}
 	config, err := train.ReadConfig(dir)
@@ -152,10 +142,7 @@ func (c *Report) Run(ctx context.Context, s *ui.Streams) error {
 	for _, r := range remarks {
 		fmt.Fprintln(s.Log, r)
 	}
-	out := c.Out
-	if out == "" {
-		out = filepath.Join(c.Dir, rundir.ReportFile)
-	}
+	out := cmp.Or(c.Out, filepath.Join(c.Dir, rundir.ReportFile))
 	if err := inputs.WriteInRun(out, write); err != nil {
 		return err
 	}

@@ -52,7 +52,19 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 			return err
 		}
 	}
-	runs, failed := c.openAll(ctx, s)
+	var runs []*compared
+	var failed []error
+	for _, source := range c.Sources {
+		r, err := c.open(ctx, source, s)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", source, cmp.Or(err, ctx.Err()))
+		case err != nil:
+			failed = append(failed, fmt.Errorf("%s: %w", source, err))
+		default:
+			runs = append(runs, r)
+		}
+	}
 	if len(failed) > 0 && len(runs) < 2 {
 		return failed[0]
 	}
@@ -79,25 +91,11 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintf(s.Log, "%s by %s with tables and figures in %s\n", wording.Count(len(runs), "run"), wording.Count(len(x.Metrics), "metric"), c.Out)
 	}
 	if c.JSON {
-		return errors.Join(x.writeJSON(s.Out), errors.Join(failed...))
+		err = ui.WriteJSON(s.Out, x)
+	} else {
+		x.print(s.Out)
 	}
-	return errors.Join(x.print(s.Out), errors.Join(failed...))
-}
-
-// openAll reads all runs. It returns the readable runs, and an error for each other run.
-func (c *Compare) openAll(ctx context.Context, s *ui.Streams) (runs []*compared, failed []error) {
-	for _, source := range c.Sources {
-		r, err := c.open(ctx, source, s)
-		if ctx.Err() != nil {
-			return nil, []error{fmt.Errorf("%s: %w", source, cmp.Or(err, ctx.Err()))}
-		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", source, err))
-			continue
-		}
-		runs = append(runs, r)
-	}
-	return runs, failed
+	return errors.Join(append([]error{err}, failed...)...)
 }
 
 // expandRuns replaces a folder of runs by its runs. It leaves out the database in such a folder, which a pattern such
@@ -107,19 +105,18 @@ func expandRuns(sources []string) (list []string) {
 		if strings.HasPrefix(filepath.Base(source), index.File) {
 			continue
 		}
-		runs := []string{source}
+		before := len(list)
 		if !inputs.IsRun(source) {
 			entries, _ := os.ReadDir(source) // opening the source reports the error
 			for _, e := range entries {
 				if dir := filepath.Join(source, e.Name()); inputs.IsRun(dir) {
-					runs = append(runs, dir)
+					list = append(list, dir)
 				}
 			}
-			if len(runs) > 1 {
-				runs = runs[1:]
-			}
 		}
-		list = append(list, runs...)
+		if len(list) == before {
+			list = append(list, source)
+		}
 	}
 	return list
 }
@@ -187,10 +184,7 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		results, err = named(results, c.Metrics)
 		return &compared{name: source, results: results}, err
 	}
-	r, factors := &compared{name: source}, c.Factors
-	if factors == "" {
-		factors = table.Beside(source, "factors")
-	}
+	r, factors := &compared{name: source}, cmp.Or(c.Factors, table.Beside(source, "factors"))
 	measured := factors != "" || len(c.Metrics) > 0
 	log := s.Log
 	if measured { // measuring reads the file again
@@ -243,11 +237,6 @@ func readLevels(dir string) (*table.Table, error) {
 		}
 	}
 	return nil, nil
-}
-
-// sameNumbers compares numbers and takes NaN as equal to NaN.
-func sameNumbers(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }
 
 // folderResults returns the metrics of a run's folder. It returns the stored results if they include all wanted
@@ -326,7 +315,7 @@ func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*r
 		case r.codes.Rows != runs[0].codes.Rows:
 			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
 			return nil, nil
-		case r.factors != nil && runs[0].factors != nil && !sameNumbers(r.factors.Data, runs[0].factors.Data):
+		case r.factors != nil && runs[0].factors != nil && !slices.EqualFunc(r.factors.Data, runs[0].factors.Data, func(x, y float64) bool { return x == y || x != x && y != y }):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their factors differ\n", r.name, runs[0].name)
 			return nil, nil
 		}

@@ -66,18 +66,8 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 		for _, result := range r.results {
 			m := x.metric(at, result.Name, result.Better, len(runs))
 			m.Values[i] = cell(result.Value)
-			if result.Interval != nil {
-				if m.Intervals == nil {
-					m.Intervals = make([]*interval.Interval, len(runs))
-				}
-				m.Intervals[i] = result.Interval
-			}
-			if result.Chance != nil {
-				if m.Chances == nil {
-					m.Chances = make([]*metrics.Chance, len(runs))
-				}
-				m.Chances[i] = result.Chance
-			}
+			m.Intervals = with(m.Intervals, len(runs), i, result.Interval)
+			m.Chances = with(m.Chances, len(runs), i, result.Chance)
 		}
 	}
 	if agreement != nil {
@@ -88,6 +78,17 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 	}
 	x.rank()
 	return x
+}
+
+// with sets the value of run i in a list over n runs, which is nil until a run has a value.
+func with[T any](list []*T, n, i int, value *T) []*T {
+	if list == nil && value != nil {
+		list = make([]*T, n)
+	}
+	if value != nil {
+		list[i] = value
+	}
+	return list
 }
 
 // rank sets the ranks of the runs by each metric, and Kendall's tau between metrics.
@@ -162,29 +163,6 @@ func floats(numbers []cell) []float64 {
 	return list
 }
 
-func (x *Comparison) names() (names []string) {
-	for _, m := range x.Metrics {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
-// grids returns the tables to write: metrics, ranks, Kendall's tau between metrics, and UDR by pairs of runs.
-func (x *Comparison) grids() (values, ranks, tau metrics.Grid, pairs *metrics.Grid) {
-	names := x.names()
-	values = metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs}
-	ranks = metrics.Grid{Name: "rank", Rows: names, Columns: x.Runs}
-	tau = metrics.Grid{Name: "kendall_tau", Rows: names, Columns: names}
-	for i, m := range x.Metrics {
-		values.Values, ranks.Values = append(values.Values, floats(m.Values)), append(ranks.Values, floats(m.Ranks))
-		tau.Values = append(tau.Values, floats(x.Tau[i]))
-	}
-	if x.UDR != nil {
-		pairs = &metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: x.UDR.Pairs}
-	}
-	return values, ranks, tau, pairs
-}
-
 // inFolder strips the common folders of all names, because figures cut the ends of long names.
 func inFolder(names []string) []string {
 	common := names[0][:strings.LastIndexAny(names[0], `/\`)+1]
@@ -201,37 +179,48 @@ func inFolder(names []string) []string {
 }
 
 // print writes the tables as text. Numbers stand for runs, because names may be long.
-func (x *Comparison) print(w io.Writer) error {
+func (x *Comparison) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, name := range x.Runs {
 		fmt.Fprintf(t, "%d\t%s\n", i+1, name)
 	}
-	numbered(t, "value (rank)", len(x.Runs))
+	heading(t, "value (rank)", len(x.Runs))
 	for _, m := range x.Metrics {
-		fmt.Fprintf(t, "%s, %s is better", m.Name, m.Better)
-		for i := range m.Values {
-			fmt.Fprint(t, "\t", m.text(i))
-		}
-		fmt.Fprintln(t)
+		row(t, fmt.Sprintf("%s, %s is better", m.Name, m.Better), len(x.Runs), m.text)
 	}
 	for _, note := range x.Notes {
 		fmt.Fprintf(t, "note: %s\n", note)
 	}
 	x.printSeeds(t)
-	x.printSettings(t)
+	if len(x.Settings) > 0 {
+		heading(t, "setting", len(x.Runs))
+	}
+	for _, d := range x.Settings {
+		row(t, d.Key, len(x.Runs), func(i int) string {
+			if d.Values[i] == nil {
+				return "-"
+			}
+			return *d.Values[i]
+		})
+	}
 	if x.hasTau() {
 		x.printTau(t)
 	}
-	return t.Flush()
+	t.Flush()
 }
 
-// numbered writes the head of a table: a title, and the numbers of the columns.
-func numbered(w io.Writer, title string, columns int) {
-	fmt.Fprint(w, "\n", title)
+// row writes a row of a table: a title and a cell for each column.
+func row(w io.Writer, title string, columns int, cell func(i int) string) {
+	fmt.Fprint(w, title)
 	for i := range columns {
-		fmt.Fprintf(w, "\t%d", i+1)
+		fmt.Fprint(w, "\t", cell(i))
 	}
 	fmt.Fprintln(w)
+}
+
+// heading writes the head of a table: a title, and the numbers of the columns.
+func heading(w io.Writer, title string, columns int) {
+	row(w, "\n"+title, columns, func(i int) string { return strconv.Itoa(i + 1) })
 }
 
 // text describes the value of a run: its rank, interval and chance level, or - without a value.
@@ -256,21 +245,16 @@ func (m *comparedMetric) text(run int) string {
 
 // printTau writes Kendall's tau between metrics.
 func (x *Comparison) printTau(w io.Writer) {
-	numbered(w, "Kendall's tau", len(x.Metrics))
-	for i, row := range x.Tau {
-		fmt.Fprintf(w, "%d %s", i+1, x.Metrics[i].Name)
-		for _, v := range row {
-			if math.IsNaN(float64(v)) {
-				fmt.Fprint(w, "\t-")
-			} else {
-				fmt.Fprintf(w, "\t%.2f", float64(v))
+	heading(w, "Kendall's tau", len(x.Metrics))
+	for i, tau := range x.Tau {
+		row(w, fmt.Sprintf("%d %s", i+1, x.Metrics[i].Name), len(tau), func(j int) string {
+			if math.IsNaN(float64(tau[j])) {
+				return "-"
 			}
-		}
-		fmt.Fprintln(w)
+			return fmt.Sprintf("%.2f", float64(tau[j]))
+		})
 	}
 }
-
-func (x *Comparison) writeJSON(w io.Writer) error { return ui.WriteJSON(w, x) }
 
 // writeFiles writes the files of --out into an existing folder.
 func (x *Comparison) writeFiles(dir string) error {
@@ -278,35 +262,39 @@ func (x *Comparison) writeFiles(dir string) error {
 	if err != nil {
 		return err
 	}
-	write := files.Write
-	values, ranks, tau, pairs := x.grids()
-	if err := write("compare.json", x.writeJSON); err != nil {
+	var names []string
+	var values, ranks, tau [][]float64
+	for i, m := range x.Metrics {
+		names = append(names, m.Name)
+		values, ranks, tau = append(values, floats(m.Values)), append(ranks, floats(m.Ranks)), append(tau, floats(x.Tau[i]))
+	}
+	if err := files.Write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) }); err != nil {
 		return err
 	}
-	if err := write("metrics.csv", ui.CSV(eval.GridRecords(values))); err != nil {
+	if err := files.Write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs, Values: values}))); err != nil {
 		return err
 	}
 	type figure struct {
-		name string
+		file string
 		grid metrics.Grid
 		heat report.Heat
 	}
-	drawn := []figure{
-		{"ranks", ranks, report.Heat{Title: "Ranks of runs by metric, 1 is best", RowTitle: "metric", ColumnTitle: "run", Unit: "rank"}},
-	}
+	drawn := []figure{{"ranks", metrics.Grid{Name: "rank", Rows: names, Columns: x.Runs, Values: ranks},
+		report.Heat{Title: "Ranks of runs by metric, 1 is best", RowTitle: "metric", ColumnTitle: "run", Unit: "rank"}}}
 	if len(x.Runs) >= fewestForTau {
-		drawn = append(drawn, figure{"kendall", tau, report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
+		drawn = append(drawn, figure{"kendall", metrics.Grid{Name: "kendall_tau", Rows: names, Columns: names, Values: tau},
+			report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
 	}
-	if pairs != nil {
-		drawn = append(drawn, figure{"udr", *pairs, report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
+	if x.UDR != nil {
+		drawn = append(drawn, figure{"udr", metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: x.UDR.Pairs},
+			report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
 	}
 	for _, d := range drawn {
-		g := d.grid
-		if err := write(d.name+".csv", ui.CSV(eval.GridRecords(g))); err != nil {
+		if err := files.Write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid))); err != nil {
 			return err
 		}
-		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(g.Rows), inFolder(g.Columns), g.Values
-		if err := write(d.name+".png", d.heat.WritePNG); err != nil {
+		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(d.grid.Rows), inFolder(d.grid.Columns), d.grid.Values
+		if err := files.Write(d.file+".png", d.heat.WritePNG); err != nil {
 			return err
 		}
 	}
@@ -390,12 +378,7 @@ func optionText(key string, value any) string {
 // otherScales warns of other scales of codes if they change the value. It adds the fractions of variance, because
 // scales do not change these.
 func otherScales(name string, list []runResult) []string {
-	var scaled []runResult
-	for _, m := range list {
-		if m.result.Scale > 0 {
-			scaled = append(scaled, m)
-		}
-	}
+	scaled := slices.DeleteFunc(slices.Clone(list), func(m runResult) bool { return !(m.result.Scale > 0) })
 	if len(scaled) < 2 {
 		return nil
 	}
@@ -449,18 +432,15 @@ type spread struct {
 
 // spreadOf returns the spread of the finite values.
 func spreadOf(values []float64) spread {
-	sum, squares, n := 0.0, 0.0, 0
+	values = slices.DeleteFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+	sum, squares, n := 0.0, 0.0, len(values)
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		if finite := !math.IsNaN(v) && !math.IsInf(v, 0); finite {
-			sum, n, least, most = sum+v, n+1, min(least, v), max(most, v)
-		}
+		sum, least, most = sum+v, min(least, v), max(most, v)
 	}
 	mean := sum / float64(n)
 	for _, v := range values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			squares += (v - mean) * (v - mean)
-		}
+		squares += (v - mean) * (v - mean)
 	}
 	return spread{n, cell(mean), cell(math.Sqrt(squares / float64(n-1))), cell(least), cell(most)}
 }
@@ -468,19 +448,14 @@ func spreadOf(values []float64) spread {
 // compareSettings finds the settings that differ between runs, and groups the runs that differ only in the seed.
 func (x *Comparison) compareSettings(runs []*index.Run) {
 	columns := index.Differing(runs)
-	others := 0
-	for _, c := range columns {
-		d := difference{Key: c.Name}
-		for _, r := range runs {
-			d.Values = append(d.Values, c.Cell(r))
+	if slices.ContainsFunc(columns, func(c index.Column) bool { return c.Name != seedColumn }) {
+		for _, c := range columns {
+			d := difference{Key: c.Name}
+			for _, r := range runs {
+				d.Values = append(d.Values, c.Cell(r))
+			}
+			x.Settings = append(x.Settings, d)
 		}
-		x.Settings = append(x.Settings, d)
-		if c.Name != seedColumn {
-			others++
-		}
-	}
-	if others == 0 {
-		x.Settings = nil
 	}
 	x.Seeds = x.seedGroups(runs, columns)
 }
@@ -526,32 +501,8 @@ func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (grou
 
 // severalSeeds reports whether the runs of a group have different seeds.
 func severalSeeds(runs []*index.Run, group []int) bool {
-	first, _ := runs[group[0]].Settings.Get(seedColumn)
-	for _, i := range group[1:] {
-		if seed, _ := runs[i].Settings.Get(seedColumn); seed != first {
-			return true
-		}
-	}
-	return false
-}
-
-// printSettings writes a line for each setting that differs between runs.
-func (x *Comparison) printSettings(w io.Writer) {
-	if len(x.Settings) == 0 {
-		return
-	}
-	numbered(w, "setting", len(x.Runs))
-	for _, d := range x.Settings {
-		fmt.Fprint(w, d.Key)
-		for _, v := range d.Values {
-			if v == nil {
-				fmt.Fprint(w, "\t-")
-			} else {
-				fmt.Fprintf(w, "\t%s", *v)
-			}
-		}
-		fmt.Fprintln(w)
-	}
+	seed := func(i int) string { text, _ := runs[i].Settings.Get(seedColumn); return text }
+	return slices.ContainsFunc(group, func(i int) bool { return seed(i) != seed(group[0]) })
 }
 
 // printSeeds writes the spread of each metric over the seeds.
@@ -559,24 +510,20 @@ func (x *Comparison) printSeeds(w io.Writer) {
 	if len(x.Seeds) == 0 {
 		return
 	}
-	fmt.Fprint(w, "\nmean ± deviation over seeds (least to most)")
-	for _, g := range x.Seeds {
-		var places []string
-		for _, i := range g.Runs {
-			places = append(places, strconv.Itoa(i+1))
+	row(w, "\nmean ± deviation over seeds (least to most)", len(x.Seeds), func(group int) string {
+		var numbers []string
+		for _, i := range x.Seeds[group].Runs {
+			numbers = append(numbers, strconv.Itoa(i+1))
 		}
-		fmt.Fprintf(w, "\truns %s", strings.Join(places, ", "))
-	}
-	fmt.Fprintln(w)
+		return "runs " + strings.Join(numbers, ", ")
+	})
 	for i, m := range x.Metrics {
-		fmt.Fprint(w, m.Name)
-		for _, g := range x.Seeds {
-			if s := g.Spreads[i]; s.Count < 2 {
-				fmt.Fprint(w, "\t-")
-			} else {
-				fmt.Fprintf(w, "\t%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)), report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+		row(w, m.Name, len(x.Seeds), func(group int) string {
+			s := x.Seeds[group].Spreads[i]
+			if s.Count < 2 {
+				return "-"
 			}
-		}
-		fmt.Fprintln(w)
+			return fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)), report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+		})
 	}
 }

@@ -2,16 +2,20 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/plain"
@@ -81,7 +85,8 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	case c.CSV:
 		return plain.WriteCSV(s.Out, runRecords(index.Columns(runs), runs, false))
 	}
-	return printRuns(s, runs)
+	printRuns(s, runs)
+	return nil
 }
 
 // readEvery is the time between two lines on the progress of reading runs.
@@ -101,14 +106,14 @@ func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
 
 // columnError turns an error of package index into a usage error.
 func columnError(err error) error {
-	var unknown *index.UnknownColumnError
-	if errors.As(err, &unknown) {
-		if unknown.Nearest != "" {
-			return ui.Usagef("%w --csv has the names of all columns", err)
-		}
-		return ui.Usagef("%w; --csv has the names of all columns", err)
+	unknown, ok := errors.AsType[*index.UnknownColumnError](err)
+	switch {
+	case !ok:
+		return ui.Usagef("--%w", err) // filter ...
+	case unknown.Nearest != "":
+		return ui.Usagef("%w --csv has the names of all columns", err)
 	}
-	return ui.Usagef("--%w", err) // filter ...
+	return ui.Usagef("%w; --csv has the names of all columns", err)
 }
 
 // shownColumns returns the columns of the printed list: settings that differ between runs, and main results.
@@ -138,13 +143,14 @@ func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]strin
 		var row []string
 		for _, c := range columns {
 			text, ok := c.Of(r)
-			if v, err := strconv.ParseFloat(text, 64); short && err == nil && strings.Contains(text, ".") {
+			v, err := strconv.ParseFloat(text, 64)
+			switch {
+			case !ok && short:
+				text = "-"
+			case !ok:
+				text = ""
+			case short && err == nil && strings.Contains(text, "."):
 				text = strconv.FormatFloat(v, 'g', 4, 64)
-			}
-			if !ok {
-				if text = ""; short {
-					text = "-"
-				}
 			}
 			row = append(row, text)
 		}
@@ -192,19 +198,14 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	if c.CSV {
 		return plain.WriteCSV(s.Out, rows)
 	}
-	list := make([]shownColumn, len(rows[0]))
-	for _, row := range rows[1:] {
-		for i, cell := range row {
-			list[i].cells = append(list[i].cells, cell)
-		}
-	}
-	for i, header := range rows[0] {
-		list[i].header, list[i].rank = header, neverOut
-		if i > len(c.By) { // results
+	list := columnsOf(rows)
+	for i := range list {
+		if list[i].rank = neverOut; i > len(c.By) { // results
 			list[i].rank = i
 		}
 	}
-	return printFitted(s, list)
+	printFitted(s, list)
+	return nil
 }
 
 // sendMLflow sends runs to a server of MLflow. The environment has the credentials under MLflow's names.
@@ -218,8 +219,8 @@ func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.R
 	if sum.Runs == 0 && failed != nil {
 		return failed
 	}
-	_, err := fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", wording.Count(sum.Runs, "run"), wording.Count(sum.Experiments, "experiment"), sum.Changed)
-	return errors.Join(err, failed)
+	fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", wording.Count(sum.Runs, "run"), wording.Count(sum.Experiments, "experiment"), sum.Changed)
+	return failed
 }
 
 // BoardFile is the event file in a folder of runs. It tells TensorBoard the settings and metrics for comparing the
@@ -229,21 +230,15 @@ const BoardFile = tfevents.FilePrefix + "0.unravel-runs"
 // writeTensorBoard writes the settings and metrics of runs for TensorBoard.
 func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 	var settings []tfevents.Setting
-	differing := map[string]bool{}
-	add := func(column index.Column) {
-		if !differing[column.Name] {
-			differing[column.Name] = true
-			settings = append(settings, tfevents.Setting{Name: column.Name, Value: kindOf(runs, column)})
-		}
-	}
-	keys := map[string]bool{}
+	open := map[string]bool{} // settings to write
 	for _, key := range index.SettingKeys(runs) {
-		keys[key] = true
+		open[key] = true
 	}
 	columns := append(index.Differing(runs), index.Columns(runs)...) // TensorBoard shows the first ones
 	for _, column := range columns {
-		if keys[column.Name] {
-			add(column)
+		if open[column.Name] {
+			open[column.Name] = false
+			settings = append(settings, tfevents.Setting{Name: column.Name, Value: kindOf(runs, column)})
 		}
 	}
 	var compared []tfevents.Metric
@@ -256,16 +251,12 @@ func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 	if err != nil {
 		return err
 	}
-	err = w.Write(0, tfevents.Experiment("Runs of Unravel", settings, compared))
-	if err2 := w.Close(); err == nil {
-		err = err2
-	}
-	if err != nil {
+	if err := errors.Join(w.Write(0, tfevents.Experiment("Runs of Unravel", settings, compared)), w.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
+	fmt.Fprintf(s.Out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
 		wording.Count(len(settings), "setting"), wording.Count(len(runs), "run"), wording.Count(len(compared), "metric"), filepath.Join(c.Dir, BoardFile), c.Dir)
-	return err
+	return nil
 }
 
 // kindOf returns an example of the kind of a column's values: a number, a boolean, or a text.
@@ -294,8 +285,204 @@ func direction(name string) string {
 	if err != nil {
 		return ""
 	}
-	if m.New().Better() == metrics.HigherIsBetter {
-		return "higher is better"
+	return m.New().Better().String() + " is better"
+}
+
+// shownColumn is a column of a printed table.
+type shownColumn struct {
+	header string
+	cells  []string
+	rank   int // columns with high ranks are left out first
+}
+
+// columnsOf turns rows with a header into columns.
+func columnsOf(rows [][]string) []shownColumn {
+	list := make([]shownColumn, len(rows[0]))
+	for i, header := range rows[0] {
+		list[i].header = header
+		for _, row := range rows[1:] {
+			list[i].cells = append(list[i].cells, row[i])
+		}
 	}
-	return "lower is better"
+	return list
+}
+
+// maxCell is the greatest width of a cell of settings, in letters.
+const maxCell = 28
+
+// cut shortens a text in its middle.
+func cut(s string, width int) string {
+	letters := []rune(s)
+	if len(letters) <= width {
+		return s
+	}
+	head := (width - 1) / 2
+	return string(letters[:head]) + "…" + string(letters[len(letters)-(width-1-head):])
+}
+
+// width returns the width of a column, in letters.
+func (c *shownColumn) width() int {
+	w := utf8.RuneCountInString(c.header)
+	for _, cell := range c.cells {
+		w = max(w, utf8.RuneCountInString(cell))
+	}
+	return w
+}
+
+const columnGap = 2
+
+func widthOfAll(list []shownColumn) int {
+	sum := -columnGap
+	for _, c := range list {
+		sum += c.width() + columnGap
+	}
+	return sum
+}
+
+// fit makes columns fit a width. It shortens headers and cells first. Then it leaves out the columns with the highest
+// ranks, and returns their names.
+func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
+	if widthOfAll(list) <= width {
+		return list, nil
+	}
+	full := make([]string, len(list))
+	for i, c := range list {
+		full[i] = c.header
+	}
+	for i := range list {
+		list[i].header = shortName(full[i], full)
+		for r, cell := range list[i].cells {
+			list[i].cells[r] = cut(cell, max(maxCell, width/3))
+		}
+	}
+	for len(list) > 1 && widthOfAll(list) > width {
+		worst := 0
+		for i, c := range list {
+			if c.rank >= list[worst].rank {
+				worst = i
+			}
+		}
+		if list[worst].rank == neverOut {
+			break
+		}
+		left = append(left, full[worst])
+		list, full = slices.Delete(list, worst, worst+1), slices.Delete(full, worst, worst+1)
+	}
+	return list, left
+}
+
+// shortName returns the shortest suffix of a key that no other key has.
+func shortName(name string, all []string) string {
+	parts := strings.Split(name, ".")
+	for n := 1; n < len(parts); n++ {
+		short := strings.Join(parts[len(parts)-n:], ".")
+		others := slices.ContainsFunc(all, func(o string) bool { return o != name && (o == short || strings.HasSuffix(o, "."+short)) })
+		if _, err := strconv.Atoi(parts[len(parts)-n]); err != nil && !others {
+			return short
+		}
+	}
+	return name
+}
+
+// printFitted prints the columns that fit, and logs the names of the others.
+func printFitted(s *ui.Streams, list []shownColumn) {
+	fitting, left := fit(list, ui.Width(s.Out))
+	t := tabwriter.NewWriter(s.Out, 0, 0, columnGap, ' ', 0)
+	for row := -1; row < len(list[0].cells); row++ {
+		var line []string
+		for _, c := range fitting {
+			if row < 0 {
+				line = append(line, c.header)
+			} else {
+				line = append(line, c.cells[row])
+			}
+		}
+		fmt.Fprintln(t, strings.Join(line, "\t"))
+	}
+	t.Flush()
+	if left != nil {
+		slices.Sort(left)
+		fmt.Fprintf(s.Log, "there is no room for %s; --csv has all columns\n", ui.Some(left, 6))
+	}
+}
+
+// The rank of columns that always stay, and the rank of columns that are left out first.
+const (
+	neverOut = -1
+	afterAll = math.MaxInt32
+)
+
+// mostRows is the largest number of rows on a terminal. More would scroll for minutes.
+const mostRows = 1000
+
+// printRuns prints runs with their differing settings and their results.
+func printRuns(s *ui.Streams, runs []*index.Run) {
+	if len(runs) == 0 {
+		fmt.Fprintln(s.Out, "no runs")
+		return
+	}
+	shown := runs
+	if plain.Terminal(s.Out) != nil {
+		shown = runs[:min(len(runs), mostRows)]
+	}
+	list := columnsOf(runRecords(shownColumns(runs), shown, true))
+	rank(list, runs)
+	printFitted(s, list)
+	if len(shown) < len(runs) {
+		fmt.Fprintf(s.Log, "the first %d of %d runs; --filter, --by and --csv have the others\n", len(shown), len(runs))
+	}
+	sayDamaged(s, runs)
+}
+
+// sayDamaged says why the first damaged run is damaged, and how many others are.
+func sayDamaged(s *ui.Streams, runs []*index.Run) {
+	n := 0
+	for _, r := range runs {
+		if r.State != sweep.Damaged {
+			continue
+		}
+		if n++; n == 1 {
+			fmt.Fprintf(s.Log, "%s is damaged: %s\n", r.Dir, r.Problem)
+		}
+	}
+	if n > 1 {
+		fmt.Fprintf(s.Log, "also damaged: %d; --json says why\n", n-1)
+	}
+}
+
+// rank orders columns by importance. Settings and results alternate, and columns with values in most runs come first.
+func rank(list []shownColumn, runs []*index.Run) {
+	var settings, results []int
+	for i, c := range list {
+		switch {
+		case i == 0, c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
+			list[i].rank = neverOut
+		case c.header == "state" || c.header == "seconds" || c.header == "fit.converged":
+			list[i].rank = afterAll
+		case isResult(runs, c.header):
+			results = append(results, i)
+		default:
+			settings = append(settings, i)
+		}
+	}
+	for turn, columns := range [][]int{settings, results} {
+		slices.SortStableFunc(columns, func(i, j int) int { return cmp.Compare(missing(list[i].cells), missing(list[j].cells)) })
+		for n, i := range columns {
+			list[i].rank = 2*n + turn
+		}
+	}
+}
+
+// missing counts the runs without a value.
+func missing(cells []string) (n int) {
+	for _, c := range cells {
+		if c == "-" {
+			n++
+		}
+	}
+	return n
+}
+
+func isResult(runs []*index.Run, name string) bool {
+	return slices.ContainsFunc(runs, func(r *index.Run) bool { _, ok := r.Results.Get(name); return ok })
 }

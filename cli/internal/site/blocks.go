@@ -3,13 +3,17 @@ package site
 import (
 	"bytes"
 	"fmt"
+	"go/scanner"
+	"go/token"
 	"html/template"
 	"image"
-	"path"
-
 	_ "image/gif" // sizes of pictures
 	_ "image/jpeg"
 	_ "image/png"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -34,12 +38,7 @@ func (r *blocks) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 
 func (r *blocks) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	level := n.(*ast.Heading).Level
-	var h heading
-	for _, h = range r.p.headings {
-		if h.node == n {
-			break
-		}
-	}
+	h := r.p.headings[slices.IndexFunc(r.p.headings, func(h heading) bool { return h.node == n })]
 	if entering {
 		fmt.Fprintf(w, `<h%d id="%s">`, level, template.HTMLEscapeString(h.ID))
 		return ast.WalkContinue, nil
@@ -67,11 +66,11 @@ func (r *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 
 // table puts a table into a box that scrolls if the table is wide.
 func (r *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	text := "</table></div>\n"
 	if entering {
-		_, err := w.WriteString("<div class=\"table\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n")
-		return ast.WalkContinue, err
+		text = "<div class=\"table\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n"
 	}
-	_, err := w.WriteString("</table></div>\n")
+	_, err := w.WriteString(text)
 	return ast.WalkContinue, err
 }
 
@@ -94,4 +93,89 @@ func (r *blocks) image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (a
 	}
 	_, err = w.WriteString(picture)
 	return ast.WalkSkipChildren, err
+}
+
+// piece is code with a class: key, text, number, comment, or none.
+type piece struct{ code, class string }
+
+// highlight returns code as HTML, with classes for comments, texts, numbers and keys of known languages.
+func highlight(language, code string) template.HTML {
+	var pieces []piece
+	switch language {
+	case "go":
+		pieces = goPieces(code)
+	case "yaml":
+		pieces = hashPieces(code, true)
+	case "sh", "python":
+		pieces = hashPieces(code, false)
+	default:
+		pieces = []piece{{code: code}}
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		text := template.HTMLEscapeString(p.code)
+		if p.class != "" {
+			text = `<span class="` + p.class + `">` + text + `</span>`
+		}
+		b.WriteString(text)
+	}
+	return template.HTML(b.String())
+}
+
+// goPieces splits Go code, complete or not, into pieces.
+func goPieces(code string) (pieces []piece) {
+	files := token.NewFileSet()
+	file := files.AddFile("", files.Base(), len(code))
+	var s scanner.Scanner
+	s.Init(file, []byte(code), nil, scanner.ScanComments)
+	end := 0
+	for {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		if literal == "" || literal == "\n" && tok == token.SEMICOLON {
+			continue // operators, and inserted semicolons
+		}
+		start := file.Offset(pos)
+		class := ""
+		switch {
+		case tok == token.COMMENT:
+			class = "comment"
+		case tok == token.STRING, tok == token.CHAR:
+			class = "text"
+		case tok == token.INT, tok == token.FLOAT, tok == token.IMAG:
+			class = "number"
+		case tok.IsKeyword():
+			class = "key"
+		}
+		if start < end || start+len(literal) > len(code) || class == "" {
+			continue
+		}
+		pieces = append(pieces, piece{code: code[end:start]}, piece{code[start : start+len(literal)], class})
+		end = start + len(literal)
+	}
+	return append(pieces, piece{code: code[end:]})
+}
+
+// hashTokens find texts, which may hold a #, comments and, in YAML, keys, in groups 1 to 3.
+var hashTokens = map[bool]*regexp.Regexp{
+	false: regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?:^|\s)(#.*)`),
+	true:  regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?:^|\s)(#.*)|([\w./$*-]+):(?:\s|$)`),
+}
+
+// hashPieces splits code with # comments into pieces.
+func hashPieces(code string, keys bool) (pieces []piece) {
+	end := 0
+	for _, m := range hashTokens[keys].FindAllStringSubmatchIndex(code, -1) {
+		for group, class := range []string{"text", "comment", "key"}[:len(m)/2-1] {
+			start, stop := m[2*group+2], m[2*group+3]
+			if start < 0 {
+				continue
+			}
+			pieces = append(pieces, piece{code: code[end:start]}, piece{code[start:stop], class})
+			end = stop
+		}
+	}
+	return append(pieces, piece{code: code[end:]})
 }

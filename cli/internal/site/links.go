@@ -97,13 +97,9 @@ func (b *builder) exists(name string) bool {
 
 // take copies a file into the site.
 func (b *builder) take(name string) error {
-	if b.files[name] != nil {
-		return nil
-	}
 	content, err := fs.ReadFile(b.source.Files, name)
-	if err != nil {
-		return err
+	if err == nil {
+		b.files[name] = content
 	}
-	b.files[name] = content
-	return nil
+	return err
 }

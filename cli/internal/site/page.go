@@ -2,11 +2,12 @@ package site
 
 import (
 	"bytes"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
-
-	_ "embed"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -78,12 +79,7 @@ func (p *page) short() string {
 
 // has reports whether a link to the page can name an anchor.
 func (p *page) has(anchor string) bool {
-	for _, h := range p.headings {
-		if h.ID == anchor {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.headings, func(h heading) bool { return h.ID == anchor })
 }
 
 // text is the visible text of a node without its markup.
@@ -184,12 +180,10 @@ func (b *builder) write(at int) error {
 		v.Groups = append(v.Groups, shown)
 	}
 	if at > 0 {
-		l := to(b.order[at-1])
-		v.Before = &l
+		v.Before = new(to(b.order[at-1]))
 	}
 	if at+1 < len(b.order) {
-		l := to(b.order[at+1])
-		v.After = &l
+		v.After = new(to(b.order[at+1]))
 	}
 	for _, h := range p.headings {
 		if h.Level == 2 || h.Level == 3 {
@@ -240,4 +234,53 @@ func (b *builder) body(p *page) (string, error) {
 		util.Prioritized(html.NewRenderer(), 1000)))
 	err := r.Render(&out, p.source, p.root)
 	return out.String(), err
+}
+
+// indexFile is the search index of pages. It is a script, because pages opened from a disk cannot fetch files.
+const indexFile = "search-index.js"
+
+// section is an entry of the index: the text below a heading.
+type section struct {
+	URL     string `json:"u"` // from the site's folder
+	Title   string `json:"t"` // of the page
+	Heading string `json:"h"` // empty: the beginning of the page
+	Text    string `json:"x"`
+}
+
+// index returns the script with the sections of all pages.
+func (b *builder) index() ([]byte, error) {
+	var lines [][]byte
+	for _, name := range b.order {
+		for _, s := range b.sections(b.pages[name]) {
+			text, err := json.Marshal(s) // Marshal escapes <, > and &
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, text)
+		}
+	}
+	return fmt.Appendf(nil, "\"use strict\";\n\nUnravel.pages = [\n%s\n];\n", bytes.Join(lines, []byte(",\n"))), nil
+}
+
+// sections cuts a page at its headings.
+func (b *builder) sections(p *page) (list []section) {
+	at := b.source.address(p.name)
+	next := 0
+	for n := p.root.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() == ast.KindHeading && next < len(p.headings) {
+			s := section{URL: at, Title: p.title}
+			if h := p.headings[next]; h.Level > 1 {
+				s.URL, s.Heading = at+"#"+h.ID, h.Text
+			}
+			list = append(list, s)
+			next++
+			continue
+		}
+		last := &list[len(list)-1]
+		if last.Text != "" {
+			last.Text += " "
+		}
+		last.Text += p.text(n)
+	}
+	return list
 }

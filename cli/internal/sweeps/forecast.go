@@ -8,10 +8,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -92,19 +96,14 @@ func total(list []sweep.Forecast, jobs int) (known time.Duration, unknown int) {
 
 // ShowForecasts prints forecasts for a folder of runs, as a table or as one JSON object.
 func ShowForecasts(w io.Writer, asJSON bool, dir string, list []sweep.Forecast, jobs int) error {
-	if !asJSON {
-		return printForecasts(w, list, jobs)
-	}
-	var runs []Run
-	for _, f := range list {
-		runs = append(runs, Run{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
-	}
 	known, unknown := total(list, jobs)
-	return ui.WriteJSON(w, map[string]any{"dir": dir, "runs": runs, "seconds": known.Seconds(), "unknown": unknown})
-}
-
-// printForecasts prints forecasts as a table.
-func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
+	if asJSON {
+		var runs []Run
+		for _, f := range list {
+			runs = append(runs, Run{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds(), Unknown: f.Unknown})
+		}
+		return ui.WriteJSON(w, map[string]any{"dir": dir, "runs": runs, "seconds": known.Seconds(), "unknown": unknown})
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tWOULD TAKE")
 	for _, f := range list {
@@ -120,15 +119,13 @@ func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.State, takes)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	t.Flush()
 	hint := ""
-	if _, unknown := total(list, jobs); unknown > 0 {
+	if unknown > 0 {
 		hint = "; --rehearse estimates unknown times by training first steps"
 	}
-	_, err := fmt.Fprintf(w, "%s%s\n", ToMake(list, jobs), hint)
-	return err
+	fmt.Fprintf(w, "%s%s\n", ToMake(list, jobs), hint)
+	return nil
 }
 
 // ToMake says how many runs are missing, and how long they take.
@@ -188,19 +185,18 @@ func (f *SimulateFlag) Simulate(ctx context.Context, log io.Writer, dir string, 
 	return f.Machines.Simulate(sweep.Pieces(dir, runs, seconds))
 }
 
-// JSON writes the simulation of a sweep or table as one JSON object. KEY=NUMBER in assumed stands for defaults.
-func (f *SimulateFlag) JSON(w io.Writer, name string, s *sweep.Simulation) error {
-	return ui.WriteJSON(w, struct {
-		Name string `json:"name"`
-		*sweep.Simulation
-		Limit   string   `json:"limit"`
-		Assumed []string `json:"assumed"`
-	}{name, s, s.Limit(f.Machines), f.Machines.Assumed})
-}
-
-// Print writes a simulation.
-func (f *SimulateFlag) Print(w io.Writer, s *sweep.Simulation) error {
+// Show writes the simulation of a sweep or table, as text or as one JSON object. KEY=NUMBER in assumed stands for
+// defaults.
+func (f *SimulateFlag) Show(w io.Writer, asJSON bool, name string, s *sweep.Simulation) error {
 	m := f.Machines
+	if asJSON {
+		return ui.WriteJSON(w, struct {
+			Name string `json:"name"`
+			*sweep.Simulation
+			Limit   string   `json:"limit"`
+			Assumed []string `json:"assumed"`
+		}{name, s, s.Limit(m), m.Assumed})
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "runs\t%d, %d at a time in %d places (%.0f nodes of %.0f cores, %.0f for a run)\n", s.Runs, s.Tasks, s.Places, m.Nodes, m.Cores, m.Threads)
 	fmt.Fprintf(t, "wall time\t%s, of which tasks need %s to begin\n", Rounded(s.Wall), Rounded(s.Begin))
@@ -229,14 +225,101 @@ func Rounded(seconds float64) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// simulateSweep simulates the runs of a sweep.
-func (c *Command) simulateSweep(ctx context.Context, s *ui.Streams, name string, runs []sweep.Run) error {
-	found, err := c.Simulate.Simulate(ctx, s.Log, c.Out, runs)
-	if err != nil {
-		return err
+// progress shows the progress of a sweep: a bar on a terminal, otherwise a line now and then, and rarely if
+// nothing changes.
+type progress struct {
+	w        io.Writer
+	terminal *os.File // nil: w is no terminal
+	every    time.Duration
+	idle     time.Duration // time between lines without news
+
+	lock  sync.Mutex
+	last  time.Time
+	ended int    // number of ended runs at the last line
+	state string // text of the last line, without the time left
+	drawn int    // length of the drawn line in letters
+}
+
+// barWidth is the width of the bar, in letters.
+const barWidth = 24
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, terminal: plain.Terminal(w), every: 10 * time.Second, idle: time.Minute}
+	if p.terminal != nil {
+		p.every = 200 * time.Millisecond
 	}
-	if c.JSON {
-		return c.Simulate.JSON(s.Out, name, found)
+	return p
+}
+
+// observe receives the status of the sweep.
+func (p *progress) observe(s sweep.Status) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	ended := s.Finished + s.Failed
+	since, state := time.Since(p.last), steady(s)
+	if since < p.every && (p.terminal != nil || ended == p.ended) || p.terminal == nil && since < p.idle && state == p.state {
+		return
 	}
-	return c.Simulate.Print(s.Out, found)
+	p.last, p.ended, p.state = time.Now(), ended, state
+	if p.terminal == nil {
+		fmt.Fprintln(p.w, s)
+		return
+	}
+	full := int(s.Part * barWidth)
+	p.draw("[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "] " + s.String())
+}
+
+// rehearsal says that a rehearsal begins.
+func (p *progress) rehearsal(run string, nth, most int) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	line := fmt.Sprintf("rehearsing %s, %d of at most %d", run, nth, most)
+	switch {
+	case p.terminal != nil:
+		p.draw(line)
+	case time.Since(p.last) >= p.every:
+		p.last = time.Now()
+		fmt.Fprintln(p.w, line)
+	}
+}
+
+// draw replaces the line on the terminal.
+func (p *progress) draw(line string) {
+	if width, _, err := term.GetSize(int(p.terminal.Fd())); err == nil && width > 0 {
+		line = line[:min(len(line), width-1)]
+	}
+	p.erase()
+	fmt.Fprint(p.terminal, line)
+	p.drawn = len(line)
+}
+
+// steady returns the progress line of a sweep without the time left.
+func steady(s sweep.Status) string {
+	s.Left = -1
+	return s.String()
+}
+
+// say writes a line of text.
+func (p *progress) say(format string, args ...any) { _, _ = fmt.Fprintf(p, format+"\n", args...) }
+
+// Write writes text in place of the bar.
+func (p *progress) Write(text []byte) (int, error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.erase()
+	return p.w.Write(text)
+}
+
+func (p *progress) erase() {
+	if p.drawn > 0 {
+		fmt.Fprint(p.terminal, "\r"+strings.Repeat(" ", p.drawn)+"\r")
+		p.drawn = 0
+	}
+}
+
+// clear erases the bar.
+func (p *progress) clear() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.erase()
 }

@@ -2,6 +2,7 @@
 package sweeps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +48,8 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Jobs < 1 {
 		return ui.Usagef("--jobs %d: want 1 or more", c.Jobs)
 	}
-	if err := errors.Join(c.CheckCluster(c.Jobs), c.CheckRehearse()); err != nil {
-		return err
-	}
-	if err := c.CheckPrint(map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--simulate": c.Simulate.Machines != nil, "--json": c.JSON, "--serve": c.Serve}); err != nil {
+	others := map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--simulate": c.Simulate.Machines != nil, "--json": c.JSON, "--serve": c.Serve}
+	if err := errors.Join(c.CheckCluster(c.Jobs, others), c.CheckRehearse()); err != nil {
 		return err
 	}
 	plan, err := sweep.Open(c.File)
@@ -63,9 +62,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Out == "" {
-		c.Out = filepath.Join("runs", plan.Name)
-	}
+	c.Out = cmp.Or(c.Out, filepath.Join("runs", plan.Name))
 	if plan.Search.Value != nil {
 		return c.search(ctx, s, plan)
 	}
@@ -73,13 +70,21 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Simulate.Machines != nil {
-		return c.simulateSweep(ctx, s, plan.Name, runs)
+	switch {
+	case c.Simulate.Machines != nil:
+		found, err := c.Simulate.Simulate(ctx, s.Log, c.Out, runs)
+		if err != nil {
+			return err
+		}
+		return c.Simulate.Show(s.Out, c.JSON, plan.Name, found)
+	case c.DryRun:
+		list, err := Forecasts(ctx, s.Log, c.Out, runs, Forecasting{Jobs: c.Jobs, Elsewhere: c.On != "", Rehearse: c.Rehearse})
+		if err != nil {
+			return err
+		}
+		return ShowForecasts(s.Out, c.JSON, c.Out, list, c.Jobs)
 	}
-	if c.DryRun {
-		return c.dryRun(ctx, s, runs)
-	}
-	make := func() ([]sweep.Outcome, error) { return Execute(ctx, s, c.Out, runs, c.Jobs, c.Retry, &c.ClusterFlags) }
+	execute := func() ([]sweep.Outcome, error) { return Execute(ctx, s, c.Out, runs, c.Jobs, c.Retry, &c.ClusterFlags) }
 	if c.On != "" {
 		job, err := c.Job(plan.Name, c.Out, "sweep", disk.Argument(c.File), "--out", disk.Argument(c.Out))
 		if err != nil {
@@ -88,10 +93,10 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		if c.Print {
 			return c.ClusterFlags.PrintJob(ctx, s, job, runs)
 		}
-		make = func() ([]sweep.Outcome, error) { return c.Submit(ctx, s, job, runs, c.Retry) }
+		execute = func() ([]sweep.Outcome, error) { return c.Submit(ctx, s, job, runs, c.Retry) }
 	}
 	return c.Serving(ctx, s, serving.Content{Dir: c.Out}, func() error {
-		outcomes, err := make()
+		outcomes, err := execute()
 		if outcomes == nil {
 			return err
 		}
@@ -197,22 +202,11 @@ func (c *Command) print(w io.Writer, outcomes []sweep.Outcome) error {
 	return t.Flush()
 }
 
-// dryRun lists the runs that would be made.
-func (c *Command) dryRun(ctx context.Context, s *ui.Streams, runs []sweep.Run) error {
-	list, err := Forecasts(ctx, s.Log, c.Out, runs, Forecasting{Jobs: c.Jobs, Elsewhere: c.On != "", Rehearse: c.Rehearse})
-	if err != nil {
-		return err
-	}
-	return ShowForecasts(s.Out, c.JSON, c.Out, list, c.Jobs)
-}
-
 // search makes the trials of a plan with a search.
 func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) error {
-	for flag, given := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "", "--index": c.Index.Set,
-		"--rehearse": c.Rehearse} {
+	for flag, given := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "", "--index": c.Index.Set, "--rehearse": c.Rehearse} {
 		if given {
-			return ui.Usagef("%s needs the runs beforehand, and a search draws them one by one; start unravel sweep %s on each machine",
-				flag, c.File)
+			return ui.Usagef("%s needs the runs beforehand, and a search draws them one by one; start unravel sweep %s on each machine", flag, c.File)
 		}
 	}
 	found, err := plan.NewSearch()
@@ -301,8 +295,7 @@ func (c *Command) searchOutput(found *sweep.Search, trials *sweep.Trials) Search
 	o := SearchOutput{Dir: c.Out, Search: found.Method.Name, Objective: own.Objective(), Better: trials.Better.String(),
 		Budget: own.Budget(), CoreHours: trials.CoreHours, Ended: ended(trials)}
 	if best := trials.Best(); best != nil {
-		one := trialOf(best)
-		o.Best, o.Command = &one, found.Command(best)
+		o.Best, o.Command = new(trialOf(best)), found.Command(best)
 	}
 	return o
 }
@@ -333,16 +326,12 @@ func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Tr
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", one.Name, one.State, seconds, epochs, value, settings)
 	}
-	if err := t.Flush(); err != nil {
-		return err
+	t.Flush()
+	if best := trials.Best(); best != nil {
+		fmt.Fprintf(w, "best: %s, %s %.4g after %s (%s is better)\n%s\n", best.Name, objective, best.Value,
+			wording.Count(best.Epochs, "epoch"), trials.Better, wording.Shell(found.Command(best)...))
 	}
-	best := trials.Best()
-	if best == nil {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "best: %s, %s %.4g after %s (%s is better)\n%s\n", best.Name, objective, best.Value,
-		wording.Count(best.Epochs, "epoch"), trials.Better, wording.Shell(found.Command(best)...))
-	return err
+	return nil
 }
 
 // maxPreview bounds the trials that a dry run lists.
@@ -351,10 +340,7 @@ const maxPreview = 8
 // previewSearch prints the space, the first trials and the budget.
 func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep.Search) error {
 	trials, err := found.Trials(ctx, c.Out)
-	if err == nil {
-		err = found.Check()
-	}
-	if err != nil {
+	if err := cmp.Or(err, found.Check()); err != nil {
 		return err
 	}
 	next, own, rungs := found.Preview(trials, maxPreview), found.Method.Value.Common(), found.Method.Value.Rungs()
@@ -383,8 +369,8 @@ func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep
 	if _, ok := found.Method.Value.(*search.TPE); ok && more && len(next) < maxPreview {
 		fmt.Fprintln(s.Out, "further trials follow from results")
 	}
-	_, err = fmt.Fprintf(s.Out, "%d trials ended, %.3g core-hours used; budget: %s\n", ended(trials), trials.CoreHours, own.Budget())
-	return err
+	fmt.Fprintf(s.Out, "%d trials ended, %.3g core-hours used; budget: %s\n", ended(trials), trials.CoreHours, own.Budget())
+	return nil
 }
 
 // ended counts the trials that have finished or failed.

@@ -2,6 +2,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,13 +122,13 @@ func (c *Train) Config() (read train.Config, overrides []string, err error) {
 		name, overrides = overrides[0], overrides[1:]
 	}
 	for i, o := range overrides {
-		if !strings.Contains(o, "=") && i+2 < len(overrides) && overrides[i+1] == "=" {
+		switch {
+		case strings.Contains(o, "="):
+		case i+2 < len(overrides) && overrides[i+1] == "=":
 			return read, nil, ui.Usagef("%q is not an override; write %s=%s, without spaces around the =", o, o, overrides[i+2])
-		}
-		if !strings.Contains(o, "=") {
-			if strings.HasPrefix(o, "~") {
-				return read, nil, ui.Usagef("%q is not an override: a key cannot be taken out; want key.path=value, after the config", o)
-			}
+		case strings.HasPrefix(o, "~"):
+			return read, nil, ui.Usagef("%q is not an override: a key cannot be taken out; want key.path=value, after the config", o)
+		default:
 			return read, nil, ui.Usagef("%q is not an override; want key.path=value, after the config", o)
 		}
 	}
@@ -138,10 +139,7 @@ func (c *Train) Config() (read train.Config, overrides []string, err error) {
 		read, err := train.ReadConfig(c.Dir, overrides...)
 		return read, overrides, err
 	}
-	if name == "" {
-		name = configs.Quickstart
-	}
-	file, source, err := inputs.ReadConfig(name)
+	file, source, err := inputs.ReadConfig(cmp.Or(name, configs.Quickstart))
 	if err != nil {
 		return read, nil, err
 	}
@@ -221,10 +219,7 @@ func (f *rateFlags) find(ctx context.Context, c train.Config, asJSON bool, s *ui
 	if err != nil {
 		return err
 	}
-	dir := f.RateOut
-	if dir == "" {
-		dir = filepath.Join("find-rate", c.Name)
-	}
+	dir := cmp.Or(f.RateOut, filepath.Join("find-rate", c.Name))
 	if err := disk.MakeDir(dir); err != nil {
 		return err
 	}
@@ -247,11 +242,11 @@ func (f *rateFlags) find(ctx context.Context, c train.Config, asJSON bool, s *ui
 		return ui.WriteJSON(s.Out, r)
 	}
 	if r.Suggested == 0 {
-		_, err = fmt.Fprintf(s.Out, "no rate is suggested: the loss does not fall from %.3g on; want a lower --rate-low\n", f.RateLow)
-		return err
+		fmt.Fprintf(s.Out, "no rate is suggested: the loss does not fall from %.3g on; want a lower --rate-low\n", f.RateLow)
+	} else {
+		fmt.Fprintf(s.Out, "train.optimizer.%s.lr=%.2g\n", r.Optimizer, r.Suggested)
 	}
-	_, err = fmt.Fprintf(s.Out, "train.optimizer.%s.lr=%.2g\n", r.Optimizer, r.Suggested)
-	return err
+	return nil
 }
 
 // folder returns the content of training's server: the folder of the run, or all runs if the run is in the usual

@@ -3,6 +3,7 @@ package training
 import (
 	"cmp"
 	"context"
+	_ "embed" // for the model card
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"text/template"
 
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
@@ -66,19 +68,13 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	source.Half = c.Half
-	part, name := weights.Part(c.Part), "weights.safetensors"
+	part := weights.Part(c.Part)
 	if c.Format == onnxFormat {
-		if part == "" {
-			part = weights.Encoder
-		}
-		name = string(part) + ".onnx"
-	} else if part != "" {
-		name = string(part) + ".safetensors"
+		part = cmp.Or(part, weights.Encoder)
 	}
-	r := exported{File: c.Out, Format: c.Format, Part: string(part), Layout: c.Layout, Elements: e.Model.Params().Count()}
-	if r.File == "" {
-		r.File = filepath.Join(c.Dir, c.FileName(name))
-	}
+	name := cmp.Or(string(part), "weights") + "." + c.Format
+	file := cmp.Or(c.Out, filepath.Join(c.Dir, c.FileName(name)))
+	r := exported{File: file, Format: c.Format, Part: string(part), Layout: c.Layout, Elements: e.Model.Params().Count()}
 	layout := weights.Layout(c.Layout)
 	if err := ui.WriteFile(r.File, func(w io.Writer) error {
 		if c.Format == onnxFormat {
@@ -93,7 +89,7 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Card != "" {
 		card, err := newCard(c.Dir, e, r)
 		if err == nil {
-			err = ui.WriteFile(c.Card, card.write)
+			err = ui.WriteFile(c.Card, func(w io.Writer) error { return cardTemplate.Execute(w, card) })
 		}
 		if err != nil {
 			return err
@@ -154,24 +150,33 @@ func sizes(shape []int, l weights.Layout) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// modelCard is the Markdown that describes exported weights, with the front matter of Hugging Face's model cards.
+//go:embed card.md.tmpl
+var cardText string
+
+var cardTemplate = template.Must(template.New("card").Funcs(template.FuncMap{"number": report.Number}).Parse(cardText))
+
+// modelCard is the data of a model card: Markdown with the front matter of Hugging Face's model cards.
 type modelCard struct {
-	experiment *train.Experiment
-	exported   exported
-	record     *rundir.Record // nil: the run has not ended
-	metrics    []metrics.Result
-	config     string
+	exported
+	Config  *train.Config
+	Text    string         // the config as YAML
+	Shape   [3]int         // of the images
+	Width   int            // columns of a code
+	Record  *rundir.Record // nil: the run has not ended
+	Metrics []metrics.Result
 }
 
 // newCard collects the card of a run's exported weights.
 func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
-	c := &modelCard{experiment: e, exported: x}
+	h, w, channels := e.Data.ImageShape()
+	c := &modelCard{exported: x, Config: &e.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width()}
+	c.File = filepath.Base(x.File)
 	text, err := e.Config.Encode()
 	if err != nil {
 		return nil, err
 	}
-	c.config = string(text)
-	if c.record, err = rundir.ReadRecord(dir); err != nil {
+	c.Text = string(text)
+	if c.Record, err = rundir.ReadRecord(dir); err != nil {
 		return nil, err
 	}
 	stored, err := rundir.ReadFile(dir, rundir.MetricsFile)
@@ -179,41 +184,9 @@ func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
 		return c, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(stored, &c.metrics)
+		err = json.Unmarshal(stored, &c.Metrics)
 	}
 	return c, err
-}
-
-// write writes the card.
-func (c *modelCard) write(w io.Writer) error {
-	e, x := c.experiment, c.exported
-	h, width, channels := e.Data.ImageShape()
-	var b strings.Builder
-	fmt.Fprintf(&b, "---\nlibrary_name: unravel\ntags: [disentanglement, representation-learning, %s]\n---\n\n", e.Config.Model.Name)
-	fmt.Fprintf(&b, "# %s\n\n", e.Config.Name)
-	fmt.Fprintf(&b, "A model of the kind `%s`, trained on `%s` with seed %d.\n\n", e.Config.Model.Name, e.Config.Dataset.Name, e.Config.Seed)
-	b.WriteString("| | |\n|---|---|\n")
-	row := func(name, format string, values ...any) {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, values...))
-	}
-	row("file", "`%s`, %s, layout %s", filepath.Base(x.File), x.Format, x.Layout)
-	row("images", "%d x %d x %d (height, width, channels)", h, width, channels)
-	row("code", "%d columns", e.Coder.Width())
-	row("parameters", "%d", x.Elements)
-	if c.record != nil {
-		row("training", "%d epochs, %d steps", c.record.Epochs, c.record.Steps)
-		row("version", "unravel %s", c.record.Version)
-	}
-	if len(c.metrics) > 0 {
-		b.WriteString("\n## Metrics\n\nOf the codes at the end of training.\n\n| metric | value | better | rows |\n|---|---:|---|---:|\n")
-		for _, m := range c.metrics {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %d |\n", m.Name, report.Number(m.Value), m.Better, m.Basis.Rows)
-		}
-	}
-	fmt.Fprintf(&b, "\n## Use\n\n```sh\nunravel import --from %s --run runs/again\nunravel encode --run runs/again --out codes.npy\n```\n", filepath.Base(x.File))
-	fmt.Fprintf(&b, "\n## Config\n\n```yaml\n%s```\n", c.config)
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // Import is `unravel import [CONFIG] [key=value ...] --from FILE --run DIR`.

@@ -16,7 +16,8 @@ import (
 // Transfer shows the progress of downloads and conversions: a bar with its rate on a terminal, otherwise a plain line
 // now and then.
 type Transfer struct {
-	w     io.Writer
+	log   io.Writer
+	w     io.Writer // the terminal, or log
 	draws bool
 	every time.Duration // time between two lines, or two drawings of a bar
 
@@ -32,19 +33,15 @@ type Transfer struct {
 // NewTransfer shows transfers on a writer.
 func NewTransfer(w io.Writer) *Transfer {
 	if f := plain.Terminal(w); f != nil {
-		return &Transfer{w: f, draws: true, every: 100 * time.Millisecond}
+		return &Transfer{log: w, w: f, draws: true, every: 100 * time.Millisecond}
 	}
-	return &Transfer{w: w, every: 10 * time.Second}
+	return &Transfer{log: w, w: w, every: 10 * time.Second}
 }
 
 // inBytes reports whether progress is counted in bytes; conversions count images.
 func inBytes(what string) bool {
-	for _, word := range []string{"downloading ", "copying ", "checking "} {
-		if strings.HasPrefix(what, word) {
-			return true
-		}
-	}
-	return false
+	verb, _, _ := strings.Cut(what, " ")
+	return verb == "downloading" || verb == "copying" || verb == "checking"
 }
 
 // Report is a progress function for the packages of data sets.
@@ -56,7 +53,11 @@ func (t *Transfer) Report(what string, done, total int64) {
 		t.finish()
 		t.what, t.total, t.begun, t.first, t.shown = what, total, now, done, now
 		if t.draws {
-			t.bar = progressbar.NewOptions64(barTotal(total), progressbar.OptionSetWriter(t.w), progressbar.OptionSetDescription(plain.Text(what)), progressbar.OptionShowCount(),
+			length := total
+			if total < 1 {
+				length = -1 // a spinner
+			}
+			t.bar = progressbar.NewOptions64(length, progressbar.OptionSetWriter(t.w), progressbar.OptionSetDescription(plain.Text(what)), progressbar.OptionShowCount(),
 				progressbar.OptionShowBytes(inBytes(what)), progressbar.OptionUseIECUnits(true), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(t.every),
 				progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
 			// An undrawable bar is no reason to end anything. Bytes from an earlier download do not count for the
@@ -77,14 +78,6 @@ func (t *Transfer) Report(what string, done, total int64) {
 	}
 }
 
-// barTotal is the length of a bar; -1 turns it into a spinner.
-func barTotal(total int64) int64 {
-	if total < 1 {
-		return -1
-	}
-	return total
-}
-
 // line returns the line for a log.
 func (t *Transfer) line(now time.Time, done int64) string {
 	count := func(n int64) string { return fmt.Sprint(n) }
@@ -103,6 +96,12 @@ func (t *Transfer) line(now time.Time, done int64) string {
 		}
 	}
 	return text
+}
+
+// Write writes text to the log in place of the bar.
+func (t *Transfer) Write(text []byte) (int, error) {
+	t.End()
+	return t.log.Write(text)
 }
 
 // End removes the bar.

@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,6 +16,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -64,6 +66,15 @@ func Span(seconds float64) string {
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(seconds))-2)
 	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
+}
+
+// Some writes the first texts of a list, with the number of further ones.
+func Some(list []string, most int) string {
+	text := strings.Join(list[:min(len(list), most)], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // SomeLines writes the first three lines, and the number of further ones.
@@ -117,3 +128,62 @@ func CSV(records [][]string) func(io.Writer) error {
 
 // WriteJSON writes a value as one JSON object.
 func WriteJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+
+// Patience returns the time after which a computation counts as slow. The time is shorter on a terminal.
+func Patience(log io.Writer) time.Duration {
+	if plain.Terminal(log) != nil {
+		return time.Second
+	}
+	return 10 * time.Second
+}
+
+// Watch returns a function that logs the progress of slow repeats, at most once per patience.
+func Watch(s *Streams, format string) func(name string, done, of int) {
+	patience, last := Patience(s.Log), time.Now()
+	return func(name string, done, of int) {
+		if now := time.Now(); now.Sub(last) > patience {
+			fmt.Fprintf(s.Log, format, name, done, of)
+			last = now
+		}
+	}
+}
+
+// Patiently runs a computation, and calls slow once the patience is over. When the context ends it returns
+// train.ErrStopped at once; the computation ends a little later.
+func Patiently[T any](ctx context.Context, patience time.Duration, compute func() (T, error), slow func()) (T, error) {
+	type outcome struct {
+		value   T
+		err     error
+		failure *parallel.Panic // the panic of the computation
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o.failure = parallel.Recovered(p)
+			}
+			done <- o
+		}()
+		o.value, o.err = compute()
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case o := <-done:
+			if o.failure != nil {
+				panic(o.failure) // run reports it
+			}
+			if ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
+				o.err = train.ErrStopped
+			}
+			return o.value, o.err
+		case <-timer.C:
+			slow()
+		case <-ctx.Done():
+			var none T
+			return none, train.ErrStopped
+		}
+	}
+}

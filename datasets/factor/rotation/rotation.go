@@ -4,7 +4,11 @@
 // A rotation is a 3 x 3 matrix, row by row, that acts on columns: p -> g p. Groups and grids have the same bits on every machine.
 package rotation
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Product returns a b: first b, then a. It fuses no product with a sum, which makes its bits independent of the
 // machine.
@@ -164,19 +168,11 @@ func Neighbours(table [][9]float64, i, count int) []int {
 
 // insert adds t to a descending list of at most count numbers.
 func insert(list []float64, t float64, count int) []float64 {
-	at := len(list)
-	for at > 0 && list[at-1] < t {
-		at--
-	}
+	at, _ := slices.BinarySearchFunc(list, t, func(a, b float64) int { return cmp.Compare(b, a) })
 	if at == count {
 		return list
 	}
-	if len(list) < count {
-		list = append(list, 0)
-	}
-	copy(list[at+1:], list[at:])
-	list[at] = t
-	return list
+	return slices.Insert(list, at, t)[:min(len(list)+1, count)]
 }
 
 // trace returns the trace of a b^-1, 1 + 2 cos of the angle between a and b.

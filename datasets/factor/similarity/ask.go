@@ -54,13 +54,8 @@ func Ask(a *Answers, q Query) error {
 	}
 	z, width := standardised(q.Codes, a.Rows, q.Width)
 	for n, name := range factors {
-		k := slices.Index(a.Factors, name)
-		if k < 0 {
-			k, a.Factors = len(a.Factors), append(a.Factors, name)
-		}
 		count := (q.Count*(n+1))/len(factors) - q.Count*n/len(factors)
-		list := a.of()[k]
-		x, err := newAsker(a, k, list, z, width, q.Stream)
+		x, err := newAsker(a, a.factor(name), z, width, q.Stream)
 		if err != nil {
 			return err
 		}
@@ -161,16 +156,16 @@ type class struct {
 	size float64
 }
 
-func newAsker(a *Answers, k int, list []Answer, z []float64, width int, s *rng.Stream) (*asker, error) {
-	one := &Answers{Rows: a.Rows, Factors: []string{""}, List: slices.Clone(list)}
-	for n := range one.List {
-		one.List[n].Factor = 0
+func newAsker(a *Answers, k int32, z []float64, width int, s *rng.Stream) (*asker, error) {
+	one, err := a.Only(a.Factors[k : k+1])
+	if err != nil {
+		return nil, err
 	}
 	classes, err := Unite(one, Options{Conflicts: ConflictsMajority})
 	if err != nil {
 		return nil, err
 	}
-	x := &asker{factor: int32(k), apart: map[[2]int32]bool{}, group: newUnion(a.Rows, nil), root: make([]int32, a.Rows), stream: s}
+	x := &asker{factor: k, apart: map[[2]int32]bool{}, group: newUnion(a.Rows, nil), root: make([]int32, a.Rows), stream: s}
 	members := make([][]int32, classes.Count[0])
 	for i, c := range classes.Of[0] {
 		if x.root[i] = int32(i); c >= 0 {
@@ -196,7 +191,7 @@ func newAsker(a *Answers, k int, list []Answer, z []float64, width int, s *rng.S
 		}
 	}
 	for _, open := range a.Open { // is asked already
-		if open.Factor == int32(k) {
+		if open.Factor == k {
 			x.group.join(open.A, open.B)
 		}
 	}
@@ -330,14 +325,10 @@ func Random(a *Answers, q Query) error {
 		return err
 	}
 	for n := range q.Count {
-		name := factors[n%len(factors)]
-		k := slices.Index(a.Factors, name)
-		if k < 0 {
-			k, a.Factors = len(a.Factors), append(a.Factors, name)
-		}
+		k := a.factor(factors[n%len(factors)])
 		i := q.Stream.IntN(a.Rows)
 		j := (i + 1 + q.Stream.IntN(a.Rows-1)) % a.Rows
-		a.Open = append(a.Open, Answer{A: int32(i), B: int32(j), Factor: int32(k)})
+		a.Open = append(a.Open, Answer{A: int32(i), B: int32(j), Factor: k})
 	}
 	return nil
 }

@@ -6,13 +6,6 @@ import (
 	"strings"
 )
 
-// conflict is an answer different about two rows that a chain of answers same joins.
-type conflict struct {
-	factor string
-	answer Answer
-	chain  []Answer // from answer.A to answer.B, with A and B of its answers in the order of the chain
-}
-
 // path returns a shortest chain of answers same between the two rows of an answer.
 func (u *union) path(list []Answer, from Answer) []Answer {
 	root := u.find(from.A)
@@ -47,22 +40,22 @@ func (u *union) path(list []Answer, from Answer) []Answer {
 	return chain
 }
 
-// String names the answers of the cycle.
-func (c conflict) String() string {
+// cycle names an answer different, and the chain of answers same that joins its two rows.
+func cycle(different Answer, chain []Answer) string {
 	at := func(x Answer) string {
 		if x.Line == 0 {
 			return ""
 		}
 		return fmt.Sprintf(" (line %d)", x.Line)
 	}
-	text := fmt.Sprintf("%s: rows %d and %d are different%s", c.factor, c.answer.A, c.answer.B, at(c.answer))
-	if len(c.chain) == 0 {
+	text := fmt.Sprintf("rows %d and %d are different%s", different.A, different.B, at(different))
+	if len(chain) == 0 {
 		return text + ", and one row"
 	}
 	var same []string
-	for n, x := range c.chain {
-		if n == 6 && len(c.chain) > 8 {
-			same = append(same, fmt.Sprintf("and so on, %d more", len(c.chain)-n))
+	for n, x := range chain {
+		if n == 6 && len(chain) > 8 {
+			same = append(same, fmt.Sprintf("and so on, %d more", len(chain)-n))
 			break
 		}
 		same = append(same, fmt.Sprintf("%d = %d%s", x.A, x.B, at(x)))
@@ -75,7 +68,7 @@ func (c conflict) String() string {
 type ConflictError struct {
 	Name   string   // name of the file; "": none
 	Count  int      // answers different between rows that are the same
-	Cycles []string // for the first conflict of each factor, the contradictory answers
+	Cycles []string // for the first three conflicts of each factor, the contradictory answers
 }
 
 // Error lists the first cycles.
@@ -89,14 +82,4 @@ func (e *ConflictError) Error() string {
 		text = e.Name + ": " + text
 	}
 	return text + "; want them corrected, or conflicts: drop or majority"
-}
-
-func conflictError(name string, list []conflict) error {
-	e := &ConflictError{Name: name, Count: len(list)}
-	for _, c := range list {
-		if c.factor != "" {
-			e.Cycles = append(e.Cycles, c.String())
-		}
-	}
-	return e
 }

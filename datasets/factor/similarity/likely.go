@@ -33,13 +33,7 @@ const (
 func newLikely(z []float64, columns int, list []Answer, s *rng.Stream) *likely {
 	l := &likely{z: z, columns: columns}
 	if columns == 0 {
-		same := 0.0
-		for _, x := range list {
-			if x.Same {
-				same++
-			}
-		}
-		rate := (same + 1) / (float64(len(list)) + 2)
+		rate := (float64(countSame(list)) + 1) / (float64(len(list)) + 2)
 		l.bias = math.Log(rate / (1 - rate))
 		return l
 	}

@@ -27,10 +27,7 @@ func newMajority(u *union, list []Answer, against []int, least int) *majority {
 	for i := range m.label {
 		m.label[i] = u.find(int32(i))
 	}
-	bad := map[int32]bool{}
-	for _, n := range against {
-		bad[u.find(list[n].A)] = true
-	}
+	bad := u.contradictory(list, against)
 	m.count(list, func(x Answer) bool {
 		r := u.find(x.A)
 		return x.A != x.B && r == u.find(x.B) && (least > 1 || bad[r])

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -183,15 +184,13 @@ func Write(w io.Writer, a *Answers, name func(row int) string) error {
 	if err := out.Write([]string{"row", "row", "factor", "answer"}); err != nil {
 		return err
 	}
-	for n := range len(a.List) + len(a.Open) {
-		said, x := "different", Answer{}
+	for n, x := range slices.Concat(a.List, a.Open) {
+		said := "different"
 		switch {
 		case n >= len(a.List):
-			said, x = "", a.Open[n-len(a.List)]
-		default:
-			if x = a.List[n]; x.Same {
-				said = "same"
-			}
+			said = ""
+		case x.Same:
+			said = "same"
 		}
 		if err := out.Write([]string{name(int(x.A)), name(int(x.B)), a.Factors[x.Factor], said}); err != nil {
 			return err

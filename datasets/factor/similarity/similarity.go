@@ -30,12 +30,16 @@ type Answers struct {
 
 // Add appends an answer, and adds a factor with a new name.
 func (a *Answers) Add(row, other int, factor string, same bool) {
-	k := slices.Index(a.Factors, factor)
+	a.List = append(a.List, Answer{A: int32(row), B: int32(other), Factor: a.factor(factor), Same: same})
+}
+
+// factor returns the index of a factor, and adds a new one.
+func (a *Answers) factor(name string) int32 {
+	k := slices.Index(a.Factors, name)
 	if k < 0 {
-		k = len(a.Factors)
-		a.Factors = append(a.Factors, factor)
+		k, a.Factors = len(a.Factors), append(a.Factors, name)
 	}
-	a.List = append(a.List, Answer{A: int32(row), B: int32(other), Factor: int32(k), Same: same})
+	return int32(k)
 }
 
 // Validate checks that rows and factors are in range.
@@ -63,9 +67,10 @@ const maxRows = 1 << 30
 const maxCells = 1 << 30
 
 // Same returns the number of answers same.
-func (a *Answers) Same() int {
-	n := 0
-	for _, x := range a.List {
+func (a *Answers) Same() int { return countSame(a.List) }
+
+func countSame(list []Answer) (n int) {
+	for _, x := range list {
 		if x.Same {
 			n++
 		}
@@ -102,14 +107,7 @@ func (a *Answers) Only(factors []string) (*Answers, error) {
 
 // of lists the answers about each factor, in order.
 func (a *Answers) of() [][]Answer {
-	count := make([]int, len(a.Factors))
-	for _, x := range a.List {
-		count[x.Factor]++
-	}
-	lists := make([][]Answer, len(count))
-	for k, n := range count {
-		lists[k] = make([]Answer, 0, n)
-	}
+	lists := make([][]Answer, len(a.Factors))
 	for _, x := range a.List {
 		lists[x.Factor] = append(lists[x.Factor], x)
 	}

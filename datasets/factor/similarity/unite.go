@@ -94,7 +94,7 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 		return nil, err
 	}
 	c := &Classes{Factors: a.Factors, Of: make([][]int32, len(a.Factors)), Count: make([]int, len(a.Factors)), Least: make([]int, len(a.Factors))}
-	var conflicts []conflict
+	conflict := &ConflictError{Name: a.Name}
 	for k, list := range a.of() {
 		u := newUnion(a.Rows, list)
 		against := u.against(list)
@@ -102,10 +102,10 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 		c.Least[k] = least
 		switch {
 		case len(against) > 0 && policy == ConflictsError:
+			conflict.Count += len(against)
 			for _, n := range against[:min(len(against), 3)] {
-				conflicts = append(conflicts, conflict{a.Factors[k], list[n], u.path(list, list[n])})
+				conflict.Cycles = append(conflict.Cycles, a.Factors[k]+": "+cycle(list[n], u.path(list, list[n])))
 			}
-			conflicts = append(conflicts, make([]conflict, max(0, len(against)-3))...)
 		case len(against) > 0 && policy == ConflictsDrop:
 			list = c.drop(u, list, against)
 			u = newUnion(a.Rows, list)
@@ -117,8 +117,8 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 		c.Of[k], c.Count[k] = u.classes(list)
 		c.keep(c.Of[k], list)
 	}
-	if conflicts != nil {
-		return nil, conflictError(a.Name, conflicts)
+	if conflict.Count > 0 {
+		return nil, conflict
 	}
 	return c, nil
 }
@@ -137,10 +137,7 @@ func (c *Classes) keep(of []int32, list []Answer) {
 
 // drop removes the answers within classes that hold a contradiction.
 func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
-	bad := map[int32]bool{}
-	for _, n := range against {
-		bad[u.find(list[n].A)] = true
-	}
+	bad := u.contradictory(list, against)
 	var rest []Answer
 	for _, x := range list {
 		if r := u.find(x.A); bad[r] && r == u.find(x.B) {
@@ -157,14 +154,8 @@ func leastExcess(list []Answer, noise float64) int {
 	if noise == 0 {
 		return 1
 	}
-	same := 0
-	for _, x := range list {
-		if x.Same {
-			same++
-		}
-	}
 	n := float64(len(list))
-	rate := (float64(same)/max(n, 1) - noise) / (1 - 2*noise)
+	rate := (float64(countSame(list))/max(n, 1) - noise) / (1 - 2*noise)
 	rate = min(max(rate, 1/(n+2)), 1-1/(n+2))
 	return max(1, 1+int(math.Floor(math.Log((1-rate)/rate)/math.Log((1-noise)/noise))))
 }
@@ -212,6 +203,15 @@ func (u *union) against(list []Answer) []int {
 		}
 	}
 	return at
+}
+
+// contradictory returns the classes, by their least rows, of some answers different.
+func (u *union) contradictory(list []Answer, against []int) map[int32]bool {
+	bad := map[int32]bool{}
+	for _, n := range against {
+		bad[u.find(list[n].A)] = true
+	}
+	return bad
 }
 
 // classes numbers the classes by their first rows.

@@ -42,6 +42,15 @@ func PureHue(h float64) [3]float32 {
 	return [3]float32{channel(5), channel(3), channel(1)}
 }
 
+// Hues returns n hues around the colour circle, from 0 to less than 1, and their colours.
+func Hues(n int) (hues []float64, colours [][3]float32) {
+	for i := range n {
+		h := float64(i) / float64(n)
+		hues, colours = append(hues, h), append(colours, PureHue(h))
+	}
+	return hues, colours
+}
+
 // WholeTurn returns n angles of a full turn in degrees.
 func WholeTurn(n int) []float64 {
 	list := make([]float64, n)

@@ -68,10 +68,7 @@ func (t *Turntable) Grid(objects int) factor.Grid {
 		grid = append(grid, factor.Factor{Name: "object", Size: objects, Kind: factor.Categorical})
 	}
 	if t.Hues > 1 {
-		hues := make([]float64, t.Hues)
-		for i := range hues {
-			hues[i] = float64(i) / float64(t.Hues)
-		}
+		hues, _ := Hues(t.Hues)
 		grid = append(grid, factor.Factor{Name: "hue", Size: t.Hues, Kind: factor.Circular, Values: hues})
 	}
 	return append(grid, factor.Factor{Name: "rotation", Size: t.Views, Kind: factor.Circular, Values: WholeTurn(t.Views)})
@@ -141,9 +138,7 @@ func (t *turner) Draw(parts []render.Part, hue, view int, dst []uint8) {
 }
 
 // luma returns the brightness of a colour by ITU-R BT.601.
-func luma(r, g, b uint8) uint8 {
-	return uint8((299*int(r) + 587*int(g) + 114*int(b) + 500) / 1000)
-}
+func luma(r, g, b uint8) uint8 { return uint8((299*int(r) + 587*int(g) + 114*int(b) + 500) / 1000) }
 
 // ReadObject makes an object from the file of a mesh: white, and framed alike for all its rotations.
 func ReadObject(name string, data []byte, zUp bool, crease float64) ([]render.Part, error) {

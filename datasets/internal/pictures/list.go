@@ -45,12 +45,12 @@ type File struct {
 
 // ListPictures lists the pictures below a folder in the order of their paths.
 func ListPictures(path string) (*List, error) {
-	return listFiles(path, "pictures", pictureEndings[:11], isPicture)
+	return listFiles(path, "pictures", pictureEndings[:11], pictureEndings)
 }
 
 // ListMeshes lists the meshes below a folder in the order of their paths.
 func ListMeshes(path string) (*List, error) {
-	return listFiles(path, "meshes", render.Formats(), isMesh)
+	return listFiles(path, "meshes", render.Formats(), render.Formats())
 }
 
 // pictureEndings lists the endings of picture files. Pictures with the endings of the last line are unreadable; errors
@@ -60,17 +60,14 @@ var pictureEndings = []string{
 	".heic", ".heif", ".avif", ".jp2", ".jxl",
 }
 
-func isPicture(name string) bool {
-	return slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(name)))
+// ends reports whether a name has one of some endings, in any case.
+func ends(name string, endings []string) bool {
+	return slices.Contains(endings, strings.ToLower(filepath.Ext(name)))
 }
 
-// isMesh reports whether a file counts as a mesh.
-func isMesh(name string) bool {
-	return slices.Contains(render.Formats(), strings.ToLower(filepath.Ext(name)))
-}
-
-// listFiles lists the files of a kind below a folder in the order of their paths. Error messages use what and endings.
-func listFiles(path, what string, endings []string, wanted func(name string) bool) (*List, error) {
+// listFiles lists the files with the wanted endings below a folder in the order of their paths. Error messages use what
+// and the readable endings.
+func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -96,7 +93,7 @@ func listFiles(path, what string, endings []string, wanted func(name string) boo
 			return nil
 		case e.IsDir():
 			return nil
-		case !wanted(name):
+		case !ends(name, wanted):
 			others++
 			return nil
 		}
@@ -115,7 +112,7 @@ func listFiles(path, what string, endings []string, wanted func(name string) boo
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(l.Files) == 0 {
-		return nil, fmt.Errorf("%s has no %s, and %d other files; want files that end in %s", path, what, others, strings.Join(endings, " "))
+		return nil, fmt.Errorf("%s has no %s, and %d other files; want files that end in %s", path, what, others, strings.Join(readable, " "))
 	}
 	slices.SortFunc(l.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	if outside > 0 {
@@ -216,7 +213,7 @@ func Read(root *os.Root, name string, buf []byte) ([]byte, error) {
 func HasPictures(path string) bool {
 	found := false
 	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error { // only a hint is lost
-		if err != nil || isPicture(name) && !e.IsDir() {
+		if err != nil || ends(name, pictureEndings) && !e.IsDir() {
 			found = err == nil
 			return fs.SkipAll
 		}

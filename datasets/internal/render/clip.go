@@ -62,6 +62,4 @@ func (l *lens) inside(plane int, p vec) float64 {
 }
 
 // between returns the point of the line from p to q on a plane, given the distances of p and q from the plane.
-func between(p, q vec, dp, dq float64) vec {
-	return p.plus(q.minus(p).times(dp / (dp - dq)))
-}
+func between(p, q vec, dp, dq float64) vec { return p.plus(q.minus(p).times(dp / (dp - dq))) }

@@ -70,11 +70,7 @@ type edge struct {
 
 func newEdge(a, b *vertex, x, y int64) edge {
 	dx, dy := int64(b.x)-int64(a.x), int64(b.y)-int64(a.y)
-	return edge{
-		value: dx*(y-int64(a.y)) - dy*(x-int64(a.x)),
-		right: -dy << subBits,
-		down:  dx << subBits,
-	}
+	return edge{value: dx*(y-int64(a.y)) - dy*(x-int64(a.x)), right: -dy << subBits, down: dx << subBits}
 }
 
 // span returns the samples of a row, out of 0 .. last, that are outside no edge.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/internal/render"
+
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
 var white = [3]float64{1, 1, 1}
@@ -112,7 +114,8 @@ func TestQuarterTurn(t *testing.T) {
 				if p.Turn == [9]float64{} {
 					p.Turn = Turn([3]float64{0, 0, 1}, 0)
 				}
-				p.Turn = Product(Turn([3]float64{0, 0, 1}, math.Pi/2), p.Turn)
+				quarter := Turn([3]float64{0, 0, 1}, math.Pi/2)
+				p.Turn = rotation.Product(&quarter, &p.Turn)
 				p.Shift = [3]float64{-p.Shift[1], p.Shift[0], p.Shift[2]}
 			}
 			after := draw(t, s, size, samples)

@@ -2,21 +2,24 @@ package render
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 // ply is a PLY file during reading.
 type ply struct {
 	name     string
 	data     []byte
-	body     int              // byte of the first element
-	order    binary.ByteOrder // nil: text
-	text     *text            // the body as text
-	at       int              // in a binary file
+	body     int // byte of the first element
+	binary   bool
+	big      bool  // big-endian
+	text     *text // the body as text
+	at       int   // in a binary file
 	elements []plyElement
 }
 
@@ -30,23 +33,22 @@ type plyElement struct {
 // plyProperty is a number of a row, or a list of them.
 type plyProperty struct {
 	name   string
-	size   int // bytes of the numbers
-	kind   byte
+	number dtype.Type
 	list   bool
-	length plyType // type of a list's length
+	length dtype.Type // of a list
 }
 
-// plyType is a number type: i, u or f, and the number of bytes.
-type plyType struct {
-	kind byte
-	size int
+// plyTypes holds the types of numbers by both of their names.
+var plyTypes = map[string]dtype.Type{
+	"char": plyType('i', 1), "int8": plyType('i', 1), "uchar": plyType('u', 1), "uint8": plyType('u', 1),
+	"short": plyType('i', 2), "int16": plyType('i', 2), "ushort": plyType('u', 2), "uint16": plyType('u', 2),
+	"int": plyType('i', 4), "int32": plyType('i', 4), "uint": plyType('u', 4), "uint32": plyType('u', 4),
+	"float": plyType('f', 4), "float32": plyType('f', 4), "double": plyType('f', 8), "float64": plyType('f', 8),
 }
 
-var plyTypes = map[string]plyType{
-	"char": {'i', 1}, "int8": {'i', 1}, "uchar": {'u', 1}, "uint8": {'u', 1},
-	"short": {'i', 2}, "int16": {'i', 2}, "ushort": {'u', 2}, "uint16": {'u', 2},
-	"int": {'i', 4}, "int32": {'i', 4}, "uint": {'u', 4}, "uint32": {'u', 4},
-	"float": {'f', 4}, "float32": {'f', 4}, "double": {'f', 8}, "float64": {'f', 8},
+func plyType(kind byte, size int) dtype.Type {
+	t, _ := dtype.Find(kind, size)
+	return t
 }
 
 // readPLY reads the vertices (x, y, z and, if all exist, nx, ny, nz) and faces (vertex_indices or vertex_index) of a
@@ -114,10 +116,8 @@ func (p *ply) header() error {
 			p.body, p.at, p.text = t.at, t.at, t
 			switch format {
 			case "ascii":
-			case "binary_little_endian":
-				p.order = binary.LittleEndian
-			case "binary_big_endian":
-				p.order = binary.BigEndian
+			case "binary_little_endian", "binary_big_endian":
+				p.binary, p.big = true, format == "binary_big_endian"
 			default:
 				return t.errorf("format %q; want ascii, binary_little_endian or binary_big_endian", format)
 			}
@@ -161,17 +161,17 @@ func (p *ply) property(t *text) error {
 	kind := t.word()
 	if kind == "list" {
 		length, ok := plyTypes[t.word()]
-		if !ok || length.kind == 'f' {
+		if !ok || length.Kind == 'f' {
 			return t.errorf("length of a list of unknown type; want an integer type, such as uchar")
 		}
 		made.list, made.length = true, length
 		kind = t.word()
 	}
-	values, ok := plyTypes[kind]
-	if !ok {
+	var ok bool
+	if made.number, ok = plyTypes[kind]; !ok {
 		return t.errorf("property of type %q; want char, uchar, short, ushort, int, uint, float or double", shown([]byte(kind)))
 	}
-	made.kind, made.size, made.name = values.kind, values.size, t.word()
+	made.name = t.word()
 	e := &p.elements[len(p.elements)-1]
 	if made.name == "" || e.find(made.name) >= 0 {
 		return t.errorf("property %q of element %s; want a name that no other has", made.name, e.name)
@@ -182,12 +182,7 @@ func (p *ply) property(t *text) error {
 
 // find returns the number of a property, or -1.
 func (e *plyElement) find(name string) int {
-	for i, p := range e.properties {
-		if p.name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(e.properties, func(p plyProperty) bool { return p.name == name })
 }
 
 // check compares the numbers of rows with the length of the file, and checks that the file has vertices and faces.
@@ -201,12 +196,12 @@ func (p *ply) check(t *text) error {
 		least := 0 // bytes of a row
 		for _, q := range e.properties {
 			switch {
-			case p.order == nil:
+			case !p.binary:
 				least += 2
 			case q.list:
-				least += q.length.size
+				least += q.length.Size
 			default:
-				least += q.size
+				least += q.number.Size
 			}
 		}
 		if least > 0 && e.count > (left+1)/least {

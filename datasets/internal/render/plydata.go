@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 // vertices reads the element of vertices.
@@ -113,7 +115,7 @@ func (p *ply) numbers(e *plyElement, i, row int, value func(property int, v floa
 		return err
 	}
 	for range n {
-		v, err := p.number(plyType{q.kind, q.size})
+		v, err := p.number(q.number)
 		if err != nil {
 			return fmt.Errorf("%w (element %s, row %d of %d)", err, e.name, row, e.count)
 		}
@@ -143,15 +145,15 @@ func (p *ply) length(e *plyElement, q *plyProperty, row int) (int, error) {
 
 // errorf returns an error at the line of a text, or at the byte after the last number.
 func (p *ply) errorf(format string, args ...any) error {
-	if p.order == nil {
+	if !p.binary {
 		return p.text.errorf(format, args...)
 	}
 	return fmt.Errorf("%s: byte %d: %w", p.name, p.at, fmt.Errorf(format, args...))
 }
 
 // number reads a number.
-func (p *ply) number(t plyType) (float64, error) {
-	if p.order == nil {
+func (p *ply) number(t dtype.Type) (float64, error) {
+	if !p.binary {
 		token := p.text.next()
 		if token == nil {
 			return 0, p.errorf("the file ends; want all rows that the header says")
@@ -162,27 +164,16 @@ func (p *ply) number(t plyType) (float64, error) {
 		}
 		return v, nil
 	}
-	if len(p.data)-p.at < t.size {
+	if len(p.data)-p.at < t.Size {
 		return 0, p.errorf("the file ends; want all rows that the header says")
 	}
-	b := p.data[p.at : p.at+t.size]
-	p.at += t.size
-	switch t {
-	case plyType{'i', 1}:
-		return float64(int8(b[0])), nil
-	case plyType{'u', 1}:
-		return float64(b[0]), nil
-	case plyType{'i', 2}:
-		return float64(int16(p.order.Uint16(b))), nil
-	case plyType{'u', 2}:
-		return float64(p.order.Uint16(b)), nil
-	case plyType{'i', 4}:
-		return float64(int32(p.order.Uint32(b))), nil
-	case plyType{'u', 4}:
-		return float64(p.order.Uint32(b)), nil
-	case plyType{'f', 4}:
-		return float64(math.Float32frombits(p.order.Uint32(b))), nil
-	default:
-		return math.Float64frombits(p.order.Uint64(b)), nil
+	var raw [8]byte
+	b := raw[:copy(raw[:t.Size], p.data[p.at:])]
+	p.at += t.Size
+	if p.big {
+		dtype.Swap(b, t.Size)
 	}
+	var v [1]float64
+	dtype.Decode(v[:], b, t)
+	return v[0], nil
 }

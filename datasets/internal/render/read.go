@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -23,14 +22,9 @@ func Formats() []string { return []string{".off", ".obj", ".stl", ".ply"} }
 
 // ReadFile reads a mesh from a file, see [Decode].
 func ReadFile(path string) (*Mesh, error) {
-	f, err := disk.Open(path)
+	data, err := disk.ReadFile(path, MaxFile)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return Decode(path, data)
 }

@@ -9,7 +9,10 @@
 // whose last bit depends on the machine.
 package render
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Mesh is a surface of triangles. Several renderers may draw a Mesh at once.
 type Mesh struct {
@@ -24,15 +27,12 @@ func (m *Mesh) Check() error {
 	if m.Normals != nil && len(m.Normals) != len(m.Vertices) {
 		return fmt.Errorf("mesh has %d normals; want one for each of its %d vertices, or none", len(m.Normals), len(m.Vertices))
 	}
-	for i, v := range m.Vertices {
-		if !finite(v) {
-			return fmt.Errorf("vertex %d is %v; want finite numbers", i, v)
-		}
+	infinite := func(v [3]float64) bool { return !finite(v) }
+	if i := slices.IndexFunc(m.Vertices, infinite); i >= 0 {
+		return fmt.Errorf("vertex %d is %v; want finite numbers", i, m.Vertices[i])
 	}
-	for i, v := range m.Normals {
-		if !finite(v) {
-			return fmt.Errorf("normal %d is %v; want finite numbers", i, v)
-		}
+	if i := slices.IndexFunc(m.Normals, infinite); i >= 0 {
+		return fmt.Errorf("normal %d is %v; want finite numbers", i, m.Normals[i])
 	}
 	for i, t := range m.Triangles {
 		for _, v := range t {

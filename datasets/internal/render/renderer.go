@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
 // Limits of a picture: its pixels along a side, its samples along a side of a pixel, and all its samples (8 bytes
@@ -141,7 +143,7 @@ func (r *Renderer) place(s *Scene) {
 		if part.Turn == [9]float64{} {
 			p.turn = identity
 		}
-		p.turn = Product(r.lens.axes, p.turn)
+		p.turn = rotation.Product(&r.lens.axes, &p.turn)
 		p.matrix = p.turn
 		if part.Scale != 0 {
 			for k := range p.matrix {

@@ -2,17 +2,6 @@ package render
 
 import "math"
 
-// Product returns the matrix a*b, both by rows: the turn b followed by the turn a.
-func Product(a, b [9]float64) [9]float64 {
-	var m [9]float64
-	for i := range 3 {
-		for j := range 3 {
-			m[3*i+j] = float64(a[3*i]*b[j]) + float64(a[3*i+1]*b[3+j]) + float64(a[3*i+2]*b[6+j])
-		}
-	}
-	return m
-}
-
 var identity = [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
 
 // Sincos returns the sine and the cosine of an angle in radians, with the same bits on every machine. The error is

@@ -12,13 +12,9 @@ func (a vec) array() [3]float64 { return [3]float64{a.x, a.y, a.z} }
 func (a vec) plus(b vec) vec  { return vec{a.x + b.x, a.y + b.y, a.z + b.z} }
 func (a vec) minus(b vec) vec { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }
 
-func (a vec) times(s float64) vec {
-	return vec{float64(s * a.x), float64(s * a.y), float64(s * a.z)}
-}
+func (a vec) times(s float64) vec { return vec{float64(s * a.x), float64(s * a.y), float64(s * a.z)} }
 
-func (a vec) dot(b vec) float64 {
-	return float64(a.x*b.x) + float64(a.y*b.y) + float64(a.z*b.z)
-}
+func (a vec) dot(b vec) float64 { return float64(a.x*b.x) + float64(a.y*b.y) + float64(a.z*b.z) }
 
 func (a vec) cross(b vec) vec {
 	return vec{

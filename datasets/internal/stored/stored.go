@@ -3,6 +3,7 @@
 package stored
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -245,12 +246,8 @@ func CountMissing[T int | int32](levels []T, k int) []int {
 
 // Countable reports factors with too many combinations to number.
 func Countable(factors []factor.Factor) error {
-	combinations := 1.0
-	for _, f := range factors {
-		combinations *= float64(f.Size)
-	}
-	if combinations > 1<<62 {
-		return fmt.Errorf("levels have %g combinations; want at most 2^62", combinations)
+	if n := factor.Grid(factors).Combinations(); n > 1<<62 {
+		return fmt.Errorf("levels have %g combinations; want at most 2^62", n)
 	}
 	return nil
 }
@@ -284,10 +281,5 @@ func WriteImages(ctx context.Context, w *cache.Writer, from int, pixels []byte, 
 	parallel.For(n, func(_, i int) {
 		errs[i] = w.WriteAt(ctx, from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }

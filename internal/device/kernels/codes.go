@@ -97,3 +97,25 @@ func transport(t *vulkan.Tape, z, turns, dy, y vulkan.Buffer, action, groups, m,
 	each(t, "transport", groups*columns, sizes(groups, m, columns, action, gradient),
 		vulkan.Read(z), vulkan.Read(or(turns, z)), vulkan.Read(dy), vulkan.Write(y))
 }
+
+// PublicLSBD records losses.PublicLSBD of points z and transported points y [rows, columns], with the weights of
+// 1 - clip(z.y) and of |z - y|.
+func PublicLSBD(t *vulkan.Tape, z, y, out vulkan.Buffer, cosine, distance float64, rows, columns int) {
+	terms := t.Scratch(rows)
+	publicLSBD(t, 0, z, y, z, terms, cosine, distance, rows, columns)
+	Sum(t, terms, out, 1, rows)
+}
+
+// PublicLSBDGradient records the gradients of [PublicLSBD].
+func PublicLSBDGradient(t *vulkan.Tape, z, y, dout, dz, dy vulkan.Buffer, cosine, distance float64, rows, columns int) {
+	for i, d := range []vulkan.Buffer{dz, dy} {
+		if !d.IsZero() {
+			publicLSBD(t, i+1, z, y, dout, d, cosine, distance, rows, columns)
+		}
+	}
+}
+
+func publicLSBD(t *vulkan.Tape, f int, z, y, dout, out vulkan.Buffer, cosine, distance float64, rows, columns int) {
+	rowwise(t, "publiclsbd", rows, append(sizes(rows, columns, f), float(cosine), float(distance)), vulkan.Read(z),
+		vulkan.Read(y), vulkan.Read(dout), vulkan.Write(out))
+}

@@ -73,6 +73,7 @@ type check struct {
 	backward func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer)
 
 	tolerance float64 // relative to the largest element of a tensor; default 5e-6
+	floor     float64 // and at least to this number, where larger numbers cancel
 }
 
 // numbers are the elements of a result and of gradients by the inputs; nil for inputs without one.
@@ -327,7 +328,7 @@ func (c check) compare(t *testing.T, with string, got, want numbers, factor floa
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d elements; want %d", what, len(got), len(want))
 		}
-		largest := 0.0
+		largest := c.floor
 		for _, v := range want {
 			largest = max(largest, math.Abs(v))
 		}

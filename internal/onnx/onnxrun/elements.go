@@ -1,8 +1,6 @@
 package onnxrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -15,22 +13,20 @@ import (
 const elementBlock = 1 << 14
 
 // mapped returns f of every element of x.
-func mapped(x *value, f func(dst, src []float32)) (*value, error) {
-	if err := asFloats(x); err != nil {
-		return nil, err
-	}
+func mapped(x *value, f func(dst, src []float32)) *value {
+	asFloats(x)
 	y := x.like()
 	parallel.For((len(x.floats)+elementBlock-1)/elementBlock, func(_, i int) {
 		from, to := i*elementBlock, min(len(x.floats), (i+1)*elementBlock)
 		f(y.floats[from:to], x.floats[from:to])
 	})
-	return y, nil
+	return y
 }
 
 // unary is an operator without attributes.
 func unary(f func(dst, src []float32)) operator {
-	return operator{1, 1, func(*attributes) (compute, error) {
-		return func(in []*value) (*value, error) { return mapped(in[0], f) }, nil
+	return operator{1, 1, func(*attributes) compute {
+		return func(in []*value) *value { return mapped(in[0], f) }
 	}, 0}
 }
 
@@ -51,26 +47,26 @@ func activated(a kernel.Activation) func(dst, src []float32) {
 	}
 }
 
-func identity(*attributes) (compute, error) {
-	return func(in []*value) (*value, error) { return in[0], nil }, nil
+func identity(*attributes) compute {
+	return func(in []*value) *value { return in[0] }
 }
 
 // dropout is the identity after training.
-func dropout(a *attributes) (compute, error) {
+func dropout(a *attributes) compute {
 	attribute(a, "ratio", float32(0.5))
 	attribute(a, "seed", 0)
-	return func(in []*value) (*value, error) {
-		if len(in) == 3 && in[2] != nil && slices.ContainsFunc(in[2].ints, func(v int64) bool { return v != 0 }) {
-			return nil, errors.New("it is in training mode; want a network exported for inference")
+	return func(in []*value) *value {
+		if training := given(in, 2); training != nil && slices.ContainsFunc(training.ints, func(v int64) bool { return v != 0 }) {
+			panic(failed("it is in training mode; want a network exported for inference"))
 		}
-		return in[0], nil
-	}, nil
+		return in[0]
+	}
 }
 
 // leakyRelu is max(x, 0) + alpha min(x, 0).
-func leakyRelu(a *attributes) (compute, error) {
+func leakyRelu(a *attributes) compute {
 	alpha := attribute(a, "alpha", float32(0.01))
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		return mapped(in[0], func(dst, src []float32) {
 			for i, x := range src {
 				if dst[i] = x; x < 0 {
@@ -78,88 +74,89 @@ func leakyRelu(a *attributes) (compute, error) {
 				}
 			}
 		})
-	}, nil
+	}
 }
 
 // elu is x where x > 0, alpha (e^x - 1) elsewhere.
-func elu(a *attributes) (compute, error) {
+func elu(a *attributes) compute {
 	alpha := float64(attribute(a, "alpha", float32(1)))
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		return mapped(in[0], slowly(func(x float64) float64 {
 			if x > 0 {
 				return x
 			}
 			return alpha * math.Expm1(x)
 		}))
-	}, nil
+	}
 }
 
 // gelu is x Phi(x), or its approximation by tanh.
-func gelu(a *attributes) (compute, error) {
+func gelu(a *attributes) compute {
 	f := kernel.GELU
 	if a.word("approximate", "none", "tanh") == "tanh" {
 		f = slowly(func(x float64) float64 { return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) })
 	}
-	return func(in []*value) (*value, error) { return mapped(in[0], f) }, nil
+	return func(in []*value) *value { return mapped(in[0], f) }
 }
 
 // hardSigmoid is alpha x + beta, limited to [0, 1].
-func hardSigmoid(a *attributes) (compute, error) {
+func hardSigmoid(a *attributes) compute {
 	alpha, beta := attribute(a, "alpha", float32(0.2)), attribute(a, "beta", float32(0.5))
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		return mapped(in[0], func(dst, src []float32) {
 			for i, x := range src {
 				dst[i] = min(max(alpha*x+beta, 0), 1)
 			}
 		})
-	}, nil
+	}
 }
 
 // clip limits elements. The limits are attributes before operator set 11, and inputs since.
-func clip(a *attributes) (compute, error) {
+func clip(a *attributes) compute {
 	low, high := float32(math.Inf(-1)), float32(math.Inf(1))
 	if a.opset < 11 {
 		low, high = attribute(a, "min", low), attribute(a, "max", high)
 	}
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		low, high := low, high
 		for i, to := range []*float32{&low, &high} {
-			if len(in) <= 1+i || in[1+i] == nil {
+			limit := given(in, 1+i)
+			if limit == nil {
 				continue
 			}
-			if len(in[1+i].floats) != 1 {
-				return nil, fmt.Errorf("limit %d has shape %v; want one float32", i, in[1+i].shape)
+			if len(limit.floats) != 1 {
+				panic(failed("limit %d has shape %v; want one float32", i, limit.shape))
 			}
-			*to = in[1+i].floats[0]
+			*to = limit.floats[0]
 		}
 		return mapped(in[0], func(dst, src []float32) {
 			for i, x := range src {
 				dst[i] = min(max(x, low), high)
 			}
 		})
-	}, nil
+	}
 }
 
 // cast converts between float32, integers and truth values.
-func cast(a *attributes) (compute, error) {
+func cast(a *attributes) compute {
 	to := onnx.Type(attribute(a, "to", 0))
 	attribute(a, "saturate", 1)
 	switch to {
 	case onnx.Float, onnx.Int32, onnx.Int64, onnx.Bool:
 	default:
-		return nil, fmt.Errorf("it casts to %s; want FLOAT, INT32, INT64 or BOOL", to)
+		panic(failed("it casts to %s; want FLOAT, INT32, INT64 or BOOL", to))
 	}
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		x := in[0].plain()
 		if to == onnx.Float {
 			if x.ints == nil {
-				return in[0], nil
+				return in[0]
 			}
 			y := &value{shape: x.shape, floats: make([]float32, len(x.ints))}
 			for i, v := range x.ints {
 				y.floats[i] = float32(v)
 			}
-			return y, nil
+			return y
 		}
 		y := &value{shape: x.shape, ints: make([]int64, x.len())}
 		copy(y.ints, x.ints)
@@ -174,26 +171,36 @@ func cast(a *attributes) (compute, error) {
 				y.ints[i] = truth(v != 0)
 			}
 		}
-		return y, nil
-	}, nil
+		return y
+	}
 }
 
-func not(*attributes) (compute, error) {
-	return func(in []*value) (*value, error) {
+func not(*attributes) compute {
+	return func(in []*value) *value {
 		if in[0].ints == nil {
-			return nil, errors.New("input 0 has float32; want truth values")
+			panic(failed("input 0 has float32; want truth values"))
 		}
 		y := in[0].like()
 		for i, v := range in[0].ints {
 			y.ints[i] = truth(v == 0)
 		}
-		return y, nil
-	}, nil
+		return y
+	}
 }
 
 // broadcastShape returns the shape of a function of arrays of two shapes: axes of size 1 are repeated.
-func broadcastShape(x, y []int) ([]int, error) {
-	shape := make([]int, max(len(x), len(y)))
+func broadcastShape(x, y []int) []int {
+	shape, ok := broadcast(x, y)
+	if !ok {
+		panic(failed("shapes %v and %v do not fit together", x, y))
+	}
+	count(shape)
+	return shape
+}
+
+// broadcast is broadcastShape that reports whether the shapes fit together.
+func broadcast(x, y []int) (shape []int, ok bool) {
+	shape = make([]int, max(len(x), len(y)))
 	for k := range shape {
 		a, b := 1, 1
 		if i := k - len(shape) + len(x); i >= 0 {
@@ -208,11 +215,10 @@ func broadcastShape(x, y []int) ([]int, error) {
 		case a == 1:
 			shape[k] = b
 		default:
-			return nil, fmt.Errorf("shapes %v and %v do not fit together", x, y)
+			return nil, false
 		}
 	}
-	_, err := count(shape)
-	return shape, err
+	return shape, true
 }
 
 // strides returns the distances of elements of an array along the axes of a shape that it is repeated to.
@@ -300,107 +306,93 @@ func imageOrder(x *value) *value {
 }
 
 // apply computes a function of two values of the same type.
-func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64) int64) (*value, error) {
+func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64) int64) *value {
 	if (x.ints == nil) != (y.ints == nil) {
-		return nil, errors.New("one input has integers and the other float32; want the same type")
+		panic(failed("one input has integers and the other float32; want the same type"))
 	}
 	if x.ints != nil && ints == nil || x.ints == nil && floats == nil {
-		return nil, errors.New("its inputs have an unsupported element type")
+		panic(failed("its inputs have an unsupported element type"))
 	}
 	x, y, last := pair(x, y)
-	shape, err := broadcastShape(x.shape, y.shape)
-	if err != nil {
-		return nil, err
-	}
+	shape := broadcastShape(x.shape, y.shape)
 	z := &value{shape: shape}
 	if x.ints != nil {
 		z.ints = combine(shape, x.shape, y.shape, x.ints, y.ints, ints)
-		return z, nil
+		return z
 	}
 	if z.floats = combine(shape, x.shape, y.shape, x.floats, y.floats, floats); last {
 		z = imageOrder(z)
 	}
-	return z, nil
+	return z
 }
 
 // binary is an operator of two arrays.
 func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
-	return operator{2, 2, func(a *attributes) (compute, error) {
+	return operator{2, 2, func(a *attributes) compute {
 		divides := a.node.Op == "Div"
-		return func(in []*value) (*value, error) {
+		return func(in []*value) *value {
 			if divides && slices.Contains(in[1].ints, 0) {
-				return nil, errors.New("it divides integers by zero")
+				panic(failed("it divides integers by zero"))
 			}
 			return apply(in[0], in[1], floats, ints)
-		}, nil
+		}
 	}, 0}
 }
 
 // several is an operator of any number of arrays.
 func several(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
-	return operator{1, many, func(*attributes) (compute, error) {
-		return func(in []*value) (z *value, err error) {
+	return operator{1, many, func(*attributes) compute {
+		return func(in []*value) (z *value) {
 			for i, x := range in {
 				switch {
 				case x == nil:
-					return nil, fmt.Errorf("its input %d is left out", i)
+					panic(failed("its input %d is left out", i))
 				case i == 0:
 					z = x
 				default:
-					if z, err = apply(z, x, floats, ints); err != nil {
-						return nil, err
-					}
+					z = apply(z, x, floats, ints)
 				}
 			}
-			return z, nil
-		}, nil
+			return z
+		}
 	}, 0}
 }
 
 // compare is an operator of two arrays that gives truth values.
 func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operator {
-	return operator{2, 2, func(*attributes) (compute, error) {
-		return func(in []*value) (*value, error) {
+	return operator{2, 2, func(*attributes) compute {
+		return func(in []*value) *value {
 			x, y := in[0].plain(), in[1].plain()
 			if (x.ints == nil) != (y.ints == nil) {
-				return nil, errors.New("one input has integers and the other float32; want the same type")
+				panic(failed("one input has integers and the other float32; want the same type"))
 			}
-			shape, err := broadcastShape(x.shape, y.shape)
-			if err != nil {
-				return nil, err
-			}
+			shape := broadcastShape(x.shape, y.shape)
 			if x.ints != nil {
 				t := func(a, b int64) int64 { return truth(ints(a, b)) }
-				return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.ints, y.ints, t)}, nil
+				return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.ints, y.ints, t)}
 			}
 			t := func(a, b float32) int64 { return truth(floats(a, b)) }
-			return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.floats, y.floats, t)}, nil
-		}, nil
+			return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.floats, y.floats, t)}
+		}
 	}, 0}
 }
 
 // where takes elements of the second input where the first is true, and of the third elsewhere.
-func where(*attributes) (compute, error) {
-	return func(in []*value) (*value, error) {
+func where(*attributes) compute {
+	return func(in []*value) *value {
 		c, x, y := in[0].plain(), in[1].plain(), in[2].plain()
 		if c.ints == nil || (x.ints == nil) != (y.ints == nil) {
-			return nil, errors.New("its inputs have other types than truth values and two arrays of one type")
+			panic(failed("its inputs have other types than truth values and two arrays of one type"))
 		}
-		shape, err := broadcastShape(x.shape, y.shape)
-		if err == nil {
-			shape, err = broadcastShape(c.shape, shape)
-		}
-		if err != nil {
-			return nil, err
-		}
+		shape := broadcastShape(c.shape, broadcastShape(x.shape, y.shape))
 		z := &value{shape: shape}
 		if x.ints != nil {
 			z.ints = chosen(shape, c, x, y, x.ints, y.ints)
 		} else {
 			z.floats = chosen(shape, c, x, y, x.floats, y.floats)
 		}
-		return z, nil
-	}, nil
+		return z
+	}
 }
 
 // chosen computes where.

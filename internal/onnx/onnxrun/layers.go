@@ -1,8 +1,6 @@
 package onnxrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -31,12 +29,11 @@ func windowOf(a *attributes) (w window) {
 			return
 		}
 		if len(got) != len(to) {
-			a.fail("its attribute %q is %v; want %d integers, for images", name, got, len(to))
-			return
+			panic(failed("its attribute %q is %v; want %d integers, for images", name, got, len(to)))
 		}
 		for _, n := range got {
 			if n < least || n > mostPixels {
-				a.fail("its attribute %q is %v; want integers from %d to %d", name, got, least, mostPixels)
+				panic(failed("its attribute %q is %v; want integers from %d to %d", name, got, least, mostPixels))
 			}
 		}
 		copy(to, got)
@@ -51,7 +48,7 @@ func windowOf(a *attributes) (w window) {
 }
 
 // over returns the geometry for images of a size, with its pads, and the size of the result.
-func (w window) over(h, wide int) (window, [2]int, error) {
+func (w window) over(h, wide int) (window, [2]int) {
 	var out [2]int
 	for k, n := range []int{h, wide} {
 		reach := (w.kernel[k]-1)*w.dilations[k] + 1
@@ -70,40 +67,34 @@ func (w window) over(h, wide int) (window, [2]int, error) {
 		}
 		room := n + w.pads[k] + w.pads[2+k] - reach
 		if n < 1 || room < 0 {
-			return w, out, fmt.Errorf("windows of %d by %d pixels do not fit into images of %d by %d", w.kernel[0], w.kernel[1], h, wide)
+			panic(failed("windows of %d by %d pixels do not fit into images of %d by %d", w.kernel[0], w.kernel[1], h, wide))
 		}
 		out[k] = room/w.strides[k] + 1
 		if w.ceil && room%w.strides[k] != 0 && out[k]*w.strides[k] < n+w.pads[k] { // a window begins in the image or before it
 			out[k]++
 		}
 	}
-	return w, out, nil
+	return w, out
 }
 
 // convolution is a convolution, by the kernels if they have its geometry.
-func convolution(a *attributes) (compute, error) {
+func convolution(a *attributes) compute {
 	w, groups := windowOf(a), attribute(a, "group", 1)
 	var weights cached
 	plans := map[kernel.ConvShape]*conv.Conv{}
-	return func(in []*value) (*value, error) {
-		bias, err := checkConv(in, groups, 1, 0)
-		if err != nil {
-			return nil, err
-		}
+	return func(in []*value) *value {
+		bias := checkConv(in, groups, 1, 0)
 		x, filters := in[0].channelsLast(), in[1]
 		geometry := w
 		geometry.kernel = [2]int{filters.shape[2], filters.shape[3]}
 		if w.kernel != [2]int{} && w.kernel != geometry.kernel {
-			return nil, fmt.Errorf("kernel_shape %v does not suit weights of shape %v", w.kernel, filters.shape)
+			panic(failed("kernel_shape %v does not suit weights of shape %v", w.kernel, filters.shape))
 		}
 		n, c, h, wide := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
-		geometry, out, err := geometry.over(h, wide)
-		if err != nil {
-			return nil, err
-		}
-		y, err := newFloats([]int{n, filters.shape[0], out[0], out[1]})
-		if err != nil || y.len() == 0 {
-			return y, err
+		geometry, out := geometry.over(h, wide)
+		y := newFloats([]int{n, filters.shape[0], out[0], out[1]})
+		if y.len() == 0 {
+			return y
 		}
 		y.last = true
 		f := weights.of(filters, func() []float32 { return permuted(filters.plain(), []int{2, 3, 1, 0}).floats }) // [kh, kw, in, out]
@@ -111,42 +102,40 @@ func convolution(a *attributes) (compute, error) {
 			shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[0],
 				Kernel: k, Stride: geometry.strides[0], PadH: geometry.pads[0], PadW: geometry.pads[1]}
 			if plans[shape] == nil {
-				if plans[shape], err = conv.New(shape, kernel.LinearActivation); err != nil {
-					return nil, err
-				}
+				plans[shape] = must(conv.New(shape, kernel.LinearActivation))
 			}
 			plans[shape].Forward(x.floats, f, bias, y.floats)
-			return y, nil
+			return y
 		}
 		geometry.convolve(y, x, f, bias, groups)
-		return y, nil
-	}, nil
+		return y
+	}
 }
 
 // checkConv checks the inputs of a convolution, and returns its bias. The weights have the channels of x along one axis,
 // and the channels of the result along another.
-func checkConv(in []*value, groups, axisIn, axisOut int) (bias []float32, err error) {
-	if err := errors.Join(asImages(in[0], "its input"), asImages(in[1], "its weights")); err != nil {
-		return nil, err
-	}
+func checkConv(in []*value, groups, axisIn, axisOut int) []float32 {
+	asImages(in[0], "its input")
+	asImages(in[1], "its weights")
 	channels, shape := in[0].shape[1], in[1].shape
 	if groups < 1 || slices.Contains(shape, 0) || groups > shape[0] || shape[0]%groups != 0 {
-		return nil, fmt.Errorf("weights of shape %v do not suit %d groups", shape, groups)
+		panic(failed("weights of shape %v do not suit %d groups", shape, groups))
 	}
 	want := shape[axisIn]
 	if axisIn == 1 {
 		want *= groups
 	}
 	if channels != want {
-		return nil, fmt.Errorf("its input %v has %d channels; want %d, for weights of shape %v", in[0].shape, channels, want, shape)
+		panic(failed("its input %v has %d channels; want %d, for weights of shape %v", in[0].shape, channels, want, shape))
 	}
-	if len(in) < 3 || in[2] == nil {
-		return make([]float32, shape[axisOut]), nil
+	b := given(in, 2)
+	if b == nil {
+		return make([]float32, shape[axisOut])
 	}
-	if len(in[2].floats) != shape[axisOut] {
-		return nil, fmt.Errorf("its bias has shape %v; want [%d]", in[2].shape, shape[axisOut])
+	if len(b.floats) != shape[axisOut] {
+		panic(failed("its bias has shape %v; want [%d]", b.shape, shape[axisOut]))
 	}
-	return in[2].floats, nil
+	return b.floats
 }
 
 // square reports whether height and width have the same geometry, without dilation.
@@ -194,54 +183,46 @@ func (w *window) convolve(y, x *value, weights, bias []float32, groups int) {
 }
 
 // convTranspose is a transposed convolution by the kernels.
-func convTranspose(a *attributes) (compute, error) {
+func convTranspose(a *attributes) compute {
 	w := windowOf(a)
 	a.only("group", 1)
 	more := attribute(a, "output_padding", []int{0, 0})
 	if len(more) != 2 || min(more[0], more[1]) < 0 || max(more[0], more[1]) > mostPixels {
-		a.fail("its attribute \"output_padding\" is %v; want two integers of at least 0", more)
+		panic(failed("its attribute \"output_padding\" is %v; want two integers of at least 0", more))
 	}
 	if w.auto != "NOTSET" && w.auto != "VALID" {
-		a.fail("auto_pad %s of a transposed convolution is not computed here", w.auto)
+		panic(failed("auto_pad %s of a transposed convolution is not computed here", w.auto))
 	}
 	var weights cached
 	plans := map[kernel.ConvShape]*conv.Transpose{}
-	return func(in []*value) (*value, error) {
-		bias, err := checkConv(in, 1, 0, 1)
-		if err != nil {
-			return nil, err
-		}
+	return func(in []*value) *value {
+		bias := checkConv(in, 1, 0, 1)
 		x, filters := in[0].channelsLast(), in[1]
 		n, c, h, wide := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
 		geometry := w
 		geometry.kernel = [2]int{filters.shape[2], filters.shape[3]}
 		if k := geometry.kernel[0]; !geometry.square() || w.kernel != [2]int{} && w.kernel != geometry.kernel || max(w.pads[0], w.pads[1]) >= k || min(h, wide, n) < 1 {
-			return nil, fmt.Errorf("weights of shape %v with strides %v, dilations %v and pads %v on images %v: "+
-				"transposed convolutions are computed only for square kernels larger than their pads, with one stride and no dilation", filters.shape, w.strides, w.dilations, w.pads, x.shape)
+			panic(failed("weights of shape %v with strides %v, dilations %v and pads %v on images %v: "+
+				"transposed convolutions are computed only for square kernels larger than their pads, with one stride and no dilation", filters.shape, w.strides, w.dilations, w.pads, x.shape))
 		}
 		var out [2]int
 		for k, size := range []int{h, wide} {
 			out[k] = (size-1)*w.strides[k] + geometry.kernel[k] - w.pads[k] - w.pads[2+k] + more[k]
 			if out[k] < 1 || out[k] > mostElements {
-				return nil, fmt.Errorf("the result would have %d pixels along a side", out[k])
+				panic(failed("the result would have %d pixels along a side", out[k]))
 			}
 		}
-		y, err := newFloats([]int{n, filters.shape[1], out[0], out[1]})
-		if err != nil {
-			return nil, err
-		}
+		y := newFloats([]int{n, filters.shape[1], out[0], out[1]})
 		y.last = true
 		shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[1],
 			Kernel: geometry.kernel[0], Stride: w.strides[0], PadH: w.pads[0], PadW: w.pads[1]}
 		if plans[shape] == nil {
-			if plans[shape], err = conv.NewTranspose(shape, kernel.LinearActivation); err != nil {
-				return nil, err
-			}
+			plans[shape] = must(conv.NewTranspose(shape, kernel.LinearActivation))
 		}
 		f := weights.of(filters, func() []float32 { return permuted(filters.plain(), []int{2, 3, 1, 0}).floats }) // [kh, kw, out, in]
 		plans[shape].Forward(x.floats, f, bias, y.floats)
-		return y, nil
-	}, nil
+		return y
+	}
 }
 
 // cached keeps weights in the kernels' order while a node gets the same weights.
@@ -261,9 +242,9 @@ func (c *cached) of(from *value, compute func() []float32) []float32 {
 type products map[[3]int]*dense.Layer
 
 // of returns x w + bias for x [rows, in] and w [in, out]. Without rows or columns there is nothing to sum.
-func (p products) of(x, w, bias, y []float32, rows, in, out int) error {
+func (p products) of(x, w, bias, y []float32, rows, in, out int) {
 	if rows == 0 || out == 0 {
-		return nil
+		return
 	}
 	if bias == nil {
 		bias = make([]float32, out)
@@ -272,31 +253,25 @@ func (p products) of(x, w, bias, y []float32, rows, in, out int) error {
 		for r := range rows {
 			copy(y[r*out:], bias)
 		}
-		return nil
+		return
 	}
 	key := [3]int{rows, in, out}
 	if p[key] == nil {
-		var err error
-		if p[key], err = dense.New(rows, in, out, kernel.LinearActivation); err != nil {
-			return err
-		}
+		p[key] = must(dense.New(rows, in, out, kernel.LinearActivation))
 	}
 	p[key].Forward(x, w, bias, y)
-	return nil
 }
 
 // gemm is alpha A B + beta C, with A or B transposed.
-func gemm(a *attributes) (compute, error) {
+func gemm(a *attributes) compute {
 	alpha, beta := attribute(a, "alpha", float32(1)), attribute(a, "beta", float32(1))
 	turnA, turnB := a.flag("transA", 0), a.flag("transB", 0)
 	var weights cached
 	plans := products{}
-	return func(in []*value) (*value, error) {
-		if err := asFloats(in...); err != nil {
-			return nil, err
-		}
+	return func(in []*value) *value {
+		asFloats(in...)
 		if len(in[0].shape) != 2 || len(in[1].shape) != 2 {
-			return nil, fmt.Errorf("its inputs have shapes %v and %v; want matrices", in[0].shape, in[1].shape)
+			panic(failed("its inputs have shapes %v and %v; want matrices", in[0].shape, in[1].shape))
 		}
 		x, w := in[0], in[1]
 		if turnA {
@@ -307,55 +282,45 @@ func gemm(a *attributes) (compute, error) {
 			inner, columns = columns, inner
 		}
 		if x.shape[1] != inner {
-			return nil, fmt.Errorf("its input has %d columns; want %d, for weights of shape %v", x.shape[1], inner, w.shape)
+			panic(failed("its input has %d columns; want %d, for weights of shape %v", x.shape[1], inner, w.shape))
 		}
-		y, err := newFloats([]int{x.shape[0], columns})
-		if err != nil {
-			return nil, err
-		}
+		y := newFloats([]int{x.shape[0], columns})
 		f := w.floats
 		if turnB {
 			f = weights.of(w, func() []float32 { return permuted(w, []int{1, 0}).floats })
 		}
-		var bias *value
-		if len(in) > 2 {
-			bias = in[2]
-		}
+		bias := given(in, 2)
 		if bias != nil && alpha == 1 && beta == 1 && len(bias.shape) > 0 && len(bias.floats) == columns && bias.shape[len(bias.shape)-1] == columns {
-			return y, plans.of(x.floats, f, bias.floats, y.floats, x.shape[0], inner, columns)
+			plans.of(x.floats, f, bias.floats, y.floats, x.shape[0], inner, columns)
+			return y
 		}
-		if err := plans.of(x.floats, f, nil, y.floats, x.shape[0], inner, columns); err != nil {
-			return nil, err
-		}
+		plans.of(x.floats, f, nil, y.floats, x.shape[0], inner, columns)
 		return scaledSum(y, alpha, bias, beta)
-	}, nil
+	}
 }
 
 // scaledSum returns alpha y + beta c for a c that can be repeated to the shape of y; nil is 0. It changes y.
-func scaledSum(y *value, alpha float32, c *value, beta float32) (*value, error) {
+func scaledSum(y *value, alpha float32, c *value, beta float32) *value {
 	for i := range y.floats {
 		y.floats[i] *= alpha
 	}
 	if c == nil {
-		return y, nil
+		return y
 	}
-	shape, err := broadcastShape(y.shape, c.shape)
-	if err != nil || !slices.Equal(shape, y.shape) {
-		return nil, fmt.Errorf("its input C has shape %v; want one that can be repeated to %v", c.shape, y.shape)
+	if shape, ok := broadcast(y.shape, c.shape); !ok || !slices.Equal(shape, y.shape) {
+		panic(failed("its input C has shape %v; want one that can be repeated to %v", c.shape, y.shape))
 	}
 	return apply(y, c, func(a, b float32) float32 { return a + beta*b }, nil)
 }
 
 // matMul is the product of matrices, or of matrices in arrays with further axes before the last two.
-func matMul(*attributes) (compute, error) {
+func matMul(*attributes) compute {
 	plans := products{}
-	return func(in []*value) (*value, error) {
-		if err := asFloats(in...); err != nil {
-			return nil, err
-		}
+	return func(in []*value) *value {
+		asFloats(in...)
 		x, w := in[0].plain(), in[1].plain()
 		if len(x.shape) == 0 || len(w.shape) == 0 {
-			return nil, errors.New("an input is a single number; want matrices")
+			panic(failed("an input is a single number; want matrices"))
 		}
 		vectorX, vectorW := len(x.shape) == 1, len(w.shape) == 1
 		if vectorX {
@@ -367,23 +332,14 @@ func matMul(*attributes) (compute, error) {
 		rx, rw := len(x.shape)-2, len(w.shape)-2
 		rows, inner, columns := x.shape[rx], x.shape[rx+1], w.shape[rw+1]
 		if w.shape[rw] != inner {
-			return nil, fmt.Errorf("shapes %v and %v do not fit together", in[0].shape, in[1].shape)
+			panic(failed("shapes %v and %v do not fit together", in[0].shape, in[1].shape))
 		}
-		stack, err := broadcastShape(x.shape[:rx], w.shape[:rw])
-		if err != nil {
-			return nil, err
-		}
-		y, err := newFloats(slices.Concat(stack, []int{rows, columns}))
-		if err != nil {
-			return nil, err
-		}
+		stack := broadcastShape(x.shape[:rx], w.shape[:rw])
+		y := newFloats(slices.Concat(stack, []int{rows, columns}))
 		if product(w.shape[:rw]) == 1 { // one matrix for all rows
-			err = plans.of(x.floats, w.floats, nil, y.floats, product(x.shape[:rx])*rows, inner, columns)
+			plans.of(x.floats, w.floats, nil, y.floats, product(x.shape[:rx])*rows, inner, columns)
 		} else {
-			err = plans.stacked(x, w, y, stack)
-		}
-		if err != nil {
-			return nil, err
+			plans.stacked(x, w, y, stack)
 		}
 		shape := stack
 		if !vectorX {
@@ -392,12 +348,12 @@ func matMul(*attributes) (compute, error) {
 		if !vectorW {
 			shape = append(shape, columns)
 		}
-		return y.reshaped(shape), nil
-	}, nil
+		return y.reshaped(shape)
+	}
 }
 
 // stacked multiplies the matrices of the last two axes of x and w, which repeat to a stack of matrices.
-func (p products) stacked(x, w, y *value, stack []int) error {
+func (p products) stacked(x, w, y *value, stack []int) {
 	rx, rw := len(x.shape)-2, len(w.shape)-2
 	rows, inner, columns := x.shape[rx], x.shape[rx+1], w.shape[rw+1]
 	sx, sw := strides(x.shape[:rx], stack), strides(w.shape[:rw], stack)
@@ -408,41 +364,36 @@ func (p products) stacked(x, w, y *value, stack []int) error {
 			fromX, fromW, rest = fromX+at*sx[k], fromW+at*sw[k], rest/stack[k]
 		}
 		a, b := x.floats[fromX*rows*inner:][:rows*inner], w.floats[fromW*inner*columns:][:inner*columns]
-		if err := p.of(a, b, nil, y.floats[i*rows*columns:][:rows*columns], rows, inner, columns); err != nil {
-			return err
-		}
+		p.of(a, b, nil, y.floats[i*rows*columns:][:rows*columns], rows, inner, columns)
 	}
-	return nil
 }
 
 // batchNorm is (x - mean) / sqrt(variance + epsilon) scale + offset, by channel.
-func batchNorm(a *attributes) (compute, error) {
+func batchNorm(a *attributes) compute {
 	epsilon := attribute(a, "epsilon", float32(1e-5))
 	attribute(a, "momentum", float32(0.9))
 	if a.only("training_mode", 0); a.opset < 14 {
 		a.asked = append(a.asked, "spatial")
 	}
-	return func(in []*value) (*value, error) {
-		if err := asFloats(in...); err != nil {
-			return nil, err
-		}
+	return func(in []*value) *value {
+		asFloats(in...)
 		x := in[0]
 		if len(x.shape) < 2 {
-			return nil, fmt.Errorf("its input has shape %v; want at least two axes", x.shape)
+			panic(failed("its input has shape %v; want at least two axes", x.shape))
 		}
 		c := x.shape[1]
 		scale, offset := make([]float32, c), make([]float32, c)
 		for i, v := range in[1:] {
 			if len(v.floats) != c {
-				return nil, fmt.Errorf("its input %d has shape %v; want [%d], for channels of shape %v", i+1, v.shape, c, x.shape)
+				panic(failed("its input %d has shape %v; want [%d], for channels of shape %v", i+1, v.shape, c, x.shape))
 			}
 		}
 		for i := range c {
 			s := float64(in[1].floats[i]) / math.Sqrt(float64(in[4].floats[i])+float64(epsilon))
 			scale[i], offset[i] = float32(s), float32(float64(in[2].floats[i])-float64(in[3].floats[i])*s)
 		}
-		return scaledChannels(x, scale, offset), nil
-	}, nil
+		return scaledChannels(x, scale, offset)
+	}
 }
 
 // scaledChannels returns x scale + offset, by channel.
@@ -473,7 +424,7 @@ func scaledChannels(x *value, scale, offset []float32) *value {
 }
 
 // maxPool is the largest pixel of each window, by channel.
-func maxPool(a *attributes) (compute, error) {
+func maxPool(a *attributes) compute {
 	a.only("storage_order", 0)
 	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
 		c := len(out)
@@ -485,7 +436,7 @@ func maxPool(a *attributes) (compute, error) {
 }
 
 // averagePool is the mean of each window, by channel.
-func averagePool(a *attributes) (compute, error) {
+func averagePool(a *attributes) compute {
 	padding := a.flag("count_include_pad", 0)
 	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
 		c, n := len(out), 0
@@ -514,32 +465,24 @@ func (w *window) within(k, at, size int) (n int) {
 }
 
 // pooling computes each pixel of the result by a function of its window.
-func pooling(a *attributes, pixel func(w *window, out, image []float32, y, x, h, wide int)) (compute, error) {
+func pooling(a *attributes, pixel func(w *window, out, image []float32, y, x, h, wide int)) compute {
 	w := windowOf(a)
 	w.ceil = a.flag("ceil_mode", 0)
 	if w.kernel == [2]int{} {
-		a.fail("it has no attribute \"kernel_shape\"")
+		panic(failed("it has no attribute \"kernel_shape\""))
 	}
-	return func(in []*value) (*value, error) {
-		if err := asImages(in[0], "its input"); err != nil {
-			return nil, err
-		}
+	return func(in []*value) *value {
+		asImages(in[0], "its input")
 		x := in[0].channelsLast()
 		c, h, wide := x.shape[1], x.shape[2], x.shape[3]
-		geometry, out, err := w.over(h, wide)
-		if err != nil {
-			return nil, err
-		}
-		y, err := newFloats([]int{x.shape[0], c, out[0], out[1]})
-		if err != nil {
-			return nil, err
-		}
+		geometry, out := w.over(h, wide)
+		y := newFloats([]int{x.shape[0], c, out[0], out[1]})
 		y.last = true
 		parallel.For(y.shape[0]*out[0], func(_, i int) {
 			for column := range out[1] {
 				pixel(&geometry, y.floats[(i*out[1]+column)*c:][:c], x.floats[i/out[0]*h*wide*c:], i%out[0], column, h, wide)
 			}
 		})
-		return y, nil
-	}, nil
+		return y
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/onnx"
@@ -41,8 +42,9 @@ type step struct {
 	last []int // values that no later step takes
 }
 
-// compute computes a node's output from its inputs; an input that is left out is nil.
-type compute func(in []*value) (*value, error)
+// compute computes a node's output from its inputs; an input that is left out is nil. It panics with a [failure] if
+// the inputs do not fit.
+type compute func(in []*value) *value
 
 // New prepares a network with its output of a name, or its only output. It computes all that does not depend on the
 // input.
@@ -100,15 +102,19 @@ const mostNamed = 12
 
 // quoted lists names for an error.
 func quoted(names []string) string {
-	list := make([]string, 0, mostNamed+1)
-	for i, n := range names {
-		if i == mostNamed {
-			list = append(list, fmt.Sprintf("and %d more", len(names)-i))
-			break
-		}
-		list = append(list, fmt.Sprintf("%q", n))
+	var list []string
+	for _, n := range names {
+		list = append(list, strconv.Quote(n))
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(shortened(list, ""), ", ")
+}
+
+// shortened returns the first elements of a list, and the number of further ones; what says what they are.
+func shortened(list []string, what string) []string {
+	if len(list) <= mostNamed {
+		return list
+	}
+	return append(slices.Clone(list[:mostNamed]), fmt.Sprintf("and %d more%s", len(list)-mostNamed, what))
 }
 
 // planner orders the nodes of a graph.
@@ -148,7 +154,7 @@ func (p *planner) define(n *Network) (input onnx.Value, err error) {
 		if err := define(w.Name); err != nil {
 			return input, err
 		}
-		if _, err := count(w.Shape); err != nil {
+		if _, err := checkedCount(w.Shape); err != nil {
 			return input, fmt.Errorf("initialiser %q: %w", w.Name, err)
 		}
 		n.fixed[p.number(n, w.Name)] = ofTensor(w)
@@ -191,11 +197,7 @@ func label(n *onnx.Node) string {
 	if name == "" && len(n.Outputs) > 0 {
 		name = n.Outputs[0]
 	}
-	op := n.Op
-	if n.Domain != "" && n.Domain != "ai.onnx" {
-		op = n.Domain + "." + op
-	}
-	return fmt.Sprintf("%s %q", op, name)
+	return fmt.Sprintf("%s %q", n.Operator(), name)
 }
 
 // order lists what to compute for an output: outputs of nodes, each after the values that it takes.
@@ -261,10 +263,7 @@ func (p *planner) unknown(order []maker) error {
 	var ops []string
 	for _, m := range order {
 		node := &p.graph.Nodes[m.node]
-		op := node.Op
-		if node.Domain != "" && node.Domain != "ai.onnx" {
-			op = node.Domain + "." + op
-		}
+		op := node.Operator()
 		if _, ok := operators[op]; ok {
 			continue
 		}
@@ -277,15 +276,11 @@ func (p *planner) unknown(order []maker) error {
 		return nil
 	}
 	var list []string
-	for i, op := range ops {
-		if i == mostNamed {
-			list = append(list, fmt.Sprintf("and %d more operators", len(ops)-i))
-			break
-		}
+	for _, op := range ops {
 		list = append(list, fmt.Sprintf("%s of %s", op, quoted(nodes[op])))
 	}
 	return fmt.Errorf("operators are not known here: %s; want operators among %s",
-		strings.Join(list, "; "), strings.Join(Operators(), ", "))
+		strings.Join(shortened(list, " operators"), "; "), strings.Join(Operators(), ", "))
 }
 
 // add adds a step for an output of a node, or computes it now if it is constant.
@@ -316,20 +311,21 @@ func (p *planner) add(n *Network, m maker) error {
 }
 
 // compute runs the step.
-func (s *step) compute(values []*value) (*value, error) {
+func (s *step) compute(values []*value) (v *value, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("node %s: %w", label(s.node), err)
+		}
+	}()
+	defer catch(&err)
 	in := make([]*value, len(s.in))
 	for k, i := range s.in {
 		if i >= 0 {
 			in[k] = values[i]
 		}
 	}
-	v, err := s.run(in)
-	if err == nil {
-		_, err = count(v.shape)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("node %s: %w", label(s.node), err)
-	}
+	v = s.run(in)
+	count(v.shape)
 	return v, nil
 }
 

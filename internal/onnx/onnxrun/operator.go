@@ -12,7 +12,7 @@ import (
 // operator computes the nodes of an operation.
 type operator struct {
 	least, most int // numbers of inputs
-	prepare1    func(a *attributes) (compute, error)
+	prepare1    func(a *attributes) compute
 	outputs     int // outputs that are computed; 0: the first
 }
 
@@ -22,11 +22,11 @@ type attributes struct {
 	opset  int
 	output int // the output of the node to compute
 	asked  []string
-	err    error
 }
 
 // prepare checks a node, and returns the computation of an output.
-func (o operator) prepare(node *onnx.Node, opset, output int) (compute, error) {
+func (o operator) prepare(node *onnx.Node, opset, output int) (run compute, err error) {
+	defer catch(&err)
 	if n := len(node.Inputs); n < o.least || n > o.most {
 		return nil, fmt.Errorf("it has %d inputs; want %s", n, between(o.least, o.most))
 	}
@@ -39,13 +39,7 @@ func (o operator) prepare(node *onnx.Node, opset, output int) (compute, error) {
 		return nil, fmt.Errorf("its output %d, %q, is not computed here", output, node.Outputs[output])
 	}
 	a := &attributes{node: node, opset: opset, output: output}
-	run, err := o.prepare1(a)
-	if err == nil {
-		err = a.err
-	}
-	if err != nil {
-		return nil, err
-	}
+	run = o.prepare1(a)
 	for _, name := range slices.Sorted(maps.Keys(node.Attributes)) {
 		if !slices.Contains(a.asked, name) {
 			return nil, fmt.Errorf("its attribute %q is not known here; want only %s", name, strings.Join(a.asked, ", "))
@@ -76,8 +70,7 @@ func attribute[T any](a *attributes, name string, otherwise T) T {
 	}
 	v, ok := got.(T)
 	if !ok {
-		a.fail("its attribute %q is %s; want %s", name, kindOf(got), kindOf(otherwise))
-		return otherwise
+		panic(failed("its attribute %q is %s; want %s", name, kindOf(got), kindOf(otherwise)))
 	}
 	return v
 }
@@ -103,17 +96,34 @@ func kindOf(v any) string {
 
 func (a *attributes) has(name string) bool { return a.node.Attributes[name] != nil }
 
-// fail notes the first mistake.
-func (a *attributes) fail(format string, args ...any) {
-	if a.err == nil {
-		a.err = fmt.Errorf(format, args...)
+// failure is the panic of a node that cannot be computed.
+type failure struct{ error }
+
+func failed(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
+
+// must returns a value, or fails with an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(failure{err})
+	}
+	return v
+}
+
+// catch returns a failure as an error.
+func catch(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case failure:
+		*err = p.error
+	default:
+		panic(p)
 	}
 }
 
 // only refuses other integers than the given one.
 func (a *attributes) only(name string, want int) {
 	if got := attribute(a, name, want); got != want {
-		a.fail("its attribute %q is %d; only %d is computed here", name, got, want)
+		panic(failed("its attribute %q is %d; only %d is computed here", name, got, want))
 	}
 }
 
@@ -126,7 +136,7 @@ func (a *attributes) flag(name string, otherwise int) bool {
 func (a *attributes) word(name string, words ...string) string {
 	got := attribute(a, name, words[0])
 	if !slices.Contains(words, got) {
-		a.fail("its attribute %q is %q; only %s are computed here", name, got, strings.Join(words, ", "))
+		panic(failed("its attribute %q is %q; only %s are computed here", name, got, strings.Join(words, ", ")))
 	}
 	return got
 }

@@ -1,20 +1,15 @@
 package onnxrun
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"slices"
-
-	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
 // taken returns the elements of x at places along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. Places
 // of -1 get fill. An axis with nil places stays as it is.
-func taken(x *value, places [][]int, fill float32) (*value, error) {
+func taken(x *value, places [][]int, fill float32) *value {
 	x = x.plain()
 	if len(x.shape) == 0 {
-		return x, nil
+		return x
 	}
 	shape := slices.Clone(x.shape)
 	for k, p := range places {
@@ -22,10 +17,7 @@ func taken(x *value, places [][]int, fill float32) (*value, error) {
 			shape[k] = len(p)
 		}
 	}
-	n, err := count(shape)
-	if err != nil {
-		return nil, err
-	}
+	n := count(shape)
 	y := &value{shape: shape}
 	if x.ints != nil {
 		y.ints = make([]int64, n)
@@ -34,7 +26,7 @@ func taken(x *value, places [][]int, fill float32) (*value, error) {
 		y.floats = make([]float32, n)
 		take(y.floats, x.floats, shape, x.shape, places, fill)
 	}
-	return y, nil
+	return y
 }
 
 func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
@@ -74,298 +66,24 @@ func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
 	})
 }
 
-// transpose permutes axes. Between the orders of ONNX and of the kernels it moves nothing.
-func transpose(a *attributes) (compute, error) {
-	perm := attribute(a, "perm", []int(nil))
-	return func(in []*value) (*value, error) {
-		x, rank := in[0], len(in[0].shape)
-		p := perm
-		if !a.has("perm") {
-			for k := range rank {
-				p = append(p, rank-1-k)
-			}
-		}
-		seen := make([]bool, rank)
-		for _, k := range p {
-			if len(p) != rank || k < 0 || k >= rank || seen[k] {
-				return nil, fmt.Errorf("perm %v does not permute the axes of shape %v", p, x.shape)
-			}
-			seen[k] = true
-		}
-		switch {
-		case x.ints == nil && !x.last && slices.Equal(p, []int{0, 3, 1, 2}):
-			return imageOrder(x), nil
-		case x.last && slices.Equal(p, []int{0, 2, 3, 1}):
-			return kernelOrder(x), nil
-		}
-		return permuted(x.plain(), p), nil
-	}, nil
-}
-
-// permuted returns a plain array with axes in another order.
-func permuted(x *value, perm []int) *value {
-	rank := len(perm)
-	if slices.IsSorted(perm) {
-		return x
-	}
-	y := &value{shape: make([]int, rank)}
-	of := strides(x.shape, x.shape)
-	steps := make([]int, rank)
-	for k, p := range perm {
-		y.shape[k], steps[k] = x.shape[p], of[p]
-	}
-	if x.ints != nil {
-		y.ints = make([]int64, len(x.ints))
-		permute(y.ints, x.ints, y.shape, steps)
-	} else {
-		y.floats = make([]float32, len(x.floats))
-		permute(y.floats, x.floats, y.shape, steps)
-	}
-	return y
-}
-
-func permute[T any](y, x []T, shape, steps []int) {
-	n, step := shape[len(shape)-1], steps[len(steps)-1]
-	overRows(shape, func(row int, at []int) {
-		from := offset(at, steps)
-		for i := row * n; i < (row+1)*n; i++ {
-			y[i] = x[from]
-			from += step
-		}
-	})
-}
-
-// reshape takes a shape with -1 for a size to be found, and 0 for the size of x there.
-func reshape(a *attributes) (compute, error) {
-	allowZero := a.flag("allowzero", 0)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		to, err := asInts(in[1], "the shape")
-		if err != nil {
-			return nil, err
-		}
-		open, known := -1, 1
-		for k, d := range to {
-			if d == 0 && !allowZero {
-				if k >= len(x.shape) {
-					return nil, fmt.Errorf("shape %v takes size %d of shape %v", to, k, x.shape)
-				}
-				d = x.shape[k]
-				to[k] = d
-			}
-			switch {
-			case d >= 0 && d <= mostElements && known*d <= mostElements: // the order excludes an overflow
-				known *= d
-			case d == -1 && open < 0:
-				open = k
-			default:
-				return nil, fmt.Errorf("shape %v is not possible for %d elements", to, x.len())
-			}
-		}
-		if open >= 0 {
-			if known == 0 || x.len()%known != 0 {
-				return nil, fmt.Errorf("shape %v is not possible for the %d elements of shape %v", to, x.len(), x.shape)
-			}
-			to[open] = x.len() / known
-			known *= to[open]
-		}
-		if known != x.len() {
-			return nil, fmt.Errorf("shape %v is not possible for the %d elements of shape %v", to, x.len(), x.shape)
-		}
-		return x.reshaped(to), nil
-	}, nil
-}
-
-// flatten returns a matrix: the axes before an axis, and the axes from it on.
-func flatten(a *attributes) (compute, error) {
-	axis := attribute(a, "axis", 1)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		k := axis
-		if k < 0 {
-			k += len(x.shape)
-		}
-		if k < 0 || k > len(x.shape) {
-			return nil, fmt.Errorf("axis %d is out of range for shape %v", axis, x.shape)
-		}
-		return x.reshaped([]int{product(x.shape[:k]), product(x.shape[k:])}), nil
-	}, nil
-}
-
-// axesInput returns the axes of a node: an attribute before an operator set, and input k since.
-func axesInput(a *attributes, k, since int) func(in []*value) ([]int, error) {
-	if a.opset < since {
-		axes := attribute(a, "axes", []int(nil))
-		return func([]*value) ([]int, error) { return axes, nil }
-	}
-	return func(in []*value) ([]int, error) { return givenInts(in, k, nil, "the list of axes") }
-}
-
 // givenInts returns the integers of input k, and otherwise if the input is left out.
-func givenInts(in []*value, k int, otherwise []int, what string) ([]int, error) {
-	if len(in) <= k || in[k] == nil {
-		return otherwise, nil
+func givenInts(in []*value, k int, otherwise []int, what string) []int {
+	if v := given(in, k); v != nil {
+		return asInts(v, what)
 	}
-	return asInts(in[k], what)
-}
-
-// squeeze removes axes of size 1.
-func squeeze(a *attributes) (compute, error) {
-	axesOfNode := axesInput(a, 1, 13)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		axes, err := axesOfNode(in)
-		if err == nil {
-			axes, err = axesOf(axes, len(x.shape))
-		}
-		if err != nil {
-			return nil, err
-		}
-		shape := []int{}
-		for k, d := range x.shape {
-			gone := slices.Contains(axes, k) || len(axes) == 0 && d == 1
-			if gone && d != 1 {
-				return nil, fmt.Errorf("axis %d of shape %v has size %d; want 1", k, x.shape, d)
-			}
-			if !gone {
-				shape = append(shape, d)
-			}
-		}
-		return x.reshaped(shape), nil
-	}, nil
-}
-
-// unsqueeze adds axes of size 1.
-func unsqueeze(a *attributes) (compute, error) {
-	axesOfNode := axesInput(a, 1, 13)
-	return func(in []*value) (*value, error) {
-		x := in[0].plain()
-		axes, err := axesOfNode(in)
-		if err == nil {
-			axes, err = axesOf(axes, len(x.shape)+len(axes))
-		}
-		if err != nil {
-			return nil, err
-		}
-		shape := slices.Clone(x.shape)
-		for _, k := range axes {
-			shape = slices.Insert(shape, k, 1)
-		}
-		return x.reshaped(shape), nil
-	}, nil
-}
-
-// shapeOf returns the sizes of the axes from start to end.
-func shapeOf(a *attributes) (compute, error) {
-	start, end := attribute(a, "start", 0), attribute(a, "end", math.MaxInt32)
-	return func(in []*value) (*value, error) {
-		shape := in[0].shape
-		place := func(k int) int {
-			if k < 0 {
-				k += len(shape)
-			}
-			return min(max(k, 0), len(shape))
-		}
-		from := place(start)
-		return ofInts(shape[from:max(from, place(end))]), nil
-	}, nil
-}
-
-// ofInts returns a list of integers as a value.
-func ofInts(list []int) *value {
-	v := &value{shape: []int{len(list)}, ints: make([]int64, len(list))}
-	for i, n := range list {
-		v.ints[i] = int64(n)
-	}
-	return v
-}
-
-// constant returns the attribute that a node has.
-func constant(a *attributes) (compute, error) {
-	var v *value
-	switch {
-	case a.has("value"):
-		v = ofTensor(attribute(a, "value", &onnx.Tensor{}))
-	case a.has("value_float"):
-		v = &value{floats: []float32{attribute(a, "value_float", float32(0))}}
-	case a.has("value_floats"):
-		list := attribute(a, "value_floats", []float32{})
-		v = &value{shape: []int{len(list)}, floats: list}
-	case a.has("value_int"):
-		v = &value{ints: []int64{int64(attribute(a, "value_int", 0))}}
-	case a.has("value_ints"):
-		v = ofInts(attribute(a, "value_ints", []int{}))
-	default:
-		return nil, errors.New("it has no value of numbers")
-	}
-	return func([]*value) (*value, error) { return v, nil }, nil
-}
-
-// constantOfShape repeats a number.
-func constantOfShape(a *attributes) (compute, error) {
-	v := ofTensor(attribute(a, "value", &onnx.Tensor{Shape: []int{1}, Floats: []float32{0}}))
-	return func(in []*value) (*value, error) {
-		shape, err := asInts(in[0], "the shape")
-		if err != nil {
-			return nil, err
-		}
-		return expanded(v, shape)
-	}, nil
-}
-
-// expand repeats axes of size 1.
-func expand(*attributes) (compute, error) {
-	return func(in []*value) (*value, error) {
-		to, err := asInts(in[1], "the shape")
-		if err != nil {
-			return nil, err
-		}
-		return expanded(in[0].plain(), to)
-	}, nil
-}
-
-func expanded(x *value, to []int) (*value, error) {
-	if _, err := count(to); err != nil {
-		return nil, err
-	}
-	shape, err := broadcastShape(x.shape, to)
-	if err != nil {
-		return nil, err
-	}
-	y := &value{shape: shape}
-	if x.ints != nil {
-		y.ints = repeated(shape, x.shape, x.ints)
-	} else {
-		y.floats = repeated(shape, x.shape, x.floats)
-	}
-	return y, nil
-}
-
-// repeated repeats an array to a shape.
-func repeated[T any](shape, of []int, x []T) []T {
-	zero := []T{*new(T)}
-	return combine(shape, of, nil, x, zero, func(a, _ T) T { return a })
+	return otherwise
 }
 
 // concat joins arrays along an axis.
-func concat(a *attributes) (compute, error) {
+func concat(a *attributes) compute {
 	axis := attribute(a, "axis", 1)
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		if slices.Contains(in, nil) {
-			return nil, errors.New("an input is left out")
+			panic(failed("an input is left out"))
 		}
-		k, err := axisOf(axis, len(in[0].shape))
-		if err != nil {
-			return nil, err
-		}
-		shape, err := joinedShape(in, k)
-		if err != nil {
-			return nil, err
-		}
-		n, err := count(shape)
-		if err != nil {
-			return nil, err
-		}
+		k := axisOf(axis, len(in[0].shape))
+		shape := joinedShape(in, k)
+		n := count(shape)
 		y := &value{shape: shape}
 		if in[0].ints != nil {
 			y.ints = make([]int64, n)
@@ -382,12 +100,12 @@ func concat(a *attributes) (compute, error) {
 			}
 			at += n
 		}
-		return y, nil
-	}, nil
+		return y
+	}
 }
 
 // joinedShape returns the shape of arrays side by side along axis k. Their other axes must be equal.
-func joinedShape(in []*value, k int) ([]int, error) {
+func joinedShape(in []*value, k int) []int {
 	first := in[0]
 	shape := slices.Clone(first.shape)
 	shape[k] = 0
@@ -397,11 +115,11 @@ func joinedShape(in []*value, k int) ([]int, error) {
 			same = j == k || x.shape[j] == shape[j]
 		}
 		if !same {
-			return nil, fmt.Errorf("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k)
+			panic(failed("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k))
 		}
 		shape[k] += x.shape[k]
 	}
-	return shape, nil
+	return shape
 }
 
 // copyRows copies the rows of n elements of x to place at of the rows of y.
@@ -412,7 +130,7 @@ func copyRows[T any](y, x []T, rows, row, n, at int) {
 }
 
 // slice takes elements from start to end in steps, along axes. These are attributes before operator set 10.
-func slice(a *attributes) (compute, error) {
+func slice(a *attributes) compute {
 	var lists [4][]int // starts, ends, axes, steps
 	old := a.opset < 10
 	if old {
@@ -420,30 +138,22 @@ func slice(a *attributes) (compute, error) {
 			lists[i] = attribute(a, name, []int(nil))
 		}
 	}
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		l := lists
-		if !old && len(in) < 3 {
-			return nil, errors.New("it has no starts and ends")
-		}
-		for i, name := range []string{"starts", "ends", "axes", "steps"} {
-			if old {
-				break
+		if !old {
+			if len(in) < 3 {
+				panic(failed("it has no starts and ends"))
 			}
-			var err error
-			if l[i], err = givenInts(in, i+1, nil, "the list of "+name); err != nil {
-				return nil, err
+			for i, name := range []string{"starts", "ends", "axes", "steps"} {
+				l[i] = givenInts(in, i+1, nil, "the list of "+name)
 			}
 		}
-		places, err := slicePlaces(in[0].shape, l[0], l[1], l[2], l[3])
-		if err != nil {
-			return nil, err
-		}
-		return taken(in[0], places, 0)
-	}, nil
+		return taken(in[0], slicePlaces(in[0].shape, l[0], l[1], l[2], l[3]), 0)
+	}
 }
 
 // slicePlaces lists the places of a slice along each axis. nil axes are the first ones, and nil steps are 1.
-func slicePlaces(shape, starts, ends, axes, steps []int) ([][]int, error) {
+func slicePlaces(shape, starts, ends, axes, steps []int) [][]int {
 	if axes == nil {
 		axes = countUp(len(starts))
 	}
@@ -451,20 +161,18 @@ func slicePlaces(shape, starts, ends, axes, steps []int) ([][]int, error) {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, fmt.Errorf("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps))
+		panic(failed("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps)))
 	}
-	if _, err := axesOf(axes, len(shape)); err != nil {
-		return nil, err
-	}
+	axesOf(axes, len(shape))
 	places := make([][]int, len(shape))
 	for i, axis := range axes {
-		k, _ := axisOf(axis, len(shape))
+		k := axisOf(axis, len(shape))
 		if steps[i] == 0 {
-			return nil, errors.New("a step is 0")
+			panic(failed("a step is 0"))
 		}
 		places[k] = sliced(shape[k], starts[i], ends[i], steps[i])
 	}
-	return places, nil
+	return places
 }
 
 // countUp returns 0, 1, ..., n-1.
@@ -497,35 +205,30 @@ func sliced(n, start, end, step int) []int {
 }
 
 // gather takes elements at indices along an axis.
-func gather(a *attributes) (compute, error) {
+func gather(a *attributes) compute {
 	axis := attribute(a, "axis", 0)
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		x, at := in[0], in[1]
-		k, err := axisOf(axis, len(x.shape))
-		if err != nil {
-			return nil, err
-		}
+		k := axisOf(axis, len(x.shape))
 		if at.ints == nil {
-			return nil, errors.New("its indices are float32; want integers")
+			panic(failed("its indices are float32; want integers"))
 		}
 		list := make([]int, len(at.ints))
 		for i, n := range at.ints {
-			if list[i], err = axisOf(int(n), x.shape[k]); err != nil {
-				return nil, fmt.Errorf("index %d is out of range for axis %d of shape %v", n, k, x.shape)
+			if size := int64(x.shape[k]); n < -size || n >= size {
+				panic(failed("index %d is out of range for axis %d of shape %v", n, k, x.shape))
 			}
+			list[i] = axisOf(int(n), x.shape[k])
 		}
 		places := make([][]int, len(x.shape))
 		places[k] = list
-		y, err := taken(x, places, 0)
-		if err != nil {
-			return nil, err
-		}
-		return y.reshaped(slices.Concat(x.shape[:k], at.shape, x.shape[k+1:])), nil
-	}, nil
+		y := taken(x, places, 0)
+		return y.reshaped(slices.Concat(x.shape[:k], at.shape, x.shape[k+1:]))
+	}
 }
 
 // split takes the parts of an axis; each output is a part.
-func split(a *attributes) (compute, error) {
+func split(a *attributes) compute {
 	axis, parts := attribute(a, "axis", 0), len(a.node.Outputs)
 	var sizes []int
 	if a.opset < 13 {
@@ -535,38 +238,32 @@ func split(a *attributes) (compute, error) {
 		parts = attribute(a, "num_outputs", parts)
 	}
 	output := a.output
-	return func(in []*value) (*value, error) {
+	return func(in []*value) *value {
 		x := in[0]
-		k, err := axisOf(axis, len(x.shape))
-		if err != nil {
-			return nil, err
-		}
-		sizes, err := givenInts(in, 1, sizes, "the list of sizes")
-		if err != nil {
-			return nil, err
-		}
+		k := axisOf(axis, len(x.shape))
+		sizes := givenInts(in, 1, sizes, "the list of sizes")
 		if sizes == nil {
 			if parts < 1 || parts > x.shape[k] || parts != len(a.node.Outputs) {
-				return nil, fmt.Errorf("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape)
+				panic(failed("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape))
 			}
 			sizes = equalParts(x.shape[k], parts)
 		}
 		from, all := 0, 0
 		for i, n := range sizes {
 			if n < 0 || n > x.shape[k] {
-				return nil, fmt.Errorf("sizes %v do not divide axis %d of shape %v", sizes, k, x.shape)
+				panic(failed("sizes %v do not divide axis %d of shape %v", sizes, k, x.shape))
 			}
 			if all += n; i < output {
 				from += n
 			}
 		}
 		if all != x.shape[k] || output >= len(sizes) {
-			return nil, fmt.Errorf("sizes %v do not divide axis %d of shape %v into %d outputs", sizes, k, x.shape, len(a.node.Outputs))
+			panic(failed("sizes %v do not divide axis %d of shape %v into %d outputs", sizes, k, x.shape, len(a.node.Outputs)))
 		}
 		places := make([][]int, len(x.shape))
 		places[k] = sliced(x.shape[k], from, from+sizes[output], 1)
 		return taken(x, places, 0)
-	}, nil
+	}
 }
 
 // equalParts divides n elements into parts of equal size. The last parts may be smaller.
@@ -578,102 +275,63 @@ func equalParts(n, parts int) (sizes []int) {
 	return sizes
 }
 
-// depthToSpace makes blocks of pixels from channels.
-func depthToSpace(a *attributes) (compute, error) {
-	b, mode := attribute(a, "blocksize", 0), a.word("mode", "DCR", "CRD")
-	return func(in []*value) (*value, error) {
-		if err := asImages(in[0], "its input"); err != nil {
-			return nil, err
-		}
-		x := in[0].plain()
-		n, c, h, w := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
-		if b < 1 || b > mostElements || c%(b*b) != 0 {
-			return nil, fmt.Errorf("blocks of %d by %d pixels do not divide %d channels", b, b, c)
-		}
-		shape, perm := []int{n, b, b, c / (b * b), h, w}, []int{0, 3, 4, 1, 5, 2}
-		if mode == "CRD" {
-			shape, perm = []int{n, c / (b * b), b, b, h, w}, []int{0, 1, 4, 2, 5, 3}
-		}
-		return permuted(x.reshaped(shape), perm).reshaped([]int{n, c / (b * b), h * b, w * b}), nil
-	}, nil
-}
-
 // pad adds elements at both ends of axes: a number, or copies of elements.
-func pad(a *attributes) (compute, error) {
+func pad(a *attributes) compute {
 	mode := a.word("mode", "constant", "reflect", "edge")
 	var pads []int
 	var fill float32
 	if a.opset < 11 {
 		pads, fill = attribute(a, "pads", pads), attribute(a, "value", fill)
 	}
-	return func(in []*value) (*value, error) {
-		pads, err := givenInts(in, 1, pads, "the list of pads")
-		if err != nil {
-			return nil, err
-		}
-		fill, err := givenNumber(in, 2, fill)
-		if err != nil {
-			return nil, err
-		}
-		axes, err := givenInts(in, 3, countUp(len(in[0].shape)), "the list of axes")
-		if err != nil {
-			return nil, err
-		}
-		places, err := padPlaces(in[0].shape, pads, axes, mode)
-		if err != nil {
-			return nil, err
-		}
-		return taken(in[0], places, fill)
-	}, nil
+	return func(in []*value) *value {
+		pads := givenInts(in, 1, pads, "the list of pads")
+		fill := givenNumber(in, 2, fill)
+		axes := givenInts(in, 3, countUp(len(in[0].shape)), "the list of axes")
+		return taken(in[0], padPlaces(in[0].shape, pads, axes, mode), fill)
+	}
 }
 
 // givenNumber returns the number of input k, and otherwise if the input is left out.
-func givenNumber(in []*value, k int, otherwise float32) (float32, error) {
-	if len(in) <= k || in[k] == nil {
-		return otherwise, nil
-	}
-	switch v := in[k]; {
+func givenNumber(in []*value, k int, otherwise float32) float32 {
+	switch v := given(in, k); {
+	case v == nil:
+		return otherwise
 	case v.len() != 1:
-		return 0, fmt.Errorf("the number to pad with has shape %v", v.shape)
+		panic(failed("the number to pad with has shape %v", v.shape))
 	case v.ints != nil:
-		return float32(v.ints[0]), nil
+		return float32(v.ints[0])
 	default:
-		return v.floats[0], nil
+		return v.floats[0]
 	}
 }
 
 // padPlaces lists the places of elements along each axis after padding; nil: an axis stays. pads has the numbers before
 // each of the axes, then the numbers after them.
-func padPlaces(shape, pads, axes []int, mode string) ([][]int, error) {
-	if _, err := axesOf(axes, len(shape)); err != nil {
-		return nil, err
-	}
+func padPlaces(shape, pads, axes []int, mode string) [][]int {
+	axesOf(axes, len(shape))
 	if len(pads) != 2*len(axes) {
-		return nil, fmt.Errorf("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes))
+		panic(failed("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes)))
 	}
 	places := make([][]int, len(shape))
 	for i, axis := range axes {
-		k, _ := axisOf(axis, len(shape))
+		k := axisOf(axis, len(shape))
 		before, after := pads[i], pads[len(axes)+i]
 		if before == 0 && after == 0 {
 			continue
 		}
-		var err error
-		if places[k], err = padded(shape[k], before, after, mode); err != nil {
-			return nil, err
-		}
+		places[k] = padded(shape[k], before, after, mode)
 	}
-	return places, nil
+	return places
 }
 
 // padded lists the places of n elements with others before and after.
-func padded(n, before, after int, mode string) ([]int, error) {
+func padded(n, before, after int, mode string) []int {
 	most := mostElements
 	if mode == "reflect" {
 		most = n - 1
 	}
 	if mode == "edge" && n == 0 || min(before, after) < -n || max(before, after) > most || n+before+after < 0 {
-		return nil, fmt.Errorf("pads %d and %d of mode %s are not possible for %d elements", before, after, mode, n)
+		panic(failed("pads %d and %d of mode %s are not possible for %d elements", before, after, mode, n))
 	}
 	list := make([]int, n+before+after)
 	for i := range list {
@@ -691,5 +349,5 @@ func padded(n, before, after int, mode string) ([]int, error) {
 		}
 		list[i] = p
 	}
-	return list, nil
+	return list
 }

@@ -1,8 +1,6 @@
 package onnxrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -12,20 +10,15 @@ import (
 // reduction is a number of a row of numbers.
 type reduction func(row []float32) float32
 
-func sum(row []float32) float32 {
-	s := 0.0
-	for _, v := range row {
-		s += float64(v)
-	}
-	return float32(s)
-}
+func sum(row []float32) float32 { return float32(total(row)) }
 
-func mean(row []float32) float32 {
-	s := 0.0
+func mean(row []float32) float32 { return float32(total(row) / float64(len(row))) }
+
+func total(row []float32) (s float64) {
 	for _, v := range row {
 		s += float64(v)
 	}
-	return float32(s / float64(len(row)))
+	return s
 }
 
 func largest(row []float32) float32 {
@@ -57,33 +50,25 @@ func reduced(x []float32, rows, n int, f reduction) []float32 {
 }
 
 // reduce reduces axes, all without a list of them. The list is an input since an operator set.
-func reduce(f reduction, since int) func(a *attributes) (compute, error) {
-	return func(a *attributes) (compute, error) {
+func reduce(f reduction, since int) func(a *attributes) compute {
+	return func(a *attributes) compute {
 		keep, none := a.flag("keepdims", 1), false
-		axesOfNode := axesInput(a, 1, since)
+		axesOfNode := axesInput(a, 1, since, false)
 		if a.opset >= since {
 			none = a.flag("noop_with_empty_axes", 0)
 		}
-		return func(in []*value) (*value, error) {
-			if err := asFloats(in[0]); err != nil {
-				return nil, err
-			}
+		return func(in []*value) *value {
+			asFloats(in[0])
 			x, rank := in[0].plain(), len(in[0].shape)
-			axes, err := axesOfNode(in)
-			if err == nil {
-				axes, err = axesOf(axes, rank)
-			}
-			if err != nil {
-				return nil, err
-			}
+			axes := axesOfNode(in)
 			if len(axes) == 0 {
 				if none {
-					return x, nil
+					return x
 				}
 				axes = countUp(rank)
 			}
-			return reduceAxes(x, axes, keep, f), nil
-		}, nil
+			return reduceAxes(x, axes, keep, f)
+		}
 	}
 }
 
@@ -109,39 +94,32 @@ func reduceAxes(x *value, axes []int, keep bool, f reduction) *value {
 }
 
 // globalPool reduces whole images, by channel.
-func globalPool(f reduction) func(a *attributes) (compute, error) {
-	return func(*attributes) (compute, error) {
-		return func(in []*value) (*value, error) {
-			if err := asImages(in[0], "its input"); err != nil {
-				return nil, err
-			}
+func globalPool(f reduction) func(a *attributes) compute {
+	return func(*attributes) compute {
+		return func(in []*value) *value {
+			asImages(in[0], "its input")
 			x := in[0].plain()
 			n, c, pixels := x.shape[0], x.shape[1], x.shape[2]*x.shape[3]
 			if pixels == 0 {
-				return nil, fmt.Errorf("its images have shape %v, without pixels", x.shape)
+				panic(failed("its images have shape %v, without pixels", x.shape))
 			}
-			return &value{shape: []int{n, c, 1, 1}, floats: reduced(x.floats, n*c, pixels, f)}, nil
-		}, nil
+			return &value{shape: []int{n, c, 1, 1}, floats: reduced(x.floats, n*c, pixels, f)}
+		}
 	}
 }
 
 // argExtreme returns the place of the extreme along an axis: the first of equal ones.
-func argExtreme(before func(a, b float32) bool) func(a *attributes) (compute, error) {
-	return func(a *attributes) (compute, error) {
+func argExtreme(before func(a, b float32) bool) func(a *attributes) compute {
+	return func(a *attributes) compute {
 		axis, keep := attribute(a, "axis", 0), a.flag("keepdims", 1)
 		a.only("select_last_index", 0)
-		return func(in []*value) (*value, error) {
-			if err := asFloats(in[0]); err != nil {
-				return nil, err
-			}
+		return func(in []*value) *value {
+			asFloats(in[0])
 			x := in[0].plain()
-			k, err := axisOf(axis, len(x.shape))
-			if err != nil {
-				return nil, err
-			}
+			k := axisOf(axis, len(x.shape))
 			n := x.shape[k]
 			if n == 0 {
-				return nil, fmt.Errorf("axis %d of shape %v is empty", k, x.shape)
+				panic(failed("axis %d of shape %v is empty", k, x.shape))
 			}
 			x, shape := lastAxis(x, k), slices.Clone(x.shape)
 			if shape[k] = 1; !keep {
@@ -157,66 +135,45 @@ func argExtreme(before func(a, b float32) bool) func(a *attributes) (compute, er
 				}
 				y.ints[r] = int64(best)
 			}
-			return y, nil
-		}, nil
+			return y
+		}
 	}
 }
 
 // lastAxis moves an axis to the end.
 func lastAxis(x *value, k int) *value {
-	perm := []int{}
-	for i := range x.shape {
-		if i != k {
-			perm = append(perm, i)
-		}
-	}
-	return permuted(x, append(perm, k))
+	return permuted(x, append(slices.Delete(countUp(len(x.shape)), k, k+1), k))
 }
 
 // softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13 it is along all axes from one on.
-func softmax(log bool) func(a *attributes) (compute, error) {
-	return func(a *attributes) (compute, error) {
+func softmax(log bool) func(a *attributes) compute {
+	return func(a *attributes) compute {
 		otherwise := -1
 		if a.opset < 13 {
 			otherwise = 1
 		}
 		axis, flat := attribute(a, "axis", otherwise), a.opset < 13
-		return func(in []*value) (*value, error) {
-			if err := asFloats(in[0]); err != nil {
-				return nil, err
-			}
+		return func(in []*value) *value {
+			asFloats(in[0])
 			x := in[0].plain()
 			if len(x.shape) == 0 {
-				return nil, errors.New("its input is a single number; want an array")
+				panic(failed("its input is a single number; want an array"))
 			}
-			k, err := axisOf(axis, len(x.shape))
-			if err != nil {
-				return nil, err
-			}
+			k := axisOf(axis, len(x.shape))
 			if x.len() == 0 {
-				return x, nil
+				return x
 			}
 			if flat {
 				y := &value{shape: x.shape, floats: slices.Clone(x.floats)}
 				normalise(y.floats, product(x.shape[k:]), log)
-				return y, nil
+				return y
 			}
 			turned := lastAxis(x, k)
 			y := &value{shape: turned.shape, floats: slices.Clone(turned.floats)}
 			normalise(y.floats, x.shape[k], log)
-			back := make([]int, len(x.shape)) // the inverse of lastAxis
-			for i := range back {
-				switch {
-				case i < k:
-					back[i] = i
-				case i == k:
-					back[i] = len(back) - 1
-				default:
-					back[i] = i - 1
-				}
-			}
-			return permuted(y, back), nil
-		}, nil
+			last := len(x.shape) - 1
+			return permuted(y, slices.Insert(countUp(last), k, last)) // the inverse of lastAxis
+		}
 	}
 }
 

@@ -1,8 +1,6 @@
 package onnxrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -14,7 +12,7 @@ type resizing struct {
 }
 
 // resize resizes along all axes, by factors or to sizes. It takes the nearest pixels, or interpolates linearly.
-func resize(a *attributes) (compute, error) {
+func resize(a *attributes) compute {
 	r := resizing{linear: a.word("mode", "nearest", "linear") == "linear", place: "asymmetric", round: "floor"}
 	modern := a.opset >= 11 && a.node.Op == "Resize"
 	if modern {
@@ -26,52 +24,35 @@ func resize(a *attributes) (compute, error) {
 		attribute(a, "cubic_coeff_a", float32(-0.75))   // of another mode
 		attribute(a, "extrapolation_value", float32(0)) // of another place
 	}
-	return func(in []*value) (*value, error) {
-		if err := asFloats(in[0]); err != nil {
-			return nil, err
-		}
+	return func(in []*value) *value {
+		asFloats(in[0])
 		x := in[0].plain()
-		scales, sizes := resizeInputs(in, modern)
-		to, factors, err := targets(x.shape, scales, sizes)
-		if err != nil {
-			return nil, err
+		scales, sizes := given(in, 2), given(in, 3)
+		if !modern {
+			scales, sizes = given(in, 1), nil
 		}
+		to, factors := targets(x.shape, scales, sizes)
 		for k := range to {
 			if to[k] == x.shape[k] && factors[k] == 1 {
 				continue
 			}
 			if x.shape[k] == 0 || to[k] == 0 {
-				return nil, fmt.Errorf("it resizes shape %v to %v", x.shape, to)
+				panic(failed("it resizes shape %v to %v", x.shape, to))
 			}
-			if x, err = r.along(x, k, to[k], factors[k]); err != nil {
-				return nil, err
-			}
+			x = r.along(x, k, to[k], factors[k])
 		}
-		return x, nil
-	}, nil
-}
-
-// resizeInputs returns the inputs with factors and sizes; nil: left out. Only modern nodes have sizes.
-func resizeInputs(in []*value, modern bool) (scales, sizes *value) {
-	switch {
-	case !modern && len(in) == 2:
-		scales = in[1]
-	case modern && len(in) > 2:
-		if scales = in[2]; len(in) > 3 {
-			sizes = in[3]
-		}
+		return x
 	}
-	return scales, sizes
 }
 
 // targets returns the size and the factor of each axis, from sizes or else from factors.
-func targets(shape []int, scales, sizes *value) (to []int, factors []float64, err error) {
+func targets(shape []int, scales, sizes *value) (to []int, factors []float64) {
 	to, factors = make([]int, len(shape)), make([]float64, len(shape))
 	switch {
 	case sizes != nil && len(sizes.ints) == len(to):
 		for k, n := range sizes.ints {
 			if n < 1 || n > mostElements {
-				return nil, nil, fmt.Errorf("it resizes to %v", sizes.ints)
+				panic(failed("it resizes to %v", sizes.ints))
 			}
 			to[k], factors[k] = int(n), float64(n)/float64(shape[k])
 		}
@@ -79,15 +60,15 @@ func targets(shape []int, scales, sizes *value) (to []int, factors []float64, er
 		for k, f := range scales.floats {
 			size := math.Floor(float64(shape[k]) * float64(f))
 			if !(f > 0) || size > mostElements {
-				return nil, nil, fmt.Errorf("its factors are %v", scales.floats)
+				panic(failed("its factors are %v", scales.floats))
 			}
 			to[k], factors[k] = int(size), float64(f)
 		}
 	default:
-		return nil, nil, errors.New("it has neither factors nor sizes, one for each axis")
+		panic(failed("it has neither factors nor sizes, one for each axis"))
 	}
-	_, err = count(to)
-	return to, factors, err
+	count(to)
+	return to, factors
 }
 
 // source returns the coordinate in an axis of n elements for element i of m elements.
@@ -109,7 +90,7 @@ func (r resizing) source(i, n, m int, factor float64) float64 {
 }
 
 // along resizes an axis to m elements.
-func (r resizing) along(x *value, k, m int, factor float64) (*value, error) {
+func (r resizing) along(x *value, k, m int, factor float64) *value {
 	n := x.shape[k]
 	first, second, share := make([]int, m), make([]int, m), make([]float32, m)
 	for i := range m {
@@ -124,24 +105,16 @@ func (r resizing) along(x *value, k, m int, factor float64) (*value, error) {
 	}
 	places := make([][]int, len(x.shape))
 	places[k] = first
-	y, err := taken(x, places, 0)
-	if err != nil || !r.linear {
-		return y, err
+	y := taken(x, places, 0)
+	if !r.linear {
+		return y
 	}
 	places[k] = second
-	z, err := taken(x, places, 0)
-	if err != nil {
-		return nil, err
-	}
+	z := taken(x, places, 0)
 	shape := slices.Repeat([]int{1}, len(x.shape)-k)
 	shape[0] = m
-	difference, err := apply(z, y, func(a, b float32) float32 { return a - b }, nil)
-	if err != nil {
-		return nil, err
-	}
-	if z, err = apply(difference, &value{shape: shape, floats: share}, func(a, b float32) float32 { return a * b }, nil); err != nil {
-		return nil, err
-	}
+	difference := apply(z, y, func(a, b float32) float32 { return a - b }, nil)
+	z = apply(difference, &value{shape: shape, floats: share}, func(a, b float32) float32 { return a * b }, nil)
 	return apply(y, z, func(a, b float32) float32 { return a + b }, nil)
 }
 

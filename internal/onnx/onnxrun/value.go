@@ -22,9 +22,12 @@ type value struct {
 	last bool
 }
 
-// count returns the number of elements of a shape. It takes sizes of 0 for 1 in its limit, which then also limits the
-// rows of empty arrays.
-func count(shape []int) (int, error) {
+// count returns the number of elements of a shape; see [checkedCount].
+func count(shape []int) int { return must(checkedCount(shape)) }
+
+// checkedCount returns the number of elements of a shape. It takes sizes of 0 for 1 in its limit, which then also limits
+// the rows of empty arrays.
+func checkedCount(shape []int) (int, error) {
 	if _, err := dims.Count(shape, 8); err != nil {
 		return 0, err
 	}
@@ -38,12 +41,8 @@ func count(shape []int) (int, error) {
 }
 
 // newFloats makes a value of zeros.
-func newFloats(shape []int) (*value, error) {
-	n, err := count(shape)
-	if err != nil {
-		return nil, err
-	}
-	return &value{shape: slices.Clone(shape), floats: make([]float32, n)}, nil
+func newFloats(shape []int) *value {
+	return &value{shape: slices.Clone(shape), floats: make([]float32, count(shape))}
 }
 
 // like makes a value of zeros with the shape, the element type and the order of elements of v.
@@ -113,61 +112,64 @@ func turned(x []float32, n, rows, columns int) []float32 {
 	return y
 }
 
-// asImages checks for a value of images.
-func asImages(v *value, what string) error {
-	if len(v.shape) != 4 || v.ints != nil {
-		return fmt.Errorf("%s: shape %v; want float32 [N, C, H, W]", what, v.shape)
+// given returns input k, or nil if it is left out.
+func given(in []*value, k int) *value {
+	if k >= len(in) {
+		return nil
 	}
-	return nil
+	return in[k]
+}
+
+// asImages checks for a value of images.
+func asImages(v *value, what string) {
+	if len(v.shape) != 4 || v.ints != nil {
+		panic(failed("%s: shape %v; want float32 [N, C, H, W]", what, v.shape))
+	}
 }
 
 // asFloats checks for a value of float32.
-func asFloats(in ...*value) error {
+func asFloats(in ...*value) {
 	for i, v := range in {
 		if v != nil && v.ints != nil {
-			return fmt.Errorf("input %d has integers; want float32", i)
+			panic(failed("input %d has integers; want float32", i))
 		}
 	}
-	return nil
 }
 
 // asInts returns integers of an input as a list.
-func asInts(v *value, what string) ([]int, error) {
+func asInts(v *value, what string) []int {
 	if v.ints == nil || len(v.shape) > 1 {
-		return nil, fmt.Errorf("%s has shape %v of float32 or more than one axis; want a list of integers", what, v.shape)
+		panic(failed("%s has shape %v of float32 or more than one axis; want a list of integers", what, v.shape))
 	}
 	list := make([]int, len(v.ints))
 	for i, n := range v.ints {
 		list[i] = int(n)
 	}
-	return list, nil
+	return list
 }
 
 // axisOf returns an axis of a rank, counted from the end if it is negative.
-func axisOf(axis, rank int) (int, error) {
+func axisOf(axis, rank int) int {
 	if axis < -rank || axis >= rank {
-		return 0, fmt.Errorf("axis %d is out of range for a value of %d axes", axis, rank)
+		panic(failed("axis %d is out of range for a value of %d axes", axis, rank))
 	}
 	if axis < 0 {
 		axis += rank
 	}
-	return axis, nil
+	return axis
 }
 
 // axesOf returns distinct axes in ascending order.
-func axesOf(axes []int, rank int) ([]int, error) {
+func axesOf(axes []int, rank int) []int {
 	list := make([]int, len(axes))
 	for i, a := range axes {
-		var err error
-		if list[i], err = axisOf(a, rank); err != nil {
-			return nil, err
-		}
+		list[i] = axisOf(a, rank)
 	}
 	slices.Sort(list)
 	if len(slices.Compact(slices.Clone(list))) < len(list) {
-		return nil, fmt.Errorf("axes %v name an axis twice", axes)
+		panic(failed("axes %v name an axis twice", axes))
 	}
-	return list, nil
+	return list
 }
 
 // ofTensor returns a constant as a value.

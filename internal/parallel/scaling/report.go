@@ -3,6 +3,7 @@ package scaling
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -73,11 +74,7 @@ func (t *Trace) Limits(threads int, c Costs) string {
 		}
 	}
 	lost := func(l *limit) time.Duration { return l.wall - l.work/time.Duration(threads) + l.before }
-	names := make([]string, 0, len(limits))
-	for name := range limits {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(limits), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(lost(limits[a]), lost(limits[b])), cmp.Compare(a, b))
 	})
 	var text strings.Builder

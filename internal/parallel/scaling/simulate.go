@@ -1,7 +1,8 @@
 package scaling
 
 import (
-	"container/heap"
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/parallel"
@@ -79,24 +80,9 @@ type ticket struct {
 // schedule is a run of a trace on a number of threads.
 type schedule struct {
 	costs   Costs
-	ready   agents
+	ready   []*agent
 	idle    []*agent
 	tickets []ticket
-}
-
-// agents is a heap by time.
-type agents []*agent
-
-func (a agents) Len() int      { return len(a) }
-func (a agents) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *agents) Push(x any)   { *a = append(*a, x.(*agent)) }
-func (a agents) Less(i, j int) bool {
-	return a[i].now < a[j].now || a[i].now == a[j].now && a[i].order < a[j].order
-}
-func (a *agents) Pop() any {
-	last := (*a)[len(*a)-1]
-	*a = (*a)[:len(*a)-1]
-	return last
 }
 
 // On returns the time of the work on threads threads.
@@ -106,15 +92,16 @@ func (t *Trace) On(threads int, c Costs) time.Duration { return t.run(t.parse(),
 func (t *Trace) run(parts []part, threads int, c Costs) time.Duration {
 	s := &schedule{costs: c}
 	root := &agent{stack: []frame{{parts: parts}}}
-	heap.Push(&s.ready, root)
+	s.ready = append(s.ready, root)
 	for i := 1; i < threads; i++ {
 		s.idle = append(s.idle, &agent{helper: true, order: i, now: -time.Hour})
 	}
 	var end time.Duration // also of background work that is still running: the next work waits for it
 	for len(s.ready) > 0 {
-		a := heap.Pop(&s.ready).(*agent)
+		a := slices.MinFunc(s.ready, func(a, b *agent) int { return cmp.Or(cmp.Compare(a.now, b.now), a.order-b.order) })
+		s.ready = slices.DeleteFunc(s.ready, func(o *agent) bool { return o == a })
 		if s.step(a, threads) {
-			heap.Push(&s.ready, a)
+			s.ready = append(s.ready, a)
 		}
 		end = max(end, a.now)
 		s.assign()
@@ -214,7 +201,7 @@ func (s *schedule) resume(a *agent, now time.Duration) {
 		return
 	}
 	a.now = max(a.now, now) + s.costs.Join
-	heap.Push(&s.ready, a)
+	s.ready = append(s.ready, a)
 }
 
 // assign gives tickets to idle helpers. The helper that became idle last gets the first ticket: its thread is awake.
@@ -236,11 +223,10 @@ func (s *schedule) assign() {
 		} else {
 			a.stack = append(a.stack, frame{of: t.of})
 		}
-		heap.Push(&s.ready, a)
+		s.ready = append(s.ready, a)
 	}
 }
 
-// parse makes parts of marks.
 func (t *Trace) parse() []part {
 	p := &parser{trace: t, tasks: map[int32]*taskWork{}}
 	return p.parts()
@@ -277,7 +263,6 @@ func (p *parser) parts() (list []part) {
 	}
 }
 
-// section reads the items of a section.
 func (p *parser) section(m mark) *sectionWork {
 	w := &sectionWork{most: int(m.most), place: m.at}
 	for range m.n {

@@ -45,30 +45,49 @@ func Contact(d datasets.Dataset, o Options) (image.Image, error) {
 	if d == nil {
 		return nil, errors.New("contact sheet: there is no data set")
 	}
+	t, err := contact(d, o.counted())
+	if err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	return t.Draw(), nil
+}
+
+// counted returns the options with the default numbers of rows and columns.
+func (o Options) counted() Options {
+	if o.Rows <= 0 {
+		o.Rows = 8
+	}
+	if o.Columns <= 0 {
+		o.Columns = 12
+	}
+	return o
+}
+
+func contact(d datasets.Dataset, o Options) (*raster.Tiles, error) {
 	if h, ok := d.(datasets.Hierarchical); ok {
 		return pathSheet(h, o)
 	}
 	row, column, err := factorsOf(d, o)
 	if err != nil {
-		return nil, fmt.Errorf("contact sheet: %w", err)
+		return nil, err
 	}
 	factors := d.Factors()
 	levels, err := fixedLevels(d, o.Fixed)
 	if err != nil {
-		return nil, fmt.Errorf("contact sheet: %w", err)
+		return nil, err
 	}
 	index, err := datasets.NewIndex(d)
 	unique := err == nil && datasets.Missing(d) == nil
 	if !unique && o.Row == "" && o.Column == "" && len(o.Fixed) == 0 {
 		return orderSheet(d, o)
 	}
-	rows, columns := []int{0}, levelsShown(factors[column], o.Columns, 12)
+	rows, columns := []int{0}, levelsShown(factors[column], o.Columns)
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: subtitle(d, row, column, levels), Scale: o.Scale}
 	if !unique {
 		t.Subtitle = firstSubtitle(d, row, column, o.Fixed)
 	}
 	if row >= 0 {
-		rows = levelsShown(factors[row], o.Rows, 8)
+		rows = levelsShown(factors[row], o.Rows)
 	}
 	for _, c := range columns {
 		t.ColumnLabels = append(t.ColumnLabels, Level(factors[column], c))
@@ -87,47 +106,36 @@ func Contact(d datasets.Dataset, o Options) (image.Image, error) {
 	if !unique {
 		shown = firstImages(d, row, column, rows, columns, o.Fixed)
 	}
-	if t.Rows, err = imagesOf(d, shown); err != nil {
-		return nil, fmt.Errorf("contact sheet: %w", err)
-	}
-	return t.Draw(), nil
+	t.Rows, _, err = imagesOf(d, shown)
+	return t, err
 }
 
 // orderSheet shows evenly spaced images, row by row, of a set that has several images with equal levels.
-func orderSheet(d datasets.Dataset, o Options) (image.Image, error) {
-	rows, columns := o.Rows, o.Columns
-	if rows <= 0 {
-		rows = 8
-	}
-	if columns <= 0 {
-		columns = 12
-	}
+func orderSheet(d datasets.Dataset, o Options) (t *raster.Tiles, err error) {
 	n := d.Len()
-	shown := evenly(n, min(rows, n)*min(columns, n), 0)
+	shown := evenly(n, min(o.Rows, n)*min(o.Columns, n))
 	h, w, c := d.ImageShape()
-	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), n),
-		Subtitle: fmt.Sprintf("%d x %d x %d; %d of the images, in their order", h, w, c, len(shown)), Scale: o.Scale}
-	inRows := slices.Collect(slices.Chunk(shown, columns))
+	t = &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), n), Scale: o.Scale,
+		Subtitle: fmt.Sprintf("%d x %d x %d; %d of the images, in their order", h, w, c, len(shown))}
+	inRows := slices.Collect(slices.Chunk(shown, o.Columns))
 	for _, row := range inRows {
 		t.RowLabels = append(t.RowLabels, fmt.Sprint("image ", row[0]))
 	}
-	var err error
-	if t.Rows, err = imagesOf(d, inRows); err != nil {
-		return nil, fmt.Errorf("contact sheet: %w", err)
-	}
-	return t.Draw(), nil
+	t.Rows, _, err = imagesOf(d, inRows)
+	return t, err
 }
 
 // factorsOf finds the row factor (-1: none) and the column factor.
 func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
 	row, column = -1, -1
-	if o.Row != "" {
-		if row, err = factorNamed(d, o.Row); err != nil {
-			return 0, 0, err
+	for _, one := range []struct {
+		name  string
+		index *int
+	}{{o.Row, &row}, {o.Column, &column}} {
+		if one.name == "" {
+			continue
 		}
-	}
-	if o.Column != "" {
-		if column, err = factorNamed(d, o.Column); err != nil {
+		if *one.index, err = factorNamed(d, one.name); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -225,21 +233,15 @@ func rowOf(index *datasets.Index, levels []int, column int, columns []int) []int
 	return images
 }
 
-// imagesOf makes pictures of rows of images with common limits. Negative indices stay blank.
-func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
-	h, w, c := d.ImageShape()
-	var list []int
-	for _, row := range rows {
-		for _, i := range row {
-			if i >= 0 {
-				list = append(list, i)
-			}
-		}
-	}
+// imagesOf makes pictures of rows of images, and returns their common limits. Negative indices stay blank.
+func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Pictures, error) {
+	list := slices.DeleteFunc(slices.Concat(rows...), func(i int) bool { return i < 0 })
 	pixels := pixelsOf(d, list)
-	pictures, err := raster.PicturesOf(h, w, c, pixels).Of(pixels)
+	h, w, c := d.ImageShape()
+	limits := raster.PicturesOf(h, w, c, pixels)
+	pictures, err := limits.Of(pixels)
 	if err != nil {
-		return nil, err
+		return nil, limits, err
 	}
 	out := make([][]image.Image, len(rows))
 	for r, row := range rows {
@@ -250,13 +252,13 @@ func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
 			}
 		}
 	}
-	return out, nil
+	return out, limits, nil
 }
 
 // levelsShown returns up to most levels of a factor, evenly spaced. For a pose they are scattered, because at equal
 // steps a grid of rotations repeats similar poses.
-func levelsShown(f factor.Factor, most, otherwise int) []int {
-	levels := evenly(f.Size, most, otherwise)
+func levelsShown(f factor.Factor, most int) []int {
+	levels := evenly(f.Size, most)
 	if f.Rotations == nil || len(levels) == f.Size {
 		return levels
 	}
@@ -267,15 +269,11 @@ func levelsShown(f factor.Factor, most, otherwise int) []int {
 	return slices.Compact(levels)
 }
 
-// evenly returns up to most of n levels, evenly spaced from 0. If most is 0, otherwise replaces it.
-func evenly(n, most, otherwise int) []int {
-	if most <= 0 {
-		most = otherwise
-	}
-	most = min(most, n)
-	levels := make([]int, most)
+// evenly returns up to most of n levels, evenly spaced from 0.
+func evenly(n, most int) []int {
+	levels := make([]int, min(most, n))
 	for i := range levels {
-		levels[i] = i * n / most
+		levels[i] = i * n / len(levels)
 	}
 	return levels
 }
@@ -377,49 +375,34 @@ func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) st
 }
 
 // pathSheet is the contact sheet of a hierarchical data set.
-func pathSheet(d datasets.Hierarchical, o Options) (image.Image, error) {
+func pathSheet(d datasets.Hierarchical, o Options) (t *raster.Tiles, err error) {
 	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
-		return nil, fmt.Errorf("contact sheet: the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())
+		return nil, fmt.Errorf("the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())
 	}
 	images := make([]int, d.Len())
 	for i := range images {
 		images[i] = i
 	}
 	path, choices := datasets.PathsOf(d, images)
-	rows := evenly(len(choices), o.Rows, 8)
-	columns := o.Columns
-	if columns <= 0 {
-		columns = 12
-	}
 	members := make([][]int, len(choices))
 	for i, p := range path {
-		if len(members[p]) < columns {
+		if len(members[p]) < o.Columns {
 			members[p] = append(members[p], i)
 		}
 	}
+	rows := evenly(len(choices), o.Rows)
 	h, w, c := d.ImageShape()
-	t := &raster.Tiles{
-		Title:    fmt.Sprintf("%s: %d images", d.Name(), d.Len()),
-		Subtitle: fmt.Sprintf("%d x %d x %d; a row for each path: %d of %d", h, w, c, len(rows), len(choices)),
-		Scale:    o.Scale,
-	}
-	var all [][]float32
+	t = &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Scale: o.Scale,
+		Subtitle: fmt.Sprintf("%d x %d x %d; a row for each path: %d of %d", h, w, c, len(rows), len(choices))}
+	var shown [][]int
 	for _, p := range rows {
-		all = append(all, pixelsOf(d, members[p]))
+		shown, t.RowLabels = append(shown, members[p]), append(t.RowLabels, datasets.PathName(d, choices[p]))
 	}
-	pictures := raster.PicturesOf(h, w, c, all...)
-	if pictures.Curves() {
-		t.Subtitle += fmt.Sprintf("; from %.3g to %.3g", pictures.Low, pictures.High)
+	var limits raster.Pictures
+	if t.Rows, limits, err = imagesOf(d, shown); limits.Curves() {
+		t.Subtitle += fmt.Sprintf("; from %.3g to %.3g", limits.Low, limits.High)
 	}
-	for i, p := range rows {
-		shown, err := pictures.Of(all[i])
-		if err != nil {
-			return nil, fmt.Errorf("contact sheet: %w", err)
-		}
-		t.Rows = append(t.Rows, shown)
-		t.RowLabels = append(t.RowLabels, datasets.PathName(d, choices[p]))
-	}
-	return t.Draw(), nil
+	return t, err
 }
 
 func pixelsOf(d datasets.Dataset, list []int) []float32 {
@@ -437,34 +420,27 @@ func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, erro
 	if err := p.Suits(h, w, c); err != nil {
 		return nil, fmt.Errorf("view sheet: %w", err)
 	}
-	rows, columns := o.Rows, o.Columns
-	if rows <= 0 {
-		rows = 8
-	}
-	if columns <= 0 {
-		columns = 12
-	}
+	o = o.counted()
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: views of random images", d.Name()), ColumnLabels: []string{"image"}, Scale: o.Scale}
 	for i, step := range p {
 		t.Subtitle += []string{"", ", "}[min(i, 1)] + step.Name
 	}
-	for n := range columns {
+	for n := range o.Columns {
 		t.ColumnLabels = append(t.ColumnLabels, fmt.Sprint("view ", n+1))
 	}
-	s, size, n := rng.New(0, "view sheet"), h*w*c, min(rows, d.Len())
-	shown := make([]float32, n*(1+columns)*size)
-	for row := range n {
-		image := shown[row*(1+columns)*size:][:size]
-		d.Image(s.IntN(d.Len()), image)
-		for v := range columns {
-			p.Apply(shown[(row*(1+columns)+1+v)*size:][:size], image, h, w, c, s)
+	s, size := rng.New(0, "view sheet"), h*w*c
+	shown := make([]float32, min(o.Rows, d.Len())*(1+o.Columns)*size)
+	for row := range slices.Chunk(shown, (1+o.Columns)*size) {
+		d.Image(s.IntN(d.Len()), row[:size])
+		for v := range o.Columns {
+			p.Apply(row[(1+v)*size:][:size], row[:size], h, w, c, s)
 		}
 	}
 	pictures, err := raster.PicturesOf(h, w, c, shown).Of(shown)
 	if err != nil {
 		return nil, fmt.Errorf("view sheet: %w", err)
 	}
-	t.Rows = slices.Collect(slices.Chunk(pictures, 1+columns))
+	t.Rows = slices.Collect(slices.Chunk(pictures, 1+o.Columns))
 	return t.Draw(), nil
 }
 
@@ -474,14 +450,8 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 	if s.GroupCount() == 0 {
 		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
 	}
-	rows, columns := o.Rows, o.Columns
-	if rows <= 0 {
-		rows = 8
-	}
-	if columns <= 0 {
-		columns = 12
-	}
-	b, err := supervision.NewSampler(s, rows*s.M, rng.New(0, "group sheet"))
+	o = o.counted()
+	b, err := supervision.NewSampler(s, o.Rows*s.M, rng.New(0, "group sheet"))
 	if err != nil {
 		return nil, fmt.Errorf("group sheet: %w", err)
 	}
@@ -489,17 +459,13 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 		return nil, fmt.Errorf("group sheet: %w", err)
 	}
 	batch, _ := b.Next() // the first of groups
-	groups := batch.Indices[:min(len(batch.Indices), rows*batch.Group)]
-	h, w, c := d.ImageShape()
+	groups := slices.Collect(slices.Chunk(batch.Indices[:min(len(batch.Indices), o.Rows*batch.Group)], batch.Group))
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: groups of %d images", d.Name(), batch.Group), Subtitle: "factors that differ from the first image", Scale: o.Scale}
-	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, groups))
-	for at := 0; at < len(groups); at += batch.Group {
-		group := groups[at : at+batch.Group]
-		shown, err := pictures.Of(pixelsOf(d, group[:min(len(group), columns)]))
-		if err != nil {
-			return nil, fmt.Errorf("group sheet: %w", err)
-		}
-		t.Rows, t.RowLabels = append(t.Rows, shown), append(t.RowLabels, differing(d, group))
+	if t.Rows, _, err = imagesOf(d, groups); err != nil {
+		return nil, fmt.Errorf("group sheet: %w", err)
+	}
+	for i, group := range groups {
+		t.Rows[i], t.RowLabels = t.Rows[i][:min(len(group), o.Columns)], append(t.RowLabels, differing(d, group))
 	}
 	return t.Draw(), nil
 }
@@ -509,20 +475,15 @@ func Pairs(d datasets.Dataset, title, under string, pairs [][2]int, labels []str
 	if len(pairs) == 0 || len(pairs) != len(labels) {
 		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
 	}
-	h, w, c := d.ImageShape()
-	var images []int
+	var images [][]int
 	for _, p := range pairs {
-		images = append(images, p[:]...)
+		images = append(images, p[:])
 	}
-	t := &raster.Tiles{Title: title, Subtitle: under, Scale: scale, RowLabels: labels}
-	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, images))
-	for _, p := range pairs {
-		shown, err := pictures.Of(pixelsOf(d, p[:]))
-		if err != nil {
-			return nil, fmt.Errorf("pair sheet: %w", err)
-		}
-		t.Rows = append(t.Rows, shown)
+	rows, _, err := imagesOf(d, images)
+	if err != nil {
+		return nil, fmt.Errorf("pair sheet: %w", err)
 	}
+	t := &raster.Tiles{Title: title, Subtitle: under, Scale: scale, RowLabels: labels, Rows: rows}
 	return t.Draw(), nil
 }
 

@@ -1,5 +1,14 @@
 package web
 
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+
+	"github.com/unravel-ml/unravel/train/weights"
+)
+
 // Curves is the data of the widget curves: panels one after another.
 type Curves struct {
 	Panels []Panel `json:"panels"`
@@ -82,4 +91,234 @@ type Map struct {
 	Signed  bool     `json:"signed"`           // whether colours diverge from 0
 	Sorted  bool     `json:"sorted"`           // whether rows begin sorted by the columns of their largest numbers
 	Unit    string   `json:"unit"`             // the quantity; may be empty
+}
+
+// Explore is the data of the widget explore: controls of a decoder's codes, codes to start from, and the decoder itself
+// or sheets of its answers.
+type Explore struct {
+	Image    Image      `json:"image"`
+	Columns  int        `json:"columns"` // columns of a code
+	Controls []Control  `json:"controls"`
+	Starts   Starts     `json:"starts"`
+	Known    Array      `json:"known"`             // codes [n, columns]; an opened dimension takes its value from the nearest; [0, columns] without options
+	Decoder  *Decoder   `json:"decoder,omitempty"` // nil: Sheets
+	Sheets   *Sheets    `json:"sheets,omitempty"`
+	Note     string     `json:"note,omitempty"` // reason for the sheets
+	Pictures Thumbnails `json:"pictures"`       // pictures of the start images
+}
+
+// Image is the shape of images and their display range.
+type Image struct {
+	Height   int    `json:"height"`
+	Width    int    `json:"width"`
+	Channels int    `json:"channels"`
+	Low      Number `json:"low"` // black, or the bottom of curves
+	High     Number `json:"high"`
+	Curves   bool   `json:"curves"` // sequences and vectors are curves, one for each channel
+}
+
+// Control moves a part of a code; see decode.Control.
+type Control struct {
+	Kind    string   `json:"kind"` // line, circle, sphere, turn or choice
+	Name    string   `json:"name"`
+	Columns []int    `json:"columns"`
+	Low     Number   `json:"low,omitempty"`
+	High    Number   `json:"high,omitempty"`
+	Options []Option `json:"options,omitempty"`
+	Factor  string   `json:"factor,omitempty"` // factor that the column follows most; empty: none
+	Share   Number   `json:"share,omitempty"`  // fraction of the factor's entropy in this column, 0 to 1
+}
+
+// Option lists the controls that one value of a choice opens.
+type Option struct {
+	Share    Number    `json:"share"` // fraction of the images
+	Controls []Control `json:"controls,omitempty"`
+}
+
+// Starts are the start images.
+type Starts struct {
+	Rows  Array    `json:"rows"`            // their numbers in the data set
+	Names []string `json:"names,omitempty"` // their files; none: they have no files
+	Codes Array    `json:"codes"`           // [n, columns]: from the encoder
+}
+
+// Sheets are pictures of codes with two moving controls. The other controls have the values of the first start image.
+type Sheets struct {
+	Steps []Steps `json:"steps"` // steps of every control that moves
+	Maps  []Sheet `json:"maps"`
+}
+
+// Steps are the positions of a control in sheets.
+type Steps struct {
+	Name   string `json:"name"`   // name of the control
+	Values Array  `json:"values"` // [steps, columns of the control]
+}
+
+// Sheet has a picture for every step of one control, by row, and of another control, by column.
+type Sheet struct {
+	Rows     string     `json:"rows"` // names of controls
+	Columns  string     `json:"columns"`
+	Every    int        `json:"every,omitempty"` // lines and circles have pictures only of the steps 0, Every, ...; 0: of all
+	Pictures Thumbnails `json:"pictures"`
+}
+
+// PNG returns a PNG file as a data URL.
+func PNG(file []byte) string {
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(file)
+}
+
+// Array is an array of numbers in the form that pages read: little-endian bytes in base64, row by row. JavaScript reads
+// it by Unravel.array.
+type Array struct {
+	Shape []int  `json:"shape"`
+	Type  string `json:"type"` // f32, f16 or i32
+	Data  []byte `json:"data"`
+}
+
+// Floats returns numbers as an array f32. NaN and infinite numbers are kept.
+func Floats[T float32 | float64](values []T, shape ...int) Array {
+	data := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
+	}
+	return Array{shape, "f32", data}
+}
+
+// halves returns numbers as an array f16, rounded to the nearest number of 11 significant bits, ties to even. Numbers
+// beyond 65504 become infinite.
+func halves(values []float32, shape ...int) Array {
+	data := make([]byte, 0, 2*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint16(data, half(v))
+	}
+	return Array{shape, "f16", data}
+}
+
+// Integers returns whole numbers as an array i32.
+func Integers[T int | int32](values []T, shape ...int) Array {
+	data := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, uint32(int32(v)))
+	}
+	return Array{shape, "i32", data}
+}
+
+// half returns the bits of the IEEE 754 half-precision number nearest to v, ties to even.
+func half(v float32) uint16 {
+	bits := math.Float32bits(v)
+	sign := uint16(bits >> 16 & 0x8000)
+	size := bits & 0x7fffffff
+	switch {
+	case size > 0x7f800000:
+		return sign | 0x7e00 // NaN
+	case size >= 0x477ff000: // 65520 and more round to 65536
+		return sign | 0x7c00
+	case size < 0x38800000: // below 2^-14 the exponent is fixed: steps of 2^-24
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(size))*(1<<24)))
+	}
+	size += 0xfff + size>>13&1 // half a step less one, and one for odd numbers
+	return sign | uint16((size-0x38000000)>>13)
+}
+
+// Number is a number in JSON that may be NaN or infinite. JSON has no form for these: they are the strings "NaN", "Inf"
+// and "-Inf".
+type Number float64
+
+// MarshalJSON writes the number, or a string for NaN and infinity.
+func (n Number) MarshalJSON() ([]byte, error) {
+	switch v := float64(n); {
+	case math.IsNaN(v):
+		return []byte(`"NaN"`), nil
+	case math.IsInf(v, 1):
+		return []byte(`"Inf"`), nil
+	case math.IsInf(v, -1):
+		return []byte(`"-Inf"`), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads a number, or a string that MarshalJSON writes; null is NaN.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case `"NaN"`, "null":
+		*n = Number(math.NaN())
+		return nil
+	case `"Inf"`:
+		*n = Number(math.Inf(1))
+		return nil
+	case `"-Inf"`:
+		*n = Number(math.Inf(-1))
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
+// Decoder is a network as a list of operations of ONNX (operator set 17), for one row at a time.
+type Decoder struct {
+	Arguments  []int       `json:"arguments"` // shape of the input, such as a code [1, d]
+	Input      string      `json:"input"`
+	Output     string      `json:"output"`
+	Operations []Operation `json:"operations"`
+	Constants  []Constant  `json:"constants"`
+}
+
+// Operation computes one array from others.
+type Operation struct {
+	Name       string         `json:"op"`
+	Inputs     []string       `json:"in"`
+	Output     string         `json:"out"`
+	Attributes map[string]any `json:"with,omitempty"`
+}
+
+// Constant is a named array.
+type Constant struct {
+	Name   string `json:"name"`
+	Values Array  `json:"values"`
+}
+
+// NewDecoder returns a network with its large arrays in half precision.
+func NewDecoder(n *weights.Operations) *Decoder {
+	d := &Decoder{Input: n.Input, Output: n.Output}
+	for _, size := range n.Arguments {
+		d.Arguments = append(d.Arguments, max(size, 1)) // -1: the number of rows
+	}
+	for _, o := range n.List {
+		d.Operations = append(d.Operations, Operation{Name: o.Name, Inputs: o.Inputs, Output: o.Output, Attributes: o.Attributes})
+	}
+	for _, c := range n.Constants {
+		d.Constants = append(d.Constants, newConstant(c))
+	}
+	return d
+}
+
+func newConstant(c weights.Constant) Constant {
+	shape := append([]int{}, c.Shape...) // a single number has shape [], not null
+	switch {
+	case c.Ints != nil:
+		ints := make([]int, len(c.Ints))
+		for i, v := range c.Ints {
+			ints[i] = int(v)
+		}
+		return Constant{c.Name, Integers(ints, shape...)}
+	case halvable(c.Floats):
+		return Constant{c.Name, halves(c.Floats, shape...)}
+	}
+	return Constant{c.Name, Floats(c.Floats, shape...)}
+}
+
+// An array is in half precision if it has more elements than fewElements and its largest element lies in this range.
+// The range keeps all 11 bits of the largest element.
+const (
+	fewElements  = 256
+	smallestHalf = 1. / (1 << 13)
+	largestHalf  = 65504
+)
+
+// halvable reports whether half precision suits numbers.
+func halvable(values []float32) bool {
+	most := 0.0
+	for _, v := range values {
+		most = max(most, math.Abs(float64(v))) // NaN if a value is NaN
+	}
+	return len(values) > fewElements && most >= smallestHalf && most <= largestHalf
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
 // Blocks checks blocks of columns of codes and labels, the two inputs.
@@ -85,6 +86,14 @@ func Optional(in ...*gorgonia.Node) []*gorgonia.Node {
 		return in[:last]
 	}
 	return in
+}
+
+// Buffer returns an optional input of an operation on a device, or none.
+func Buffer(in []vulkan.Buffer, i int) (b vulkan.Buffer) {
+	if i < len(in) {
+		b = in[i]
+	}
+	return b
 }
 
 // ShapeOf returns the shape of a node for an error.

@@ -7,6 +7,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/internal/check"
 )
@@ -21,6 +23,17 @@ func DIP(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorg
 		New: graph.Bodies(
 			func(in []tensor.Shape) graph.Body[float32] { return newDIP[float32](in[0], offDiagonal, diagonal) },
 			func(in []tensor.Shape) graph.Body[float64] { return newDIP[float64](in[0], offDiagonal, diagonal) }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, d := in[0][0], in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.DIP(t, in[0], check.Buffer(in, 1), out, offDiagonal, diagonal, rows, d)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.DIPGradient(t, in[0], check.Buffer(in, 1), dout, din[0], check.Buffer(din, 1), offDiagonal, diagonal, rows, d)
+				},
+			}, nil
+		},
 	}, in...)
 }
 

@@ -8,6 +8,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/internal/check"
@@ -57,7 +59,34 @@ func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
 			return tensor.ScalarShape(), nil
 		},
 		New: graph.Bodies(newHSIC[float32](kx, ky), newHSIC[float64](kx, ky)),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			return recordHSIC([2]kernels.Similarity{kx.similarity(in[0][1]), ky.similarity(in[1][1])}, in[0][0]), nil
+		},
 	}, in...)
+}
+
+func recordHSIC(sides [2]kernels.Similarity, rows int) graph.Recording {
+	return graph.Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+			kernels.HSIC(t, in[0], in[1], check.Buffer(in, 2), out, sides, rows)
+		},
+		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+			kernels.HSICGradient(t, in[0], in[1], check.Buffer(in, 2), dout, [2]vulkan.Buffer(din), sides, rows)
+		},
+	}
+}
+
+// similarity returns the kernel for an array of so many columns on a device.
+func (k Kernel) similarity(width int) kernels.Similarity {
+	return kernels.Similarity{Kind: int(k.Kind), Width: width, Columns: k.columns(width), Bandwidth: k.Bandwidth}
+}
+
+// columns returns the kernel's columns: without any, all.
+func (k Kernel) columns(width int) []int {
+	if len(k.Columns) == 0 {
+		return check.UpTo(width)
+	}
+	return k.Columns
 }
 
 func (k Kernel) check(width int) error {
@@ -202,9 +231,7 @@ type hsicSide[T graph.Float] struct {
 }
 
 func newHSICSide[T graph.Float](rows, width int, k Kernel) hsicSide[T] {
-	if len(k.Columns) == 0 {
-		k.Columns = check.UpTo(width)
-	}
+	k.Columns = k.columns(width)
 	coordinates := len(k.Columns)
 	if k.Kind == Circular {
 		coordinates *= 2

@@ -11,6 +11,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/internal/check"
 )
@@ -66,7 +68,21 @@ func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estim
 			return tensor.ScalarShape(), nil
 		},
 		New: graph.Bodies(newTC[float32](estimator, dataSize, blocks), newTC[float64](estimator, dataSize, blocks)),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			return recordTC(kernels.Mixtures{Rows: in[0][0], Columns: in[0][1], Blocks: blocks, Estimator: int(estimator), Size: dataSize}), nil
+		},
 	}, in...)
+}
+
+func recordTC(m kernels.Mixtures) graph.Recording {
+	return graph.Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+			kernels.TotalCorrelation(t, in[0], in[1], in[2], check.Buffer(in, 3), out, m)
+		},
+		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+			kernels.TotalCorrelationGradient(t, in[0], in[1], in[2], check.Buffer(in, 3), dout, [3]vulkan.Buffer(din), m)
+		},
+	}
 }
 
 // tc sums log densities of mixtures: it adds the joint density of rows with the same active columns and subtracts the

@@ -11,6 +11,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/internal/check"
@@ -54,8 +56,45 @@ func Contraction(s Settings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			return tensor.ScalarShape(), s.check(in)
 		},
-		New: graph.Bodies(newContraction[float32](s), newContraction[float64](s)),
+		New:    graph.Bodies(newContraction[float32](s), newContraction[float64](s)),
+		Device: s.record,
 	}, in...)
+}
+
+func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+	s = s.completed(in)
+	h := kernels.Hinges{Rows: in[0][0], Width: in[0][1], Factors: check.Factors(in[1]), Aggregate: int(s.Aggregate),
+		Columns: s.Columns, Add: s.Add, Pairs: s.Pairs}
+	for _, f := range s.Factors {
+		h.Distances = append(h.Distances, kernels.LabelDistance{Factor: f.Factor, Kind: int(f.Kind), Period: f.Period})
+	}
+	return graph.Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+			kernels.Contraction(t, in[0], in[1], check.Buffer(in, 2), out, h)
+		},
+		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+			kernels.ContractionGradient(t, in[0], in[1], check.Buffer(in, 2), dout, din[0], h)
+		},
+	}, nil
+}
+
+// completed returns the settings with all columns and factors for none, and the period 1 for 0.
+func (s Settings) completed(in []tensor.Shape) Settings {
+	if len(s.Columns) == 0 {
+		s.Columns = check.UpTo(in[0][1])
+	}
+	s.Factors = slices.Clone(s.Factors)
+	if len(s.Factors) == 0 {
+		for i := range check.Factors(in[1]) {
+			s.Factors = append(s.Factors, Distance{Factor: i})
+		}
+	}
+	for i := range s.Factors {
+		if s.Factors[i].Period == 0 {
+			s.Factors[i].Period = 1
+		}
+	}
+	return s
 }
 
 func (s Settings) check(in []tensor.Shape) error {
@@ -107,23 +146,11 @@ type contraction[T graph.Float] struct {
 func newContraction[T graph.Float](s Settings) func(in []tensor.Shape) *contraction[T] {
 	return func(in []tensor.Shape) *contraction[T] {
 		n := in[0][0]
-		c := &contraction[T]{Settings: s, width: in[0][1], factors: check.Factors(in[1]), blocks: pairs.NewBlocks[T](n)}
-		if len(c.Columns) == 0 {
-			c.Columns = check.UpTo(c.width)
-		}
-		if len(c.Factors) == 0 {
-			c.Factors = make([]Distance, c.factors)
-			for i := range c.Factors {
-				c.Factors[i].Factor = i
-			}
-		}
+		c := &contraction[T]{Settings: s.completed(in), width: in[0][1], factors: check.Factors(in[1]), blocks: pairs.NewBlocks[T](n)}
 		for _, f := range c.Factors {
 			if f.Kind == Absolute && !s.Add {
 				c.squareFactors = append(c.squareFactors, f)
 				continue
-			}
-			if f.Period == 0 {
-				f.Period = 1
 			}
 			c.othersFactors = append(c.othersFactors, f)
 			all := []kernel.Premetric{kernel.Absolute(), kernel.Discrete(), kernel.Circular(f.Period)}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/internal/check"
 )
@@ -20,6 +22,10 @@ func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", d, err)
 	}
+	var device func([]tensor.Shape, tensor.Shape) (graph.Recording, error)
+	if d <= factor.MPD { // a GPU has no form of enclosing balls and medians
+		device = recordModularity(d, a, unbiased, blocks)
+	}
 	return graph.Apply(graph.Spec{
 		Name: "modularity",
 		Key:  graph.Key(d, a, unbiased, blocks),
@@ -29,9 +35,30 @@ func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups
 			}
 			return tensor.ScalarShape(), check.Blocks(blocks, in)
 		},
-		New:  graph.Bodies(newModularity[float32](d, a, unbiased, blocks), newModularity[float64](d, a, unbiased, blocks)),
-		Diff: []bool{true, false},
+		New:    graph.Bodies(newModularity[float32](d, a, unbiased, blocks), newModularity[float64](d, a, unbiased, blocks)),
+		Device: device,
+		Diff:   []bool{true, false},
 	}, z, groups)
+}
+
+func recordModularity(d factor.Deviation, a factor.Aggregate, unbiased bool,
+	blocks []factor.Block) func([]tensor.Shape, tensor.Shape) (graph.Recording, error) {
+	g := kernels.Groups{Deviation: int(d), Aggregate: int(a), Unbiased: unbiased}
+	for _, b := range blocks {
+		g.Blocks = append(g.Blocks, kernels.GroupBlock(b))
+	}
+	return func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+		g := g
+		g.Rows, g.Columns, g.Factors = in[0][0], in[0][1], check.Factors(in[1])
+		return graph.Recording{
+			Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Modularity(t, in[0], in[1], out, g)
+			},
+			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+				kernels.ModularityGradient(t, in[0], in[1], dout, din[0], g)
+			},
+		}, nil
+	}
 }
 
 // modularity computes the deviations of groups, and their aggregates.

@@ -49,6 +49,17 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 		New: graph.Bodies(
 			newPublicDistance[float32](m, spheres, euclideans),
 			newPublicDistance[float64](m, spheres, euclideans)),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			f, rows := newPublicDistance[float32](m, spheres, euclideans)(in), in[0][0]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.PublicLSBD(t, in[0], in[1], out, f.cosine, f.distance, rows, f.columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.PublicLSBDGradient(t, in[0], in[1], dout, din[0], din[1], f.cosine, f.distance, rows, f.columns)
+				},
+			}, nil
+		},
 	}, z, y)
 }
 

@@ -4,10 +4,13 @@ package levels
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Table has the levels of factors, row by row.
@@ -18,6 +21,9 @@ type Table struct {
 
 // Rows returns the number of rows of a table with factors.
 func (t Table) Rows() int { return len(t.Levels) / len(t.Factors) }
+
+// Row returns the levels of row i, which share memory.
+func (t Table) Row(i int) []int { return t.Levels[i*len(t.Factors) : (i+1)*len(t.Factors)] }
 
 // Of returns the levels of factor j in some rows.
 func (t Table) Of(j int, rows []int) []int {
@@ -119,12 +125,7 @@ func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 
 // Alone returns the groups of rows that agree in all factors but factor j and have at least two levels of it.
 func (t Table) Alone(j int) [][]int {
-	var others []int
-	for other := range t.Factors {
-		if other != j {
-			others = append(others, other)
-		}
-	}
+	others := slices.Delete(numeric.UpTo(len(t.Factors)), j, j+1)
 	ids, count := t.Combinations(others, nil)
 	groups, moves := make([][]int, count), make([]bool, count)
 	k := len(t.Factors)
@@ -164,10 +165,7 @@ func (t Table) Groups(j int, rows []int) *Groups {
 	k, count := len(t.Factors), t.Counts(j)
 	chosen := count
 	if rows == nil {
-		rows = make([]int, t.Rows())
-		for i := range rows {
-			rows[i] = i
-		}
+		rows = numeric.UpTo(t.Rows())
 	} else {
 		chosen = make([]int, len(count))
 		for _, i := range rows {
@@ -255,4 +253,100 @@ func Chosen[T any](list []T, rows []int) []T {
 		some[at] = list[i]
 	}
 	return some
+}
+
+// Renumber numbers distinct ids from 0, in the order of their first occurrence.
+func Renumber[T comparable](ids []T) (numbers []int, count int) {
+	known := make(map[T]int)
+	numbers = make([]int, len(ids))
+	for i, id := range ids {
+		number, ok := known[id]
+		if !ok {
+			number = len(known)
+			known[id] = number
+		}
+		numbers[i] = number
+	}
+	return numbers, len(known)
+}
+
+// Paths numbers the combinations of values of some columns of n numbers, from 0, in the order of their first occurrence.
+func Paths(n int, columns [][]float64) (ids []int, count int) {
+	type step struct {
+		before int
+		value  float64
+	}
+	ids, count = make([]int, n), 1
+	for _, column := range columns {
+		steps := make([]step, n)
+		for i, v := range column {
+			steps[i] = step{ids[i], v}
+		}
+		ids, count = Renumber(steps)
+	}
+	return ids, count
+}
+
+// Validate checks the factors, that levels are in range, and the values of continuous factors (see [Table.validExact]).
+func (t Table) Validate(exact [][]float64) error {
+	for j, f := range t.Factors {
+		if f.Size < 1 {
+			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
+		}
+		if err := validGroup(f); err != nil {
+			return err
+		}
+		for i := range t.Rows() {
+			if level := t.Levels[i*len(t.Factors)+j]; level < factor.Unknown || level >= f.Size {
+				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, level, f.Name, f.Size-1)
+			}
+		}
+	}
+	return t.validExact(exact)
+}
+
+// validGroup checks the angles or rotations of a factor's levels.
+func validGroup(f factor.Factor) error {
+	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
+	}
+	if f.Rotations == nil {
+		return nil
+	}
+	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
+	}
+	for l, g := range f.Rotations {
+		if !factor.IsRotation(&g) {
+			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
+		}
+	}
+	return nil
+}
+
+// validExact checks the values of continuous factors, one list or nil for each factor.
+func (t Table) validExact(exact [][]float64) error {
+	if exact == nil {
+		return nil
+	}
+	if len(exact) != len(t.Factors) {
+		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d", len(exact), len(t.Factors))
+	}
+	for j, values := range exact {
+		if values != nil && t.Factors[j].Kind != factor.Ordinal {
+			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor", t.Factors[j].Name, t.Factors[j].Kind)
+		}
+		if values != nil && len(values) != t.Rows() {
+			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes", t.Factors[j].Name, len(values), t.Rows())
+		}
+		for i, v := range values {
+			if unknown := t.Levels[i*len(t.Factors)+j] < 0; unknown && !math.IsNaN(v) || !unknown && v-v != 0 {
+				if unknown {
+					return fmt.Errorf("factors: row %d has the value %v of factor %q, and an unknown level; want NaN", i, v, t.Factors[j].Name)
+				}
+				return fmt.Errorf("factors: row %d has the value %v of factor %q; want finite numbers", i, v, t.Factors[j].Name)
+			}
+		}
+	}
+	return nil
 }

@@ -144,6 +144,26 @@ func Bin(values []float64, bins int) (levels []int, centres []float64, err error
 	return levels, centres, nil
 }
 
+// Binned groups the rows by bins of equal width of the levels of factor j, or by its levels for 0 bins, without the rows
+// where it is unknown.
+func (t Table) Binned(j, bins int) *Groups {
+	if bins == 0 {
+		return t.Groups(j, nil)
+	}
+	var known []int
+	var values []float64
+	for i := range t.Rows() {
+		if l := t.Levels[i*len(t.Factors)+j]; l >= 0 {
+			known, values = append(known, i), append(values, float64(l))
+		}
+	}
+	binned := Table{Factors: []factor.Factor{{Size: bins}}, Levels: slices.Repeat([]int{factor.Unknown}, t.Rows())}
+	for at, b := range mutual.Bin(values, bins) {
+		binned.Levels[known[at]] = int(b)
+	}
+	return binned.Groups(0, nil)
+}
+
 // sameRotation is the largest distance of matrix elements between equal rotations, for float32 and text with few
 // digits.
 const sameRotation = 1e-5
@@ -257,4 +277,33 @@ func (s Span) Unit(values []float64) []float64 {
 		scaled[i] = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, as the range may overflow
 	}
 	return scaled
+}
+
+// Positions returns the values of all factors, rows x factors; 0 where a level is unknown. Levels are mapped to [0, 1].
+// exact holds the values of continuous factors. With spans, these are mapped to [0, 1] by the range of each factor.
+func (t Table) Positions(exact [][]float64, spans []Span) []float64 {
+	k := len(t.Factors)
+	rows := make([]float64, len(t.Levels))
+	for j, f := range t.Factors {
+		values := make([]float64, f.Size)
+		for l := range values {
+			values[l] = f.Scaled(l)
+		}
+		continuous := exact != nil && exact[j] != nil
+		if continuous {
+			if values = exact[j]; spans != nil {
+				values = spans[j].Unit(values)
+			}
+		}
+		for i := range t.Rows() {
+			switch l := t.Levels[i*k+j]; {
+			case l < 0:
+			case continuous:
+				rows[i*k+j] = values[i]
+			default:
+				rows[i*k+j] = values[l]
+			}
+		}
+	}
+	return rows
 }

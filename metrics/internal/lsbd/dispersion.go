@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -86,12 +87,7 @@ func (s *Sample) measure(ctx context.Context, codes matrix.Matrix, k int) (*Meas
 			all[i], curves[i] = append(all[i], d), append(curves[i], d.choice)
 		}
 	}
-	mean := make([]float64, last+1)
-	for _, c := range curves {
-		for w, v := range c {
-			mean[w] += v / float64(n)
-		}
-	}
+	mean := meanCurve(curves)
 	for i, curve := range curves {
 		if s.settings.Shared {
 			curve = mean
@@ -178,7 +174,7 @@ func (o *orbit) turnedBack(b, rest []float64, d, w int, tolerance float64) (r di
 			}
 		}
 		for i, weight := range o.weights {
-			sum := dot(c.Axes[a], rest[i*d:(i+1)*d])
+			sum := numeric.Dot(c.Axes[a], rest[i*d:(i+1)*d])
 			noise += weight * scale * scale * sum * sum / n
 		}
 	}

@@ -5,10 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // harmonics holds the harmonics of a factor's levels, h numbers each, with mean 0 and second moments I over the group.
@@ -65,8 +67,6 @@ type fitted struct {
 	cover float64   // least part of the group's moments, over the directions of harmonics that the value needs
 }
 
-var errNoEigenvalues = errors.New("the harmonics' moments have no eigenvalues")
-
 // moments are the products of the harmonics u of an orbit's rows, without effects of other factors, divided by the
 // weight of all rows.
 type moments struct {
@@ -74,7 +74,18 @@ type moments struct {
 	own    *mat.SymDense // h x h: of u with itself
 	codes  *mat.Dense    // h x d: of u with the codes
 	values []float64     // eigenvalues of own, ascending
-	axes   mat.Dense     // its eigenvectors
+	axes   *mat.Dense    // its eigenvectors
+}
+
+// eigen returns the eigenvalues of a symmetric matrix, ascending, and its eigenvectors.
+func eigen(s mat.Symmetric) (values []float64, axes *mat.Dense, err error) {
+	var e mat.EigenSym
+	if !e.Factorize(s, true) {
+		return nil, nil, errors.New("the harmonics' moments have no eigenvalues")
+	}
+	axes = new(mat.Dense)
+	e.VectorsTo(axes)
+	return e.Values(nil), axes, nil
 }
 
 func (o *orbit) moments(z []float64, d int, u *harmonics) (*moments, error) {
@@ -96,13 +107,9 @@ func (o *orbit) moments(z []float64, d int, u *harmonics) (*moments, error) {
 			}
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(m.own, true) {
-		return nil, errNoEigenvalues
-	}
-	m.values = eigen.Values(nil)
-	eigen.VectorsTo(&m.axes)
-	return m, nil
+	var err error
+	m.values, m.axes, err = eigen(m.own)
+	return m, err
 }
 
 // oneAxis reports whether all rotations turn about one axis: their elements then vary in only two directions.
@@ -136,7 +143,7 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 		}
 	}
 	var b mat.Dense
-	b.Mul(&m.axes, least)
+	b.Mul(m.axes, least)
 	f := &fitted{noise: slices.Clone(z), cover: 1}
 	var rest float64
 	for i, w := range o.weights {
@@ -155,13 +162,13 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 		for e, s := range m.values {
 			if s > undetermined {
 				row := least.RawRowView(e)
-				scale(row, confidence(s, dot(row, row), noise/float64(n)))
-				scale(shown.RawRowView(e), confidence(s, 1, math.Inf(1)))
+				floats.Scale(confidence(s, numeric.Dot(row, row), noise/float64(n)), row)
+				floats.Scale(confidence(s, 1, math.Inf(1)), shown.RawRowView(e))
 				f.cover = min(f.cover, s)
 			}
 		}
-		b.Mul(&m.axes, least)
-		shown.Mul(&m.axes, shown)
+		b.Mul(m.axes, least)
+		shown.Mul(m.axes, shown)
 		f.shown = shown.RawMatrix().Data
 	} else if err := o.turnRotations(f, m, least, &b, noise/float64(n)); err != nil {
 		return nil, err
@@ -171,7 +178,7 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	if o.redrawn {
 		kept /= math.Sqrt(o.freedom())
 	}
-	scale(f.noise, kept)
+	floats.Scale(kept, f.noise)
 	return f, nil
 }
 
@@ -185,19 +192,6 @@ func confidence(s, square, noise float64) float64 {
 	}
 	kept := max(0, 1-9*noise/(s*square))
 	return math.Sqrt(s + (1-s)*kept)
-}
-
-func scale(x []float64, by float64) {
-	for i := range x {
-		x[i] *= by
-	}
-}
-
-func dot(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
 }
 
 // components returns the principal components of b^T u + noise over the group.
@@ -247,9 +241,9 @@ func (o *orbit) turnRotations(f *fitted, m *moments, least, b *mat.Dense, noise 
 		for j, v := range least.RawRowView(e) {
 			row[j] = v - row[j]
 		}
-		scale(row, confidence(s, dot(row, row), noise))
+		floats.Scale(confidence(s, numeric.Dot(row, row), noise), row)
 	}
-	b.Mul(&m.axes, &rest)
+	b.Mul(m.axes, &rest)
 	b.Add(b, exact)
 	return nil
 }
@@ -290,11 +284,11 @@ func equivariant(m *moments, b *mat.Dense, noise float64) (coefficients *mat.Den
 			continue
 		}
 		cover = min(cover, s)
-		scale(row, 1/s)
-		scale(row, confidence(s, dot(row, row), noise))
+		floats.Scale(1/s, row)
+		floats.Scale(confidence(s, numeric.Dot(row, row), noise), row)
 	}
 	var a mat.Dense
-	a.Mul(&fit.axes, &byAxis)
+	a.Mul(fit.axes, &byAxis)
 	coefficients = mat.NewDense(9, d, nil)
 	coefficients.Mul(fit.v, &a)
 	return coefficients, cover, nil
@@ -315,12 +309,10 @@ func singular(b *mat.Dense) (v [3]float64) {
 			}
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(products, true) {
+	_, axes, err := eigen(products)
+	if err != nil {
 		return [3]float64{1, 0, 0}
 	}
-	var axes mat.Dense
-	eigen.VectorsTo(&axes)
 	return [3]float64{axes.At(0, 2), axes.At(1, 2), axes.At(2, 2)}
 }
 
@@ -328,7 +320,7 @@ func singular(b *mat.Dense) (v [3]float64) {
 type axisFit struct {
 	v      *mat.Dense // 9 x 3: g v from g
 	values []float64  // eigenvalues of the moments of g v
-	axes   mat.Dense
+	axes   *mat.Dense
 }
 
 func newAxisFit(m *moments, v [3]float64) (*axisFit, error) {
@@ -342,13 +334,9 @@ func newAxisFit(m *moments, v [3]float64) (*axisFit, error) {
 	var part, own mat.Dense
 	part.Mul(m.own, f.v)
 	own.Mul(f.v.T(), &part)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(3, own.RawMatrix().Data), true) {
-		return nil, errNoEigenvalues
-	}
-	f.values = eigen.Values(nil)
-	eigen.VectorsTo(&f.axes)
-	return f, nil
+	var err error
+	f.values, f.axes, err = eigen(mat.NewSymDense(3, own.RawMatrix().Data))
+	return f, err
 }
 
 // alternate returns the best v from a start, and the part of the codes' squares that it explains; codes are the
@@ -360,7 +348,7 @@ func alternate(m *moments, codes *mat.Dense, v [3]float64) (explained float64, _
 		if err != nil {
 			return explained, v
 		}
-		inverse := pseudoInverse(fit.values, &fit.axes)
+		inverse := pseudoInverse(fit.values, fit.axes)
 		var turned, coefficients, square mat.Dense
 		turned.Mul(fit.v.T(), codes)       // 3 x 9
 		coefficients.Mul(inverse, &turned) // 3 x 9: of A with the codes' moments
@@ -382,14 +370,12 @@ func alternate(m *moments, codes *mat.Dense, v [3]float64) (explained float64, _
 				}
 			}
 		}
-		var eigen mat.EigenSym
-		if !eigen.Factorize(p, true) {
+		values, axes, err := eigen(p)
+		if err != nil {
 			return explained, v
 		}
-		var axes mat.Dense
-		eigen.VectorsTo(&axes)
 		var next mat.VecDense
-		next.MulVec(pseudoInverse(eigen.Values(nil), &axes), q)
+		next.MulVec(pseudoInverse(values, axes), q)
 		if norm := mat.Norm(&next, 2); norm > 0 {
 			v = [3]float64{next.AtVec(0) / norm, next.AtVec(1) / norm, next.AtVec(2) / norm}
 		}

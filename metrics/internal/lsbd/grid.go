@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -14,10 +15,8 @@ import (
 // Grid is a regular grid of codes: for each object every combination of the levels of the factors that turn, the last
 // fastest.
 type Grid struct {
-	factors      []factor.Factor
-	k            int   // number of factors
-	levels       []int // k per code
-	moving, held []int // factors that turn, others
+	levels.Table
+	moving, fixed []int // factors that turn, others
 
 	circles     []factor.Factor // the moving factors
 	objects     int
@@ -29,16 +28,13 @@ type Grid struct {
 // NewGrid sorts codes in any order into a grid; a repeated or missing combination is an error. Factors of rotations turn
 // if rotations is set; otherwise they distinguish objects.
 func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
-	t := &Grid{cells: 1, k: len(e.Factors), levels: e.Levels, factors: e.Factors}
+	t := &Grid{Table: e, cells: 1}
 	if err := t.sortFactors(e.Rows(), rotations); err != nil {
 		return nil, err
 	}
-	t.order = make([]int, e.Rows())
-	for i := range t.order {
-		t.order[i] = i
-	}
+	t.order = numeric.UpTo(e.Rows())
 	slices.SortStableFunc(t.order, func(a, b int) int {
-		if c := t.compare(t.held, a, b); c != 0 {
+		if c := t.compare(t.fixed, a, b); c != 0 {
 			return c
 		}
 		return t.compare(t.moving, a, b)
@@ -48,16 +44,16 @@ func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
 	}
 	t.objects = len(t.order) / t.cells
 	for o := range t.objects {
-		t.objectNames = append(t.objectNames, t.objectName(t.order[o*t.cells]))
+		t.objectNames = append(t.objectNames, objectName(e, t.fixed, t.order[o*t.cells]))
 	}
 	return t, nil
 }
 
 // sortFactors separates the factors that turn from the others, and counts the codes of an object.
 func (t *Grid) sortFactors(n int, rotations bool) error {
-	for j, f := range t.factors {
+	for j, f := range t.Factors {
 		if f.Kind != factor.Circular && !(rotations && f.Rotations != nil) {
-			t.held = append(t.held, j)
+			t.fixed = append(t.fixed, j)
 			continue
 		}
 		if f.Angles != nil {
@@ -82,7 +78,7 @@ func (t *Grid) sortFactors(n int, rotations bool) error {
 // compare orders two codes by some of their factors.
 func (t *Grid) compare(factors []int, a, b int) int {
 	for _, j := range factors {
-		if d := t.levels[a*t.k+j] - t.levels[b*t.k+j]; d != 0 {
+		if d := t.Row(a)[j] - t.Row(b)[j]; d != 0 {
 			return d
 		}
 	}
@@ -92,17 +88,17 @@ func (t *Grid) compare(factors []int, a, b int) int {
 // checkGrid returns an error for the first repeated or missing code in the sorted order.
 func (t *Grid) checkGrid() error {
 	for i := 1; i < len(t.order); i++ {
-		if a, b := t.order[i-1], t.order[i]; t.compare(t.held, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
-			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, factor.Describe(t.factors, t.levels[a*t.k:(a+1)*t.k]))
+		if a, b := t.order[i-1], t.order[i]; t.compare(t.fixed, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
+			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, factor.Describe(t.Factors, t.Row(a)))
 		}
 	}
 	grid, at := factor.Grid(t.circles), make([]int, len(t.circles))
 	for i, row := range t.order {
 		for c, j := range t.moving {
-			at[c] = t.levels[row*t.k+j]
+			at[c] = t.Row(row)[j]
 		}
 		object := t.order[i-i%t.cells]
-		if t.compare(t.held, object, row) != 0 || grid.Index(at) != i%t.cells {
+		if t.compare(t.fixed, object, row) != 0 || grid.Index(at) != i%t.cells {
 			return t.missing(i%t.cells, object)
 		}
 	}
@@ -114,22 +110,17 @@ func (t *Grid) checkGrid() error {
 
 // missing returns the error for a missing cell of an object; it also takes one of the object's codes.
 func (t *Grid) missing(cell, object int) error {
-	want := slices.Clone(t.levels[object*t.k : (object+1)*t.k])
+	want := slices.Clone(t.Row(object))
 	for c := len(t.moving) - 1; c >= 0; c-- {
 		want[t.moving[c]] = cell % t.circles[c].Size
 		cell /= t.circles[c].Size
 	}
-	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.factors, want))
+	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.Factors, want))
 }
 
 // objectName describes the object of a row by the factors that do not turn.
-func (t *Grid) objectName(row int) string {
-	var factors []factor.Factor
-	var levels []int
-	for _, j := range t.held {
-		factors, levels = append(factors, t.factors[j]), append(levels, t.levels[row*t.k+j])
-	}
-	return factor.Describe(factors, levels)
+func objectName(t levels.Table, fixed []int, row int) string {
+	return factor.Describe(levels.Chosen(t.Factors, fixed), levels.Chosen(t.Row(row), fixed))
 }
 
 // uniform reports whether the rotations of the grid have the moments of all rotations.
@@ -175,7 +166,7 @@ func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, 
 	s := &Measured{Values: make([]float64, t.objects), Turns: make([]float64, t.objects), cover: 1}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
 	z := make([]float64, t.cells*codes.Cols)
-	searches := make([]*search, t.objects)
+	searches, curves := make([]*search, t.objects), [][]float64(nil)
 	for o := range t.objects {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -189,36 +180,25 @@ func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, 
 			}
 			continue
 		}
-		p, err := set.Form.plane()(z, t.cells, codes.Cols, tolerance)
+		p, err := set.Form.plane(z, t.cells, codes.Cols, tolerance)
 		if err != nil {
 			return nil, err
 		}
-		if p.near {
-			s.Near++
-		}
-		switch p.rank {
-		case 0:
-			s.constant++
-		case 1:
-			s.line++
-		}
+		s.count(p.rank, p.near)
 		searches[o] = newSearch(p.points, p.rank, size, t.inner(k), set.Omega)
+		curves = append(curves, searches[o].curve)
 	}
 	if t.circles[k].Rotations != nil {
 		return s, nil
 	}
-	shared := -1
 	if set.Shared {
-		shared = bestTurns(meanCurve(searches))
+		curves = slices.Repeat([][]float64{meanCurve(curves)}, t.objects)
 	}
 	for o, search := range searches {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		w := shared
-		if w < 0 {
-			w = bestTurns(search.curve)
-		}
+		w := bestTurns(curves[o])
 		s.Turns[o] = float64(w)
 		s.Values[o] = search.dispersion(w)
 		switch n := float64(t.cells); {

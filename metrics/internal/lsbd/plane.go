@@ -6,10 +6,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// plane projects n points z of d dimensions, which it may change, on two principal components and scales these.
-// Components with a standard deviation within the tolerance become 0.
-type plane func(z []float64, n, d int, tolerance float64) (p projection, err error)
-
 // projection holds points on two principal components.
 type projection struct {
 	points [][2]float64
@@ -25,29 +21,15 @@ func nearAfter(sigma []float64, k int, tolerance float64) bool {
 	return len(sigma) > k && sigma[k] > tolerance && sigma[k-1] < nearly*sigma[k]
 }
 
-// whitenedPlane scales each of the first two principal components to a variance of
-// 1/2, with n-1 degrees of freedom.
-func whitenedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
-	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s) })
-}
-
-// standardisedPlane divides the columns by their standard deviation (n degrees of
-// freedom) and the first two principal components by sqrt(2).
-func standardisedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
-	tolerance = standardise(z, n, d, tolerance)
-	return project(z, n, d, tolerance, func(float64) float64 { return 1 / math.Sqrt2 })
-}
-
-// standardisedWhitenedPlane also divides the components by their standard
-// deviation (n degrees of freedom).
-func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
-	tolerance = standardise(z, n, d, tolerance)
+// plane projects n points z of d dimensions, which it may change, on two principal components and scales these. Whitened
+// components have a variance of 1/2, with n-1 degrees of freedom. The standardised forms first divide the columns by their
+// standard deviation, n degrees of freedom. They divide the components by sqrt(2) or, if whitened, to a variance of 1/2
+// with n degrees of freedom. Components with a standard deviation within the tolerance become 0.
+func (f Form) plane(z []float64, n, d int, tolerance float64) (projection, error) {
 	population := math.Sqrt(float64(n-1) / float64(n))
-	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s * population) })
-}
-
-// project is a plane that scales a component of standard deviation sigma by factor(sigma).
-func project(z []float64, n, d int, tolerance float64, factor func(sigma float64) float64) (projection, error) {
+	if f != Whitened {
+		tolerance = standardise(z, n, d, tolerance)
+	}
 	c, err := geometry.PCA(z, d)
 	if err != nil {
 		return projection{}, err
@@ -59,13 +41,13 @@ func project(z []float64, n, d int, tolerance float64, factor func(sigma float64
 		p.points[i] = [2]float64(flat[2*i:])
 	}
 	for j, s := range sigma {
-		f := 0.0
+		scale := 0.0
 		if s > tolerance {
-			f = factor(s)
+			scale = [...]float64{1 / (math.Sqrt2 * s), 1 / math.Sqrt2, 1 / (math.Sqrt2 * s * population)}[f]
 			p.rank++
 		}
 		for i := range p.points {
-			p.points[i][j] *= f
+			p.points[i][j] *= scale
 		}
 	}
 	return p, nil
@@ -122,19 +104,14 @@ func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
 		for _, turns := range []int{w, -w} {
 			var x, y float64
 			for l, p := range sums {
-				dx, dy := s.back(p, l, turns)
+				sin, cos := s.angle(l, turns)
+				dx, dy := turnBack(p, sin, cos)
 				x, y = x+dx, y+dy
 			}
 			s.curve[w] = min(s.curve[w], square/n-(x*x+y*y)/(n*n))
 		}
 	}
 	return s
-}
-
-// back turns a point of a level back by turns times its angle.
-func (s *search) back(p [2]float64, level, turns int) (x, y float64) {
-	sin, cos := s.angle(level, turns)
-	return turnBack(p, sin, cos)
 }
 
 // angle returns sine and cosine of turns times the angle of a level.
@@ -157,11 +134,11 @@ func (s *search) dispersion(w int) float64 {
 }
 
 // meanCurve returns the mean over objects of their curves.
-func meanCurve(searches []*search) []float64 {
-	mean := make([]float64, len(searches[0].curve))
-	for _, s := range searches {
-		for w, v := range s.curve {
-			mean[w] += v / float64(len(searches))
+func meanCurve(curves [][]float64) []float64 {
+	mean := make([]float64, len(curves[0]))
+	for _, curve := range curves {
+		for w, v := range curve {
+			mean[w] += v / float64(len(curves))
 		}
 	}
 	return mean

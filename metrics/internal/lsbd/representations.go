@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -67,7 +69,7 @@ func secondDegree(g *[9]float64) (d [25]float64) {
 		part := rotation.Product(g, &traceless[b])
 		turned := rotation.Product(&part, &back)
 		for a := range traceless {
-			d[5*a+b] = dot(traceless[a][:], turned[:])
+			d[5*a+b] = numeric.Dot(traceless[a][:], turned[:])
 		}
 	}
 	return d
@@ -144,7 +146,7 @@ func (r *irreducible) products(b []float64, d, dims int, c *geometry.Components)
 			e := i*r.dims + j
 			element := b[r.element[e]*d:][:d]
 			for k := range dims {
-				along := dot(c.Axes[k], element) / (c.Sigma[k] * math.Sqrt(float64(dims*r.dims)))
+				along := numeric.Dot(c.Axes[k], element) / (c.Sigma[k] * math.Sqrt(float64(dims*r.dims)))
 				if r.sign != nil {
 					along *= r.sign[e]
 				}
@@ -185,10 +187,10 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 		if s < least {
 			return nil, nil
 		}
-		scale(by.RawRowView(e), 1/s)
+		floats.Scale(1/s, by.RawRowView(e))
 	}
 	var b mat.Dense
-	b.Mul(&m.axes, by)
+	b.Mul(m.axes, by)
 	f := &fitted{b: b.RawMatrix().Data, noise: slices.Clone(z)}
 	for i := range o.rows {
 		for a, v := range m.x[i*u.h : (i+1)*u.h] {
@@ -197,7 +199,7 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 			}
 		}
 	}
-	scale(f.noise, 1/math.Sqrt(o.freedom()-float64(u.h)/float64(len(o.rows))))
+	floats.Scale(1/math.Sqrt(o.freedom()-float64(u.h)/float64(len(o.rows))), f.noise)
 	return f, nil
 }
 
@@ -208,17 +210,15 @@ func (o *orbit) significant(f *fitted, d, h int) int {
 	for a := range h {
 		moved.SymRankOne(moved, 1, mat.NewVecDense(d, f.b[a*d:(a+1)*d]))
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(moved, true) {
+	values, axes, err := eigen(moved)
+	if err != nil {
 		return 0
 	}
-	var axes mat.Dense
-	eigen.VectorsTo(&axes)
-	values, count, n := eigen.Values(nil), 0, float64(len(o.rows))
+	count, n := 0, float64(len(o.rows))
 	for e, value := range values {
-		axis, noise := mat.Col(nil, e, &axes), 0.0
+		axis, noise := mat.Col(nil, e, axes), 0.0
 		for i := range o.rows {
-			along := dot(axis, f.noise[i*d:(i+1)*d])
+			along := numeric.Dot(axis, f.noise[i*d:(i+1)*d])
 			noise += along * along / n
 		}
 		if value > 1e-9*values[d-1] && value > 4*noise*float64(h)/n {
@@ -264,7 +264,7 @@ func framed(products []*mat.Dense, dims int) (square float64, frame *mat.Dense) 
 				break
 			}
 			last = length
-			scale(e, 1/math.Sqrt(length))
+			floats.Scale(1/math.Sqrt(length), e)
 		}
 	}
 	return square, frame

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 )
 
@@ -41,19 +42,19 @@ const (
 // is an error if no factor turns, or if no object has enough rows.
 func NewSample(e levels.Table, set Settings) (*Sample, error) {
 	s := &Sample{elements: e, settings: set}
-	var held []int
+	var fixed []int
 	for j, f := range e.Factors {
 		switch {
 		case f.Turns():
 			s.moving = append(s.moving, j)
 		case !set.Together:
-			held = append(held, j)
+			fixed = append(fixed, j)
 		}
 	}
 	if s.moving == nil {
 		return nil, errNoTurns
 	}
-	ids, count := e.Combinations(held, nil)
+	ids, count := e.Combinations(fixed, nil)
 	groups := make([][]int, count)
 	for i, g := range ids {
 		groups[g] = append(groups[g], i)
@@ -66,13 +67,8 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 			s.left++
 			continue
 		}
-		var factors []factor.Factor
-		var levels []int
-		for _, j := range held {
-			factors, levels = append(factors, e.Factors[j]), append(levels, e.Levels[rows[0]*len(e.Factors)+j])
-		}
 		s.objects, s.orbits = append(s.objects, rows), append(s.orbits, orbits)
-		s.names = append(s.names, factor.Describe(factors, levels))
+		s.names = append(s.names, objectName(e, fixed, rows[0]))
 	}
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
@@ -86,11 +82,10 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 
 // measurable returns the orbits of an object, or an error if its rows do not determine how its codes turn.
 func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
-	k := len(s.elements.Factors)
 	for _, j := range s.moving {
 		f, seen := s.elements.Factors[j], map[int]bool{}
 		for _, i := range rows {
-			seen[s.elements.Levels[i*k+j]] = true
+			seen[s.elements.Row(i)[j]] = true
 		}
 		least := min(f.Size, leastAngles)
 		if f.Rotations != nil {
@@ -128,13 +123,7 @@ type orbit struct {
 // orbit groups rows by all other factors and leaves out rows alone in their group. If fewer than half of the rows
 // remain, it keeps all rows, and fits a sum of an effect of each other factor.
 func (s *Sample) orbit(rows []int, factor int) *orbit {
-	k := len(s.elements.Factors)
-	var others []int
-	for j := range k {
-		if j != factor {
-			others = append(others, j)
-		}
-	}
+	others := slices.Delete(numeric.UpTo(len(s.elements.Factors)), factor, factor+1)
 	ids, count := s.elements.Combinations(others, rows)
 	members := make([]int, count)
 	for _, g := range ids {
@@ -157,7 +146,7 @@ func (s *Sample) orbit(rows []int, factor int) *orbit {
 	}
 	o.weights = make([]float64, len(o.rows))
 	for i, row := range o.rows {
-		o.levels = append(o.levels, s.elements.Levels[row*k+factor])
+		o.levels = append(o.levels, s.elements.Row(row)[factor])
 		o.weights[i] = 1
 	}
 	return o
@@ -202,7 +191,7 @@ func (s *Sample) addEffects(o *orbit, others []int) {
 		for w := 1; w <= order && (w == 1 || f.Rotations == nil); w++ {
 			u := harmonicsOf(f, w)
 			for i, row := range o.rows {
-				copy(o.others[i*o.width+at:], u.of(s.elements.Levels[row*len(s.elements.Factors)+j]))
+				copy(o.others[i*o.width+at:], u.of(s.elements.Row(row)[j]))
 			}
 			at += u.h
 		}

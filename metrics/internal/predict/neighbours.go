@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -39,7 +40,7 @@ func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int,
 	s.weights = make([]float32, padded*(d+1))
 	for i := range train {
 		row := s.train[i*d : (i+1)*d]
-		square := dotProduct(row, row)
+		square := numeric.Dot(row, row)
 		s.size = max(s.size, math.Sqrt(square))
 		if !cosine {
 			s.constants[i] = -square / 2
@@ -95,7 +96,7 @@ func (s *neighbourSearch) block(block int) error {
 	lists := make([]candidates, min(kernel.PairLanes, len(s.test)/s.columns-first))
 	for lane := range lists {
 		y := s.test[(first+lane)*s.columns : (first+lane+1)*s.columns]
-		size := math.Sqrt(dotProduct(y, y))
+		size := math.Sqrt(numeric.Dot(y, y))
 		lists[lane] = candidates{k: s.k, margin: float32(2 * (float64(s.columns) + 8) * roundingUnit * s.size * (size + s.size)), least: float32(math.Inf(-1))}
 	}
 	train := len(s.constants)
@@ -121,7 +122,7 @@ func (s *neighbourSearch) decide(at int, list []candidate) {
 	y := s.test[at*s.columns : (at+1)*s.columns]
 	for i := range list {
 		row := list[i].row
-		list[i].exact = dotProduct(s.train[row*s.columns:(row+1)*s.columns], y) + s.constants[row]
+		list[i].exact = numeric.Dot(s.train[row*s.columns:(row+1)*s.columns], y) + s.constants[row]
 	}
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.exact, a.exact), cmp.Compare(a.row, b.row))
@@ -175,7 +176,7 @@ func normaliseRows(x []float64, columns int) {
 		for c := range row {
 			row[c] /= scale
 		}
-		length := math.Sqrt(dotProduct(row, row))
+		length := math.Sqrt(numeric.Dot(row, row))
 		for c := range row {
 			row[c] /= length
 		}
@@ -206,11 +207,4 @@ func centreRows(train, test []float64, columns int) {
 	for i := range test {
 		test[i] = test[i]/most - means[i%columns]/n
 	}
-}
-
-func dotProduct(x, y []float64) (sum float64) {
-	for i, v := range x {
-		sum += v * y[i]
-	}
-	return sum
 }

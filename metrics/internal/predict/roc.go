@@ -40,20 +40,8 @@ func rocArea(scores []float64, labels []int, label int) float64 {
 	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
 }
 
-// meanArea is the explicitness of one factor: the mean of its levels' areas other than NaN. It also returns the number of
-// these levels.
-func meanArea(areas []float64) (mean float64, levels int) {
-	for _, a := range areas {
-		if !math.IsNaN(a) {
-			mean += a
-			levels++
-		}
-	}
-	return mean / float64(max(levels, 1)), levels
-}
-
-// ROCAreas returns [meanArea] of the probabilities that a model predicts: the mean area over the levels with rows
-// of both kinds, and the number of these levels.
+// ROCAreas returns the explicitness of one factor from the probabilities that a model predicts: the mean area over the
+// levels with rows of both kinds, and the number of these levels.
 func ROCAreas(
 	ctx context.Context, model *linear.Logistic, x []float64, labels []int,
 ) (mean float64, levels int, err error) {
@@ -79,8 +67,13 @@ func ROCAreas(
 		areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c])
 		return nil
 	})
-	mean, levels = meanArea(areas)
-	return mean, levels, err
+	for _, a := range areas {
+		if !math.IsNaN(a) {
+			mean += a
+			levels++
+		}
+	}
+	return mean / float64(max(levels, 1)), levels, err
 }
 
 // places counts the sorted values that are smaller than a query, and the values equal to it. The bit patterns of

@@ -2,7 +2,9 @@ package mimosa
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -11,18 +13,8 @@ import (
 func (r *run) assemble(ctx context.Context, result *Result, groups [][]int32) error {
 	components := r.components(groups)
 	result.Components = components
-	result.Labels = make([]int, r.n)
-	for i := range result.Labels {
-		result.Labels[i] = -1
-	}
-	covered := 0
-	for c, g := range groups {
-		for _, i := range g {
-			result.Labels[i] = c
-		}
-		covered += len(g)
-	}
-	result.Coverage = float64(covered) / float64(r.n)
+	result.Labels = r.labels(groups)
+	result.Coverage = float64(len(slices.Concat(groups...))) / float64(r.n)
 	lengths, err := r.enclosures(ctx, result, groups)
 	if err != nil {
 		return err
@@ -85,11 +77,7 @@ func (r *run) distance(t *tree, labels []int, component int, code int32, found *
 	q := r.row(int(code))
 	for _, j := range r.neighbors[int(code)*k : (int(code)+1)*k] {
 		if j != code && labels[j] == component {
-			sum := 0.0
-			for c, v := range r.row(int(j)) {
-				sum += (v - q[c]) * (v - q[c])
-			}
-			return math.Sqrt(sum)
+			return math.Sqrt(squareDistance(r.row(int(j)), q))
 		}
 	}
 	found.skip = code
@@ -118,10 +106,7 @@ func link(components []Component, lengths [][]float64, most float64) {
 			}
 		}
 		for _, p := range candidates {
-			redundant := false
-			for _, other := range candidates {
-				redundant = redundant || above(p, other)
-			}
+			redundant := slices.ContainsFunc(candidates, func(other int) bool { return above(p, other) })
 			if parent := components[c].Parent; !redundant && (parent < 0 || lengths[c][p] < lengths[c][parent]) {
 				components[c].Parent = p
 			}
@@ -153,15 +138,11 @@ func build(result *Result) {
 		result.Hierarchy = hierarchy.Hierarchy{b.categorical(nil, roots, 0, nil)}
 	}
 	k := b.categoricals
-	result.Choices = make([]int, len(result.Labels)*k)
+	result.Choices = slices.Repeat([]int{-1}, len(result.Labels)*k)
 	for i, c := range result.Labels {
-		row := result.Choices[i*k : (i+1)*k]
-		for j := range row {
-			row[j] = -1
-		}
 		if c >= 0 {
 			for j, option := range b.paths[c] {
-				row[j] = option
+				result.Choices[i*k+j] = option
 			}
 		}
 	}
@@ -177,11 +158,8 @@ type builder struct {
 
 // group returns the dimensions of component c beyond the already active ones, and the children of c.
 func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
-	var h hierarchy.Hierarchy
 	dim := b.result.Components[c].Dim
-	for range dim - already {
-		h = append(h, hierarchy.Node{})
-	}
+	h := make(hierarchy.Hierarchy, dim-already)
 	b.paths[c] = path
 	if list := b.children[c]; len(list) > 0 {
 		h = append(h, b.categorical([]int{c}, list, dim, path))
@@ -196,9 +174,7 @@ func (b *builder) categorical(self, list []int, dim int, path map[int]int) hiera
 	b.categoricals++
 	with := func(option int) map[int]int {
 		longer := map[int]int{at: option}
-		for k, v := range path {
-			longer[k] = v
-		}
+		maps.Copy(longer, path)
 		return longer
 	}
 	var n hierarchy.Node

@@ -41,11 +41,7 @@ func cosine(u, v []float64, m, d int, scratch []float64) float64 {
 	a := scratch[:m*m]
 	for i := range m {
 		for j := range m {
-			sum := 0.0
-			for c, x := range u[i*d : (i+1)*d] {
-				sum += x * v[j*d+c]
-			}
-			a[i*m+j] = sum
+			a[i*m+j] = dot(u[i*d:(i+1)*d], v[j*d:])
 		}
 	}
 	return math.Abs(determinant(a, m))
@@ -168,11 +164,8 @@ func (f *fitter) keep() {
 		row := f.points[i*d : (i+1)*d]
 		sum := 0.0
 		for j := range d {
-			along := 0.0
-			for c, u := range f.axes[j*d : (j+1)*d] {
-				along += u * (row[c] - f.mean[c])
-			}
-			sum += float64(j+1) * along * along
+			a := along(f.axes[j*d:(j+1)*d], row, f.mean)
+			sum += float64(j+1) * a * a
 		}
 		f.errors[i] = math.Sqrt(sum)
 	}
@@ -188,8 +181,47 @@ func (f *fitter) keep() {
 	}
 }
 
+// along returns the coordinate of a point along an axis from an origin.
+func along(axis, point, origin []float64) float64 {
+	sum := 0.0
+	for c, u := range axis {
+		sum += u * (point[c] - origin[c])
+	}
+	return sum
+}
+
 // Principal returns all d principal axes of n points of d numbers, row by row.
 func Principal(points []float64, d int) Plane {
 	o := Options{RansacFraction: 1, MinVariance: 2} // MinVariance 2 is out of reach, so the plane gets all d axes
 	return localSVD(points, d, o)
+}
+
+// negligible is a fraction of the largest standard deviation. Axes with a smaller standard deviation are not scaled.
+const negligible = 1e-6
+
+// equalized returns n codes of d numbers in their principal axes. It divides each axis by a power of its standard
+// deviation relative to the largest one. Power 0 keeps all distances, and 1 whitens. The longest axis keeps its
+// scale.
+//
+// Without this scaling, neighbourhoods cross between manifolds that differ only along an axis of small variance. The
+// paper does not scale codes.
+func equalized(codes []float64, d int, power float64) []float64 {
+	if power == 0 {
+		return codes
+	}
+	p := Principal(codes, d)
+	scale := make([]float64, d)
+	for a := range d {
+		scale[a] = 1
+		if r := p.Ratios[a] / p.Ratios[0]; r > negligible*negligible {
+			scale[a] = math.Pow(r, -power/2)
+		}
+	}
+	out := make([]float64, len(codes))
+	for i := 0; i < len(codes); i += d {
+		for a := range d {
+			out[i+a] = scale[a] * along(p.Axes[a*d:(a+1)*d], codes[i:i+d], p.Mean)
+		}
+	}
+	return out
 }

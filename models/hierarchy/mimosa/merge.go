@@ -50,14 +50,11 @@ func (r *run) findEdges(ctx context.Context, parts [][]int32) ([][]int32, error)
 }
 
 // labels returns the part of every code, -1 for none.
-func (r *run) labels(parts [][]int32) []int32 {
-	labels := make([]int32, r.n)
-	for i := range labels {
-		labels[i] = -1
-	}
+func (r *run) labels(parts [][]int32) []int {
+	labels := slices.Repeat([]int{-1}, r.n)
 	for p, part := range parts {
 		for _, i := range part {
-			labels[i] = int32(p)
+			labels[i] = p
 		}
 	}
 	return labels
@@ -65,7 +62,7 @@ func (r *run) labels(parts [][]int32) []int32 {
 
 // within returns up to found.k neighbours of a code in the same part, the nearest first. They come from the stored
 // neighbours of the code, often all that a search would find.
-func (r *run) within(labels []int32, code int32, found *nearest) []int32 {
+func (r *run) within(labels []int, code int32, found *nearest) []int32 {
 	k := r.o.Neighbors
 	found.numbers = found.numbers[:0]
 	for _, j := range r.neighbors[int(code)*k : (int(code)+1)*k] {
@@ -81,13 +78,8 @@ func (r *run) project(i int, others []int32, places []float64) []float64 {
 	d, m := r.d, int(r.dim[i])
 	axes, origin := r.axes[i*d*d:(i+1)*d*d], r.row(i)
 	for _, j := range others {
-		row := r.row(int(j))
 		for a := range m {
-			sum := 0.0
-			for c, u := range axes[a*d : (a+1)*d] {
-				sum += u * (row[c] - origin[c])
-			}
-			places = append(places, sum)
+			places = append(places, along(axes[a*d:(a+1)*d], r.row(int(j)), origin))
 		}
 	}
 	return places

@@ -134,6 +134,16 @@ func (r *Result) PartOf() []int {
 	return of
 }
 
+// Describe returns the length, in bits, of the description of the codes by the found hierarchy. Each code has the
+// given number of columns. Codes without a component have no place in the hierarchy.
+func (r *Result) Describe(columns int) hierarchy.Description {
+	k := len(r.Hierarchy.Categoricals())
+	return r.Hierarchy.Describe(len(r.Labels), columns, hierarchy.FloatBits, func(code int, choice []int) bool {
+		copy(choice, r.Choices[code*k:(code+1)*k])
+		return r.Labels[code] >= 0
+	})
+}
+
 // Progress is called during a run, with the stage and its progress in codes or pairs of components.
 type Progress func(stage string, done, total int)
 
@@ -308,11 +318,5 @@ func upTo(n int) []int32 {
 
 // larger returns the parts of at least least codes.
 func larger(parts [][]int32, least int) [][]int32 {
-	var kept [][]int32
-	for _, p := range parts {
-		if len(p) >= least {
-			kept = append(kept, p)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(parts), func(p []int32) bool { return len(p) < least })
 }

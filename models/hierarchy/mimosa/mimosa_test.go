@@ -227,7 +227,7 @@ func TestNothingIsLeft(t *testing.T) {
 	o := quick()
 	o.MinMerged = 10000
 	r := learn(t, cloud(rng.New(5, "few"), 300, []float64{0, 0}, []float64{1, 1}), 2, o)
-	if len(r.Components) != 0 || !r.Hierarchy.Empty() || r.Coverage != 0 || len(r.Choices) != 0 || slices.Max(r.Labels) != -1 {
+	if len(r.Components) != 0 || len(r.Hierarchy) != 0 || r.Coverage != 0 || len(r.Choices) != 0 || slices.Max(r.Labels) != -1 {
 		t.Errorf("%+v", r)
 	}
 }

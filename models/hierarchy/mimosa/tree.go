@@ -3,6 +3,7 @@ package mimosa
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -29,7 +30,7 @@ type treeNode struct {
 func newTree(all []float64, d int, rows []int32) *tree {
 	nodes := nodesOf(len(rows))
 	t := &tree{
-		d: d, points: make([]float64, len(rows)*d), number: append([]int32(nil), rows...),
+		d: d, points: make([]float64, len(rows)*d), number: slices.Clone(rows),
 		nodes: make([]treeNode, nodes), boxes: make([]float64, 2*d*nodes),
 	}
 	if len(rows) == 0 {
@@ -172,10 +173,7 @@ func (t *tree) search(at int, square float64, q []float64, n *nearest) {
 	d := t.d
 	if node.right == 0 {
 		for i := int(node.from); i < int(node.to); i++ {
-			sum := 0.0
-			for c, v := range t.points[i*d : (i+1)*d] {
-				sum += (v - q[c]) * (v - q[c])
-			}
+			sum := squareDistance(t.points[i*d:(i+1)*d], q)
 			if number := t.number[i]; number != n.skip && n.wants(sum, number) {
 				n.insert(sum, number)
 			}
@@ -189,6 +187,15 @@ func (t *tree) search(at int, square float64, q []float64, n *nearest) {
 	}
 	t.search(left, a, q, n)
 	t.search(right, b, q, n)
+}
+
+// squareDistance returns the squared distance of two points.
+func squareDistance(a, b []float64) float64 {
+	sum := 0.0
+	for c, v := range a {
+		sum += (v - b[c]) * (v - b[c])
+	}
+	return sum
 }
 
 // boxSquare returns the squared distance of q to a node's box. It never exceeds the squared distance to a point in

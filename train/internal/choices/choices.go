@@ -183,13 +183,9 @@ func unless[T any](own bool, to *T, value T) {
 func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys ...string) bool) bool {
 	switch m := m.(type) {
 	case *metrics.LeftInverse:
-		if !set("units") {
-			m.Units = metrics.Units(l.Units)
-		}
+		unless(set("units"), &m.Units, metrics.Units(l.Units))
 	case *metrics.MaxError:
-		if !set("units") {
-			m.Units = metrics.Units(l.Units)
-		}
+		unless(set("units"), &m.Units, metrics.Units(l.Units))
 		switch {
 		case set("fit"):
 		case l.Kind == losses.Minimax:
@@ -206,7 +202,7 @@ func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys .
 // inheritSentence gives a metric without a sentence the loss's sentence. A metric with the same sentence takes its
 // columns. A sentence about samples has no metric, because codes are posterior means.
 func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...string) bool) bool {
-	if l.Sentence == nil || l.On == losses.OnSample || l.Sentence.Sampled {
+	if l.Sentence == nil || l.On == losses.OnSample || l.Sentence.Sampled() {
 		return false
 	}
 	switch {
@@ -215,9 +211,7 @@ func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...str
 	case m.Sentence.String() != l.Sentence.String():
 		return false
 	}
-	if !set("codes", "assign") {
-		m.Codes = l.Codes
-	}
+	unless(set("codes", "assign"), &m.Codes, l.Codes)
 	return true
 }
 

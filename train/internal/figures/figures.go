@@ -57,11 +57,17 @@ func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure 
 	return []Figure{
 		{Name: "losses", Caption: "Losses, weighted sum and parts, means over epochs.",
 			Draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
-		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.drawReconstructions},
+		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.decoding(d.drawReconstructions)},
 		{Name: "torus", Caption: "The circles of the latent space against the true factors.", Codes: true, Draw: d.drawTorus},
 		{Name: "spheres", Caption: "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is next to them.",
-			Codes: true, Draw: d.drawSpheres},
-		{Name: "sphere-map", Caption: "Decoded images while the code moves over the first sphere.", Codes: true, Draw: d.drawSphereMap},
+			Codes: true, Draw: func(w io.Writer) error {
+				in := d.Shown()
+				return report.LatentSpheres(w, d.title("Codes on the latent spheres"), in, d.spheres(in))
+			}},
+		{Name: "sphere-map", Caption: "Decoded images while the code moves over the first sphere.", Codes: true,
+			Draw: d.decoding(func(w io.Writer) error { // from the code of the first image
+				return report.SphereMap(w, d.Codes.Row(0), d.spheres(d.Shown()), d.decoder())
+			})},
 		{Name: "codes", Caption: "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.",
 			Codes: true, Draw: d.drawCodes},
 		{Name: "embedding", Caption: "Codes along their first two principal components, in the colours of each factor.", Codes: true, Draw: d.drawEmbedding},
@@ -70,23 +76,35 @@ func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure 
 		{Name: "med", Caption: "Mutual information of code columns and factors, and the columns that MED selects.", Codes: true,
 			Draw: d.drawMED},
 		{Name: ComponentsName, Caption: "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.",
-			Draw: d.drawComponents},
+			Draw: rundir.Bytes(d.Components)},
 		{Name: "hierarchy", Caption: "The hierarchy of the codes.", Draw: d.drawHierarchy},
-		{Name: "paths", Caption: "Decoded images while one dimension moves, for every path through the hierarchy.", Codes: true, Draw: d.drawPaths},
+		{Name: "paths", Caption: "Decoded images while one dimension moves, for every path through the hierarchy.", Codes: true, Draw: d.decoding(d.drawPaths)},
 		{Name: "histograms", Caption: "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.",
 			Codes: true, Draw: d.drawHistograms},
-		{Name: "traversals", Caption: "Decoded images while one part of the code moves and the rest is fixed.", Codes: true, Draw: d.drawTraversals},
-		{Name: "traversals", Moves: true, Caption: "The same, as an animation.", Codes: true, Draw: d.drawAnimation},
+		{Name: "traversals", Caption: "Decoded images while one part of the code moves and the rest is fixed.", Codes: true, Draw: d.decoding(d.drawTraversals)},
+		{Name: "traversals", Moves: true, Caption: "The same, as an animation.", Codes: true,
+			Draw: d.decoding(func(w io.Writer) error {
+				return report.AnimatedTraversals(w, decode.Of(d.Model, d.Codes), d.decoder())
+			})},
 	}
 }
 
-// title names the content of a figure and its run.
+// decoding draws nothing for a model without a decoder.
+func (d *Drawing) decoding(draw func(io.Writer) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		if !d.Coder.Decodes() {
+			return nil
+		}
+		return draw(w)
+	}
+}
+
 func (d *Drawing) title(what string) string { return what + " of " + d.Run }
 
 // Shown returns the input of figures: the codes of some images, with their factors.
 func (d *Drawing) Shown() *metrics.Input {
 	rows := report.Shown(d.Codes.Rows)
-	return d.InputOf(selected(d.Codes, rows), Gather(d.Images, rows))
+	return d.InputOf(Rows(d.Codes, rows), Gather(d.Images, rows))
 }
 
 // circles lists the first column of each circle of the latent space.
@@ -111,7 +129,6 @@ func (d *Drawing) spheres(in *metrics.Input) []report.Sphere {
 	return list
 }
 
-// decoder returns the model's decoder for figures.
 func (d *Drawing) decoder() report.Decoder {
 	h, w, c := d.Data.ImageShape()
 	return report.Decoder{Decode: d.Coder.Decode, Height: h, Width: w, Channels: c}
@@ -119,9 +136,6 @@ func (d *Drawing) decoder() report.Decoder {
 
 // drawReconstructions decodes the codes of 16 images spread over the data set.
 func (d *Drawing) drawReconstructions(w io.Writer) error {
-	if !d.Coder.Decodes() {
-		return nil
-	}
 	rows := scattered(d.Codes.Rows, 16)
 	var codes []float32
 	for _, row := range rows {
@@ -148,27 +162,12 @@ func scattered(n, count int) []int {
 	return list
 }
 
-// drawTorus draws the angles of the circles of the latent space.
 func (d *Drawing) drawTorus(w io.Writer) error {
 	circles := d.circles()
 	if len(circles) == 0 {
 		return nil
 	}
 	return report.LatentTorus(w, d.title("Angles of the circular factors and of the latent circles"), d.Shown(), circles)
-}
-
-// drawSpheres draws the directions of codes on the spheres of the latent space.
-func (d *Drawing) drawSpheres(w io.Writer) error {
-	in := d.Shown()
-	return report.LatentSpheres(w, d.title("Codes on the latent spheres"), in, d.spheres(in))
-}
-
-// drawSphereMap starts from the code of the first image.
-func (d *Drawing) drawSphereMap(w io.Writer) error {
-	if !d.Coder.Decodes() {
-		return nil
-	}
-	return report.SphereMap(w, d.Codes.Row(0), d.spheres(d.Shown()), d.decoder())
 }
 
 // drawCodes shows the codes of a space without circles, as initialised and as trained.
@@ -186,12 +185,6 @@ func (d *Drawing) drawCodes(w io.Writer) error {
 // ComponentsName is the figure of the components found by the stage before training.
 const ComponentsName = "components"
 
-// drawComponents copies the picture drawn when the components were found.
-func (d *Drawing) drawComponents(w io.Writer) error {
-	_, err := w.Write(d.Components)
-	return err
-}
-
 // File returns the name of the figure's file in a run's folder.
 func (f Figure) File() string {
 	if f.Moves {
@@ -203,7 +196,6 @@ func (f Figure) File() string {
 // FileOf returns the name of a picture's file in a run's folder.
 func FileOf(name string) string { return rundir.FiguresDir + "/" + name + ".png" }
 
-// drawHierarchy draws the hierarchy of the codes as a tree.
 func (d *Drawing) drawHierarchy(w io.Writer) error {
 	m, ok := d.Model.(models.Hierarchical)
 	if !ok {
@@ -212,16 +204,14 @@ func (d *Drawing) drawHierarchy(w io.Writer) error {
 	return report.Hierarchy(w, d.title("Hierarchy of the codes"), m.Hierarchy(), hierarchy.Labels{})
 }
 
-// drawPaths draws the traversals of a hierarchical model.
 func (d *Drawing) drawPaths(w io.Writer) error {
 	m, ok := d.Model.(models.Hierarchical)
-	if !ok || !d.Coder.Decodes() {
+	if !ok {
 		return nil
 	}
 	return report.PathTraversals(w, d.Codes, m.Hierarchy(), d.decoder())
 }
 
-// drawHistograms draws the histograms of hierarchical data.
 func (d *Drawing) drawHistograms(w io.Writer) error {
 	in := d.Input(d.Codes)
 	if in.TrueHierarchy == nil {
@@ -232,18 +222,10 @@ func (d *Drawing) drawHistograms(w io.Writer) error {
 
 // drawTraversals starts from the code of the first image.
 func (d *Drawing) drawTraversals(w io.Writer) error {
-	if _, ok := d.Model.(models.Hierarchical); ok || !d.Coder.Decodes() {
+	if _, ok := d.Model.(models.Hierarchical); ok {
 		return nil
 	}
 	return report.CodeTraversals(w, decode.Of(d.Model, d.Codes), d.spheres(d.Shown()), d.decoder())
-}
-
-// drawAnimation animates the traversals from the code of the first image.
-func (d *Drawing) drawAnimation(w io.Writer) error {
-	if !d.Coder.Decodes() {
-		return nil
-	}
-	return report.AnimatedTraversals(w, decode.Of(d.Model, d.Codes), d.decoder())
 }
 
 // drawEmbedding shows the principal components of codes without circles and spheres. Circles and spheres have other
@@ -347,8 +329,8 @@ func (d *Drawing) Explore(of []int, source weights.Source) (*web.Explore, error)
 		return nil, nil
 	}
 	ranged, starts := Apart(d.Codes.Rows, exploreRanged), Apart(d.Codes.Rows, exploreStarts)
-	known, shown := selected(d.Codes, ranged), Gather(d.Images, starts)
-	x := report.Explored{Codes: decode.Of(d.Model, known), At: selected(d.Codes, starts), Starts: Gather(of, shown),
+	known, shown := Rows(d.Codes, ranged), Gather(d.Images, starts)
+	x := report.Explored{Codes: decode.Of(d.Model, known), At: Rows(d.Codes, starts), Starts: Gather(of, shown),
 		Names: report.FileNames(d.Data, shown), Decoder: d.decoder(), Followed: report.FollowedBy(d.InputOf(known, Gather(d.Images, ranged)))}
 	x.Pixels = make([]float32, len(shown)*x.Decoder.Height*x.Decoder.Width*x.Decoder.Channels)
 	datasets.Fill(d.Data, shown, x.Pixels)
@@ -385,11 +367,7 @@ func Apart(n, count int) []int {
 	return list
 }
 
-// selected returns some rows of a matrix.
-func selected(m matrix.Matrix, rows []int) matrix.Matrix {
-	some := matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: make([]float64, 0, len(rows)*m.Cols)}
-	for _, i := range rows {
-		some.Data = append(some.Data, m.Row(i)...)
-	}
-	return some
+// Rows returns some rows of a matrix.
+func Rows(m matrix.Matrix, rows []int) matrix.Matrix {
+	return matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: m.Take(rows)}
 }

@@ -33,7 +33,6 @@ type Stop struct {
 	Seen     *Seen
 }
 
-// observe records a result.
 func (s *Stop) observe(r metrics.Result) {
 	w, than := s.Seen, s.Seen.Best+s.MinDelta
 	if r.Better == metrics.LowerIsBetter {

@@ -2,9 +2,7 @@
 package page
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +14,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
@@ -75,17 +72,11 @@ func (c *Content) Page(ctx context.Context, d *figures.Drawing) (report.Page, er
 	return p, err
 }
 
-// codes returns the codes for a page.
 func (c *Content) codes(d *figures.Drawing) (*web.Codes, error) {
 	rows := report.PageRows(d.Codes.Rows, d.Codes.Cols)
-	some := matrix.Matrix{Rows: len(rows), Cols: d.Codes.Cols}
-	for _, row := range rows {
-		some.Data = append(some.Data, d.Codes.Row(row)...)
-	}
-	return report.PageCodes(d.InputOf(some, rows), d.Data, rows, figures.Gather(c.DataRows, rows), d.Model.Spaces())
+	return report.PageCodes(d.InputOf(figures.Rows(d.Codes, rows), rows), d.Data, rows, figures.Gather(c.DataRows, rows), d.Model.Spaces())
 }
 
-// facts lists the short facts on a run's page.
 func (c *Content) facts(m models.Model) []report.Fact {
 	list := []report.Fact{{Name: "model", Value: c.Model}, {Name: "data set", Value: c.Dataset},
 		{Name: "seed", Value: fmt.Sprint(c.Seed)}, {Name: "epochs", Value: fmt.Sprint(c.Epochs)},
@@ -112,7 +103,6 @@ func (c *Content) facts(m models.Model) []report.Fact {
 	return list
 }
 
-// duration writes seconds for people.
 func duration(seconds float64) string {
 	if seconds < 60 {
 		return fmt.Sprintf("%.1f s", seconds)
@@ -165,12 +155,11 @@ func Stored(run *rundir.Run) (c Content, err error) {
 	if c.Record == nil { // the other files belong to an earlier end
 		return c, nil
 	}
-	if err := readJSON(run, rundir.MetricsFile, &c.Results); err != nil {
-		return c, err
-	}
 	var fit struct{ Why string }
-	if err := readJSON(run, rundir.FitFile, &fit); err != nil {
-		return c, err
+	for name, into := range map[string]any{rundir.MetricsFile: &c.Results, rundir.FitFile: &fit} {
+		if _, err := rundir.ReadJSON(dir, name, into); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return c, err
+		}
 	}
 	c.Unfit = fit.Why
 	for _, f := range new(figures.Drawing).Figures(nil, nil) {
@@ -187,21 +176,6 @@ func Stored(run *rundir.Run) (c Content, err error) {
 		c.Figures = append(c.Figures, report.Figure{Name: f.Name, Caption: f.Caption, PNG: png})
 	}
 	return c, nil
-}
-
-// readJSON reads a file of a run into v. A missing file leaves v unchanged.
-func readJSON(run *rundir.Run, name string, v any) error {
-	text, err := run.Read(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(v); err != nil {
-		return &rundir.DamagedError{Path: run.Path(name), Err: err}
-	}
-	return nil
 }
 
 // Spread returns the mean spread of the codes in an epoch; nil for models that do not record it.

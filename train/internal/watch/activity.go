@@ -15,7 +15,6 @@ import (
 )
 
 // Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise an event now and then.
-// A nil Activity shows nothing.
 type Activity struct {
 	log   *slog.Logger
 	bars  io.Writer     // nil: no bars
@@ -45,9 +44,6 @@ func NewActivity(log *slog.Logger, terminal *os.File) *Activity {
 
 // Begin starts to show an activity, such as "encoding", with a number of parts.
 func (a *Activity) Begin(what string, all int) {
-	if a == nil {
-		return
-	}
 	a.End()
 	a.what, a.part, a.done, a.all, a.begun, a.quit = what, "", 0, max(1, all), time.Now(), make(chan struct{})
 	if a.bars != nil {
@@ -71,9 +67,6 @@ func (a *Activity) Begin(what string, all int) {
 
 // Step shows the number of finished parts and the current part.
 func (a *Activity) Step(done int, part string) {
-	if a == nil {
-		return
-	}
 	a.lock.Lock()
 	defer a.lock.Unlock()
 	changed := part != a.part
@@ -105,12 +98,11 @@ func (a *Activity) show() {
 	a.log.Info(text, values...)
 }
 
-// label names the activity and its current part, if it has parts.
 func (a *Activity) label() string { return strings.TrimSpace(a.what + " " + a.part) }
 
 // End removes the activity.
 func (a *Activity) End() {
-	if a == nil || a.what == "" {
+	if a.what == "" {
 		return
 	}
 	close(a.quit)
@@ -123,9 +115,6 @@ func (a *Activity) End() {
 
 // Say removes the activity and logs a line about a data set.
 func (a *Activity) Say(line, dataset string) {
-	if a == nil {
-		return
-	}
 	a.End()
 	a.log.Info(line, "event", "data", "dataset", dataset)
 }

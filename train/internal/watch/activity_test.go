@@ -41,10 +41,6 @@ func TestActivity(t *testing.T) {
 	if text := w.String(); strings.TrimRight(text[strings.LastIndex(text, "\r")+1:], " ") != "" {
 		t.Errorf("the line is not empty: %q", text)
 	}
-	var none *Activity
-	none.Begin("", 0)
-	none.Step(1, "")
-	none.End()
 }
 
 type writerFunc func(p []byte)

@@ -93,11 +93,6 @@ func (g *Logs) End(step int, why error) error {
 	return err
 }
 
-// Figure writes a figure of the finished run.
-func (g *Logs) Figure(step int, name, caption string, picture []byte) error {
-	return g.Picture(step, FigureTag+name, caption, picture)
-}
-
 // Picture writes a picture for TensorBoard and reduces large ones.
 func (g *Logs) Picture(step int, tag, caption string, picture []byte) error {
 	value, err := boardImage(picture, maxBoardBytes)

@@ -24,11 +24,7 @@ type Logs struct {
 // Open opens the logs. It drops lines of the current epoch and later ones; they will be logged again.
 func (g *Logs) Open(l *engine.Loop) (err error) {
 	step := int64(l.Step() - l.InEpoch())
-	if !g.Store.Has(rundir.LogFile) {
-		if g.lines, err = g.Store.CreateLog(rundir.LogFile); err != nil {
-			return err
-		}
-	} else if g.lines, err = g.Store.ResumeLog(rundir.LogFile, step); err != nil {
+	if g.lines, err = g.Store.ResumeLog(rundir.LogFile, step); err != nil {
 		return err
 	}
 	if err := g.Store.ReadLog(func(line rundir.Line) {
@@ -50,7 +46,6 @@ func (g *Logs) Hook(priority int) engine.Hook {
 		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
 }
 
-// epoch writes a finished epoch to the logs.
 func (g *Logs) epoch(r *engine.EpochReport) error {
 	if err := g.Store.Present(); err != nil {
 		return err

@@ -54,7 +54,6 @@ func (x *Index) read(ctx context.Context, query string, scan func(*sql.Rows) err
 	return rows.Err()
 }
 
-// load reads the book.
 func (b *book) load(ctx context.Context, x *Index) error {
 	type pair struct {
 		key   string

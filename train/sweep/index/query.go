@@ -53,32 +53,20 @@ func Read(path, name string) *Run {
 
 // runOf returns the run of an entry without settings and results.
 func runOf(name, stamp string, e sweep.Entry) *Run {
-	r := &Run{Dir: name, State: stateOf(e), Hash: e.Hash, Stamp: stamp}
-	r.Problem = e.Other
+	r := &Run{Dir: name, State: e.State, Hash: e.Hash, Stamp: stamp, Problem: e.Other}
+	if e.Damaged() { // also a run with unreadable results, though a sweep finishes it once more
+		r.State = sweep.Damaged
+	}
 	if e.Problem != nil {
 		r.Problem = e.Problem.Error()
 	}
-	if e.Record != nil {
-		r.Seconds, r.Epochs, r.Steps, r.Version, r.Machine = e.Record.Seconds, e.Record.Epochs, e.Record.Steps, e.Record.Version, e.Record.Machine
-		r.Begun, r.Ended = times(e.Record)
+	if x := e.Record; x != nil {
+		r.Seconds, r.Epochs, r.Steps, r.Version, r.Machine = x.Seconds, x.Epochs, x.Steps, x.Version, x.Machine
+		if !x.Ended.IsZero() {
+			r.Begun, r.Ended = x.Begun.Format(timeLayout), x.Ended.Format(timeLayout)
+		}
 	}
 	return r
-}
-
-// stateOf returns the state of a run. A run with unreadable results is damaged, though a sweep finishes it once more.
-func stateOf(e sweep.Entry) sweep.State {
-	if e.Damaged() {
-		return sweep.Damaged
-	}
-	return e.State
-}
-
-// times formats the beginning and the end of an ended run.
-func times(r *rundir.Record) (begun, ended string) {
-	if r.Ended.IsZero() {
-		return "", ""
-	}
-	return r.Begun.Format(timeLayout), r.Ended.Format(timeLayout)
 }
 
 // Runs lists all runs, sorted by folder, as they were when the database was opened.

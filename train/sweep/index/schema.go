@@ -87,7 +87,6 @@ func clear(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// transact runs a function in a transaction.
 func (x *Index) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -106,7 +105,7 @@ func (s Settings) All() iter.Seq2[string, string] {
 }
 
 // MarshalJSON writes an object.
-func (s Settings) MarshalJSON() ([]byte, error) { return object(s.All()) }
+func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collect(s.All())) }
 
 // UnmarshalJSON reads an object.
 func (s *Settings) UnmarshalJSON(text []byte) error {
@@ -114,23 +113,6 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	err := json.Unmarshal(text, &all)
 	*s = NewSettings(all)
 	return err
-}
-
-// object writes pairs as a JSON object.
-func object[V any](pairs iter.Seq2[string, V]) ([]byte, error) {
-	b := []byte{'{'}
-	for name, value := range pairs {
-		key, err := json.Marshal(name)
-		if err != nil {
-			return nil, err
-		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(append(b, key...), ':'), text...), ',')
-	}
-	return append(bytes.TrimSuffix(b, []byte{','}), '}'), nil
 }
 
 // Results are the results of a run by name: metrics, parts of a metric as name.part, and fit.*. Results do not change;
@@ -168,29 +150,20 @@ func (r Results) Len() int {
 
 // Get returns a result, or false without one.
 func (r Results) Get(name string) (float64, bool) {
-	text, ok := r.text(name)
-	if !ok {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil
-}
-
-// text returns a result as a text.
-func (r Results) text(name string) (string, bool) {
 	if r.names == nil {
-		return "", false
+		return 0, false
 	}
 	i, ok := r.names.at[name]
 	if !ok {
-		return "", false
+		return 0, false
 	}
 	rest := r.values
 	for range i {
 		_, rest, _ = strings.Cut(rest, ",")
 	}
 	text, _, _ := strings.Cut(rest, ",")
-	return text, true
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
 }
 
 // All lists the results in alphabetical order of their names.
@@ -219,7 +192,7 @@ func (r Results) numbers() iter.Seq2[int, float64] {
 }
 
 // MarshalJSON writes an object.
-func (r Results) MarshalJSON() ([]byte, error) { return object(r.All()) }
+func (r Results) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collect(r.All())) }
 
 // UnmarshalJSON reads an object.
 func (r *Results) UnmarshalJSON(text []byte) error {

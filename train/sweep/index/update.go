@@ -185,7 +185,6 @@ func (b *book) writer(ctx context.Context, tx *sql.Tx) (*writer, error) {
 	return &writer{b, tx, put}, err
 }
 
-// write writes the run of a folder.
 func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e sweep.Entry) (s stored, err error) {
 	r := runOf(f.Name, stamp, e)
 	var kindID, namesID int64
@@ -218,7 +217,6 @@ func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e swee
 	return stored{r, f.Changed}, err
 }
 
-// load reads the content of the database.
 func (x *Index) load(ctx context.Context) error {
 	x.book, x.runs = newBook(), nil
 	if err := x.book.load(ctx, x); err != nil {

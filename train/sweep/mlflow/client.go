@@ -77,7 +77,6 @@ func CheckAddress(address string) error {
 		"Unravel no longer writes folders for MLflow, which refuses them from version 3.13 on", address)
 }
 
-// client speaks with a server.
 type client struct {
 	base     *url.URL // without a user
 	header   http.Header
@@ -122,7 +121,6 @@ func newClient(s Server) (*client, error) {
 	return c, nil
 }
 
-// name is the server's address for messages.
 func (c *client) name() string { return c.base.String() }
 
 // onceKey marks the context of a request that must not be repeated blindly.
@@ -282,7 +280,6 @@ type latest struct {
 	Step integer
 }
 
-// pair is a parameter or a tag.
 type pair struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`

@@ -51,35 +51,14 @@ const (
 // formatVersion is part of the stamps of runs: Send updates runs that another version of this package sent.
 const formatVersion = 3
 
-// patience is the longest pause in the output of a run on another machine before the run counts as stopped.
-const patience = 10 * time.Minute
-
 // sentFiles lists the files of a run that become artifacts, besides figures. Weights stay in the run's folder.
 var sentFiles = []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.ReportFile, rundir.LogFile}
 
 var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// statusOf returns MLflow's status for a run's state; empty for a run that has not begun.
-func statusOf(r *index.Run, folder string, holders *rundir.Holders) string {
-	switch r.State {
-	case sweep.Finished:
-		return statusFinished
-	case sweep.Failed:
-		return statusFailed
-	case sweep.Running:
-		return statusRunning
-	case sweep.Waiting:
-		return ""
-	case sweep.Stopped:
-		return statusKilled
-	}
-	if holders.Held(folder, patience) {
-		return statusRunning
-	}
-	if _, err := os.Lstat(filepath.Join(folder, rundir.LogFile)); err != nil {
-		return ""
-	}
-	return statusKilled
+// statuses are MLflow's statuses for the states of runs. Other runs have not begun.
+var statuses = map[sweep.State]string{
+	sweep.Finished: statusFinished, sweep.Failed: statusFailed, sweep.Running: statusRunning, sweep.Stopped: statusKilled,
 }
 
 // stampOf returns a text that changes with any part of a run that is sent.
@@ -152,7 +131,6 @@ func keepParams(params, has map[string]string, note string) (lacking map[string]
 	return lacking, strings.TrimSpace(note)
 }
 
-// tagsOf returns the tags of a run.
 func tagsOf(r *index.Run, note string) map[string]string {
 	tags := map[string]string{"unravel.folder": r.Dir, "unravel.state": string(r.State)}
 	for tag, value := range map[string]string{noteTag: note, "unravel.hash": r.Hash, "unravel.version": r.Version,
@@ -173,7 +151,6 @@ func tagsOf(r *index.Run, note string) map[string]string {
 	return tags
 }
 
-// pairs lists parameters or tags by their keys.
 func pairs(all map[string]string) (list []pair) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, pair{key, all[key]})

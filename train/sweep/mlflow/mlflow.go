@@ -36,7 +36,8 @@ type Summary struct {
 }
 
 // Send sends runs of the folder dir to a server. It leaves out damaged runs and runs that have not begun. It also
-// leaves out runs with unreadable files or refused values, and names these runs in the error.
+// leaves out runs with unreadable files or refused values, and names these runs in the error. Unfinished runs get their
+// present state ([index.Live]).
 func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summary, error) {
 	c, err := newClient(to)
 	if err != nil {
@@ -56,7 +57,6 @@ func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summar
 	return s.sum, s.failed
 }
 
-// sender sends runs to one server.
 type sender struct {
 	client *client
 	dir    string // absolute
@@ -83,14 +83,13 @@ type job struct {
 	deleted bool      // a user deleted the run
 }
 
-// prepare returns the runs to send by the name of their experiment.
 func (s *sender) prepare(runs []*index.Run) map[string][]*job {
-	holders := rundir.NewHolders()
+	index.Live(s.dir, runs)
 	damaged, waiting := 0, 0
 	jobs := map[string][]*job{}
 	for _, r := range runs {
 		folder := filepath.Join(s.dir, filepath.FromSlash(r.Dir))
-		status := statusOf(r, folder, holders)
+		status := statuses[r.State]
 		switch {
 		case r.State == sweep.Damaged:
 			damaged++
@@ -120,7 +119,6 @@ func (s *sender) experimentName(folder string) string {
 	return cut(name, maxExperimentName)
 }
 
-// experiment sends the runs of an experiment.
 func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error {
 	id, deleted, err := s.client.experiment(ctx, name)
 	if err != nil {

@@ -38,12 +38,8 @@ func fin(y, z, height, root, tip, back float64) *shape {
 func engine(a *assembly, colour vec, x, y, z, length, radius float64) {
 	cowl := body(8, 2, station{-length / 2, 0, 0.6 * radius, 0.6 * radius}, station{0, 0, radius, radius}, station{length / 2, 0, 0.92 * radius, 0.92 * radius})
 	inlet := body(8, 2, station{length/2 - 0.02, 0, 0.75 * radius, 0.75 * radius}, station{length/2 + 0.015, 0, 0.7 * radius, 0.7 * radius})
-	for _, side := range both(cowl.move(x, y, z)) {
-		a.add(colour, side)
-	}
-	for _, side := range both(inlet.move(x, y, z)) {
-		a.add(rubber, side)
-	}
+	a.add(colour, both(cowl.move(x, y, z))...)
+	a.add(rubber, both(inlet.move(x, y, z))...)
 }
 
 // propeller adds a spinner and blades around the z axis.
@@ -106,9 +102,7 @@ func fighter(a *assembly, s *rng.Stream) {
 	delta := within(s, 0.7, 1.1)
 	a.add(second, wing(within(s, 0.6, 0.8), delta, within(s, 0.12, 0.25), delta-within(s, 0.1, 0.3), -0.02, 0.05).move(0, 0, z(0.2)+0.75*delta))
 	if twin := s.IntN(2) == 0; twin {
-		for _, f := range both(fin(0, 0, 0.36, 0.36, 0.16, 0.26).turn(2, -18).move(0.8*r, 0.6*r, z(0.2))) {
-			a.add(first, f)
-		}
+		a.add(first, both(fin(0, 0, 0.36, 0.36, 0.16, 0.26).turn(2, -18).move(0.8*r, 0.6*r, z(0.2)))...)
 	} else {
 		a.add(first, fin(0.6*r, z(0.28), 0.42, 0.5, 0.18, 0.36))
 	}
@@ -121,12 +115,8 @@ func fighter(a *assembly, s *rng.Stream) {
 
 // wheels adds the gear of a small plane: two wheels below the wing and one at the tail.
 func wheels(a *assembly, z, tail, y float64) {
-	for _, w := range both(cylinder(0.085, 0.06, 10).turn(2, 90).move(0.24, y, z)) {
-		a.add(rubber, w)
-	}
-	for _, w := range both(limb(5, [4]float64{0.22, y, z, 0.018}, [4]float64{0.06, y + 0.22, z - 0.03, 0.022})) {
-		a.add(metal, w)
-	}
+	a.add(rubber, both(cylinder(0.085, 0.06, 10).turn(2, 90).move(0.24, y, z))...)
+	a.add(metal, both(limb(5, [4]float64{0.22, y, z, 0.018}, [4]float64{0.06, y + 0.22, z - 0.03, 0.022}))...)
 	a.add(rubber, cylinder(0.045, 0.04, 8).turn(2, 90).move(0, 0.4*y, tail))
 }
 
@@ -140,9 +130,7 @@ func sportsPlane(a *assembly, s *rng.Stream) {
 	tip, back := root*within(s, 0.6, 1), within(s, 0, 0.06)
 	if high := s.IntN(2) == 0; high {
 		a.add(second, wing(half, root, tip, back, 0.03, 0.14).move(0, 1.62*r, z(0.6)+0.5*root))
-		for _, strut := range both(limb(5, [4]float64{0.7 * r, -0.5 * r, z(0.6) + 0.1, 0.014}, [4]float64{0.5 * half, 1.6 * r, z(0.6) + 0.1, 0.014})) {
-			a.add(metal, strut)
-		}
+		a.add(metal, both(limb(5, [4]float64{0.7 * r, -0.5 * r, z(0.6) + 0.1, 0.014}, [4]float64{0.5 * half, 1.6 * r, z(0.6) + 0.1, 0.014}))...)
 	} else {
 		a.add(second, wing(half, root, tip, back, 0.12, 0.14).move(0, -0.5*r, z(0.6)+0.5*root))
 	}
@@ -161,9 +149,7 @@ func biplane(a *assembly, s *rng.Stream) {
 	half, chord, gap := within(s, 0.75, 0.95), within(s, 0.26, 0.34), within(s, 0.36, 0.46)
 	a.add(second, wing(half, chord, 0.9*chord, 0.02, 0.02, 0.1).move(0, gap-0.4*r, z(0.72)+0.5*chord), wing(0.94*half, chord, 0.9*chord, 0.02, 0.03, 0.1).move(0, -0.5*r, z(0.66)+0.5*chord))
 	for _, x := range []float64{0.25, 0.72} {
-		for _, strut := range both(limb(5, [4]float64{x * half, -0.5 * r, z(0.67), 0.016}, [4]float64{x * half, gap - 0.4*r, z(0.72), 0.016})) {
-			a.add(metal, strut)
-		}
+		a.add(metal, both(limb(5, [4]float64{x * half, -0.5 * r, z(0.67), 0.016}, [4]float64{x * half, gap - 0.4*r, z(0.72), 0.016}))...)
 	}
 	a.add(second, wing(0.32, 0.22, 0.16, 0.05, 0, 0.1).move(0, 0.25*r, z(0.15)))
 	a.add(second, fin(0.2*r, z(0.16), 0.3, 0.26, 0.18, 0.1))
@@ -200,8 +186,6 @@ func transport(a *assembly, s *rng.Stream) {
 	if s.IntN(2) == 0 {
 		a.add(second, fin(0.6*r, tail+0.08, 0.45, 0.36, 0.2, 0.18))
 	} else {
-		for _, f := range both(fin(0.45*r, tail-0.02, 0.36, 0.28, 0.18, 0.1).move(0.44, 0, 0)) {
-			a.add(first, f)
-		}
+		a.add(first, both(fin(0.45*r, tail-0.02, 0.36, 0.28, 0.18, 0.1).move(0.44, 0, 0))...)
 	}
 }

@@ -67,9 +67,7 @@ func (c *carBody) cabin(rear, rearTop, frontTop, front float64, roof vec) {
 	r0, r1, f1, f0 := c.at(rear), c.at(rearTop), c.at(frontTop), c.at(front)
 	c.add(glass, loft(level(c.waist-0.12, w, r0, f0), level(c.roof-0.07, t, r1, f1)))
 	c.add(roof, loft(level(c.roof-0.09, t+0.02, r1-0.03, f1+0.03), level(c.roof-0.03, t+0.02, r1, f1), level(c.roof, t-0.08, r1+0.1, f1-0.1)))
-	for _, pillar := range both(c.pillar(w, t, (r0+f0)/2-0.05, (r1+f1)/2-0.05)) { // between the doors
-		c.add(roof, pillar)
-	}
+	c.add(roof, both(c.pillar(w, t, (r0+f0)/2-0.05, (r1+f1)/2-0.05))...) // between the doors
 }
 
 // pillar returns a post from the waist to the roof.

@@ -154,6 +154,27 @@ func TestObjectsAreTheSame(t *testing.T) {
 
 const objectsHash = 0x2116e4dbe4c0989c
 
+// Objects that are symmetric about the y axis are white, and have the radius of their profile relative to their height.
+func TestRevolvedObjects(t *testing.T) {
+	for name, object := range map[string]struct {
+		parts []render.Part
+		ratio float64 // largest radius over half the height
+	}{"cone": {Cone(), 0.55 / 0.8}, "vase": {Vase(), 0.6126}, "bottle": {Bottle(), 0.4}} {
+		height, radius := 0.0, 0.0
+		for _, p := range object.parts {
+			if p.Colour != [3]float64{1, 1, 1} {
+				t.Errorf("%s has the colour %v; want white", name, p.Colour)
+			}
+			for _, v := range p.Mesh.Vertices {
+				height, radius = max(height, math.Abs(v[1])), max(radius, math.Hypot(v[0], v[2]))
+			}
+		}
+		if math.Abs(radius/height-object.ratio) > 1e-4 {
+			t.Errorf("%s has the radius %v for a height of %v; want %v of it", name, radius, height, object.ratio)
+		}
+	}
+}
+
 func BenchmarkCar(b *testing.B) {
 	for seed := uint64(0); b.Loop(); seed++ {
 		Car(seed % 183)

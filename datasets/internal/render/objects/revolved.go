@@ -11,9 +11,7 @@ import (
 const revolvedSides = 96
 
 // Cone returns a white cone with its tip along the y axis. It is symmetric about that axis, like [Vase] and [Bottle].
-func Cone() []render.Part {
-	return revolved([2]float64{0.55, -0.8}, [2]float64{0, 0.8})
-}
+func Cone() []render.Part { return revolved([2]float64{0.55, -0.8}, [2]float64{0, 0.8}) }
 
 // Vase returns a white vase with a foot, a belly, a neck and a hollow in its top.
 func Vase() []render.Part {

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
@@ -43,9 +44,7 @@ func (s *shape) turn(axis int, degrees float64) *shape {
 }
 
 // copy returns a copy that can move independently.
-func (s *shape) copy() *shape {
-	return &shape{append([]vec(nil), s.points...), s.faces}
-}
+func (s *shape) copy() *shape { return &shape{slices.Clone(s.points), s.faces} }
 
 // both returns a shape and its mirror image at x = 0.
 func both(s *shape) []*shape { return []*shape{s, s.copy().scale(-1, 1, 1)} }
@@ -162,12 +161,7 @@ type assembly struct {
 
 // add adds shapes of a colour.
 func (a *assembly) add(colour vec, shapes ...*shape) {
-	at := -1
-	for i, c := range a.colours {
-		if c == colour {
-			at = i
-		}
-	}
+	at := slices.Index(a.colours, colour)
 	if at < 0 {
 		at = len(a.colours)
 		a.colours, a.meshes = append(a.colours, colour), append(a.meshes, &render.Mesh{})

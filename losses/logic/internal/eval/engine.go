@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -136,8 +137,7 @@ func (e *Engine) affordable() error {
 }
 
 func (e *Engine) newEvaluator() *evaluator {
-	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64,
-		chunk)}
+	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64, chunk)}
 }
 
 // makePieces makes evaluators for n parts of the work.
@@ -285,15 +285,7 @@ func (d *data) number(f int, labels, values, levelLabels, levelValues []float64)
 			order = append(order, int32(i))
 		}
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		switch x, y := labels[a], labels[b]; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return int(a - b)
-	})
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(labels[a], labels[b]), cmp.Compare(a, b)) })
 	n := int32(0)
 	for k, i := range order {
 		if k == 0 || labels[i] != labels[order[k-1]] {

@@ -4,7 +4,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // equality is a premetric of the difference of two terms.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/geometry"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // fit is the aggregate, over tuples of rows, of the distance of a term from a function's value. The function

@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // gathered sums up the quantities so far. The sum is relative to the extreme quantity (the least for exists, the

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 func folds() []gathered {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // Function is a function that attains the quantity of a program for a batch; logic.Fitted says what the fields hold.
 type Function struct {
-	syntax.Function
+	*syntax.Function
 	FromColumns, ToColumns []int
 	Matrix                 [][]float64
 	Offset                 []float64

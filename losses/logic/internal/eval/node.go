@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // node computes the quantities of a part of a program, of one tuple of rows, or of many tuples that differ in the

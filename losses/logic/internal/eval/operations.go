@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // operation is a binary operation on [0, inf] with its partial derivatives. At a kink they take one side. An infinite
@@ -31,18 +31,30 @@ func conjunctions(c syntax.Conjunction) operation {
 	case syntax.AndMax:
 		return operation{value: func(a, b float64) float64 { return max(a, b) }, slope: slopeMax}
 	case syntax.AndLogExp:
-		return operation{value: logExp, slope: slopeLogExp}
+		return operation{value: logExp, slope: finite(func(a, b, r float64) (da, db float64) { return math.Exp(a - r), math.Exp(b - r) })}
 	case syntax.AndNorm:
-		return operation{value: math.Hypot, slope: slopeNorm}
+		return operation{value: math.Hypot, slope: finite(slopeNorm)}
 	case syntax.AndRoot:
-		return operation{value: root, slope: slopeRoot}
+		return operation{value: root, slope: finite(func(a, b, _ float64) (da, db float64) { return 1 + ratioRoot(b, a), 1 + ratioRoot(a, b) })}
 	case syntax.AndProduct:
-		return operation{value: product, slope: slopeProduct}
+		return operation{value: product, slope: finite(func(a, b, _ float64) (da, db float64) { return min(1+b, steepest), min(1+a, steepest) })}
 	}
-	return operation{quick: quickAdd, value: func(a, b float64) float64 { return a + b }, slope: slopeAdd}
+	return operation{
+		quick: quickAdd,
+		value: func(a, b float64) float64 { return a + b },
+		slope: func(_, _, _ float64) (da, db float64) { return 1, 1 },
+	}
 }
 
-func slopeAdd(_, _, _ float64) (da, db float64) { return 1, 1 }
+// finite is a slope that is 0 where the value is infinite.
+func finite(slope func(a, b, r float64) (da, db float64)) func(a, b, r float64) (da, db float64) {
+	return func(a, b, r float64) (da, db float64) {
+		if math.IsInf(r, 1) {
+			return 0, 0
+		}
+		return slope(a, b, r)
+	}
+}
 
 func slopeMax(a, b, _ float64) (da, db float64) {
 	if a >= b {
@@ -63,15 +75,8 @@ func logExp(a, b float64) float64 {
 	return hi + math.Log1p(math.Exp(-hi)*math.Expm1(lo))
 }
 
-func slopeLogExp(a, b, r float64) (da, db float64) {
-	if math.IsInf(r, 1) {
-		return 0, 0
-	}
-	return math.Exp(a - r), math.Exp(b - r)
-}
-
 func slopeNorm(a, b, r float64) (da, db float64) {
-	if r == 0 || math.IsInf(r, 1) {
+	if r == 0 {
 		return 0, 0
 	}
 	return a / r, b / r
@@ -82,13 +87,6 @@ func root(a, b float64) float64 {
 		return math.Inf(1)
 	}
 	return a + b + 2*math.Sqrt(a)*math.Sqrt(b)
-}
-
-func slopeRoot(a, b, r float64) (da, db float64) {
-	if math.IsInf(r, 1) {
-		return 0, 0
-	}
-	return 1 + ratioRoot(b, a), 1 + ratioRoot(a, b)
 }
 
 // ratioRoot is sqrt(a/b), and 0 at b = 0.
@@ -106,21 +104,20 @@ func product(a, b float64) float64 {
 	return a + b + a*b
 }
 
-func slopeProduct(a, b, r float64) (da, db float64) {
-	if math.IsInf(r, 1) {
-		return 0, 0
-	}
-	return min(1+b, steepest), min(1+a, steepest)
-}
-
 func disjunctions(d syntax.Disjunction) operation {
 	switch d {
 	case syntax.OrHarmonic:
-		return operation{value: harmonic, slope: slopeHarmonic}
+		return harmonic(
+			func(ratio float64) float64 { return 1 + ratio },
+			func(x float64) float64 { return x * x })
 	case syntax.OrHarmonicSquare:
-		return operation{value: harmonicSquare, slope: slopeHarmonicSquare}
+		return harmonic(
+			func(ratio float64) float64 { return math.Hypot(1, ratio) },
+			func(x float64) float64 { return x * x * x })
 	case syntax.OrLogExp:
-		return operation{value: orLogExp, slope: slopeOrLogExp}
+		return operation{value: orLogExp, slope: finite(func(a, b, r float64) (da, db float64) {
+			return -math.Expm1(-b) * math.Exp(r-a), -math.Expm1(-a) * math.Exp(r-b)
+		})}
 	case syntax.OrTanh:
 		return operation{value: orTanh, slope: slopeOrTanh}
 	}
@@ -134,38 +131,23 @@ func slopeMin(a, b, _ float64) (da, db float64) {
 	return 0, 1
 }
 
-func harmonic(a, b float64) float64 {
-	lo, hi := min(a, b), max(a, b)
-	if lo == 0 || math.IsInf(hi, 1) {
-		return lo
+// harmonic is the disjunction a / by(a/b), symmetric in a and b. Its derivative in a is power(1/by(a/b)).
+func harmonic(by, power func(float64) float64) operation {
+	return operation{
+		value: func(a, b float64) float64 {
+			lo, hi := min(a, b), max(a, b)
+			if lo == 0 || math.IsInf(hi, 1) {
+				return lo
+			}
+			return lo / by(lo/hi)
+		},
+		slope: func(a, b, _ float64) (da, db float64) {
+			if math.IsInf(a, 1) || math.IsInf(b, 1) || a == 0 || b == 0 {
+				return slopeMin(a, b, 0)
+			}
+			return power(1 / by(a/b)), power(1 / by(b/a))
+		},
 	}
-	return lo / (1 + lo/hi)
-}
-
-func slopeHarmonic(a, b, _ float64) (da, db float64) {
-	switch {
-	case math.IsInf(a, 1) || math.IsInf(b, 1) || a == 0 || b == 0:
-		return slopeMin(a, b, 0)
-	}
-	x, y := 1/(1+a/b), 1/(1+b/a)
-	return x * x, y * y
-}
-
-func harmonicSquare(a, b float64) float64 {
-	lo, hi := min(a, b), max(a, b)
-	if lo == 0 || math.IsInf(hi, 1) {
-		return lo
-	}
-	return lo / math.Hypot(1, lo/hi)
-}
-
-func slopeHarmonicSquare(a, b, _ float64) (da, db float64) {
-	switch {
-	case math.IsInf(a, 1) || math.IsInf(b, 1) || a == 0 || b == 0:
-		return slopeMin(a, b, 0)
-	}
-	x, y := 1/math.Hypot(1, a/b), 1/math.Hypot(1, b/a)
-	return x * x * x, y * y * y
 }
 
 // orLogExp is -log(1 - (1-e^-a)(1-e^-b)).
@@ -178,13 +160,6 @@ func orLogExp(a, b float64) float64 {
 		return -math.Log1p(-math.Expm1(-lo) * math.Expm1(-hi))
 	}
 	return lo - math.Log1p(math.Exp(lo-hi)-math.Exp(-hi))
-}
-
-func slopeOrLogExp(a, b, r float64) (da, db float64) {
-	if math.IsInf(r, 1) {
-		return 0, 0
-	}
-	return -math.Expm1(-b) * math.Exp(r-a), -math.Expm1(-a) * math.Exp(r-b)
 }
 
 // orTanh is artanh(tanh(a) tanh(b)) = 1/2 log(cosh(a+b) / cosh(a-b)).

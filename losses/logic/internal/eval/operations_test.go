@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/losses/logic/internal/reference"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // grid are quantities from tiny to large.

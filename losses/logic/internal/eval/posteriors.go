@@ -4,7 +4,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // posteriors is the divergence or distance of the Gaussian posteriors of two rows, from their

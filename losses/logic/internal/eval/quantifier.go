@@ -2,11 +2,12 @@ package eval
 
 import (
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // quantifier aggregates the quantities of a body over the tuples of its variables, and holds the results of its last
@@ -156,7 +157,7 @@ func (q *quantifier) gradientOfBest(m *evaluator, g []float64) {
 
 // run goes through all tuples: to compute the quantity, or its gradients.
 func (q *quantifier) run(m *evaluator) {
-	q.clear()
+	q.sum, q.count, q.least, q.found = 0, 0, 0, false
 	if q.forward {
 		q.gathered = gathered{fold: q.Fold, temperature: q.Temperature}
 	}
@@ -169,10 +170,6 @@ func (q *quantifier) run(m *evaluator) {
 		return
 	}
 	q.walk(m, 0, first)
-}
-
-func (q *quantifier) clear() {
-	q.sum, q.count, q.least, q.found = 0, 0, 0, false
 }
 
 // walk lets variable k run over candidates.
@@ -205,15 +202,8 @@ func (q *quantifier) half(m *evaluator, k int, candidates []int32) []int32 {
 		return candidates
 	}
 	before := m.index[q.Binders[k-1].Variable]
-	lo, hi := 0, len(candidates)
-	for lo < hi {
-		if mid := (lo + hi) / 2; candidates[mid] < before {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return candidates[lo:]
+	first, _ := slices.BinarySearch(candidates, before)
+	return candidates[first:]
 }
 
 // single computes the body of one tuple, which may have quantifiers.
@@ -340,23 +330,10 @@ func (q *quantifier) tuples(m *evaluator, rows []int32) {
 
 // bestOf returns the first of the best quantities.
 func (q *quantifier) bestOf(v []float64) int {
-	best, is := 0, v[0]
-	if q.Universal {
-		for t, x := range v {
-			if x > is {
-				best, is = t, x
-			}
-		}
-	} else {
-		for t, x := range v {
-			if x < is {
-				best, is = t, x
-			}
-		}
-	}
+	best := 0
 	for t, x := range v {
-		if x != x {
-			return t // a NaN must reach the result
+		if q.better(x, v[best]) {
+			best = t
 		}
 	}
 	return best
@@ -464,7 +441,7 @@ func (q *quantifier) fork(m *evaluator, n int) {
 func (q *quantifier) part(m *evaluator, i int) {
 	p, own := m.engine.pieces[i], q.copies[i]
 	copy(p.index, m.index)
-	own.clear()
+	own.sum, own.count, own.least, own.found = 0, 0, 0, false
 	own.forward, own.g = q.forward, q.g
 	own.gathered, own.result = q.gathered, q.result
 	first := p.candidates(q.Binders[0])

@@ -2,7 +2,7 @@ package program
 
 import (
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // Node is a part of a sentence with a quantity: a type of this file.
@@ -88,7 +88,7 @@ type (
 	// Fit is the aggregate, over tuples of rows, of the distance of a term from a function's value. The function
 	// minimises the aggregate, or another criterion.
 	Fit struct {
-		syntax.Function
+		*syntax.Function
 		FromColumns, ToColumns []int // of codes or factors
 		Aggregate              factor.Aggregate
 		Premetric              syntax.Premetric // of the function's value: Euclidean, Squared or Absolute

@@ -5,7 +5,7 @@ package program
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/losses/logic/syntax"
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 // Program is a typed sentence. All its numbers are entries of columns:
@@ -162,7 +162,7 @@ func (p *Program) Varies(terms ...[]Coordinate) bool {
 
 // Network is a function in mlp. Its values at all rows are columns of the program.
 type Network struct {
-	syntax.Function
+	*syntax.Function
 	Layers  []int // widths of the hidden layers
 	Columns []int // of the codes or factors that are its argument
 	To      []int // columns of its values in the codes or factors

@@ -6,10 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -154,3 +158,67 @@ func MetricText(c metrics.Choice) (string, error) {
 	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
 	return string(text), err
 }
+
+// placeholders match $name and, in lists, $name... with the comma behind it.
+var placeholders = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)(\.\.\.(, *)?)?`)
+
+// Fill replaces $name by its value, and $name... by the elements of its value. Errors name the data set.
+func Fill(text string, values sweep.Settings, dataset string) (filled string, err error) {
+	filled = placeholders.ReplaceAllStringFunc(text, func(found string) string {
+		parts := placeholders.FindStringSubmatch(found)
+		name, spread, comma := parts[1], parts[2] != "", parts[3]
+		var known []string
+		for _, v := range values {
+			known = append(known, "$"+v.Key)
+			switch inner, list := elements(v.Value); {
+			case v.Key != name:
+			case !spread:
+				return v.Value
+			case !list:
+				err = fmt.Errorf("%s: $%s of the data set %q is %s; want a list where $%s... stands for its elements", text, name, dataset, v.Value, name)
+			case inner == "":
+				return ""
+			default:
+				return inner + comma
+			}
+		}
+		if !slices.Contains(known, "$"+name) {
+			err = fmt.Errorf("%s: the data set %q has no value of that name%s", text, dataset, registry.Suggest("$"+name, known))
+		}
+		return found
+	})
+	return filled, err
+}
+
+// elements returns the text between the brackets of a list.
+func elements(text string) (inner string, list bool) {
+	inner, open := strings.CutPrefix(strings.TrimSpace(text), "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	return strings.TrimSpace(inner), open && closed
+}
+
+// Memo keeps values by key. Its zero value is empty.
+type Memo[K comparable, V any] struct{ values sync.Map }
+
+// Get returns the value of a key, and makes it if it is new. An error is not kept.
+func (m *Memo[K, V]) Get(key K, make func() (V, error)) (V, error) {
+	if v, ok := m.Find(key); ok {
+		return v, nil
+	}
+	v, err := make()
+	if err == nil {
+		m.Put(key, v)
+	}
+	return v, err
+}
+
+// Find returns a kept value; false if there is none.
+func (m *Memo[K, V]) Find(key K) (v V, ok bool) {
+	if known, ok := m.values.Load(key); ok {
+		return known.(V), true
+	}
+	return v, false
+}
+
+// Put keeps a value.
+func (m *Memo[K, V]) Put(key K, v V) { m.values.Store(key, v) }

@@ -1,0 +1,133 @@
+package logic
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
+)
+
+// Truth relates a quantity of 0 to the truth of the sentence (Zhang and Sugiyama 2024,
+// theorem 1).
+type Truth struct {
+	Implied    bool   // where the quantity is 0, the sentence is true
+	Equivalent bool   // and where the sentence is true, the quantity is 0
+	Reason     string // why
+}
+
+func (t Truth) String() string {
+	switch {
+	case t.Equivalent:
+		return "zero is equivalent to truth: " + t.Reason
+	case t.Implied:
+		return "zero implies truth: " + t.Reason
+	}
+	return "zero does not decide: " + t.Reason
+}
+
+// Truth determines the meaning of a quantity of 0. Most formulas are 0 exactly where they are true, in every quantale
+// here: equalities, conjunctions, disjunctions, quantifiers, multiples, implications from crisp formulas, and strict
+// implications and negations. Another implication a -> b is 0 where a >= b: it may be true, with a < b, and not 0.
+// Another negation may also be true and not 0, and a soft minimum, which is 0 only where all quantities are. If the
+// negated part or the antecedent contains such a formula, zero implies nothing. (Theorem 1 omits this case. Its proof,
+// by theorem 10, assumes parts that are 0 exactly if they are true.) The cosine distance is 0 also between vectors with
+// equal directions.
+func (s Sentence) Truth() Truth {
+	q := s.tree.Quantale
+	l := linkOf(q, s.tree.Body)
+	t := Truth{Implied: l.sound == "", Equivalent: l.sound == "" && l.complete == ""}
+	switch {
+	case t.Equivalent:
+		t.Reason = "it has no negation, and no implication but from crisp formulas"
+		if q.Implies == syntax.ImpliesStrict || q.Not == syntax.NotStrict {
+			t.Reason = "its implications are strict or from crisp formulas, and its negations strict"
+		}
+	case t.Implied:
+		t.Reason = l.complete
+	default:
+		t.Reason = l.sound
+	}
+	return t
+}
+
+// link holds two reasons: why zero does not imply truth (sound) and why truth does not imply zero (complete). An empty
+// reason means that it does.
+type link struct{ sound, complete string }
+
+func linkOf(q syntax.Quantale, f syntax.Formula) link {
+	if syntax.IsCrisp(f) {
+		return link{}
+	}
+	switch f := f.(type) {
+	case *syntax.Equality:
+		if f.Premetric == syntax.Cosine {
+			return link{sound: fmt.Sprintf("=[cosine] is 0 also between vectors of one direction: 0 of %s means that %s and %s have one direction, not that they are equal",
+				syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
+		}
+	case *syntax.Connective:
+		a, b := linkOf(q, f.A), linkOf(q, f.B)
+		switch {
+		case f.Kind != syntax.ImpliesKind:
+			return link{either(a.sound, b.sound), either(a.complete, b.complete)}
+		case syntax.IsCrisp(f.A):
+			return b
+		case q.Implies == syntax.ImpliesStrict:
+			return link{either(b.sound, antecedent(f, a.complete)), either(b.complete, a.sound)}
+		}
+		l := link{sound: b.sound, complete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
+		l.sound = either(l.sound, antecedent(f, a.complete))
+		return l
+	case *syntax.Negated:
+		a := linkOf(q, f.A)
+		l := link{complete: fmt.Sprintf("the negation of %s is not 0 where that is only nearly true", syntax.TextOf(f.A))}
+		if a.complete != "" {
+			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", syntax.TextOf(f.A), a.complete)
+		}
+		if q.Not == syntax.NotStrict {
+			l.complete = a.sound
+		}
+		return l
+	case *syntax.Independence:
+		return linkOfIndependence(f)
+	case *syntax.Scaled:
+		return linkOf(q, f.A)
+	case *syntax.Quantified:
+		l := linkOf(q, f.Body)
+		for _, d := range f.Domain.Functions {
+			if d.Class == syntax.MLP {
+				l.complete = either(l.complete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, syntax.TextOf(f)))
+			}
+		}
+		if f.Fold == syntax.AnySoft {
+			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", syntax.TextOf(f)))
+		}
+		return l
+	}
+	return link{}
+}
+
+// antecedent is why an implication from a quantity that may be true and not 0 is not sound.
+func antecedent(f *syntax.Connective, complete string) string {
+	if complete == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", syntax.TextOf(f.A), syntax.TextOf(f.B), complete)
+}
+
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// linkOfIndependence tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
+func linkOfIndependence(f *syntax.Independence) link {
+	switch f.By {
+	case syntax.TotalCorrelation:
+		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", syntax.TextOf(f))}
+	case syntax.ByDiscriminator:
+		estimate := fmt.Sprintf("%s is the estimate of a discriminator", syntax.TextOf(f))
+		return link{estimate, estimate}
+	}
+	return link{}
+}

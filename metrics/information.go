@@ -1,0 +1,468 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/information"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+)
+
+// MIG is the mutual information gap of Chen et al. 2018, section 4.1: the mean over
+// factors of
+//
+//	(largest - second largest mutual information with a code column) / entropy of the factor
+//
+// from the frequencies of levels and of bins of code columns. It is 1 if the bin of one column determines each factor
+// and all other columns are independent of the factor. It is 0 if the two most informative columns of each factor are
+// equally informative.
+//
+// Gap factors gives the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
+// largest mutual information with a factor) / entropy of the factor with the largest.
+type MIG struct {
+	knownLevels
+	share
+
+	mutual.Histogram `yaml:",inline"`
+	Gap              Gap `yaml:"gap" doc:"columns (gap between code columns, for every factor) or factors (gap between factors, for every column)"`
+	Reduction        `yaml:",inline"`
+}
+
+// Gap names the sides of a mutual information gap.
+type Gap string
+
+// The gaps.
+const (
+	gapColumns Gap = "columns"
+	gapFactors Gap = "factors"
+)
+
+// Validate checks the settings.
+func (m *MIG) Validate() error {
+	return cmp.Or(oneOf("gap", "gap", m.Gap, gapColumns, gapFactors), m.Reduction.validate(), m.Histogram.Check())
+}
+
+// Suits implements Selective.
+func (m *MIG) Suits(in *Input) error {
+	switch {
+	case m.Gap == gapColumns && m.columns(in) < 2:
+		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", m.columns(in))
+	case m.Gap == gapFactors && len(in.Factors) < 2:
+		return fmt.Errorf("there is %d factor; want at least two, to have a gap between them", len(in.Factors))
+	}
+	if m.Gap == gapFactors {
+		return nil
+	}
+	return TrainTest{}.wantVarying(in)
+}
+
+// Compute returns the part per_factor (with Gap factors: per_column), and the grid
+// mutual_information in nats.
+func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
+	x, err := in.information(ctx, m.Histogram)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Grids: []Grid{in.byFactor("mutual_information", x.Mutual)}}
+	part := Part{Name: "per_factor"}
+	if m.Gap == gapFactors {
+		part.Name = "per_column"
+		for c, shared := range x.Mutual {
+			best, gap := information.Gap(shared)
+			if x.Entropy[best] > 0 {
+				gap /= x.Entropy[best]
+			}
+			part.add(in.columnName(c), gap)
+		}
+	} else {
+		for j, shared := range mutual.Transposed(x.Mutual) {
+			if x.Entropy[j] == 0 {
+				r.note("factor %s has only one level and is left out", in.Factors[j].Name)
+				continue
+			}
+			_, gap := information.Gap(shared)
+			part.add(in.Factors[j].Name, gap/x.Entropy[j])
+		}
+	}
+	if len(part.Values) == 0 {
+		return Result{}, fmt.Errorf("every factor has only one level; want a factor that varies")
+	}
+	r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
+	return r, nil
+}
+
+// columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... of principal components.
+func (in *Input) columnName(c int) string {
+	if in.principal {
+		return fmt.Sprint("pc", c)
+	}
+	return fmt.Sprint("z", c)
+}
+
+// columnNames returns the names of some code columns; nil: of all.
+func (in *Input) columnNames(columns []int) (names []string) {
+	if columns == nil {
+		columns = numeric.UpTo(in.Codes.Cols)
+	}
+	for _, c := range columns {
+		names = append(names, in.columnName(c))
+	}
+	return names
+}
+
+// perFactor returns the part of a number for each factor.
+func (in *Input) perFactor(values []float64) Part {
+	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
+}
+
+// selected returns the part of the numbers of some code columns.
+func (in *Input) selected(name string, columns []int) Part {
+	p := Part{Name: name}
+	for _, c := range columns {
+		p.add(in.columnName(c), float64(c))
+	}
+	return p
+}
+
+// byFactor returns a grid of code columns and factors.
+func (in *Input) byFactor(name string, values [][]float64) Grid {
+	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}
+}
+
+// information returns the mutual information of code columns with factors. Halves of an [Interval] share bins, and count
+// the same pairs as independent.
+func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.Information, error) {
+	return mutual.New(ctx, in.Codes, in.Factors, in.Levels, h, in.shared)
+}
+
+// Modularity is the modularity score of Ridgeway and Mozer 2018, section 2, as
+// disentanglement_lib computes it: the mean over code columns of
+//
+//	1 - (sum over the other factors of m^2) / ((K - 1) max m^2)
+//
+// where m is the mutual information of the binned column with each of the K factors, and the maximum is over factors.
+// It is 1 if every column is informative of one factor only, and 0 at least. A column without information counts as 0.
+type Modularity struct {
+	knownLevels
+	twoFactors
+	share
+
+	mutual.Histogram `yaml:",inline"`
+}
+
+// Validate checks the settings.
+func (m *Modularity) Validate() error { return m.Histogram.Check() }
+
+// wantFactors returns an error if there are fewer than least factors.
+func wantFactors(in *Input, least int) error {
+	if k := len(in.Factors); k < least {
+		return fmt.Errorf("there is %d factor; want at least %d", k, least)
+	}
+	return nil
+}
+
+// Compute returns the part per_column and the part per_factor: the mean over the columns with the largest mutual
+// information for the factor, or 0 without such columns. The grid mutual_information is in nats.
+func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	x, err := in.information(ctx, m.Histogram)
+	if err != nil {
+		return Result{}, err
+	}
+	columns, factors := Part{Name: "per_column", Labels: in.columnNames(nil)}, in.perFactor(make([]float64, len(in.Factors)))
+	counts := make([]float64, len(in.Factors))
+	dead := 0
+	for _, row := range x.Mutual {
+		best, value := information.Modularity(row)
+		columns.Values = append(columns.Values, value)
+		if row[best] == 0 {
+			dead++
+			continue
+		}
+		factors.Values[best] += value
+		counts[best]++
+	}
+	for j, n := range counts {
+		factors.Values[j] /= max(n, 1)
+	}
+	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}}
+	r.Grids = []Grid{in.byFactor("mutual_information", x.Mutual)}
+	if dead > 0 {
+		r.note("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols)
+	}
+	return r, nil
+}
+
+// Responses counts the code columns that respond to one factor, to several and to none, as Cao et al. 2022 (section 5.4
+// and figure 5) count them by eye in latent traversals. A column responds to a factor if their mutual information is at
+// least the Threshold of the factor's entropy. The value is the fraction of the responding columns that respond to one
+// factor only, and 0 if none responds.
+//
+// The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
+type Responses struct {
+	knownLevels
+	twoFactors
+	share
+
+	mutual.Histogram `yaml:",inline"`
+	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of its entropy, above 0 and at most 1"`
+}
+
+// Validate checks the settings.
+func (m *Responses) Validate() error {
+	return cmp.Or(
+		rule(m.Threshold > 0 && m.Threshold <= 1, "threshold",
+			"%v is out of range; want more than 0 and at most 1", m.Threshold),
+		m.Histogram.Check(),
+	)
+}
+
+// Compute returns two parts and a grid. columns has the numbers of columns that respond to one factor, to several and
+// to none. per_column has the number of factors that each column responds to. The grid information is mutual
+// information over entropy.
+func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	x, err := in.information(ctx, m.Histogram)
+	if err != nil {
+		return Result{}, err
+	}
+	g := in.byFactor("information", nil)
+	each := Part{Name: "per_column", Labels: g.Rows}
+	count := map[int]float64{} // by number of factors, 2 for several
+	for _, row := range x.Mutual {
+		share, factors := make([]float64, len(row)), 0
+		for j, v := range row {
+			if x.Entropy[j] > 0 {
+				share[j] = v / x.Entropy[j]
+			}
+			if share[j] >= m.Threshold { // above 0
+				factors++
+			}
+		}
+		g.Values = append(g.Values, share)
+		each.Values = append(each.Values, float64(factors))
+		count[min(factors, 2)]++
+	}
+	r := Result{Grids: []Grid{g}}
+	if some := count[1] + count[2]; some > 0 {
+		r.Value = count[1] / some
+	}
+	r.Parts = []Part{{Name: "columns", Labels: []string{"one", "several", "none"}, Values: []float64{count[1], count[2], count[0]}}, each}
+	return r, nil
+}
+
+// CoOccurrence is the normalised co-occurrence of factors in the mutual information of code columns (Cao et al. 2022,
+// section 4.2, equation 4). With the mutual information I_i of factor i and every column,
+//
+//	C_ij = <I_i, I_j>/(|I_i| |I_j|)
+//
+// is the cosine between two factors: 0 if no column is informative of both, 1 if I_i and I_j are proportional. The
+// value, 0 to 1, is the mean over pairs of different factors.
+//
+// With TopK, as in the paper, [MED] selects the columns: the k best of every factor. A factor without information in
+// any column has C_ij = 0, and a note.
+type CoOccurrence struct {
+	knownLevels
+	twoFactors
+
+	mutual.Histogram `yaml:",inline"`
+	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
+}
+
+// Better returns LowerIsBetter.
+func (*CoOccurrence) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings.
+func (m *CoOccurrence) Validate() error {
+	return cmp.Or(notNegative("k", m.TopK, "all columns"), m.Histogram.Check())
+}
+
+// Compute returns the part per_factor (mean cosine with the other factors), with TopK the part selected (numbers of the
+// columns), and the grid co_occurrence of factors.
+func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	var r Result
+	x, err := in.information(ctx, m.Histogram)
+	if err != nil {
+		return Result{}, err
+	}
+	rows := x.Mutual
+	var columns []int
+	if m.TopK > 0 {
+		relative, _ := mutual.Shares(rows)
+		var tied bool
+		if columns, tied = mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false); tied {
+			r.Notes = append(r.Notes, tiedNote)
+		}
+		rows = levels.Chosen(rows, columns)
+	}
+	names := factor.Names(in.Factors)
+	cosines, silent := information.Cosines(rows, len(names))
+	g := Grid{Name: "co_occurrence", Rows: names, Columns: names, Values: cosines}
+	if len(silent) > 0 {
+		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(names, silent), ", "))
+	}
+	part := in.perFactor(nil)
+	for i, row := range g.Values {
+		part.Values = append(part.Values, (factor.Sum.Of(row)-row[i])/float64(len(row)-1))
+	}
+	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
+	if m.TopK > 0 {
+		r.Parts = append(r.Parts, in.selected("selected", columns))
+	}
+	return r, nil
+}
+
+// SAP is the separated attribute predictability of Kumar et al. 2018, section 3, 0 to 1, as disentanglement_lib
+// computes it: the mean over factors of the largest minus the second largest score of a code column. With Score svm,
+// the score is the accuracy on the test rows of a linear support vector machine with one input. The machine (squared
+// hinge loss, balanced weights, one against all others, intercept penalised) is fitted exactly to the train rows. With
+// Score correlation, it is the squared correlation of column and level number on the train rows, 0 if the variance of
+// the column is 1e-12 or less.
+//
+// With Score linear, all rows both fit and score, as in the code of Ross and Doshi-Velez 2021. A categorical factor
+// takes the accuracy of the support vector machine. Any other factor takes R^2 of the linear regression of its values:
+// their squared correlation with the column.
+type SAP struct {
+	eachLevel
+	share
+
+	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind), correlation (for ordinal levels), or linear (on all rows: svm for categorical factors, R^2 for the values of other factors)"`
+	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
+	TrainTest `yaml:",inline"`
+	Reduction `yaml:",inline"`
+}
+
+// SAPScore is the score of a column as a predictor of a factor.
+type SAPScore string
+
+// The scores.
+const (
+	scoreSVM         SAPScore = "svm"
+	scoreCorrelation SAPScore = "correlation"
+	scoreLinear      SAPScore = "linear"
+)
+
+// Validate checks the settings.
+func (m *SAP) Validate() error {
+	return cmp.Or(
+		oneOf("score", "score", m.Score, scoreSVM, scoreCorrelation, scoreLinear),
+		positive("cost", m.Cost),
+		m.Reduction.validate(),
+		m.TrainTest.validate(),
+	)
+}
+
+// Suits implements Selective.
+func (m *SAP) Suits(in *Input) error {
+	if m.columns(in) < 2 {
+		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", m.columns(in))
+	}
+	if err := m.TrainTest.suits(in); err != nil {
+		return err
+	}
+	return m.wantVarying(in)
+}
+
+// Compute returns the part per_factor and the grid score of columns and factors. Factors with one level in the train
+// rows are left out.
+func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	all := *m
+	if m.Score == scoreLinear {
+		all.TrainTest = TrainTest{TrainRows: in.Codes.Rows}
+	}
+	in, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
+	return all.compute(ctx, in)
+}
+
+// compute measures codes after reduction.
+func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
+	train, test, err := m.TrainTest.rows(in)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	r.Basis.fitted(train, test)
+	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
+	g := Grid{Name: "score", Values: make([][]float64, in.Codes.Cols)}
+	var factors []int
+	for j, f := range in.Factors {
+		if predict.Vary(fit[j]) {
+			factors, g.Columns = append(factors, j), append(g.Columns, f.Name)
+		} else {
+			r.note("factor %s has only one level and is left out", f.Name)
+		}
+	}
+	if len(factors) == 0 {
+		return Result{}, fmt.Errorf("every factor has only one level; want a factor that varies")
+	}
+	g.Rows = in.columnNames(nil)
+	values, of := levels.Chosen(m.values(in, fit), factors), levels.Chosen(in.Factors, factors)
+	fit, check = levels.Chosen(fit, factors), levels.Chosen(check, factors)
+	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {
+		x, y := in.Codes.Column(c, train), in.Codes.Column(c, test)
+		g.Values[c], err = predict.Single(ctx, x, y, of, fit, check, values, m.Cost)
+		return err
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	part := Part{Name: "per_factor", Labels: g.Columns}
+	for _, scores := range mutual.Transposed(g.Values) {
+		_, gap := information.Gap(scores)
+		part.Values = append(part.Values, gap)
+	}
+	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
+	return r, nil
+}
+
+// values returns the numbers to correlate columns with, by factor, from the labels of the train rows. It returns nil
+// for factors that support vector machines predict.
+func (m *SAP) values(in *Input, fit [][]int) [][]float64 {
+	list, k := make([][]float64, len(in.Factors)), len(in.Factors)
+	if m.Score == scoreSVM {
+		return list
+	}
+	scaled := in.factorRows(unitsRange)
+	for j, f := range in.Factors {
+		if m.Score == scoreLinear && f.Kind == factor.Categorical {
+			continue
+		}
+		list[j] = make([]float64, len(fit[j]))
+		for i, l := range fit[j] {
+			if list[j][i] = float64(l); m.Score == scoreLinear {
+				list[j][i] = scaled[i*k+j]
+			}
+		}
+	}
+	return list
+}

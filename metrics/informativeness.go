@@ -1,0 +1,337 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/internal/pairs"
+	"github.com/unravel-ml/unravel/metrics/internal/predict"
+)
+
+// Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more: the
+// distance that pairs lose from factors to codes,
+//
+//	aggregate over ordered pairs of rows of max(d(y, y') - d(z, z'), 0),
+//
+// where the aggregate is the maximum or the mean (pairs of a row with itself included). It is 0 if the codes keep or
+// enlarge all distances; the codes then determine the factors. d(z, z') is the Euclidean distance of codes, over all or
+// some columns. d(y, y') is the distance over all or some factors: the root of the sum of the squared differences of
+// their values, in the [Units] of the settings. Circular factors take the shorter arc in turns; different values of a
+// categorical factor have the difference 1. The part score is e^-value.
+type Contraction struct {
+	allLevels
+	loss
+
+	Max   bool  `yaml:"-"` // the maximum, not the mean
+	Pairs int   `yaml:"pairs" doc:"number of random row pairs to measure, for sets with over 32 times this number; 0: all pairs"`
+	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
+
+	Columns []int    `yaml:"columns,omitempty" doc:"code columns to compare; none: all"`
+	Factors []string `yaml:"factors,omitempty" doc:"names of the factors to compare; none: all"`
+
+	numbers bool // distances of factors of all kinds are differences of their values
+}
+
+// allForRandom is the number of pairs measured in tiles in the time of one random pair.
+const allForRandom = 32
+
+// Validate checks the settings.
+func (c *Contraction) Validate() error {
+	if c.Pairs < 0 {
+		return config.Invalid("pairs", "%d is negative; want 0 (all) or more", c.Pairs)
+	}
+	for i, column := range c.Columns {
+		if column < 0 || slices.Contains(c.Columns[:i], column) {
+			return config.Invalid("columns", "%v; want different columns from 0 on", c.Columns)
+		}
+	}
+	for i, name := range c.Factors {
+		if slices.Contains(c.Factors[:i], name) {
+			return config.Invalid("factors", "%s is named twice", name)
+		}
+	}
+	return c.Units.validate()
+}
+
+// Suits implements Selective.
+func (c *Contraction) Suits(in *Input) error {
+	for _, column := range c.Columns {
+		if column >= in.Codes.Cols {
+			return config.Invalid("columns", "there is no column %d; codes have columns 0 to %d", column, in.Codes.Cols-1)
+		}
+	}
+	_, err := c.factors(in)
+	return err
+}
+
+// factors returns the numbers of the factors to compare; nil: all.
+func (c *Contraction) factors(in *Input) ([]int, error) {
+	names := factor.Names(in.Factors)
+	var list []int
+	for _, name := range c.Factors {
+		j := slices.Index(names, name)
+		if j < 0 {
+			return nil, config.Invalid("factors", "there is no factor %q; the factors are %s", name, strings.Join(names, ", "))
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+// Compute measures all pairs, or Pairs random ones, and returns the part score, e^-value.
+func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, c, in); err != nil {
+		return Result{}, err
+	}
+	if list, _ := c.factors(in); list != nil {
+		in = in.restrict(list)
+	}
+	if c.Columns != nil {
+		some := *in
+		some.Codes = in.Codes.Columns(c.Columns)
+		in = &some
+	}
+	n := in.Codes.Rows
+	var r Result
+	s := &pairs.Contraction{Codes: in.Codes, Factors: in.Factors, Positions: in.factorRows(c.Units), Numbers: c.numbers}
+	possible := float64(n) * float64(n-1) / 2
+	if c.Pairs > 0 && possible > allForRandom*float64(c.Pairs) {
+		if in.Stream == nil {
+			return Result{}, fmt.Errorf("%d of %.0f pairs of rows: %w", c.Pairs, possible, errNoStream)
+		}
+		r.note("measured on %d random pairs of rows of %.0f", c.Pairs, possible)
+		for pair := range c.Pairs {
+			if err := stops(ctx, pair, 1<<16); err != nil {
+				return Result{}, err
+			}
+			i, j := in.Stream.IntN(n), in.Stream.IntN(n-1)
+			if j >= i {
+				j++
+			}
+			s.Add(i, j)
+		}
+	} else if err := s.All(ctx, c.Max); err != nil {
+		return Result{}, err
+	}
+	if r.Value = s.Most; !c.Max && s.Pairs > 0 {
+		r.Value = s.Sum / s.Pairs * float64(n-1) / float64(n) // pairs of a row with itself shrink by 0
+	}
+	return r.scored()
+}
+
+// Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
+// the loss of the same name:
+//
+//	sum over factors i of the aggregate, over pairs of rows r, s that differ in factor i, of max(margin - |z_i(r) - z_i(s)|, 0)
+//
+// It is [Contraction] when only the answer different is known: the margin stands for the unknown distance of the
+// factors. |.| is the Euclidean norm of the sub-code. It is 0 if all these pairs are at least the margin apart. For
+// constant codes, which modularity cannot tell from perfect codes, it is the sum of the margins. It has the units of
+// the codes.
+//
+// With [Input.Classes] the pairs are [Input.Differ], which an answer calls different. With levels they are all pairs of
+// rows with different known levels, or Pairs random ones of them. The part score is e^-value.
+//
+// Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
+type Separation struct {
+	knownLevels
+	loss
+
+	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of rows that differ, in units of the codes"`
+	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's pairs: mean, max, sum or mean-square"`
+	Codes     factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
+	Assign    Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Pairs     int              `yaml:"pairs" doc:"number of random row pairs to measure for factors with levels, from a larger set"`
+}
+
+const maxSeparated = 1 << 24
+
+// SetCodes implements SubCoded.
+func (m *Separation) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
+
+// FromClasses implements Equational.
+func (*Separation) FromClasses() bool { return true }
+
+// Validate checks the settings.
+func (m *Separation) Validate() error {
+	return cmp.Or(
+		rule(m.Margin > 0 && m.Margin <= 1e6, "margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin),
+		within("pairs", m.Pairs, 1, maxSeparated),
+		validAggregate(m.Aggregate),
+		m.Assign.validate(),
+	)
+}
+
+// Suits implements Selective.
+func (m *Separation) Suits(in *Input) error {
+	if in.Classes && !slices.ContainsFunc(in.Differ, func(pairs [][2]int) bool { return len(pairs) > 0 }) {
+		return errors.New("no two rows are known to differ; want at least one answer different")
+	}
+	if !in.Classes && len(in.table().Varying(in.Codes.Rows)) == 0 {
+		return errors.New("no two rows differ in a factor; want a factor that varies")
+	}
+	_, err := planBlocks(in, m.Codes, m.Assign)
+	return err
+}
+
+// Compute returns the parts per_factor, pairs (each factor's number of differing pairs), score and, if the metric
+// assigns columns, columns.
+func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	s := &SubCodeDeviation{Codes: m.Codes, Assign: m.Assign}
+	codes, blocks, r, err := s.subCodes(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	differ := in.Differ
+	if !in.Classes {
+		if n := in.Codes.Rows; in.Stream == nil && n*(n-1)/2 > m.Pairs {
+			return Result{}, errNoStream
+		}
+		if differ, err = in.table().Differing(ctx, m.Pairs, in.Stream); err != nil {
+			return Result{}, err
+		}
+	}
+	per, counts := Part{Name: "per_factor"}, Part{Name: "pairs"}
+	for _, b := range blocks {
+		name, apart := in.Factors[b.Factor].Name, differ[b.Factor]
+		if len(apart) == 0 {
+			r.note("no two rows are known to differ in %s, which adds 0", name)
+		}
+		hinges := make([]float64, len(apart))
+		for at, p := range apart {
+			if err := stops(ctx, at, 1<<16); err != nil {
+				return Result{}, err
+			}
+			hinges[at] = pairs.Shrink(m.Margin, pairs.Distance(codes, b.Columns, p))
+		}
+		per.add(name, m.Aggregate.Of(hinges))
+		counts.add(name, float64(len(apart)))
+	}
+	r.Value, r.Parts = factor.Sum.Of(per.Values), append([]Part{per, counts}, r.Parts...)
+	return r.scored()
+}
+
+// LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26 and table 2. It is the error, 0 or
+// more, of the best affine map h from whole codes z to factors y over all rows.
+//
+//   - mse: the least mean over rows and factors of (y - h(z))^2.
+//   - mae: the least mean over rows and factors of |y - h(z)|.
+//   - me: the largest error. As the paper computes it (Fit least-squares), it is the radius of the smallest ball around
+//     the vectors y - h(z), with h from least squares. By its definition 8 (Fit minimax), h minimises the largest
+//     length of y - h(z). With Fit minimax-by-factor, h_i minimises the largest |y_i - h_i(z)| of every factor i. The
+//     value is the root of the sum of these largest errors' squares: an upper bound of minimax.
+//
+// All fits are exact optima with an intercept and without a penalty. Continuous factors are in the [Units] of the
+// settings. Ordinal values, circular turns (which no affine map recovers from a circle) and categorical levels are
+// mapped to [0, 1]. Errors have the units of the factors, and squared errors their squares; a mean over factors mixes
+// the units of different factors. The part score is e^-value.
+type LeftInverse struct {
+	eachLevel
+	loss
+
+	Error   FitError `yaml:"-"`
+	Samples int      `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
+	Units   Units    `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
+}
+
+// MaxError is the metric me of [LeftInverse], with the fit as a setting.
+type MaxError struct {
+	allLevels
+	loss
+
+	Fit     Fit   `yaml:"fit" doc:"fit of the affine map: least-squares (value: radius of the smallest ball around its errors), minimax (least maximum error vector) or minimax-by-factor (least maximum error of each factor)"`
+	Samples int   `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
+	Units   Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
+}
+
+// FitError is the error that a fit minimises.
+type FitError uint8
+
+// The errors.
+const (
+	MeanSquaredError FitError = iota
+	MeanAbsoluteError
+)
+
+// Fit says how MaxError fits the affine map.
+type Fit string
+
+// The fits.
+const (
+	FitLeastSquares    Fit = "least-squares"
+	FitMinimax         Fit = "minimax"
+	FitMinimaxByFactor Fit = "minimax-by-factor"
+)
+
+// Validate checks the settings.
+func (l *LeftInverse) Validate() error {
+	return cmp.Or(l.Units.validate(), notNegative("samples", l.Samples, "all"))
+}
+
+// Validate checks the settings.
+func (m *MaxError) Validate() error {
+	return cmp.Or(
+		oneOf("fit", "fit", m.Fit, FitLeastSquares, FitMinimax, FitMinimaxByFactor),
+		m.Units.validate(),
+		notNegative("samples", m.Samples, "all"),
+	)
+}
+
+// Compute returns the part per_factor: the error of each factor.
+func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
+	return recovered(ctx, l, in, l.Samples, l.Units, func(p *predict.Recovery) (float64, []float64, error) { return p.MeanError(l.Error == MeanSquaredError) })
+}
+
+// Compute returns the part per_factor: the largest error of each factor. With the fit minimax, the part lower_bound is
+// a proven lower bound of the optimum.
+func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
+	fit := (*predict.Recovery).BallError
+	switch m.Fit {
+	case FitMinimax:
+		fit = (*predict.Recovery).MinimaxError
+	case FitMinimaxByFactor:
+		fit = (*predict.Recovery).MinimaxByFactor
+	}
+	var bound float64
+	r, err := recovered(ctx, m, in, m.Samples, m.Units, func(p *predict.Recovery) (float64, []float64, error) {
+		value, perFactor, err := fit(p)
+		bound = p.Fit.Largest - p.Fit.Gap
+		return value, perFactor, err
+	})
+	if err == nil && m.Fit == FitMinimax {
+		r.Parts = append(r.Parts, Part{Name: "lower_bound", Values: []float64{bound}})
+	}
+	return r, err
+}
+
+// recovered fits an affine map from codes to factors, and returns the error that fit finds.
+func recovered(
+	ctx context.Context, m Metric, in *Input, samples int, u Units,
+	fit func(p *predict.Recovery) (value float64, perFactor []float64, err error),
+) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	in, drawn, err := in.reduced(samples)
+	if err != nil {
+		return Result{}, err
+	}
+	p := &predict.Recovery{X: in.Codes.Data, Columns: in.Codes.Cols, Y: in.factorRows(u), Factors: len(in.Factors)}
+	p.Fit.Interrupt = ctx.Err
+	value, errors, err := fit(p)
+	if err != nil {
+		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
+	}
+	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Basis: Basis{Rows: drawn, Shared: true}}
+	r.Basis.affine(in.Codes.Rows, in.Codes.Cols)
+	return r.scored()
+}

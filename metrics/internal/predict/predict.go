@@ -1,0 +1,368 @@
+// Package predict predicts factors from codes, and codes from factors: logistic regression, boosted trees, nearest
+// neighbours, and the quality of predictions.
+package predict
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/metrics/internal/deviation"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+)
+
+// Logistic returns the accuracies on train and test rows of a logistic regression of each factor from standardised codes,
+// with the weight c of the loss.
+func Logistic(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, c float64,
+) (onTrain, onTest []float64, err error) {
+	x, y := Standardise(codes, train, test)
+	return logistic(ctx, x, y, codes.Cols, t, train, test, slices.Repeat([]float64{c}, len(t.Factors)))
+}
+
+// LogisticCV is [Logistic] of codes as given; cross-validation chooses c.
+func LogisticCV(
+	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
+) (onTrain, onTest []float64, err error) {
+	x, y := codes.Take(train), codes.Take(test)
+	weights, err := CrossValidate(ctx, x, t.ByFactor(train), codes.Cols)
+	if err != nil {
+		return nil, nil, err
+	}
+	return logistic(ctx, x, y, codes.Cols, t, train, test, weights)
+}
+
+func logistic(
+	ctx context.Context, x, y []float64, d int, t levels.Table, train, test []int, weights []float64,
+) (onTrain, onTest []float64, err error) {
+	inputs, err := linear.NewInputs(x, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	for j, c := range weights {
+		of := t.Of(j, train)
+		model, err := inputs.Fit(ctx, of, c, fitIterations)
+		if err != nil {
+			return nil, nil, fmt.Errorf("factor %d: %w", j, err)
+		}
+		fitted, err := Labels(ctx, model, x, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		predicted, err := Labels(ctx, model, y, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		onTrain, onTest = append(onTrain, Accuracy(fitted, of)), append(onTest, Accuracy(predicted, t.Of(j, test)))
+	}
+	return onTrain, onTest, nil
+}
+
+// The settings of cross-validated logistic regression.
+const (
+	folds         = 5
+	fitIterations = 200
+)
+
+// weightsOfLoss returns ten values of C from 1e-4 to 1e4, evenly spaced in log C.
+func weightsOfLoss() []float64 {
+	weights := make([]float64, 10)
+	for i := range weights {
+		weights[i] = math.Pow(10, -4+8*float64(i)/9)
+	}
+	return weights
+}
+
+// Labels predicts the labels of the rows of x.
+func Labels(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]int, error) {
+	const together = 64
+	labels := make([]int, len(x)/d)
+	err := parallel.Each(ctx, (len(labels)+together-1)/together, func(part int) error {
+		scratch := make([]float64, len(model.Classes))
+		for i := part * together; i < min((part+1)*together, len(labels)); i++ {
+			labels[i] = model.Predict(x[i*d:(i+1)*d], scratch)
+		}
+		return nil
+	})
+	return labels, err
+}
+
+// foldBounds returns the first row of each fold of n rows, and n. The first folds have the rows left over.
+func foldBounds(n int) []int {
+	count := min(folds, n)
+	bounds := []int{0}
+	for fold := range count {
+		size := n / count
+		if fold < n%count {
+			size++
+		}
+		bounds = append(bounds, bounds[fold]+size)
+	}
+	return bounds
+}
+
+// CrossValidate returns, for every factor, the weight C with the best mean accuracy over folds, or the smallest such
+// weight.
+func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
+	weights := weightsOfLoss()
+	sums := numeric.Zeros(len(labels), len(weights))
+	bounds := foldBounds(len(labels[0]))
+	for fold, high := range bounds[1:] {
+		low := bounds[fold]
+		rest := append(append([]float64(nil), x[:low*d]...), x[high*d:]...)
+		inputs, err := linear.NewInputs(rest, d)
+		if err != nil {
+			return nil, err
+		}
+		for j, l := range labels {
+			path, err := inputs.Path(ctx, append(append([]int(nil), l[:low]...), l[high:]...), weights, fitIterations)
+			if err != nil {
+				return nil, fmt.Errorf("factor %d: %w", j, err)
+			}
+			for i, model := range path {
+				predicted, err := Labels(ctx, model, x[low*d:high*d], d)
+				if err != nil {
+					return nil, err
+				}
+				sums[j][i] += Accuracy(predicted, l[low:high])
+			}
+		}
+	}
+	chosen := make([]float64, len(labels))
+	const rounding = 1e-12
+	for j, s := range sums {
+		best := 0
+		for i, v := range s {
+			if v > s[best]+rounding {
+				best = i
+			}
+		}
+		chosen[j] = weights[best]
+	}
+	return chosen, nil
+}
+
+// Standardise returns the codes of the train and of the test rows, standardised by mean and standard deviation of
+// every column over the train rows.
+func Standardise(codes matrix.Matrix, train, test []int) (x, y []float64) {
+	d := codes.Cols
+	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)
+	unit := make([]float64, len(train))
+	for c := range d {
+		column := codes.Column(c, train)
+		scale := matrix.Matrix{Rows: len(train), Cols: 1, Data: column}.UnitColumn(0, unit)
+		for at, v := range unit {
+			x[at*d+c] = v
+		}
+		if scale == 0 {
+			continue
+		}
+		mean := matrix.Mean(column)
+		for at, i := range test {
+			y[at*d+c] = codes.Data[i*d+c]/scale - mean/scale
+		}
+	}
+	return x, y
+}
+
+// Single returns the scores of one code column, x in the train rows and y in the test rows, for factors. A factor with
+// values of the train rows has its squared correlation with the column. The others have the accuracy on the test levels
+// of a support vector machine with the given cost, fitted to the train levels.
+func Single(
+	ctx context.Context, x, y []float64, factors []factor.Factor, train, test [][]int, values [][]float64, cost float64,
+) ([]float64, error) {
+	row := make([]float64, len(factors))
+	var column *linear.Column
+	for j, f := range factors {
+		if values[j] != nil {
+			row[j] = squaredCorrelation(x, values[j])
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if column == nil {
+			column = linear.NewColumn(x)
+		}
+		classify, predicted := column.Classify(train[j], f.Size, cost), make([]int, len(y))
+		for at, v := range y {
+			predicted[at] = classify(v)
+		}
+		row[j] = Accuracy(predicted, test[j])
+	}
+	return row, nil
+}
+
+// Ridge returns, for every factor, R^2 on the test rows of ridge regression from codes x of the train rows and y of the
+// test rows, d numbers each; 0 of a categorical factor. The penalty is 1/c. exact has the values of continuous factors.
+func Ridge(
+	ctx context.Context, t levels.Table, exact [][]float64, x, y []float64, d int, train, test []int, c float64,
+) ([]float64, error) {
+	fits, first := make([]float64, len(t.Factors)), targets(t.Factors)
+	columns := first[len(t.Factors)]
+	var predicted, truth []float64
+	if columns > 0 {
+		fit := geometry.Regression{Interrupt: ctx.Err}
+		if err := fit.LeastSquares(x, d, regressed(t, exact, first, train), columns, 1/(c*float64(len(train)))); err != nil {
+			return nil, err
+		}
+		truth, predicted = regressed(t, exact, first, test), make([]float64, len(test)*columns)
+		for i := range test {
+			to := predicted[i*columns : (i+1)*columns]
+			copy(to, fit.Intercept)
+			for at, v := range y[i*d : (i+1)*d] {
+				for target, w := range fit.Weights[at*columns : (at+1)*columns] {
+					to[target] += v * w
+				}
+			}
+		}
+	}
+	for j := range fits {
+		if first[j] < first[j+1] {
+			fits[j] = Determination(truth, predicted, columns, first[j], first[j+1])
+		}
+	}
+	return fits, nil
+}
+
+// targets returns the place of the first regression target of each factor, and at the end the number of targets. A
+// categorical factor has none, a circular factor the cosine and sine of its angle, any other factor one.
+func targets(factors []factor.Factor) []int {
+	first := make([]int, len(factors)+1)
+	for j, f := range factors {
+		first[j+1] = first[j] + map[factor.Kind]int{factor.Circular: 2, factor.Ordinal: 1}[f.Kind]
+	}
+	return first
+}
+
+// regressed returns the numbers that are regressed, for some rows.
+func regressed(t levels.Table, exact [][]float64, first, rows []int) []float64 {
+	list := make([]float64, 0, len(rows)*first[len(first)-1])
+	for _, i := range rows {
+		for j, f := range t.Factors {
+			level := t.Levels[i*len(t.Factors)+j]
+			switch {
+			case f.Kind == factor.Circular:
+				s, c := math.Sincos(f.Angle(level))
+				list = append(list, c, s)
+			case exact != nil && exact[j] != nil:
+				list = append(list, exact[j][i])
+			case f.Kind == factor.Ordinal:
+				list = append(list, f.Value(level))
+			}
+		}
+	}
+	return list
+}
+
+// Affine returns the predictions h_j(z) of k values y_j of each row, row by row. The affine map h_j from all code columns
+// has the least mean squared error,
+//
+//	min_h 1/n sum_i (y_ij - h_j(z_i))^2
+//
+// explained is the fraction of each value's variance that h_j explains, 0 of a value without variance.
+func Affine(ctx context.Context, codes matrix.Matrix, y []float64, k int) (predicted, explained []float64, err error) {
+	fit := geometry.Regression{Interrupt: ctx.Err}
+	if err := fit.LeastSquares(codes.Data, codes.Cols, y, k, 0); err != nil {
+		return nil, nil, fmt.Errorf("affine map from codes to factors: %w", err)
+	}
+	predicted, explained = make([]float64, len(y)), make([]float64, k)
+	for at, v := range y {
+		predicted[at] = v - fit.Residuals[at]
+	}
+	values := matrix.Matrix{Rows: codes.Rows, Cols: k, Data: y}
+	for j := range k {
+		if total := deviation.Variance(values.Columns([]int{j}).Data, 1); total > 0 {
+			explained[j] = 1 - fit.Errors[j]/total
+		}
+	}
+	return predicted, explained, nil
+}
+
+// Accuracy is the fraction of n predictions that are right:
+//
+//	1/n sum_i [predicted_i = levels_i]
+func Accuracy(predicted, levels []int) float64 {
+	right := 0
+	for i, l := range levels {
+		if predicted[i] == l {
+			right++
+		}
+	}
+	return float64(right) / float64(len(levels))
+}
+
+// Determination is the joint R^2 of predictions of some columns of arrays, from first to before last:
+//
+//	1 - sum (y - predicted)^2 / sum (y - mean)^2
+//
+// If y is constant it is 1 for perfect predictions, otherwise 0.
+func Determination(y, predicted []float64, columns, first, last int) float64 {
+	var rest, all float64
+	for c := first; c < last; c++ {
+		var mean float64
+		for i := c; i < len(y); i += columns {
+			mean += y[i] / float64(len(y)/columns)
+		}
+		for i := c; i < len(y); i += columns {
+			rest += (y[i] - predicted[i]) * (y[i] - predicted[i])
+			all += (y[i] - mean) * (y[i] - mean)
+		}
+	}
+	if all == 0 {
+		if rest == 0 {
+			return 1
+		}
+		return 0
+	}
+	return 1 - rest/all
+}
+
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
+// (n-1 degrees of freedom) is at most 1e-12.
+func squaredCorrelation(x, y []float64) float64 {
+	column := make([]float64, len(x))
+	n := float64(len(x))
+	scale := matrix.Matrix{Rows: len(x), Cols: 1, Data: x}.UnitColumn(0, column)
+	if scale*scale*n/(n-1) <= 1e-12 {
+		return 0
+	}
+	var mean, square, product float64
+	for _, v := range y {
+		mean += v / n
+	}
+	for i, v := range y {
+		v -= mean
+		square += v * v
+		product += v * column[i]
+	}
+	return product / square * product / n
+}
+
+// Vary reports whether values differ.
+func Vary[T comparable](values []T) bool {
+	return slices.ContainsFunc(values, func(v T) bool { return v != values[0] })
+}
+
+// Majority is the fraction of test levels that equal the most frequent train level, or the smallest of several.
+func Majority(train, test []int, levels int) float64 {
+	count := make([]int, levels)
+	for _, l := range train {
+		count[l]++
+	}
+	best := slices.Index(count, slices.Max(count))
+	right := 0
+	for _, l := range test {
+		if l == best {
+			right++
+		}
+	}
+	return float64(right) / float64(len(test))
+}

@@ -1,0 +1,183 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/metrics/interval"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+)
+
+// traits are facts of a metric with its settings, for the rows that it gets, intervals and chance levels.
+type traits struct {
+	way    interval.Way // how an interval measures it again
+	why    string       // the reason if there is no interval
+	slow   bool         // it fits predictors, and may take seconds
+	angles bool         // it measures angles of circular factors, or values, and not levels alone
+	scaled bool         // its value changes with the scale of the codes
+	whole  bool         // chance levels need all rows
+	rows   int          // the largest number of rows that it measures; 0: all
+	counts []*int       // settings that its time grows with, which chance levels divide
+
+	bins     *mutual.Histogram // of mutual information that halves of the rows share; nil: none
+	informed bool              // only pairs of a column and a factor with more information than chance count
+}
+
+// traitsOf returns the facts of a metric.
+func traitsOf(m Metric) traits {
+	const (
+		rows, draws, none = interval.Rows, interval.Draws, interval.None
+		extreme           = "it is an extreme, which grows with the number of images, and rows do not tell how much"
+	)
+	switch m := m.(type) {
+	case *IRS, *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
+		return traits{way: rows}
+	case *MIG:
+		return traits{way: rows, bins: &m.Histogram}
+	case *MED:
+		return traits{way: rows, rows: m.Samples, bins: &m.Histogram, informed: true}
+	case *Modularity:
+		return traits{way: rows, bins: &m.Histogram, informed: true}
+	case *CoOccurrence:
+		return traits{way: rows, bins: &m.Histogram, informed: true}
+	case *MutualInformation:
+		return traits{way: rows, bins: &m.Histogram}
+	case *WassersteinCorrelation:
+		return traits{way: rows, scaled: true}
+	case *LeftInverse:
+		return traits{way: rows, angles: true, rows: m.Samples}
+	case *DLSBD:
+		return traits{way: rows, angles: true, whole: true}
+	case *BetaVAE:
+		return traits{way: draws, scaled: !m.Standardise, counts: []*int{&m.Train, &m.Test}}
+	case *FactorVAE:
+		return traits{way: draws, scaled: m.Prune > 0, counts: []*int{&m.Train, &m.Test}}
+	case *SAP:
+		return traits{way: draws, scaled: m.Score != scoreCorrelation, counts: []*int{&m.Train, &m.Test}}
+	case *Explicitness:
+		return traits{way: draws, counts: []*int{&m.Train, &m.Test}}
+	case *DCI:
+		return traits{way: draws, slow: true, counts: []*int{&m.Rounds}}
+	case *DCIRegression:
+		return traits{way: draws, slow: true, angles: true, counts: []*int{&m.Rounds}}
+	case *R4:
+		return traits{way: draws, slow: true, angles: true, counts: []*int{&m.Splits}}
+	case *R4C:
+		return traits{way: draws, slow: true, angles: true, counts: []*int{&m.Splits}}
+	case *Downstream:
+		return traits{way: draws, slow: true, scaled: m.Predictor == logisticCV}
+	case *Probe, *KNN:
+		return traits{way: draws, slow: true}
+	case *SubCodeDeviation:
+		t := traits{way: rows, scaled: !m.Standardise && m.Project != projectLinear, rows: m.Samples}
+		if m.Deviation == factor.Radius || m.Deviation == factor.Diameter || m.Aggregate == factor.Max {
+			t.way, t.why = none, extreme
+		}
+		return t
+	case *Contraction:
+		if m.Max {
+			return traits{way: none, why: extreme, angles: true, scaled: true}
+		}
+		return traits{way: rows, angles: true, scaled: true}
+	case *MaxError:
+		return traits{way: none, why: extreme, angles: true}
+	case *Logic:
+		t := traits{angles: true, scaled: true, counts: []*int{&m.Tuples}}
+		if t.rows = int(math.Sqrt(float64(m.Tuples))); m.Samples > 0 { // as sentences are mostly about pairs
+			t.rows = min(t.rows, m.Samples)
+		}
+		t.way, t.why = m.resample()
+		return t
+	case *Sampled:
+		of := traitsOf(m.Of.Value)
+		return traits{way: draws, slow: of.slow, scaled: of.scaled, counts: []*int{&m.Draws}}
+	case *Projected:
+		of := traitsOf(m.Of.Value).onlyDraws("the projection is fitted to the rows that are measured")
+		of.scaled = of.scaled && m.Project != projectLinear
+		return of
+	case *BestColumns:
+		return traitsOf(m.Of.Value).onlyDraws("a part of the rows has other best columns")
+	case *PrincipalMED:
+		return traits{way: none, why: "other rows have other principal components"}
+	case *Responses:
+		return traits{way: none, why: "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"}
+	case *Manipulated:
+		return traits{way: none, why: "it needs images that differ in one factor alone, and a part of the rows has too few of them", whole: true}
+	case *HSIC:
+		return traits{way: none, why: "it is about 1/n for independent codes, and the median distance depends on the measured rows"}
+	case *Separation:
+		return traits{way: none, why: "other rows have other pairs known to differ", scaled: true}
+	case *DLSBDWorkshop:
+		return traits{way: none, why: "it measures complete grids, and no row can be left out", angles: true, whole: true}
+	case *HError:
+		return traits{way: none, why: "it compares two trees, and depends on no rows", angles: true}
+	case Resampled:
+		way, why := m.Resample()
+		return traits{way: way, why: why}
+	}
+	return traits{way: none, why: "the metric does not say how to measure it again"}
+}
+
+// onlyDraws returns the facts of a metric of other codes, whose intervals only come from draws.
+func (t traits) onlyDraws(otherwise string) traits {
+	if t.way == interval.Draws {
+		otherwise = ""
+	} else {
+		t.way = interval.None
+	}
+	t.why, t.whole, t.rows, t.counts, t.bins = otherwise, false, 0, nil, nil
+	return t
+}
+
+// aggregator finds the aggregates in the formula of a quantity, such as mean{i, j}.
+var aggregator = regexp.MustCompile(`([a-z]+)[^ {}]*\{`)
+
+// resample returns rows if all quantifiers over rows in the sentence are means, and otherwise none.
+func (l *Logic) resample() (interval.Way, string) {
+	if l.Sentence == nil {
+		return interval.None, "there is no sentence"
+	}
+	for _, found := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
+		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf is over functions
+			return interval.None, fmt.Sprintf("its %s over rows depends on the number of rows", name)
+		}
+	}
+	return interval.Rows, ""
+}
+
+// Resampled is implemented by metrics of other programs that have intervals.
+type Resampled interface {
+	// Resample says how to measure the metric again, with its settings. With [interval.None], why gives the reason.
+	Resample() (way interval.Way, why string)
+}
+
+// cheaper returns a copy of a metric with a fraction of its draws or rounds, if its time grows with these.
+func cheaper(m Metric, by int) (few Metric, ok bool) {
+	switch m := m.(type) {
+	case *Projected:
+		few := *m
+		few.Of.Value, _ = cheaper(m.Of.Value, by)
+		return &few, true
+	case *BestColumns:
+		few := *m
+		few.Of.Value, _ = cheaper(m.Of.Value, by)
+		return &few, true
+	}
+	if traitsOf(m).counts == nil {
+		return m, false
+	}
+	other := reflect.New(reflect.TypeOf(m).Elem())
+	other.Elem().Set(reflect.ValueOf(m).Elem())
+	few = other.Interface().(Metric)
+	for _, n := range traitsOf(few).counts {
+		*n = max(*n/by, 1)
+	}
+	if d, ok := few.(*DCI); ok && d.draws() {
+		d.Train, d.Test = max(d.Train/cheapPart, 1), max(d.Test/cheapPart, 1)
+	}
+	return few, true
+}

@@ -1,0 +1,495 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
+	"github.com/unravel-ml/unravel/metrics/internal/trees"
+	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+)
+
+// DCI is disentanglement, completeness and informativeness of Eastwood and Williams
+// 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
+//
+// For every factor j a classifier (boosted trees: 100 rounds, depth 3) predicts the factor's level from all code
+// columns. R(c, j) is the importance of column c to the classifier. With the rows and columns of R + 1e-11 divided by
+// their sums,
+//
+//	disentanglement = sum over columns c of w(c) (1 - entropy of row c, base k)
+//	completeness    = sum over factors j of v(j) (1 - entropy of column j, base d)
+//	informativeness = mean over factors of the accuracy on test rows
+//
+// for d columns and k factors. w(c) and v(j) are the shares of column c and factor j in the sum of R, or all equal if R
+// is 0. All three are 0 to 1. Disentanglement is 1 if every important column is important for one factor only;
+// completeness is 1 if every factor needs one column. Log and Floor (the 1e-11) change the entropy of rows.
+//
+// Trees do not see differences of 1e-7 and less in a column.
+//
+// With random ties, columns that split equally well share importance; with ties first, the first of them takes all of
+// it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
+// between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
+type DCI struct {
+	knownLevels
+
+	Score          DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness (test accuracy); the other scores are parts"`
+	TrainTest      `yaml:",inline"`
+	mutual.Entropy `yaml:",inline"`
+	Rounds         int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
+	Bins           int  `yaml:"bins" doc:"equal-count bins for splits, 2 to 256, for large tables; 0: exact splits"`
+	Ties           Ties `yaml:"ties" doc:"choice among columns that split equally well: random (as in scikit-learn) or first"`
+}
+
+// DCIScore names one of the three scores.
+type DCIScore string
+
+// The scores.
+const (
+	Disentanglement DCIScore = "disentanglement"
+	Completeness    DCIScore = "completeness"
+	Informativeness DCIScore = "informativeness"
+)
+
+func (s DCIScore) validate() error {
+	return oneOf("score", "score", s, Disentanglement, Completeness, Informativeness)
+}
+
+// Ties is a tree's rule for choosing among equally good columns.
+type Ties string
+
+// The ways to break ties.
+const (
+	tiesRandom Ties = "random"
+	tiesFirst  Ties = "first"
+)
+
+// NewDCI returns the metric with the defaults of disentanglement_lib, except that test rows are held out.
+func NewDCI() *DCI {
+	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: tiesRandom}
+}
+
+// maxBoosted bounds the rounds of trees.
+const maxBoosted = 10000
+
+// Better returns HigherIsBetter.
+func (*DCI) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
+
+// Validate checks the settings.
+func (m *DCI) Validate() error {
+	return cmp.Or(
+		m.Score.validate(),
+		within("rounds", m.Rounds, 1, maxBoosted),
+		rule(m.Bins == 0 || m.Bins >= 2 && m.Bins <= 256, "bins",
+			"%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins),
+		oneOf("ties", "ties", m.Ties, tiesRandom, tiesFirst),
+		m.Entropy.Check(),
+		m.TrainTest.validate(),
+	)
+}
+
+// Suits implements Selective.
+func (m *DCI) Suits(in *Input) error {
+	if err := m.TrainTest.suits(in); err != nil {
+		return err
+	}
+	if err := m.wantVarying(in); err != nil {
+		return err
+	}
+	return m.Score.suits(m.varying(in), in.Codes.Cols)
+}
+
+// suits reports too few varying factors, or code columns, for a score.
+func (s DCIScore) suits(varying, columns int) error {
+	switch {
+	case s == Disentanglement && varying < 2:
+		return errOneFactor
+	case s == Completeness && columns < 2:
+		return errors.New("there is one code column; want at least two for completeness")
+	}
+	return nil
+}
+
+// Compute returns the parts disentanglement, completeness, informativeness_train and informativeness_test. It adds
+// per_column (disentanglement), per_factor (completeness), per_factor_train and per_factor_test (accuracy), and the
+// grid importance. Factors that have one level in the train rows are left out.
+func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if in.Stream == nil && m.Ties == tiesRandom {
+		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
+	}
+	in = in.sized(matrix.Matrix.ForTrees)
+	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}}
+	for _, p := range in.knownParts() {
+		if err := errors.Join(m.TrainTest.suits(p.Input), m.wantVarying(p.Input)); err != nil {
+			f.notes = append(f.notes, fmt.Sprintf("factor %s is left out: %v", p.Factors[0].Name, err))
+		} else if err := m.fit(ctx, p, f); err != nil {
+			return Result{}, err
+		}
+	}
+	if len(f.Factors) == 0 {
+		return Result{}, errors.New("every factor has only one known level; want a factor that varies")
+	}
+	return m.result(in, f)
+}
+
+// fittedDCI holds the fitted trees and the rows behind them.
+type fittedDCI struct {
+	trees.Importances
+	basis Basis
+	notes []string
+}
+
+// fit adds the classifiers of the factors of a part of the input.
+func (m *DCI) fit(ctx context.Context, p knownPart, f *fittedDCI) error {
+	train, test, err := m.TrainTest.rows(p.Input)
+	if err != nil {
+		return err
+	}
+	options := gbt.Defaults()
+	options.Rounds = m.Rounds
+	if m.Ties == tiesRandom {
+		options.Ties = p.Stream
+	}
+	x, err := trees.Classify(ctx, p.Codes, p.table(), train, test, m.Bins, options)
+	if err == nil && len(x.Factors) == 0 {
+		err = fmt.Errorf("every factor has only one level in the %d train rows; want a factor that varies", len(train))
+	}
+	if err != nil {
+		if p.rows != nil {
+			err = fmt.Errorf("factor %q: %w", p.Factors[0].Name, err)
+		}
+		return err
+	}
+	var basis Basis
+	basis.fitted(train, test)
+	f.basis.join(basis)
+	f.Join(x, p.factors)
+	for _, j := range x.Single {
+		f.notes = append(f.notes, fmt.Sprintf("factor %s has only one level in the train rows and is left out", p.Factors[j].Name))
+	}
+	return nil
+}
+
+func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
+	if err := m.Score.suits(len(f.Factors), in.Codes.Cols); err != nil {
+		return Result{}, err
+	}
+	r := Result{Value: factor.Mean.Of(f.Test), Basis: f.basis, Notes: f.notes}
+	g := r.concentrations(in, &f.Importances, m.Entropy, m.Score)
+	r.score("informativeness_train", "per_factor_train", g.Columns, factor.Mean.Of(f.Train), f.Train)
+	r.score("informativeness_test", "per_factor_test", g.Columns, factor.Mean.Of(f.Test), f.Test)
+	if slices.Max(slices.Concat(g.Values...)) == 0 {
+		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0"+in.tinyForTrees())
+	}
+	return r, nil
+}
+
+var errOneFactor = errors.New("one factor varies in the train rows; want at least two for disentanglement")
+
+// concentrations adds disentanglement and completeness, and the grid of importances, which it returns.
+func (r *Result) concentrations(in *Input, x *trees.Importances, rows mutual.Entropy, value DCIScore) Grid {
+	g := in.byFactor("importance", x.Of)
+	g.Columns = levels.Chosen(g.Columns, x.Factors)
+	r.Grids = []Grid{g}
+	if len(g.Columns) > 1 {
+		mean, each := rows.OfRows(x.Of)
+		r.score(string(Disentanglement), "per_column", g.Rows, mean, each)
+	}
+	if len(g.Rows) > 1 {
+		mean, each := mutual.LibraryEntropy().OfRows(mutual.Transposed(x.Of))
+		r.score(string(Completeness), "per_factor", g.Columns, mean, each)
+	}
+	if of := r.Part(string(value)); of != nil {
+		r.Value = of[0]
+	}
+	return g
+}
+
+// score adds a part of a mean and a part of the numbers behind it.
+func (r *Result) score(name, item string, labels []string, mean float64, each []float64) {
+	r.Parts = append(r.Parts, Part{Name: name, Values: []float64{mean}}, Part{Name: item, Labels: labels, Values: each})
+}
+
+// DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
+// boosted regressors instead of the classifiers of [DCI]. For every factor, mapped to [0, 1], trees fitted by squared
+// error predict it from all code columns. Disentanglement and completeness follow from the importances of the columns
+// as in DCI. Informativeness is the mean over factors of the coefficient of determination
+//
+//	R^2 = 1 - sum_i (y_i - h(z_i))^2 / sum_i (y_i - mean y)^2
+//
+// on the rows that the trees were fitted to, which are all rows. It is 0 for codes that tell nothing; an accuracy would
+// be at guessing level. Levels of a categorical factor count as numbers.
+//
+// Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and
+// less in a column.
+type DCIRegression struct {
+	allLevels
+	share
+
+	Score  DCIScore `yaml:"score" doc:"score reported as value: disentanglement, completeness or informativeness; the other scores are parts"`
+	Rounds int      `yaml:"rounds" doc:"boosting rounds: trees for every factor"`
+	Depth  int      `yaml:"depth" doc:"levels of splits of a tree"`
+}
+
+// newDCIRegression returns the metric with the defaults of scikit-learn's regressor.
+func newDCIRegression() *DCIRegression {
+	return &DCIRegression{Score: Disentanglement, Rounds: gbt.Defaults().Rounds, Depth: gbt.Defaults().Depth}
+}
+
+// maxBoostedDepth bounds the depth of trees.
+const maxBoostedDepth = 16
+
+// Validate checks the settings.
+func (m *DCIRegression) Validate() error {
+	return cmp.Or(m.Score.validate(), within("rounds", m.Rounds, 1, maxBoosted), within("depth", m.Depth, 1, maxBoostedDepth))
+}
+
+// Suits implements Selective.
+func (m *DCIRegression) Suits(in *Input) error {
+	if len(in.Factors) == 0 {
+		return errors.New("there are no factors; want at least one")
+	}
+	if err := (TrainTest{}).wantVarying(in); err != nil {
+		return err
+	}
+	return m.Score.suits(TrainTest{}.varying(in), in.Codes.Cols)
+}
+
+// Compute returns the parts disentanglement, completeness and informativeness. It adds per_column (disentanglement),
+// per_factor (completeness), per_factor_informativeness, and the grid importance. Factors with one level are left out.
+func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if in.Stream == nil {
+		return Result{}, errNoStream
+	}
+	in = in.sized(matrix.Matrix.ForTrees)
+	options := gbt.Options{Rounds: m.Rounds, Depth: m.Depth, Rate: gbt.Defaults().Rate, Ties: in.Stream}
+	x, err := trees.Regress(ctx, in.Codes, in.table(), in.factorRows(unitsRange), options)
+	if err != nil {
+		return Result{}, err
+	}
+	informative := factor.Mean.Of(x.Train)
+	r := Result{Value: informative, Basis: Basis{Shared: true}}
+	g := r.concentrations(in, x, mutual.LibraryEntropy(), m.Score)
+	r.score(string(Informativeness), "per_factor_informativeness", g.Columns, informative, x.Train)
+	if len(x.Factors) < len(in.Factors) {
+		r.Notes = append(r.Notes, "factors with only one level are left out")
+	}
+	return r, nil
+}
+
+// tinyForTrees is the end of a note about trees that found nothing in codes too small for them, or "" for other codes.
+func (in *Input) tinyForTrees() string {
+	const least = -20
+	if e := in.Codes.Exponent(); e < least {
+		return fmt.Sprintf(". Trees treat codes that differ by less than 1e-7 as equal, and the largest code is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
+	}
+	return ""
+}
+
+// R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
+// factors V of the maximum over code columns Z of
+//
+//	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
+//
+// where R2(X -> Y) is the mean over random splits of the coefficient of determination, on a quarter of the rows.
+// Boosted trees, fitted to the other rows, predict Y from X alone. If Y is categorical (at most 10 values, all whole
+// numbers), the trees are a classifier and R2 is its accuracy. The trees have 100 rounds and depth 3; they do not see
+// differences of 1e-7 and less in X. As in the code of that paper, R2 is 1 if Y has a single value in either part, and
+// 0 with fewer than two rows.
+//
+// It is 1 if every factor has a code column that is a bijection of it.
+type R4 struct {
+	eachLevel
+	share
+
+	Predictions `yaml:",inline"`
+}
+
+// newR4 returns the metric with its defaults.
+func newR4() *R4 { return &R4{Predictions: Predictions{Splits: 5, Samples: 10000}} }
+
+// R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
+// S(V, g) of the outermost group g of code columns. It uses the rows where V is active (its absolute value is above
+// 1e-10). On given rows,
+//
+//	S(V, g) = the largest, over columns Z of g, of R2(V <-> Z) and, if Z is categorical,
+//	          sum over options o of Z of S(V, o), on the rows that chose o, weighted by their number
+//
+// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z, as in the code of that
+// paper. With Weights printed they are fractions of all rows where V is active, as equation 4 prints them. A column at
+// depth k then counts the product of the fractions of all k options above it. Pushing a factor down into nested options
+// lowers the score. For flat codes and factors without inactive values both equal R4.
+//
+// Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
+type R4C struct {
+	allLevels
+	share
+
+	Predictions `yaml:",inline"`
+	Weights     OptionWeights `yaml:"weights" doc:"weight of an option: its share of the rows that chose an option of its column (group, authors' code) or of all rows with an active factor (printed, equation 4)"`
+}
+
+// OptionWeights names the denominator of an option's share of the rows.
+type OptionWeights string
+
+// The weights.
+const (
+	weightsGroup   OptionWeights = "group"
+	weightsPrinted OptionWeights = "printed"
+)
+
+// Validate checks the settings.
+func (m *R4C) Validate() error {
+	return cmp.Or(oneOf("weights", "weights", m.Weights, weightsGroup, weightsPrinted), m.Predictions.Validate())
+}
+
+// Predictions sets the splits and rows of boosted trees.
+type Predictions struct {
+	Splits  int `yaml:"splits" doc:"number of random splits of the rows, 3/4 to train and 1/4 to test"`
+	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
+}
+
+// The largest settings.
+const maxPredictionSplits = 1000
+
+// Validate checks the settings.
+func (p *Predictions) Validate() error {
+	return cmp.Or(within("splits", p.Splits, 1, maxPredictionSplits), notNegative("samples", p.Samples, "all rows"))
+}
+
+// Suits implements Selective.
+func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
+
+// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor and
+// r2_from_code of columns and factors.
+func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	return m.compute(ctx, in, make(hierarchy.Hierarchy, in.Codes.Cols), in.columnNames(nil), nil)
+}
+
+// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows, all of
+// columns and factors. It compares a column with a factor on the rows where the factor is active and the column's group
+// is chosen.
+func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if err := in.optionsFit(); err != nil {
+		return Result{}, err
+	}
+	return m.compute(ctx, in, in.Hierarchy, in.Hierarchy.Names(), m)
+}
+
+// compute scores every factor against a hierarchy of the code columns; R4C uses the rows where the factor is active.
+func (p *Predictions) compute(
+	ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C,
+) (Result, error) {
+	if in.Stream == nil {
+		return Result{}, errNoStream
+	}
+	in = in.sized(matrix.Matrix.ForTrees)
+	n := in.Codes.Rows
+	rows := numeric.UpTo(n)
+	if p.Samples > 0 && n > p.Samples {
+		n, rows = p.Samples, in.Stream.Perm(n)[:p.Samples]
+	}
+	factors, codes, err := in.predictors(rows)
+	if err != nil {
+		return Result{}, err
+	}
+	active, of := make([][]bool, len(factors)), make([]int, len(factors))
+	for j, v := range factors {
+		active[j] = make([]bool, len(rows))
+		for i, value := range v.Values {
+			active[j][i] = c == nil || math.Abs(value) > inactive
+			if active[j][i] && c != nil && c.Weights == weightsPrinted {
+				of[j]++
+			}
+		}
+	}
+	orders := make([][]int, p.Splits) // the first quarter of any subset tests
+	for s := range orders {
+		orders[s] = in.Stream.Perm(n)
+	}
+	list, groups, err := trees.Compare(ctx, factors, codes, h, active, orders)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: n, Train: n - n/4, Test: n / 4}}
+	if c == nil {
+		r.Grids = r.Grids[:3]
+	}
+	per := in.perFactor(nil)
+	for j, group := range groups {
+		per.Values = append(per.Values, trees.Best(group, of[j]))
+	}
+	r.Value, r.Parts = factor.Mean.Of(per.Values), []Part{per}
+	return r, nil
+}
+
+// comparisonGrids returns the grids of comparisons, by column and factor.
+func comparisonGrids(in *Input, names []string, list []*trees.Comparison) (grids []Grid) {
+	for _, show := range []struct {
+		name  string
+		value func(c *trees.Comparison) float64
+	}{
+		{"r2", (*trees.Comparison).Both},
+		{"r2_from_factor", func(c *trees.Comparison) float64 { return c.ToCode }},
+		{"r2_from_code", func(c *trees.Comparison) float64 { return c.ToFactor }},
+		{"rows", func(c *trees.Comparison) float64 { return float64(c.Count) }},
+	} {
+		values := numeric.Zeros(len(names), len(in.Factors))
+		g := Grid{Name: show.name, Rows: names, Columns: factor.Names(in.Factors), Values: values}
+		for at, c := range list {
+			g.Values[c.Column][at/len(names)] = show.value(c)
+		}
+		grids = append(grids, g)
+	}
+	return grids
+}
+
+// predictors returns the factors and the code columns, restricted to some rows.
+func (in *Input) predictors(rows []int) (factors, codes []*trees.Column, err error) {
+	for j, f := range in.Factors {
+		all, values := in.FactorValues(j), make([]float64, len(rows))
+		for at, i := range rows {
+			values[at] = all[i]
+		}
+		p, err := trees.NewColumn(values)
+		if err != nil {
+			return nil, nil, fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		factors = append(factors, p)
+	}
+	for c := range in.Codes.Cols {
+		values := make([]float64, len(rows))
+		for at, i := range rows {
+			values[at] = in.Codes.Row(i)[c]
+		}
+		p, err := trees.NewColumn(values)
+		if err != nil {
+			return nil, nil, fmt.Errorf("codes: column %d: %w", c, err)
+		}
+		codes = append(codes, p)
+	}
+	return factors, codes, nil
+}

@@ -1,0 +1,184 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/metrics/internal/votes"
+)
+
+// FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes it, 0 to 1. A vote is the
+// column with the least variance over Batch rows that share a level of a random factor, relative to its variance over
+// all rows. The first column wins among variances within a millionth. Columns with a standard deviation below Prune are
+// left out. Every column stands for the factor with the most of its Train votes. The value is the fraction of Test
+// votes for a column that stands for the vote's factor. It is 0 if all columns are left out.
+//
+// The rows need not be a grid. A vote draws its factor uniformly, and its rows from the table. The first row is uniform
+// among the rows with a known level, which draws a level by its frequency. The others are uniform among the rows with
+// that level, with replacement. On a full grid all other factors are uniform and independent, as in the paper.
+//
+// Table 2 of Zhang and Sugiyama 2024 computes the score with Direct (column i stands for factor i, without Train
+// votes), Raw (absolute variances), Batch 8 and Prune 0.
+type FactorVAE struct {
+	knownLevels
+	twoFactors
+	share
+
+	Batch  int     `yaml:"batch" doc:"rows of one vote"`
+	Train  int     `yaml:"train" doc:"number of training votes, to assign a factor to every column"`
+	Test   int     `yaml:"test" doc:"number of test votes"`
+	Prune  float64 `yaml:"prune" doc:"smallest standard deviation of a column; columns below it are left out"`
+	Direct bool    `yaml:"direct" doc:"assign factor i to column i, without training votes"`
+	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
+}
+
+// Validate checks the settings.
+func (m *FactorVAE) Validate() error {
+	return cmp.Or(rule(m.Prune >= 0 && !math.IsInf(m.Prune, 0), "prune",
+		"%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
+}
+
+// Compute returns the parts per_factor (the share of correct votes among its test votes) and, without Direct, train
+// (the share among all Train votes). The grid votes counts the Train votes, with Direct the Test votes, by column and
+// factor.
+func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if in.Stream == nil {
+		return Result{}, errNoStream
+	}
+	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
+	var r Result
+	d := in.Codes.Cols
+	active, scales := votes.Active(in.Codes, m.Prune, m.Raw)
+	if len(active) < d {
+		r.note("%d of %d columns are left out: their standard deviation is too small", d-len(active), d)
+	}
+	if len(active) == 0 {
+		return r, nil
+	}
+	columns := votes.NewColumns(in.Codes, active, scales)
+	stands := numeric.UpTo(d) // the factor that a column stands for
+	g := in.byFactor("votes", nil)
+	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
+	var err error
+	if !m.Direct {
+		if g.Values, err = draw.Votes(ctx, columns, m.Train, m.Batch); err != nil {
+			return Result{}, err
+		}
+		stands = votes.Majority(g.Values)
+		right, _ := votes.Correct(g.Values, stands)
+		r.Parts = append(r.Parts, Part{Name: "train", Values: []float64{factor.Sum.Of(right) / float64(m.Train)}})
+	}
+	test, err := draw.Votes(ctx, columns, m.Test, m.Batch)
+	if err != nil {
+		return Result{}, err
+	}
+	if m.Direct {
+		g.Values = test
+	}
+	right, all := votes.Correct(test, stands)
+	r.Value = factor.Sum.Of(right) / float64(m.Test)
+	r.Parts = append([]Part{perFactor(in, right, all)}, r.Parts...)
+	r.Grids = []Grid{g}
+	return r, nil
+}
+
+func validDraws(batch, least, train, test int) error {
+	return cmp.Or(
+		within("batch", batch, least, maxDrawn),
+		within("train", train, 1, maxDrawn),
+		within("test", test, 1, maxDrawn),
+	)
+}
+
+// perFactor returns the part per_factor: right/all of every factor with points.
+func perFactor(in *Input, right, all []float64) Part {
+	part := Part{Name: "per_factor"}
+	for j, f := range in.Factors {
+		if all[j] > 0 {
+			part.Labels = append(part.Labels, f.Name)
+			part.Values = append(part.Values, right[j]/all[j])
+		}
+	}
+	return part
+}
+
+// BetaVAE is the score of Higgins et al. 2017, section 3, as disentanglement_lib computes it, 0 to 1. A point is the
+// mean of |z - z'|, column by column, over Batch pairs of rows that share the level of a random factor. A logistic
+// regression (L2 penalty, C = 1), fitted to Train points, predicts the factor; the value is its accuracy on Test
+// points.
+//
+// The rows need not be a grid. A point draws its factor uniformly, and the rows of each pair from the table. The first
+// row is uniform among the rows with a known level, which draws a level by its frequency. The second is uniform among
+// the rows with the same level, and may be the same row. On a full grid of levels all other factors are uniform and
+// independent, as in the paper. On other tables they are distributed as among the rows with that level. With
+// Standardise, inputs are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama 2024
+// does this, with Batch 8.
+type BetaVAE struct {
+	knownLevels
+	twoFactors
+	share
+
+	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
+	Train       int  `yaml:"train" doc:"number of training points"`
+	Test        int  `yaml:"test" doc:"number of test points"`
+	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
+}
+
+// Validate checks the settings.
+func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }
+
+// Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
+// points).
+func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	if in.Stream == nil {
+		return Result{}, errNoStream
+	}
+	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
+	d := in.Codes.Cols
+	x, labels, err := draw.Differences(ctx, in.Codes, m.Train, m.Batch)
+	if err != nil {
+		return Result{}, err
+	}
+	y, answers, err := draw.Differences(ctx, in.Codes, m.Test, m.Batch)
+	if err != nil {
+		return Result{}, err
+	}
+	if m.Standardise {
+		votes.Standardise(x, y, d)
+	}
+	model, err := linear.FitLogistic(ctx, x, d, labels, 1, 1000)
+	if err != nil {
+		return Result{}, err
+	}
+	part, value := predicted(in, model, y, answers)
+	_, fitted := predicted(in, model, x, labels)
+	r := Result{Value: value, Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}}
+	if !model.Converged {
+		r.Notes = append(r.Notes, "the regression has not converged")
+	}
+	return r, nil
+}
+
+// predicted returns the accuracy on the points of each factor, and on all points.
+func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (Part, float64) {
+	d := in.Codes.Cols
+	scratch := make([]float64, len(in.Factors))
+	right, all := make([]float64, len(in.Factors)), make([]float64, len(in.Factors))
+	for i, j := range factors {
+		all[j]++
+		if model.Predict(x[i*d:(i+1)*d], scratch) == j {
+			right[j]++
+		}
+	}
+	return perFactor(in, right, all), factor.Sum.Of(right) / float64(len(factors))
+}
