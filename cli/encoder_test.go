@@ -68,6 +68,7 @@ func TestEncoder(t *testing.T) {
 	}{
 		{"--encoder " + file, 2, "--encoder needs a data set; want dataset=NAME"},
 		{"--encoder " + file + " dataset=square size=17", 1, "has shape [N, "},
+		{"--encoder " + file + " dataset=square dataset.size=17", 1, "has shape [N, "},
 		{"--encoder " + half + " dataset=square", 1, "half.onnx: damaged or not an ONNX file: truncated: a field of "},
 		{"--encoder " + file + " dataset=square --output z", 1, `it has no output "z"; want one of "codes"`},
 		{"--encoder " + file + " dataset=square --std 0", 1, "standard deviation 0 is out of range"},

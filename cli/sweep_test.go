@@ -103,7 +103,7 @@ func TestSearchCommand(t *testing.T) {
 	}
 	other, _ := writeSweep(t, "search: {random: {metric: dlsbd, runs: 3, space: {train.batch: {choice: [16, 32]}}}}\n")
 	for _, arguments := range [][]string{{other, "--out", dir}, {other, "--out", dir, "--dry-run"}} {
-		if o := call(t, append([]string{"sweep"}, arguments...)...); o.code == 0 || !strings.Contains(o.log, "holds trials of another search") {
+		if o := call(t, append([]string{"sweep"}, arguments...)...); o.code == 0 || !strings.Contains(o.log, "holds trials of another search: there the method is tpe, not random;") {
 			t.Error(o)
 		}
 	}

@@ -191,6 +191,9 @@ func parseSearch(dir, text string) (search.MethodChoice, error) {
 
 // differentSearch says in which settings two searches differ. Their budgets may.
 func differentSearch(a, b search.MethodChoice) string {
+	if a.Name != b.Name {
+		return fmt.Sprintf("the method is %s, not %s", a.Name, b.Name)
+	}
 	list := func(m search.MethodChoice) (leaves []Setting) {
 		text, err := encodeSearch(m)
 		n, parsing := config.Parse("", []byte(text))

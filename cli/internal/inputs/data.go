@@ -78,7 +78,8 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 		if !strings.Contains(o, "=") {
 			return settings.Dataset, ui.Usagef("%q is not an option; want name=value", o)
 		}
-		overrides[i] = "dataset." + name + "." + strings.TrimPrefix(o, "dataset."+name+".") // a full key of a config is right, too
+		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".") // a full key of a config is right, too
+		overrides[i] = "dataset." + name + "." + key
 	}
 	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
 	return settings.Dataset, err
