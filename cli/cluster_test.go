@@ -64,7 +64,7 @@ func TestWithoutSlurm(t *testing.T) {
 	if !strings.Contains(o.log, "1001 are assumed") || strings.Contains(o.log, "scontrol") || !strings.Contains(o.log, "make the folder "+filepath.Join(absent, ".jobs")) {
 		t.Error(o)
 	}
-	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log, "slurm does not answer, and nothing was made: there is no command squeue") || ui.Exists(absent) {
+	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log, "slurm does not answer, so no job was submitted: there is no command squeue") || ui.Exists(absent) {
 		t.Error(o)
 	}
 }

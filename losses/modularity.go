@@ -148,9 +148,9 @@ func Radius(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, e
 func NewRadius() *ModularityLoss { return newModularityLoss(factor.Radius, factor.Max) }
 
 // MAD is [Modularity] with the mean over values of the mean Euclidean distance from the geometric median. By the
-// envelope theorem the gradient in p_i is the unit vector from the median to p_i, over n. Points at the median share
-// minus the sum of the other points' gradients. It is differentiable if no point is the median, or if the median stays
-// at a point under small changes.
+// envelope theorem the gradient in p_i is the unit vector from the median to p_i, over n. Points at the median
+// share, in equal parts, the negative sum of the other points' gradients. It is differentiable if no point is the
+// median, or if the median stays at a point under small changes.
 //
 // Source: Zhang and Sugiyama 2024, example 3; the gradient is ours.
 func MAD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {

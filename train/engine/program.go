@@ -267,7 +267,7 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 			return o, nil
 		}
 	}
-	return models.Objective{}, &Error{"supervision", errors.New("it gives images in no group, but the model has no objective for them")}
+	return models.Objective{}, &Error{"supervision", errors.New("it gives images without groups, and the model has no objective for them; want a supervision with groups only")}
 }
 
 // fed reports losses that need labelled groups where the supervision has none, and groups that

@@ -126,7 +126,7 @@ func TestSearchKilled(t *testing.T) {
 	testKilled(t, fiveTrials, 0)
 }
 
-// So it is where there are no locks.
+// A killed sweep also ends with the undisturbed results where there are no locks.
 func TestKilledWithoutLocks(t *testing.T) {
 	t.Setenv("UNRAVEL_CLAIMS", "only")
 	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")

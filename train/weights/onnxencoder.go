@@ -179,7 +179,7 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	if len(shape) > 0 && shape[0] != onnx.Any {
 		in.batch, in.fixed = shape[0], true
 		if in.batch < 1 || in.batch > 1<<28/size {
-			return nil, fmt.Errorf("its input %q has shape %s, with batches of %d images; want fewer or any number",
+			return nil, fmt.Errorf("its input %q has shape %s, a fixed batch of %d images, which is out of range; want a smaller or a free batch size",
 				e.network.Input.Name, named(shape), in.batch)
 		}
 	}

@@ -261,7 +261,7 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	if missing > 0 { // before folders are made
 		if _, err := f.scheduler().Find(ctx, j.Name); err != nil {
 			words, _, _ := strings.Cut(err.Error(), "\n")
-			return nil, fmt.Errorf("%s does not answer, and nothing was made: %s", f.On, words)
+			return nil, fmt.Errorf("%s does not answer, so no job was submitted: %s", f.On, words)
 		}
 	}
 	if err := f.allotMemory(ctx, s, &j, runs); err != nil {
@@ -369,7 +369,7 @@ func (m *memoryFlag) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseFloat(found[1], 64)
 	bytes := n * math.Pow(1024, float64(strings.Index("KMGT", found[2])+1))
 	if err != nil || !(bytes >= 1) || bytes > 1<<60 {
-		return fmt.Errorf("%q is out of range; want 512M or 2G", text)
+		return fmt.Errorf("%q is out of range; want a size such as 512M or 2G", text)
 	}
 	*m = memoryFlag(bytes)
 	return nil

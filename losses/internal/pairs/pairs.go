@@ -40,11 +40,11 @@ type Tile struct {
 	Times     float64
 }
 
-// All yields the tiles of all pairs of a block's lanes with any row.
+// All yields tiles that pair each lane of a block with every row.
 func All(rows int) iter.Seq[Tile] { return tiles(rows, 0, math.MaxInt) }
 
-// Half yields tiles of the block at lo. Over all blocks, they cover every ordered pair once. Pairs within a block occur
-// in both orders; a pair with a later row occurs once and counts twice.
+// Half yields tiles of the block at lo. Over all blocks, the weights count every ordered pair once: pairs within a block
+// occur in both orders, and other pairs once with weight 2.
 func Half(rows, lo int) iter.Seq[Tile] { return tiles(rows, lo, lo+kernel.PairLanes) }
 
 // tiles yields the tiles of the sources from first on. Pairs with sources from twice on count twice.

@@ -118,7 +118,7 @@ func (s weighted[T]) record() graph.Recording {
 	}
 }
 
-// Difference adds |a - b| of nodes of the same size, with gradient 0 where a = b.
+// Difference returns the sum over elements of |a - b| for nodes of the same size. The gradient is 0 where a = b.
 func Difference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "absolute difference",

@@ -208,7 +208,7 @@ type Coordinate struct {
 	Parts  []Part
 }
 
-// Part is Weight * Column[index of Variable], times entries of other columns, which have no gradient.
+// Part is a linear term: Weight * Column[index of Variable], times constant entries of other columns.
 type Part struct {
 	Weight           float64
 	Column, Variable int
