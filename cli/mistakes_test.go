@@ -106,7 +106,7 @@ func TestConfigFiles(t *testing.T) {
 	}
 	for name, words := range map[string][]string{
 		"missing.yaml":           {"there is no file missing.yaml"},
-		"missing":                {`neither a file nor an experiment "missing"`, "quickstart"},
+		"missing":                {`neither a file nor an experiment "missing"`, "`unravel list configs` lists the experiments"},
 		"quickstrat":             {`did you mean "quickstart"?`},
 		"lsbd-vae/squar":         {`did you mean "lsbd-vae/square"?`},
 		"folder.yaml":            {"folder.yaml", "is a directory"},
