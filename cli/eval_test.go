@@ -51,6 +51,21 @@ func measure(t *testing.T, args ...string) (map[string]measured, string) {
 	return result.Metrics, o.log
 }
 
+// needNoLevels reports whether all measured metrics measure images without levels of factors.
+func needNoLevels(t *testing.T, all map[string]measured) bool {
+	t.Helper()
+	for name := range all {
+		m, err := metrics.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := m.Value.(metrics.Needy); !ok || n.Needs() != metrics.NoLevels {
+			return false
+		}
+	}
+	return true
+}
+
 // mixedFiles writes codes with an ordinal factor, a continuous factor, and two columns for a circular factor.
 func mixedFiles(t *testing.T) {
 	t.Helper()

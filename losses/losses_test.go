@@ -180,7 +180,7 @@ func TestMissingOutputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := losses.ComposeInput(&losses.Input{}, []losses.Choice{c}); err == nil || err.Error() != "loss "+name+": "+want[name] {
-			t.Errorf("%s: error %v, want %q", name, err, want[name])
+			t.Errorf("%s: error %v, and the map want of this test has %q", name, err, want[name])
 		}
 	}
 	o := outputs()

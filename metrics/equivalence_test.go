@@ -93,7 +93,7 @@ func TestClassesAreNotLevels(t *testing.T) {
 	for _, e := range Registry.Entries {
 		err := Suits(in, []Choice{{Name: e.Name, Value: e.New()}})
 		if refused := errors.Is(err, MissingLevels); refused == slices.Contains(measured, e.Name) {
-			t.Errorf("%s: error %v", e.Name, err)
+			t.Errorf("%s: error %v; the list measured has the metrics without levels", e.Name, err)
 		}
 	}
 	results, err := Evaluate(context.Background(), in, 0, []Choice{{Name: "variance", Value: NewSubCodeDeviation(factor.Variance)}})

@@ -229,7 +229,7 @@ func TestMetricsArePure(t *testing.T) {
 				bad.Paths[3] = -1
 			}
 			if _, err := e.New().Compute(ctx, &bad); err == nil {
-				t.Errorf("%s accepts bad %s", e.Name, r)
+				t.Errorf("%s accepts bad %s; Compute begins with ready", e.Name, r)
 			}
 		}
 	}

@@ -245,7 +245,7 @@ func TestMetricsResample(t *testing.T) {
 		case interval.Rows, interval.Draws:
 		case interval.None:
 			if why == "" || strings.Contains(why, "does not say") {
-				t.Errorf("%s does not say why it has no interval", entry.Name)
+				t.Errorf("%s does not say why it has no interval: traitsOf has no case for it", entry.Name)
 			}
 		default:
 			t.Errorf("%s: unknown way %q", entry.Name, way)

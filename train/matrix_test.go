@@ -144,7 +144,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 	var rows int
 	for _, loss := range losses.Registry.Names() {
 		if len(everyLoss[loss]) == 0 {
-			t.Errorf("%s is tried with no model", loss)
+			t.Errorf("%s is tried with no model: everyLoss has no entry for it", loss)
 		}
 		for _, l := range everyLoss[loss] {
 			name := loss
