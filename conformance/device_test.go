@@ -128,7 +128,8 @@ func TestModelsOnDevice(t *testing.T) {
 	for _, e := range models.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) {
 			x := &modelCheck{findings: &findings{part: "model " + e.Name}, entry: e, data: exampleData()}
-			if !x.shrink() {
+			x.run(x.shrink)
+			if x.err() != nil {
 				t.Fatal(x.err())
 			}
 			for _, o := range x.first.Objectives() {
@@ -136,10 +137,9 @@ func TestModelsOnDevice(t *testing.T) {
 				if o.Labelled {
 					group = 2
 				}
-				m := x.model(seed)
-				trained, err := x.compile(m, o, 6, group)
-				if err != nil {
-					t.Fatal(err)
+				var trained *trained
+				if x.run(func() { trained = x.compile("objective "+o.Name, x.model(seed), o, 6, group) }); x.err() != nil {
+					t.Fatal(x.err())
 				}
 				trained.fill(0, func(row int) int { return row })
 				if trained.early != nil {
