@@ -201,13 +201,7 @@ func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) ou
 		runtime.GOMAXPROCS(before)
 	}
 	c.checkAlone(t, name, g, first)
-	if len(c.Machines) > 0 && len(c.varied()) < len(c.Inputs) {
-		if other, err := runConstants[T](c, values); err != nil {
-			t.Errorf("%s with constants: %v", name, err)
-		} else {
-			checkRounded[T](t, c, "with constants of no graph", other, first)
-		}
-	}
+	checkConstants[T](t, c, name, values, first)
 	for _, m := range c.Machines {
 		other, err := runOn[T](m, c, values)
 		switch {
@@ -225,6 +219,20 @@ func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) ou
 		}
 	}
 	return first
+}
+
+// checkConstants runs a case with constants of no graph as its constant inputs, if it has such inputs and machines.
+func checkConstants[T float32 | float64](t testing.TB, c Case, name string, values [][]float64, first outcome) {
+	t.Helper()
+	if len(c.Machines) == 0 || len(c.varied()) == len(c.Inputs) {
+		return
+	}
+	other, err := runConstants[T](c, values)
+	if err != nil {
+		t.Errorf("%s with constants: %v", name, err)
+		return
+	}
+	checkRounded[T](t, c, "with constants of no graph", other, first)
 }
 
 // checkRounded compares a run with the first one: the value by its bits, gradients up to
