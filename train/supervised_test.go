@@ -109,6 +109,7 @@ func TestFed(t *testing.T) {
 	for want, overrides := range map[string][]string{
 		"loss lsbd: nothing feeds it: it needs labelled groups of images": {"supervision={labels: {fraction: 0.5}}"},
 		"loss lsbd: nothing":                         {"supervision=none"},
+		"loss lsbd: nothing feeds it":                {"supervision=none", "losses=[lsbd, reconstruction, kl]"},
 		"nothing learns from them; want a loss such": {"model={ae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction]"},
 		"it needs labels of the factors":             {"losses=[reconstruction, kl, lsbd, variance]"},
 	} {
