@@ -32,7 +32,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 		Source: "disent 0.8, disent/metrics", New: disent,
 	},
 	{
-		Name: "enriching", Doc: "properties as quantities; the existing metrics in the form of table 2's printed values",
+		Name: "enriching", Doc: "properties as quantities; the existing metrics in the form of table 2's printed values, dci in the form of their other tables",
 		Source: "Zhang and Sugiyama 2024, table 2", New: enriching,
 	},
 	{
