@@ -34,7 +34,7 @@ type Command struct {
 	Retry bool   `help:"Repeat failed runs, too."`
 	DryRunFlags
 
-	Simulate SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs would take on a cluster and what would limit them, but make no run." detail:"The command rehearses runs if no finished run tells their time. Further keys are threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run and folder. Absent keys take assumptions about a usual cluster, which the command prints (see docs/scale.md)."`
+	Simulate SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs would take on a cluster and what would limit them, but make no run." detail:"The command rehearses runs if no finished run tells their time. Further keys are threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run and folder. Absent keys take assumptions about a usual cluster, which the command prints (see docs/cluster.md#how-large)."`
 
 	Out  string `placeholder:"DIR" writes:"folder" help:"Folder of the runs (default: runs/NAME)."`
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
