@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -216,6 +217,8 @@ func commandLine(app *kong.Application) commands {
 		Variables: []explained{
 			{cache.RootVariable, "folder of public data sets and of converted files without --data; the default is unravel in the user's folder for caches"},
 			{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; the default is the machine's best"},
+			{lock.ClaimsVariable, "which runs get claims, to share a folder that file locks do not cover: auto (the default: on network file systems and where locks fail), always, never, or only (no locks)"},
+			{lock.AfterVariable, "time without a heartbeat after which another process takes a claim over, such as 60s, the default"},
 			{"GOMAXPROCS", "threads, where the config's train.threads is 0; the default is all processors"},
 		},
 	}
