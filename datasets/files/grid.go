@@ -35,8 +35,9 @@ import (
 //
 // Pixels are bool, 8-bit integers (scaled by 1/255), 16-bit integers (1/65535) or floats in [0, 1]. For other integers
 // and floats, Scale is the number for white. With Real, pixels are arbitrary finite floats. 8-bit images stay 8-bit;
-// with Round other images become 8-bit. Large sets of 8-bit images stay in a plain .npy file, or are converted once
-// into the cache, and use no memory. Other sets must fit into memory.
+// with Round other images become 8-bit. Floats up to 2e-5 outside [0, 1], as rounding leaves them, become black or
+// white. Sets of more than 256 MiB of 8-bit images stay in a plain .npy file, or are converted once into the cache, and
+// use no memory. Other sets must fit into memory.
 //
 // The images need not be a full grid.
 type GridFolder struct {
@@ -51,7 +52,8 @@ type GridFolder struct {
 	Real     bool               `yaml:"real" doc:"images hold real numbers, not pixels in [0, 1]; decoders end without a sigmoid"`
 }
 
-// GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself.
+// GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself. Without names, the only array
+// of a file is the images, whatever its name.
 type GridArrays struct {
 	Images  string `yaml:"images" doc:"array of the images; empty: images"`
 	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`
