@@ -78,7 +78,7 @@ func (p *mixedGather) run(s *convWorker, bias, out []float32, images, flags int)
 		if bias != nil {
 			t.Bias = bias[first:]
 		}
-		t.Sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
+		s.sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
 	}
 	t.Pairs = false
 }
