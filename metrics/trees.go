@@ -407,10 +407,10 @@ func (p *Predictions) compute(
 		return Result{}, errNoStream
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
-	n := in.Codes.Rows
+	n, drawn := in.Codes.Rows, 0
 	rows := numeric.UpTo(n)
 	if p.Samples > 0 && n > p.Samples {
-		n, rows = p.Samples, in.Stream.Perm(n)[:p.Samples]
+		n, drawn, rows = p.Samples, p.Samples, in.Stream.Perm(n)[:p.Samples]
 	}
 	factors, codes, err := in.predictors(rows)
 	if err != nil {
@@ -434,7 +434,7 @@ func (p *Predictions) compute(
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: n, Train: n - n/4, Test: n / 4}}
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}}
 	if c == nil {
 		r.Grids = r.Grids[:3]
 	}
