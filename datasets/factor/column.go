@@ -81,9 +81,12 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	return f, levels, nil
 }
 
-// sameAngle is the largest difference, as a fraction of a turn, between two angles that count as equal. It allows for
-// rounding.
-const sameAngle = 1e-7
+// Differences between angles, as fractions of a turn, that rounding explains.
+const (
+	sameAngle = 1e-7 // between equal angles
+	fullTurn  = 1e-5 // between a full turn and its angle, as 6.2832 is a rounded turn in radians
+	offStep   = 1e-4 // between an angle and its step; at most a hundredth of a step
+)
 
 // reduced returns an angle reduced to [0, period).
 func reduced(v, period float64) float64 {
@@ -91,7 +94,7 @@ func reduced(v, period float64) float64 {
 	if v < 0 {
 		v += period
 	}
-	if period-v <= period*sameAngle {
+	if period-v <= period*fullTurn {
 		return 0
 	}
 	return v
@@ -138,21 +141,27 @@ func (f *Factor) wholeSteps(period float64) int {
 	return int(period) / step
 }
 
-// onSteps reports whether all values lie on n equal steps of a turn.
+// onSteps reports whether all values lie on n equal steps of a turn, each on a step for itself.
 func (f *Factor) onSteps(period float64, n int) bool {
+	next := 0.0
 	for _, v := range f.Values {
 		steps := (v - f.Values[0]) / period * float64(n)
-		if math.Abs(steps-math.Round(steps)) > float64(n)*sameAngle {
+		at := math.Round(steps)
+		if at < next || at == float64(n) || math.Abs(steps-at) > stepError(n) {
 			return false
 		}
+		next = at + 1
 	}
 	return true
 }
 
+// stepError returns the largest distance of an angle from one of n steps of a turn, in steps.
+func stepError(n int) float64 { return min(float64(n)*offStep, 0.01) }
+
 // takeSteps turns the n steps of a turn into the levels.
 func (f *Factor) takeSteps(period float64, n int, levels []int) {
 	step := period / float64(n)
-	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+float64(n)*sameAngle)
+	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+stepError(n))
 	values, at := make([]float64, n), make([]int, f.Size)
 	for l := range values {
 		values[l] = begin + step*float64(l)
