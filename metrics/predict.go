@@ -405,6 +405,7 @@ func (m *Downstream) accuracy(
 ) (onTrain, onTest []float64, err error) {
 	switch m.Predictor {
 	case boostedTrees:
+		codes, _ = codes.ForTrees()
 		return trees.Accuracies(ctx, codes, t, train, test)
 	case logisticCV:
 		return predict.LogisticCV(ctx, codes, t, train, test)
@@ -444,6 +445,9 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
+	if m.Predictor == boostedTrees {
+		r.Notes = in.sized(matrix.Matrix.ForTrees).coarseForTrees()
+	}
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {
 		r.note("%d rows can train: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]"))

@@ -132,7 +132,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
-	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}}
+	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}, notes: in.coarseForTrees()}
 	for _, p := range in.knownParts() {
 		if err := errors.Join(m.TrainTest.suits(p.Input), m.wantVarying(p.Input)); err != nil {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s is left out: %v", p.Factors[0].Name, err))
@@ -193,7 +193,7 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	r.score("informativeness_train", "per_factor_train", g.Columns, factor.Mean.Of(f.Train), f.Train)
 	r.score("informativeness_test", "per_factor_test", g.Columns, factor.Mean.Of(f.Test), f.Test)
 	if slices.Max(slices.Concat(g.Values...)) == 0 {
-		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0"+in.tinyForTrees())
+		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0")
 	}
 	return r, nil
 }
@@ -285,7 +285,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 		return Result{}, err
 	}
 	informative := factor.Mean.Of(x.Train)
-	r := Result{Value: informative, Basis: Basis{Shared: true}}
+	r := Result{Value: informative, Basis: Basis{Shared: true}, Notes: in.coarseForTrees()}
 	g := r.concentrations(in, x, mutual.LibraryEntropy(), m.Score)
 	r.score(string(Informativeness), "per_factor_informativeness", g.Columns, informative, x.Train)
 	if len(x.Factors) < len(in.Factors) {
@@ -294,13 +294,35 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	return r, nil
 }
 
-// tinyForTrees is the end of a note about trees that found nothing in codes too small for them, or "" for other codes.
-func (in *Input) tinyForTrees() string {
-	const least = -20
-	if e := in.Codes.Exponent(); e < least {
-		return fmt.Sprintf(". Trees treat codes that differ by less than 1e-7 as equal, and the largest code is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
+// coarseForTrees returns a note about columns with few steps for trees, which see single precision and take numbers that
+// differ by 1e-7 or less for equal.
+func (in *Input) coarseForTrees() []string {
+	const steps = 100 // in a standard deviation; with fewer, importances and accuracies fall
+	first, coarse := "", 0
+	column := make([]float64, in.Codes.Rows)
+	for c := range in.Codes.Cols {
+		deviation, step := in.Codes.UnitColumn(c, column), 1e-7
+		for i := range column {
+			column[i] = in.Codes.Row(i)[c]
+			step = max(step, math.Abs(column[i])*0x1p-23)
+		}
+		if deviation == 0 || deviation >= steps*step {
+			continue
+		}
+		slices.Sort(column)
+		column = slices.Compact(column)
+		seen := slices.CompactFunc(slices.Clone(column), func(next, last float64) bool { return float32(next)-float32(last) <= 1e-7 })
+		if len(seen) < len(column) {
+			if coarse++; coarse == 1 {
+				first = fmt.Sprintf("%s (standard deviation %.0e, steps of %.0e)", in.columnName(c), deviation, step)
+			}
+		}
+		column = column[:in.Codes.Rows]
 	}
-	return ""
+	if coarse == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("trees see few steps of %d of %d columns, such as %s; want codes nearer to 1, around 0", coarse, in.Codes.Cols, first)}
 }
 
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
@@ -434,7 +456,7 @@ func (p *Predictions) compute(
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}}
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}, Notes: in.coarseForTrees()}
 	if c == nil {
 		r.Grids = r.Grids[:3]
 	}
