@@ -136,6 +136,9 @@ func TestCompareUDR(t *testing.T) {
 	if fmt.Sprint(none.UDR.Used, none.UDR.Scores) != "[0 0 0] [0 0 0]" {
 		t.Errorf("%+v", none.UDR)
 	}
+	if got := strings.Join(none.Notes, "; "); !strings.HasPrefix(got, "udr leaves out columns with a standard deviation below 100 (--threshold): ") {
+		t.Errorf("notes %q", got)
+	}
 	checkMistake(t, call(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
 }
 

@@ -73,6 +73,7 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	x := newComparison(runs, agreement)
+	x.Notes = append(x.Notes, c.narrowColumns(runs, agreement)...)
 	settings := make([]*index.Run, len(runs))
 	for i, r := range runs {
 		settings[i] = &index.Run{Dir: r.name} // without settings
@@ -322,6 +323,20 @@ func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*r
 		codes = append(codes, *r.codes)
 	}
 	return c.ranking().Compare(ctx, codes)
+}
+
+// narrowColumns returns a note on the code columns that UDR leaves out.
+func (c *Compare) narrowColumns(runs []*compared, a *ranking.Agreement) []string {
+	var left []string
+	for i, r := range runs {
+		if a != nil && a.Used[i] < r.codes.Cols {
+			left = append(left, fmt.Sprintf("%d of %d in run %d", r.codes.Cols-a.Used[i], r.codes.Cols, i+1))
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("udr leaves out columns with a standard deviation below %g (--threshold): %s", c.Threshold, strings.Join(left, ", "))}
 }
 
 // ParseResults reads results from metrics.json. A run writes a list; eval writes an object with the results by name
