@@ -154,7 +154,7 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 		table.Settle(t, f)
 		t.Notes = append(t.Notes, f.Notes...)
 		if f.Rows != t.Rows {
-			return nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, f.Rows, f.Cols, t.Rows, c.Codes)
+			return nil, inputs.OtherRows(c.Codes, t.Rows, t.Cols, c.Factors, f.Rows, f.Cols)
 		}
 		if f.Ints == nil {
 			return nil, fmt.Errorf("%s: factors are not whole numbers; want integer factors that say which dimensions a code has", c.Factors)

@@ -64,7 +64,7 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 		}
 	}
 	if table.Settle(codes, factors); factors.Rows != codes.Rows {
-		return nil, nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
+		return nil, nil, fmt.Errorf("%w%s", inputs.OtherRows(c.Codes, codes.Rows, codes.Cols, c.Factors, factors.Rows, factors.Cols), headed(codes, c.Codes)+headed(factors, c.Factors))
 	}
 	return codes, factors, nil
 }

@@ -101,7 +101,7 @@ func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Write
 // SameRows checks that factors have as many rows as codes. It reads only the headers of the files, because an archive
 // of a megabyte can hold gigabytes.
 func SameRows(codes, factors string) error {
-	n, _, err := table.Size(codes, "codes")
+	n, d, err := table.Size(codes, "codes")
 	if err != nil {
 		return fmt.Errorf("codes: %w", err)
 	}
@@ -110,9 +110,21 @@ func SameRows(codes, factors string) error {
 		return fmt.Errorf("factors: %w", err)
 	}
 	if n >= 0 && m >= 0 && n != m {
-		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", factors, m, k, n, codes)
+		return OtherRows(codes, n, d, factors, m, k)
 	}
 	return nil
+}
+
+// OtherRows is the error of factors, m x k, with other rows than codes, n x d.
+func OtherRows(codes string, n, d int, factors string, m, k int) error {
+	if n == 0 {
+		return fmt.Errorf("%s: codes have shape [0 %d]; want a row for each image", codes, d)
+	}
+	hint := ""
+	if d == m {
+		hint = fmt.Sprintf("; %s has shape [%d %d]: want it transposed", codes, n, d)
+	}
+	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", factors, m, k, n, codes, hint)
 }
 
 // ReadTable reads a table of finite numbers. The role, such as codes, is the name of the array in an .npz file.
