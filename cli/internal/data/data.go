@@ -164,11 +164,6 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 		}
 		fmt.Fprintf(s.Log, "  %s: %d levels, %v%s\n", f.Name, f.Size, f.Kind, unknown)
 	}
-	if n, ok := d.(datasets.Noted); ok {
-		for _, note := range n.Notes() {
-			fmt.Fprintf(s.Log, "  %s\n", note)
-		}
-	}
 	fmt.Fprintln(s.Out, c.Out)
 	return nil
 }

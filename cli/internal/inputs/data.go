@@ -85,7 +85,7 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 	return settings.Dataset, err
 }
 
-// Build prepares and builds a data set.
+// Build prepares and builds a data set, and logs its notes.
 func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Writer) (datasets.Dataset, error) {
 	err := train.PrepareData(ctx, choice, ui.Activity(log))
 	var d datasets.Dataset
@@ -94,6 +94,11 @@ func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Write
 	}
 	if name := "dataset " + choice.Name; err != nil && !strings.HasPrefix(err.Error(), name) {
 		err = fmt.Errorf("%s: %w", name, err)
+	}
+	if n, ok := d.(datasets.Noted); ok && err == nil {
+		for _, note := range n.Notes() {
+			fmt.Fprintf(log, "%s: %s\n", choice.Name, note)
+		}
 	}
 	return d, err
 }
