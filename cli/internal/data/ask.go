@@ -122,9 +122,6 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 	if d != nil && t.Rows != d.Len() {
 		return nil, fmt.Errorf("%s: codes have %d rows; want %d, one for each image of dataset %s", c.Codes, t.Rows, d.Len(), d.Name())
 	}
-	if t.Rows == 0 || t.Cols == 0 {
-		return nil, fmt.Errorf("%s: codes have shape [%d %d]; want at least one row and one column", c.Codes, t.Rows, t.Cols)
-	}
 	q.Codes, q.Width = t.Data, t.Cols
 	return d, nil
 }

@@ -114,7 +114,7 @@ func SameRows(codes, factors string) error {
 	if err != nil {
 		return fmt.Errorf("factors: %w", err)
 	}
-	if n >= 0 && m >= 0 && n != m {
+	if n > 0 && m >= 0 && n != m { // ReadCodes reports codes without rows
 		return OtherRows(codes, n, d, factors, m, k)
 	}
 	return nil
@@ -122,9 +122,6 @@ func SameRows(codes, factors string) error {
 
 // OtherRows is the error of factors, m x k, with other rows than codes, n x d.
 func OtherRows(codes string, n, d int, factors string, m, k int) error {
-	if n == 0 {
-		return fmt.Errorf("%s: codes have shape [0 %d]; want a row for each image", codes, d)
-	}
 	hint := ""
 	if d == m {
 		hint = fmt.Sprintf("; %s has shape [%d %d]: want it transposed", codes, n, d)
@@ -149,6 +146,9 @@ func ReadCodes(path string, log io.Writer) (*table.Table, error) {
 	t, err := ReadTable(path, "codes")
 	if err != nil {
 		return nil, err
+	}
+	if t.Rows == 0 || t.Cols == 0 {
+		return nil, fmt.Errorf("codes: %s has shape [%d %d]; want at least one row and one column", path, t.Rows, t.Cols)
 	}
 	t.DropCounter()
 	for _, note := range t.Notes {
