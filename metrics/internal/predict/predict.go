@@ -210,7 +210,7 @@ func Ridge(
 	var predicted, truth []float64
 	if columns > 0 {
 		fit := geometry.Regression{Interrupt: ctx.Err}
-		if err := fit.LeastSquares(x, d, regressed(t, exact, first, train), columns, 1/(c*float64(len(train)))); err != nil {
+		if err := fit.LeastSquares(x, d, regressed(t, exact, first, train), columns, 1/(c*float64(len(train)*columns))); err != nil {
 			return nil, err
 		}
 		truth, predicted = regressed(t, exact, first, test), make([]float64, len(test)*columns)
