@@ -202,12 +202,21 @@ func (s Settings) interval(v Value, way Way, estimate, e, freedom float64, repea
 
 // MeanAndDeviation returns the mean of numbers and their standard deviation.
 func MeanAndDeviation(values []float64) (mean, deviation float64) {
-	n := float64(len(values))
+	const large, small = 0x1p500, 0x1p-500 // the squares of other numbers overflow or lose digits
+	n, largest, unit := float64(len(values)), 0.0, 1.0
 	for _, v := range values {
 		mean += v / n
 	}
 	for _, v := range values {
-		deviation += (v - mean) * (v - mean)
+		largest = max(largest, math.Abs(v-mean))
 	}
-	return mean, math.Sqrt(deviation / max(n-1, 1))
+	if largest > large || largest > 0 && largest < small {
+		_, e := math.Frexp(largest)
+		unit = math.Ldexp(1, e-1)
+	}
+	for _, v := range values {
+		d := (v - mean) / unit
+		deviation += d * d
+	}
+	return mean, unit * math.Sqrt(deviation/max(n-1, 1))
 }
