@@ -178,6 +178,7 @@ func TestGridArchive(t *testing.T) {
 	}
 	for want, path := range map[string]string{
 		"members 1 and 3 of the archive are both called images.npy; want one":                   archive(t, "images", images, "factors", factors, "images", images),
+		`no array "images"; there are factors; want the images' name`:                           archive(t, "factors", factors),
 		`no array "images"; there are y, x; want the images' name, such as arrays: {images: x}`: archive(t, "y", factors, "x", images),
 	} {
 		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
