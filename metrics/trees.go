@@ -294,8 +294,8 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	return r, nil
 }
 
-// coarseForTrees returns a note about columns with few steps for trees, which see single precision and take numbers that
-// differ by 1e-7 or less for equal.
+// coarseForTrees returns a note about columns with few steps for trees, which see single precision and take numbers
+// that differ by 1e-7 or less for equal.
 func (in *Input) coarseForTrees() []string {
 	const steps = 100 // in a standard deviation; with fewer, importances and accuracies fall
 	first, coarse := "", 0
@@ -306,23 +306,29 @@ func (in *Input) coarseForTrees() []string {
 			column[i] = in.Codes.Row(i)[c]
 			step = max(step, math.Abs(column[i])*0x1p-23)
 		}
-		if deviation == 0 || deviation >= steps*step {
+		if deviation == 0 || deviation >= steps*step || !joinedByTrees(column) {
 			continue
 		}
-		slices.Sort(column)
-		column = slices.Compact(column)
-		seen := slices.CompactFunc(slices.Clone(column), func(next, last float64) bool { return float32(next)-float32(last) <= 1e-7 })
-		if len(seen) < len(column) {
-			if coarse++; coarse == 1 {
-				first = fmt.Sprintf("%s (standard deviation %.0e, steps of %.0e)", in.columnName(c), deviation, step)
-			}
+		if coarse++; coarse == 1 {
+			first = fmt.Sprintf("%s (standard deviation %.0e, steps of %.0e)", in.columnName(c), deviation, step)
 		}
-		column = column[:in.Codes.Rows]
 	}
 	if coarse == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("trees see few steps of %d of %d columns, such as %s; want codes nearer to 1, around 0", coarse, in.Codes.Cols, first)}
+	return []string{fmt.Sprintf("trees see few steps of %d of %d columns, such as %s; want codes nearer to 1, around 0",
+		coarse, in.Codes.Cols, first)}
+}
+
+// joinedByTrees reports whether trees take some different numbers for equal. It sorts the numbers.
+func joinedByTrees(numbers []float64) bool {
+	slices.Sort(numbers)
+	for i, v := range numbers[1:] {
+		if last := numbers[i]; v > last && float32(v)-float32(last) <= 1e-7 {
+			return true
+		}
+	}
+	return false
 }
 
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
