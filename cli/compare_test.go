@@ -140,6 +140,14 @@ func TestCompareUDR(t *testing.T) {
 		t.Errorf("notes %q", got)
 	}
 	checkMistake(t, call(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
+
+	// the kinds of factors in an archive
+	levels := [][]float64{{0}, {1}, {2}, {3}, {4}}
+	writeNPZ(t, "a.npz", map[string][][]float64{"codes": {{1, 0}, {0.31, 0.95}, {-0.81, 0.59}, {-0.81, -0.59}, {0.31, -0.95}}, "factors": levels})
+	writeNPZ(t, "b.npz", map[string][][]float64{"codes": {{3, 0}, {0, 1}, {2, 1}, {0, 0}, {1, 3}}, "factors": levels})
+	if x, _ := compare(t, "a.npz", "b.npz", "--types", "circular", "--metrics", "dlsbd"); values(x.Metrics[0].Ranks) != "1 2" {
+		t.Errorf("%+v", x.Metrics)
+	}
 }
 
 // Stored metrics, of training and of eval, with gaps.

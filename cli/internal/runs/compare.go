@@ -135,8 +135,8 @@ func (c *Compare) check() error {
 		}
 	}
 	switch {
-	case c.Factors == "" && (len(c.Types) > 0 || c.Bins != 0):
-		return ui.Usagef("--types and --bins belong to --factors")
+	case (len(c.Types) > 0 || c.Bins != 0) && !slices.ContainsFunc(c.Sources, func(source string) bool { return c.factorsOf(source) != "" }):
+		return ui.Usagef("--types and --bins belong to --factors, or to files of codes and factors (.npz)")
 	case c.Blocks != "" && (len(c.Metrics) == 0 || eval.PresetNamed(c.Metrics)):
 		return ui.Usagef("--blocks belongs to --metrics, which computes metrics such as variance of these columns")
 	case c.Chance != 0:
@@ -185,7 +185,7 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		results, err = named(results, c.Metrics)
 		return &compared{name: source, results: results}, err
 	}
-	r, factors := &compared{name: source}, cmp.Or(c.Factors, table.Beside(source, "factors"))
+	r, factors := &compared{name: source}, c.factorsOf(source)
 	measured := factors != "" || len(c.Metrics) > 0
 	log := s.Log
 	if measured { // measuring reads the file again
@@ -200,6 +200,11 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		r.results, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
 	}
 	return r, err
+}
+
+// factorsOf returns the file of the factors of a file of codes; "" without one.
+func (c *Compare) factorsOf(source string) string {
+	return cmp.Or(c.Factors, table.Beside(source, "factors"))
 }
 
 // openFolder reads a run's folder. The codes come from training or encode.
