@@ -176,11 +176,13 @@ func wantFactors(in *Input, least int) error {
 }
 
 // Compute returns the part per_column and the part per_factor: the mean over the columns with the largest mutual
-// information for the factor, or 0 without such columns. The grid mutual_information is in nats.
+// information for the factor, or 0 without such columns. The grid mutual_information is in nats. Factors with one level
+// are left out.
 func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
+	in, notes := in.varying()
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
@@ -201,7 +203,7 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	for j, n := range counts {
 		factors.Values[j] /= max(n, 1)
 	}
-	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}}
+	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Notes: notes}
 	r.Grids = []Grid{in.byFactor("mutual_information", x.Mutual)}
 	if dead > 0 {
 		r.note("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols)
@@ -277,8 +279,8 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 // is the cosine between two factors: 0 if no column is informative of both, 1 if I_i and I_j are proportional. The
 // value, 0 to 1, is the mean over pairs of different factors.
 //
-// With TopK, as in the paper, [MED] selects the columns: the k best of every factor. A factor without information in
-// any column has C_ij = 0, and a note.
+// With TopK, as in the paper, [MED] selects the columns: the k best of every factor. Factors with one level are left
+// out. A factor without information in any column has C_ij = 0, and a note.
 type CoOccurrence struct {
 	knownLevels
 	twoFactors
@@ -305,6 +307,7 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
+	in, r.Notes = in.varying()
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err

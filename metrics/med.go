@@ -32,7 +32,8 @@ import (
 // uninformative columns therefore depend on n. Samples fixes n for tables of different sizes; the authors' code has
 // 10,000.
 //
-// A factor without information in any column has a column of zeros in R, and a note.
+// Factors with one level are left out. A factor without information in any column has a column of zeros in R, and a
+// note.
 type MED struct {
 	knownLevels
 	twoFactors
@@ -81,6 +82,9 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	r.Basis.Rows = drawn
+	if in, r.Notes = in.varying(); len(in.Factors) < 2 { // of the drawn rows
+		return Result{}, m.Suits(in)
+	}
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err

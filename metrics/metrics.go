@@ -93,7 +93,7 @@ type (
 	knownLevels struct{}
 	noLevels    struct{}
 
-	twoFactors struct{} // suits inputs of at least two factors
+	twoFactors struct{} // suits inputs with at least two factors that vary
 
 	share struct{} // 0 to 1, higher is better
 	loss  struct{} // 0 or more, lower is better
@@ -104,7 +104,15 @@ func (eachLevel) Needs() Needs   { return EachLevel }
 func (knownLevels) Needs() Needs { return KnownLevels }
 func (noLevels) Needs() Needs    { return NoLevels }
 
-func (twoFactors) Suits(in *Input) error { return wantFactors(in, 2) }
+func (twoFactors) Suits(in *Input) error {
+	if err := wantFactors(in, 2); err != nil {
+		return err
+	}
+	if n := len(in.table().Varying(in.Codes.Rows)); n < 2 {
+		return fmt.Errorf("%d of %d factors have several levels in the %d rows; want at least 2", n, len(in.Factors), in.Codes.Rows)
+	}
+	return nil
+}
 
 func (share) Better() Direction            { return HigherIsBetter }
 func (share) Range() (least, most float64) { return 0, 1 }

@@ -150,6 +150,20 @@ func (in *Input) known() [][]int {
 	return rows
 }
 
+// varying returns the input with the factors that have several levels, and notes on the others.
+func (in *Input) varying() (some *Input, notes []string) {
+	factors := in.table().Varying(in.Codes.Rows)
+	if len(factors) == len(in.Factors) {
+		return in, nil
+	}
+	for j, f := range in.Factors {
+		if !slices.Contains(factors, j) {
+			notes = append(notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
+		}
+	}
+	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), notes
+}
+
 // part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
 func (in *Input) part(rows []int) *Input {
 	some := in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))

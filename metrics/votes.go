@@ -3,7 +3,9 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
@@ -53,7 +55,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, errNoStream
 	}
 	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
-	var r Result
+	r := Result{Notes: in.always()}
 	d := in.Codes.Cols
 	active, scales := votes.Active(in.Codes, m.Prune, m.Raw)
 	if len(active) < d {
@@ -162,7 +164,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	part, value := predicted(in, model, y, answers)
 	_, fitted := predicted(in, model, x, labels)
-	r := Result{Value: value, Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}}
+	r := Result{Value: value, Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}, Notes: in.always()}
 	if !model.Converged {
 		r.Notes = append(r.Notes, "the regression has not converged")
 	}
@@ -181,4 +183,15 @@ func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (P
 		}
 	}
 	return perFactor(in, right, all), factor.Sum.Of(right) / float64(len(factors))
+}
+
+// always returns a note on each factor with one level: all rows share it.
+func (in *Input) always() (notes []string) {
+	varying := in.table().Varying(in.Codes.Rows)
+	for j, f := range in.Factors {
+		if !slices.Contains(varying, j) {
+			notes = append(notes, fmt.Sprintf("factor %s has only one level: no column tells it; want input without it", f.Name))
+		}
+	}
+	return notes
 }
