@@ -94,6 +94,32 @@ func TestDegenerateFunctions(t *testing.T) {
 	}
 }
 
+// A map that is fitted to all its columns at once has a limit of numbers. Fits of single columns and functions of levels
+// have none.
+func TestLargeFunctions(t *testing.T) {
+	var all []int
+	for k := range 50 {
+		all = append(all, k)
+	}
+	schema := Schema{Codes: 50, SubCodes: map[string][]int{"most": all[:39], "less": all[:38]}, Factors: []string{"a"}}
+	const large = "a map of 2000 numbers, want fewer than 2000 for forall["
+	for text, want := range map[string]string{
+		"exists h: z.most -> z in affine: forall i: h(z.most(i)) =[euclidean] z(i)":       large + "max] with =[euclidean]", // (39 + 1) * 50
+		"exists h: z.most -> z in affine: forall i: h(z.most(i)) =[squared] z(i)":         large + "max] with =[squared]",
+		"exists h: z.most -> z in affine: forall[mean] i: h(z.most(i)) =[euclidean] z(i)": large + "mean] with =[euclidean]",
+		"exists h: z.most -> z in affine: forall[mean] i: h(z.most(i)) =[squared] z(i)":   "",
+		"exists h: z.most -> z in affine: forall[mean] i: h(z.most(i)) =[absolute] z(i)":  "",
+		"exists h: z.less -> z in affine: forall i: h(z.less(i)) =[euclidean] z(i)":       "",
+		"exists h: z.less -> z in affine: forall[mean] i: h(z.less(i)) =[euclidean] z(i)": "",
+		"exists m: y.a -> z: forall i: m(y.a(i)) =[euclidean] z(i)":                       "",
+	} {
+		_, err := Compile(parsed(t, text), schema)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestFunctionErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`forall h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                               `1:8: found a function behind forall, want exists`,

@@ -408,7 +408,7 @@ const pieceSize = 1 << 14
 
 // split returns the number of parts of a quantifier's work if its first variable has n candidates.
 func (q *quantifier) split(m *evaluator, n int) int {
-	if m.piece || m.engine.record != nil || q.Binders[0].Set != syntax.RowSet || n < 2 {
+	if m.piece || m.engine.record != nil || q.Binders[0].Set != syntax.RowSet {
 		return 1
 	}
 	work := float64(n) * q.body.cost(m.data)
