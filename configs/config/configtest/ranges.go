@@ -201,7 +201,7 @@ func written(text string, span func(x []float64) span) form {
 
 var forms = []form{
 	written(`want (?:an integer |a number |integers |numbers )?(?:from )?#(?: \([^)]*\))? to #`, func(x []float64) span { return span{low: x[0], high: x[1]} }),
-	written(`want #(?: \([^)]*\))? or more,? and less than #`, func(x []float64) span { return span{low: x[0], high: x[1], openHigh: true} }),
+	written(`want #(?: \([^)]*\)| or more)?,? and less than #`, func(x []float64) span { return span{low: x[0], high: x[1], openHigh: true} }),
 	written(`want #(?: \([^)]*\))? or more`, func(x []float64) span { return span{low: x[0], high: math.Inf(1)} }),
 	written(`want # <= \w+ < #`, func(x []float64) span { return span{low: x[0], high: x[1], openHigh: true} }),
 	written(`want # <= \w+ <= #`, func(x []float64) span { return span{low: x[0], high: x[1]} }),
