@@ -3,13 +3,13 @@ package nn_test
 import (
 	"testing"
 
-	"github.com/unravel-ml/unravel/configs/config/configtest"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/configtest"
 )
 
 // Numbers of settings are accepted in the ranges that their messages state.
 func TestRanges(t *testing.T) {
-	configtest.CheckRanges(t, nn.Parts.Entries, 10)
-	configtest.CheckRanges(t, nn.Encoders.Entries, 11)
-	configtest.CheckRanges(t, nn.Decoders.Entries, 8)
+	configtest.CheckRanges(t, "testdata/layerranges.txt", nn.Parts.Entries)
+	configtest.CheckRanges(t, "testdata/encoderranges.txt", nn.Encoders.Entries)
+	configtest.CheckRanges(t, "testdata/decoderranges.txt", nn.Decoders.Entries)
 }

@@ -1,9 +1,11 @@
-// Package configtest tests settings.
+// Package configtest tests settings of parts.
 package configtest
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,55 +18,69 @@ import (
 )
 
 // CheckRanges compares the numbers that settings accept with the ranges that their messages state. For "want 1 to 64"
-// it demands that 1 and 64 are accepted, and that 0 and 65 are not. A number may be its default in any case. At least
-// so many numbers must have such messages. The numbers of zeros, such as "sprites.channels", take 0 from Go code.
-func CheckRanges[T any](t *testing.T, entries []registry.Entry[T], least int, zeros ...string) {
+// it demands that 1 and 64 are accepted, and that 0 and 65 are not. A number may be its default in any case. The file
+// lists all ranges: a change of a limit changes it. The numbers of zeros, such as "sprites.channels", take 0 from Go
+// code.
+func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T], zeros ...string) {
 	t.Helper()
-	checked := 0
-	for _, e := range entries {
-		checked += check(t, e.Name, func() any { return e.New() }, zeros)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if checked < least {
-		t.Errorf("%d numbers have a message with a range; want %d or more", checked, least)
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	var list []string
+	for _, e := range entries {
+		list = append(list, check(t, e.Name, func() any { return e.New() }, zeros)...)
+	}
+	for _, line := range list {
+		if !slices.Contains(want, line) {
+			t.Errorf("%s lacks the line %q", file, line)
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(list, line) {
+			t.Errorf("%s has the line %q; no setting has this range", file, line)
+		}
 	}
 }
 
-// check checks one struct of settings.
-func check(t *testing.T, name string, settings func() any, zeros []string) (checked int) {
+// check checks one struct of settings. It returns the ranges that messages state.
+func check(t *testing.T, name string, settings func() any, zeros []string) (lines []string) {
 	t.Helper()
 	for i := range numbers("", reflect.ValueOf(settings())) {
 		s := settings()
 		n := numbers("", reflect.ValueOf(s))[i]
-		refused := func(x float64) string { return n.refused(s, x) }
-		seen := map[span]bool{}
+		var seen []span
 		for _, probe := range n.probes() {
-			text := refused(probe)
-			if text == "" {
-				continue
-			}
+			text := n.refused(s, probe)
 			want, ok := spanOf(text)
-			if !ok {
+			if text != "" && !ok {
 				t.Logf("%s.%s: no range in %q", name, n.path, text)
-				continue
 			}
-			if seen[want.span] {
-				continue
+			if ok && !slices.Contains(seen, want.span) {
+				seen = append(seen, want.span)
+				n.compare(t, name, s, want, slices.Contains(zeros, name+"."+n.path))
+				lines = append(lines, fmt.Sprintf("%s.%s: %v", name, n.path, want.span))
 			}
-			seen[want.span] = true
-			for x, ok := range n.corners(want) {
-				got := refused(x)
-				r, ranged := spanOf(got) // other messages are about several settings
-				given := x == n.value() || x == 0 && slices.Contains(zeros, name+"."+n.path)
-				if ok && ranged && r.span == want.span || !ok && got == "" && !given {
-					t.Errorf("%s.%s: %v is accepted: %v, %s; the message of %v is %q", name, n.path, x, got == "", got, probe, text)
-				}
-			}
-		}
-		if len(seen) > 0 {
-			checked++
 		}
 	}
-	return checked
+	return lines
+}
+
+// compare reports ends of a range that settings refuse, and neighbours of the ends that they accept. The value that the
+// settings have, and 0 on request, may be outside.
+func (n number) compare(t *testing.T, name string, settings any, want wanted, zero bool) {
+	t.Helper()
+	for x, inside := range n.corners(want) {
+		text := n.refused(settings, x)
+		r, ok := spanOf(text)
+		switch {
+		case inside && ok && r.span == want.span: // other messages are about several settings
+			t.Errorf("%s.%s: %v is refused: %s", name, n.path, x, text)
+		case !inside && text == "" && x != n.value() && !(zero && x == 0):
+			t.Errorf("%s.%s: %v is accepted; messages of other values want %v", name, n.path, x, want.span)
+		}
+	}
 }
 
 // number is a number among settings.
@@ -183,42 +199,49 @@ type span struct {
 	openLow, openHigh bool // without the end
 }
 
+// String writes the range, with ends such as [ if they belong to it.
+func (s span) String() string {
+	first, last := "[", "]"
+	if s.openLow {
+		first = "("
+	}
+	if s.openHigh {
+		last = ")"
+	}
+	return fmt.Sprintf("%s%v, %v%s", first, s.low, s.high, last)
+}
+
 type wanted struct {
 	span
 	also []float64 // numbers outside the range
 }
 
-// form is a form of ranges in messages.
-type form struct {
-	text *regexp.Regexp
-	span func(x []float64) span
+// forms are the forms of ranges in messages. # stands for a number. The ends are closed or open, or there is none.
+var forms = []struct{ ends, text string }{
+	{"[]", `want (?:an integer |a number |integers |numbers )?(?:from )?#(?: \([^)]*\))? to #`},
+	{"[)", `want #(?: \([^)]*\)| or more)?,? and less than #`},
+	{"[ ", `want #(?: \([^)]*\))? or more`},
+	{"[)", `want # <= \w+ < #`},
+	{"[]", `want # <= \w+ <= #`},
+	{"()", `want # < \w+ < #`},
+	{"()", `want (?:a number |a factor )?(?:more than|above|between) #,? and (?:less than|below|) ?#`},
+	{"(]", `want (?:a number |a factor )?(?:more than|above) #,? and at most #`},
+	{"( ", `want (?:a number |a factor )?(?:more than|above|greater than) #`},
+	{"[)", `want (?:a number )?at least #,? and less than #`},
+	{"[]", `want (?:a number )?at least #,? and at most #`},
+	{"[ ", `(?:want|is not) (?:a number |a number of )?at least #`},
+	{"one", `want #(?: or #| \()`},
+	{" ]", `want at most #`},
+	{"[ ", `want a number from # on`},
+	{"( ", `(?:want|is not) a positive number`},
 }
 
-// written returns a form. # stands for a number.
-func written(text string, span func(x []float64) span) form {
-	return form{regexp.MustCompile(strings.ReplaceAll(text, "#", digits)), span}
-}
-
-var forms = []form{
-	written(`want (?:an integer |a number |integers |numbers )?(?:from )?#(?: \([^)]*\))? to #`, func(x []float64) span { return span{low: x[0], high: x[1]} }),
-	written(`want #(?: \([^)]*\)| or more)?,? and less than #`, func(x []float64) span { return span{low: x[0], high: x[1], openHigh: true} }),
-	written(`want #(?: \([^)]*\))? or more`, func(x []float64) span { return span{low: x[0], high: math.Inf(1)} }),
-	written(`want # <= \w+ < #`, func(x []float64) span { return span{low: x[0], high: x[1], openHigh: true} }),
-	written(`want # <= \w+ <= #`, func(x []float64) span { return span{low: x[0], high: x[1]} }),
-	written(`want # < \w+ < #`, func(x []float64) span { return span{low: x[0], openLow: true, high: x[1], openHigh: true} }),
-	written(`want (?:a number |a factor )?(?:more than|above|greater than|between) # and (?:less than|below|) ?#`, func(x []float64) span {
-		return span{low: x[0], openLow: true, high: x[1], openHigh: true}
-	}),
-	written(`want (?:a number |a factor )?(?:more than|above) # and at most #`, func(x []float64) span { return span{low: x[0], openLow: true, high: x[1]} }),
-	written(`want (?:a number |a factor )?(?:more than|above|greater than) #`, func(x []float64) span { return span{low: x[0], openLow: true, high: math.Inf(1)} }),
-	written(`want (?:a number )?at least #,? and less than #`, func(x []float64) span { return span{low: x[0], high: x[1], openHigh: true} }),
-	written(`want (?:a number )?at least #,? and at most #`, func(x []float64) span { return span{low: x[0], high: x[1]} }),
-	written(`(?:want|is not) (?:a number |a number of )?at least #`, func(x []float64) span { return span{low: x[0], high: math.Inf(1)} }),
-	written(`want #(?: or #| \()`, func(x []float64) span { return span{low: x[0], high: x[0]} }),
-	written(`want at most #`, func(x []float64) span { return span{low: math.Inf(-1), high: x[0]} }),
-	written(`want a number from # on`, func(x []float64) span { return span{low: x[0], high: math.Inf(1)} }),
-	written(`(?:want|is not) a positive number`, func(x []float64) span { return span{low: 0, openLow: true, high: math.Inf(1)} }),
-}
+var expressions = func() (list []*regexp.Regexp) {
+	for _, f := range forms {
+		list = append(list, regexp.MustCompile(strings.ReplaceAll(f.text, "#", digits)))
+	}
+	return list
+}()
 
 const digits = `(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)`
 
@@ -226,12 +249,21 @@ var other = regexp.MustCompile(`,? or ` + digits + `\b`)
 
 // spanOf reads the range that a message states.
 func spanOf(text string) (r wanted, ok bool) {
-	for _, f := range forms {
-		m := f.text.FindStringSubmatch(text)
+	for i, e := range expressions {
+		m := e.FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}
-		r.span = f.span(values(m[1:]))
+		ends, x := forms[i].ends, append(values(m[1:]), 0, 0)
+		r.span = span{low: x[0], high: x[1], openLow: ends[0] == '(', openHigh: ends[1] == ')'}
+		switch {
+		case ends == "one":
+			r.high = r.low
+		case ends == " ]":
+			r.low, r.high = math.Inf(-1), x[0]
+		case ends[1] == ' ':
+			r.high = math.Inf(1)
+		}
 		for _, m := range other.FindAllStringSubmatch(text, -1) {
 			r.also = append(r.also, values(m[1:])...)
 		}
@@ -242,8 +274,9 @@ func spanOf(text string) (r wanted, ok bool) {
 
 func values(texts []string) (list []float64) {
 	for _, text := range texts {
-		v, _ := strconv.ParseFloat(text, 64) // the expression found a number
-		list = append(list, v)
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			list = append(list, v)
+		}
 	}
 	return list
 }
