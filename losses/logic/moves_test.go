@@ -159,11 +159,10 @@ func TestEquivariantCodes(t *testing.T) {
 	}
 	schema := Schema{Codes: 6, SubCodes: map[string][]int{"hue": {0, 1}, "shape": {2}, "pose": {3, 4, 5}}, Turns: Turns(factors)}
 	for text, holds := range map[string]bool{
-		"forall i, j, g(i, j): z.hue(j) =[squared] act[-2](g, z.hue(i))":      true,
-		"forall i, j, g(i, j): z.hue(j) =[squared] act[1000000](g, z.hue(i))": true,
-		"forall i, j, g(i, j): z.hue(j) =[squared] act(g, z.hue(i))":          false,
-		"forall i, j, g(i, j): z[2:6](j) =[squared] act(g, z[2:6](i))":        true,
-		"forall i, j, g(i, j): i != j -> z.pose(j) =[euclidean] z.pose(i)":    false,
+		"forall i, j, g(i, j): z.hue(j) =[squared] act[-2](g, z.hue(i))":   true,
+		"forall i, j, g(i, j): z.hue(j) =[squared] act(g, z.hue(i))":       false,
+		"forall i, j, g(i, j): z[2:6](j) =[squared] act(g, z[2:6](i))":     true,
+		"forall i, j, g(i, j): i != j -> z.pose(j) =[euclidean] z.pose(i)": false,
 	} {
 		q, err := Compile(parsed(t, text), schema)
 		if err != nil {
@@ -185,6 +184,7 @@ func TestEquivariantCodes(t *testing.T) {
 }
 
 func TestMoveErrors(t *testing.T) {
+	parsed(t, "forall i, j, g(i, j): z.hue(i) =[squared] act[-1000000](g.hue, z.hue(j))") // the largest frequency
 	for text, want := range map[string]string{
 		"forall i, j, g(i): z(i) =[squared] z(j)":                                  `1:17: found ")", want a comma and a second row`,
 		"forall i, j, g(i, k): z(i) =[squared] z(j)":                               "1:14: there is no variable k",
