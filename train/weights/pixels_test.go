@@ -78,6 +78,16 @@ func TestPixelOperationsRead(t *testing.T) {
 	}
 }
 
+// Options under the first and the second option of a choice keep their weights in exports.
+func TestOptionsRead(t *testing.T) {
+	c := newCase(t, "cofhae", "encoder: {mlp: {hidden: [24]}}, decoder: {mlp: {hidden: [24]}}", 6, 5, 1)
+	for _, e := range c.exports(t) {
+		if d := difference(e.compute(t), e.want); !(d <= 1e-5) {
+			t.Errorf("%s: differs by %.2g of its scale, want at most 1e-5", e.name, d)
+		}
+	}
+}
+
 // Operations on images, and activations, are exported with the values that they have here.
 func TestPixelOperations(t *testing.T) {
 	node := needRuntime(t)
