@@ -193,7 +193,7 @@ func TestWrongNames(t *testing.T) {
 	}
 	three := batch(t)
 	three.Labels.Factors = append(three.Labels.Factors, factor.Factor{Name: "x", Size: 2})
-	if _, err := losses.ComposeInput(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be shared out evenly to 3 factors") {
+	if _, err := losses.ComposeInput(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be divided evenly among 3 factors") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -332,7 +332,7 @@ func TestApart(t *testing.T) {
 		{func(k *KNN, p *Probe) { k.Temperature = -1 }, "temperature: -1 is out of range"},
 		{func(k *KNN, p *Probe) { k.Distance = "manhattan" }, `metric: unknown metric "manhattan"; want cosine or euclidean`},
 		{func(k *KNN, p *Probe) { k.TestShare = 1 }, "test_share: 1 is out of range"},
-		{func(k *KNN, p *Probe) { k.K, k.TrainRows = 1, 6 }, "6 of 6 rows train"},
+		{func(k *KNN, p *Probe) { k.K, k.TrainRows = 1, 6 }, "6 of 6 rows are train rows"},
 		{func(k *KNN, p *Probe) { k.K, p.C = 1, 0 }, "c: 0 is not a positive number"},
 		{func(k *KNN, p *Probe) { k.K, p.Iterations = 1, 0 }, "iterations: 0 is too few"},
 	} {

@@ -131,7 +131,7 @@ func TestSubCodes(t *testing.T) {
 		t.Errorf("even blocks %v, %v", blocks, err)
 	}
 	for width, want := range map[int]string{
-		2: "2 code columns cannot be shared out evenly to 3 factors (shape, scale, angle); want codes, such as {shape: [0, 1]}",
+		2: "2 code columns cannot be divided evenly among 3 factors (shape, scale, angle); want codes, such as {shape: [0, 1]}",
 		0: "0 code columns cannot", 7: "7 code columns cannot",
 	} {
 		if _, err := factor.EvenBlocks(sprites, width); err == nil || !strings.Contains(err.Error(), want) {

@@ -83,7 +83,7 @@ func EvenBlocks(factors []Factor, width int) ([]Block, error) {
 		return nil, errors.New("there are no factors; want at least one to share code columns out to")
 	}
 	if width < k || width%k != 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors (%s); want codes, such as {%s: [0, 1]}",
+		return nil, fmt.Errorf("%d code columns cannot be divided evenly among %d factors (%s); want codes, such as {%s: [0, 1]}",
 			width, k, strings.Join(Names(factors), ", "), factors[0].Name)
 	}
 	blocks, each := make([]Block, k), width/k

@@ -57,7 +57,7 @@ func OrEven(blocks []factor.Block, z, labels *gorgonia.Node) ([]factor.Block, er
 		factors = labels.Shape()[1]
 	}
 	if factors == 0 || width%factors != 0 || width == 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want blocks", width, factors)
+		return nil, fmt.Errorf("%d code columns cannot be divided evenly among %d factors; want blocks", width, factors)
 	}
 	return Shares(width, factors), nil
 }
