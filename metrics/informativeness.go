@@ -48,7 +48,7 @@ func (c *Contraction) Validate() error {
 	}
 	for i, column := range c.Columns {
 		if column < 0 || slices.Contains(c.Columns[:i], column) {
-			return config.Invalid("columns", "%v; want different columns from 0 on", c.Columns)
+			return config.Invalid("columns", "%v; want distinct columns, numbered from 0", c.Columns)
 		}
 	}
 	for i, name := range c.Factors {

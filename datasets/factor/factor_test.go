@@ -111,7 +111,7 @@ func TestSubCodes(t *testing.T) {
 		{factor.SubCodes{"shape": {0, 1}, "angle": {4}}, "", ""},
 		{factor.SubCodes{}, "", ""},
 		{factor.SubCodes{"shape": {}}, "shape: there are no columns; want at least one", ""},
-		{factor.SubCodes{"shape": {1, 1}}, "shape: [1 1] has a negative or repeated column; want different columns from 0 on", ""},
+		{factor.SubCodes{"shape": {1, 1}}, "shape: [1 1] has a negative or repeated column; want distinct columns, numbered from 0", ""},
 		{factor.SubCodes{"shape": {-1}}, "shape: [-1] has a negative", "codes.shape: column -1 does not exist; codes have columns 0 to 4"},
 		{factor.SubCodes{"angle": {5}, "shape": {7}}, "", "codes.angle: column 5 does not exist; codes have columns 0 to 4"},
 		{factor.SubCodes{"hue": {5}}, "", `codes: there is no factor "hue"; known: shape, scale, angle`},

@@ -30,7 +30,7 @@ func (s SubCodes) Validate() error {
 		}
 		for i, column := range columns {
 			if column < 0 || slices.Contains(columns[:i], column) {
-				return config.Invalid(name, "%v has a negative or repeated column; want different columns from 0 on", columns)
+				return config.Invalid(name, "%v has a negative or repeated column; want distinct columns, numbered from 0", columns)
 			}
 		}
 	}

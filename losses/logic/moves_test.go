@@ -201,7 +201,7 @@ func TestMoveErrors(t *testing.T) {
 		"forall i, j, g(i, j): z.size(i) =[squared] act(g, z.size(j))":         "1:44: no transformation acts on the columns of z.size(j); want columns named after a turn, such as z.hue",
 		"forall i, j, g(i, j): z.hue(i) =[squared] g":                          "1:43: g stands for a transformation; want codes, such as act(g, z(i))",
 		"forall i, j, g(i, j): z.hue(g) =[squared] 0":                          "1:23: g stands for a transformation, want a variable that stands for a row",
-		"forall i, j, g(i, j): y.hue(i) = act(g, y.hue(j))":                    "a transformation moves nothing in a crisp formula",
+		"forall i, j, g(i, j): y.hue(i) = act(g, y.hue(j))":                    "a transformation has no effect in a crisp formula",
 		"forall i, j: forall v in y.hue: forall k, g(i, j): z(k) =[squared] 0": "1:43: g relates only rows of other quantifiers",
 		"forall v in y.hue: forall i, g(v, i): z(i) =[squared] 0":              "1:30: v stands for a value of a factor, want a variable that stands for a row",
 	} {
@@ -227,7 +227,7 @@ func TestMoveErrors(t *testing.T) {
 	for want, b := range map[string]Batch{
 		"the sentence needs moves, and there are none":    {Codes: z},
 		"row 0 of moves has 1 number, want 6":             {Codes: z, Moves: column(1)},
-		"moves of 2 rows, want 1, as many as codes":       {Codes: z, Moves: column(1, 2)},
+		"moves of 2 rows, want 1, one for each code":       {Codes: z, Moves: column(1, 2)},
 		"groups of 2 rows, want 1":                        {Codes: z, Moves: [][]float64{make([]float64, 6)}, Groups: []int{1, 2}},
 		"row 0 of moves is [+Inf 0 0 0 0 0], want finite": {Codes: z, Moves: [][]float64{{math.Inf(1), 0, 0, 0, 0, 0}}},
 	} {

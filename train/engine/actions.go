@@ -57,7 +57,7 @@ func (a *actionInput) fill(b supervision.Batch) {
 
 // unmoved is the error that a part needs the transformations within groups where these are not known.
 func (l *plan) unmoved(part string) error {
-	return &Error{"supervision", fmt.Errorf("%s needs the transformations within groups, and the supervision does not know them; want, for example, supervision: {pairs: {count: 768}}", part)}
+	return &Error{"supervision", fmt.Errorf("%s needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}", part)}
 }
 
 // suitsActions reports a model that takes actions where the supervision has none, or another number of them.

@@ -55,7 +55,7 @@ func (p *parser) named(t token) expression {
 	return expression{}
 }
 
-// unknownName fails at a name before a bracket or a dot.
+// unknownName fails at an unknown name before a bracket or a dot.
 func (p *parser) unknownName(t, n token) {
 	if h := hint(t.text, []string{"forall", "exists", "not"}); h != "" && n.text != "." {
 		p.fail(t.offset, "found %v, want a formula%s", t, h)
@@ -179,7 +179,7 @@ func (p *parser) act(t token) Term {
 	return m
 }
 
-// maxFrequency bounds the frequency of a transformation.
+// maxFrequency is the maximum frequency of a transformation.
 const maxFrequency = 1e6
 
 // independent reads `[hsic](z.a, z.b)` after its first word.

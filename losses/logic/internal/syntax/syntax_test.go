@@ -70,7 +70,7 @@ func TestParseErrors(t *testing.T) {
 		`forall i: z(i) =[squared] 1e999`:                 `1:27: found 1e999, want a number that float64 holds`,
 		`forall i: y.shape(i) = "heart`:                   `1:24: found a quotation without an end or with a wrong escape, want a name in double quotes on one line`,
 		`forall i: y.shape(i) = ""`:                       `1:24: found "", want a nonempty name`,
-		`-2 * (forall i: z(i) =[squared] 0)`:              `1:1: a formula is multiplied by -2, want a number of more than 0`,
+		`-2 * (forall i: z(i) =[squared] 0)`:              `1:1: a formula is multiplied by -2, want a number above 0`,
 		`forall i: größe(i) = 0`:                          `1:11: found "größe" before "(", want y (factors) or z (codes); or bind a function: exists größe: z -> y in affine: ...`,
 		`with and = sum: forall i: z(i) =[squared] 0`:     `1:12: unknown operation "sum" of and; known: add, max, logexp, norm, root, product`,
 		`with or = harmonik: forall i: z(i) =[squared] 0`: `1:11: unknown operation "harmonik" of or; did you mean "harmonic"?`,
