@@ -25,10 +25,10 @@ import (
 // rho is the action on each space, Pi the projection onto the space, and gamma the weight of lsbd. The supervision
 // sets M: pairs, paths or views.
 //
-// Circular factors act on circles and on spheres with an axis. The k-th such space follows the k-th circular factor
-// of Factors. The r-th other S^2 follows the r-th factor of poses in Factors, under SO(3), or the r-th rotation of
-// the groups. A single pose moves every S^2. The code of a pose without symmetry is z = (Rv, Rw), two spheres under
-// one rotation, because one sphere forgets the turn about one axis of the object.
+// Circular factors act on circles and on spheres with an axis. The k-th such space follows the k-th circular factor of
+// Factors. The r-th other S^2 follows the r-th factor of poses in Factors, under SO(3), or the r-th rotation of the
+// groups. A single pose transforms every S^2. The code of a pose without symmetry is z = (Rv, Rw), two spheres under
+// one rotation. A single sphere would lose the rotation about one axis of the object.
 type LSBDVAE struct {
 	Networks
 	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
@@ -63,7 +63,7 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared := len(s.Factors) == 0 && data.Rotations == 1 // one pose for every sphere
+	shared := len(s.Factors) == 0 && data.Rotations == 1 // one pose for all spheres
 	var list [][]int
 	for i, c := range s.Latent {
 		switch space := c.Value; {
@@ -92,13 +92,13 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	if shared && slices.ContainsFunc(list, func(columns []int) bool { return len(columns) == 4 }) {
 		poses = nil
 	}
-	if names := poseNames(data.Factors); len(poses) > 0 && len(names) > 0 { // rotations from a file may stay unused
+	if names := poseNames(data.Factors); len(poses) > 0 && len(names) > 0 { // rotations from a file may remain unused
 		return nil, fmt.Errorf("lsbd-vae: factor %q is a rotation in space and has no sphere to act on; want {sphere: {dim: 2}} among the latent spaces for every such factor, or name other factors with model.lsbd-vae.factors", names[poses[0]])
 	}
 	return list, nil
 }
 
-// frames lists the spaces of each rotation that moves several spaces.
+// frames lists, for each rotation that acts on several spaces, these spaces.
 func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
 	byRotation := map[int][]int{}
 	for i, columns := range moves {
@@ -120,8 +120,8 @@ func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
 	return frames, nil
 }
 
-// factors lists the circular factors by their indices, and the rotations in space by their indices in the groups. The
-// order is the order in which spaces take them.
+// factors lists the circular factors by their indices, and the rotations in space by their indices in the groups. They
+// are in the order in which spaces use them.
 func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 	if len(s.Factors) == 0 {
 		for i, f := range data.Factors {
