@@ -32,7 +32,7 @@ func TestDataAsk(t *testing.T) {
 		writeFile(t, "photos/"+name, b.Bytes())
 	}
 	o := succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade", "--count", "8", "--sheet", "sheet.png")
-	if !strings.Contains(o.log, "8 questions in pairs.csv; write same or different behind each") {
+	if !strings.Contains(o.log, "8 questions in pairs.csv; write same or different after each") {
 		t.Errorf("log %q", o.log)
 	}
 	answer := func() {
@@ -54,7 +54,7 @@ func TestDataAsk(t *testing.T) {
 		succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8")
 		answer()
 	}
-	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "5 questions fewer than wanted") {
+	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "5 questions fewer than requested") {
 		t.Errorf("log %q", o.log) // 12 pictures are known after 40 answers
 	}
 	writeFile(t, "mine.yaml", []byte(`name: mine

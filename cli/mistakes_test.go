@@ -250,7 +250,7 @@ func TestNoFolder(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"docs --out file", "unravel: file is a file; want a folder"},
 		{"docs --reference file/x", "unravel: file/x: file is a file; want a folder"},
-		{"report --run " + dir + " --out none/a.html", "unravel: writing none/a.html: there is no folder none; want one that exists"},
+		{"report --run " + dir + " --out none/a.html", "unravel: writing none/a.html: there is no folder none; want an existing folder"},
 		{"data show bumps --out file/a.png", "unravel: writing file/a.png: file is a file; want a folder"},
 	} {
 		c.args, c.want = filepath.FromSlash(c.args), filepath.FromSlash(c.want)
@@ -424,7 +424,7 @@ func TestOutputs(t *testing.T) {
 	dir := finished(t)
 	for _, args := range [][]string{{"encode", "--run", dir, "--out"}, {"data", "show", "square", "--out"}} {
 		nowhere := filepath.Join(dir, "nowhere", "x")
-		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+"; want one that exists")
+		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+"; want an existing folder")
 		checkMistake(t, call(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
 	}
 }

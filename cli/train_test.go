@@ -36,7 +36,7 @@ func TestDefaultFolder(t *testing.T) {
 			t.Errorf("%q --resume: want %s; %v", overrides, want, o)
 		}
 	}
-	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue: a new run begins; --run names another one\n") {
+	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue, so a new run starts; --run selects another run\n") {
 		t.Errorf("a new run with --resume: %v", o)
 	}
 }

@@ -45,8 +45,8 @@ type indexed struct {
 	Parts              []string // names with sections
 }
 
-// ReferencePages returns the pages of the reference in order: everything that this program's configs and command
-// lines can name, including parts registered by other code.
+// ReferencePages returns the pages of the reference in order. They cover all names for configs and command lines,
+// including parts that other code has registered.
 func ReferencePages(app *kong.Application) ([]ReferencePage, error) {
 	all := Kinds()
 	for i := range all {
@@ -160,7 +160,7 @@ func typeLinks(all []ListedKind) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// optionGroup is a table of keys with its heading.
+// optionGroup is a table of keys with a heading.
 type optionGroup struct {
 	Title   string // empty: none
 	Options []config.Option
@@ -168,7 +168,7 @@ type optionGroup struct {
 
 // configKeys are the keys of experiments, sweeps and tables.
 type configKeys struct {
-	Experiment   []optionGroup // single keys, then keys with keys of their own
+	Experiment   []optionGroup // single keys, then keys with subkeys
 	Sweep, Table []config.Option
 }
 
@@ -221,7 +221,7 @@ func commandLine(app *kong.Application) commands {
 	}
 }
 
-// leaves lists the visible commands without commands of their own.
+// leaves lists the visible commands without subcommands.
 func leaves(n *kong.Node) (list []*kong.Node) {
 	for _, c := range n.Children {
 		switch {
@@ -253,8 +253,8 @@ func flagUsage(f *kong.Flag) string {
 // Meaning is plainMeaning for a table in Markdown.
 func Meaning(v *kong.Value) string { return Escapes.Replace(plainMeaning(v)) }
 
-// plainMeaning returns the help of a value with its details, and the possible words if the texts do not name them. The
-// tag detail holds the details, because kong prints only the tag help.
+// plainMeaning returns the help of a value with its details, and the possible words if neither names them. The tag
+// detail holds the details, because kong prints only the tag help.
 func plainMeaning(v *kong.Value) string {
 	text := strings.TrimSpace(v.Help + " " + v.Tag.Get("detail"))
 	words := v.EnumSlice()

@@ -20,7 +20,7 @@ import (
 type EncoderFlags struct {
 	OtherData
 	Encoder string    `xor:"source" placeholder:"FILE" help:"Network in the ONNX format that encodes the images of a data set." detail:"Its input has shape [N, C, H, W] or [N, H, W, C] of the data set's images, with any or a fixed number N of images. Its output has a row for each image, and each element of a row is a column of the codes."`
-	Output  string    `placeholder:"NAME" help:"Output of --encoder to take for the codes, if it has several."`
+	Output  string    `placeholder:"NAME" help:"Output of --encoder to use as codes, if there are several."`
 	Mean    []float64 `placeholder:"NUMBER" help:"Number to subtract from pixels for --encoder, one for all channels or one for each (default: 0)." detail:"Pixels x in [0, 1] become (x - mean)/std. Networks of torchvision want --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225."`
 	Std     []float64 `placeholder:"NUMBER" help:"Number to divide pixels by for --encoder, one for all channels or one for each (default: 1)."`
 	Sample  int       `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
@@ -78,7 +78,8 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 		if !strings.Contains(o, "=") {
 			return settings.Dataset, ui.Usagef("%q is not an option; want name=value", o)
 		}
-		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".") // a full key of a config is right, too
+		// the full key of a config is also accepted
+		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".")
 		overrides[i] = "dataset." + name + "." + key
 	}
 	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)

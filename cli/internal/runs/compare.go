@@ -36,7 +36,7 @@ type Compare struct {
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval (default: the columns of each run's own losses)." detail:"The columns apply to the metrics of --metrics."`
 	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles for the chance level of computed metrics, as for eval; 0 for no chance levels."`
 	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR): lasso, spearman or none." detail:"UDR needs codes of the same images."`
-	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in UDR."`
+	Threshold float64  `default:"0.05" help:"Minimum standard deviation of a code column for UDR."`
 	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
 	Out       string   `placeholder:"DIR" writes:"folder" help:"Folder to write, with the comparison as compare.json, .csv and .png." detail:"The metrics have a .csv. Ranks, UDR by pairs of runs and, for three runs or more, Kendall's tau between metrics have a .csv and a .png."`
 }
@@ -341,7 +341,7 @@ func ParseResults(src []byte) ([]metrics.Result, error) {
 		return nil, fmt.Errorf("results of metrics: %w", err)
 	}
 	if all.Metrics == nil {
-		return nil, fmt.Errorf("results of metrics: there is no key \"metrics\"; want what training or eval writes")
+		return nil, fmt.Errorf("results of metrics: there is no key \"metrics\"; want a file of training or eval")
 	}
 	names := metrics.Registry.Names()
 	for name, r := range all.Metrics {

@@ -192,11 +192,11 @@ func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
 // Import is `unravel import [CONFIG] [key=value ...] --from FILE --run DIR`.
 type Import struct {
 	Args    []string `arg:"" optional:"" name:"config" help:"YAML file or embedded experiment, then overrides key.path=value." detail:"The default is the experiment that the file was exported from."`
-	From    string   `required:"" placeholder:"FILE" help:"Safetensors file of unravel export or of another program." detail:"The file needs no checksum."`
+	From    string   `required:"" placeholder:"FILE" help:"Safetensors file, written by unravel export or another program." detail:"The file needs no checksum."`
 	Dir     string   `name:"run" required:"" placeholder:"DIR" help:"Folder of the new run."`
-	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch (default: as the file says, or unravel)." detail:"pytorch means filters [out, in, k, k], dense layers [out, in] and names of a state_dict."`
+	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch (default: the order that the file states, or unravel)." detail:"pytorch means filters [out, in, k, k], dense layers [out, in] and names of a state_dict."`
 	Rename  []string `placeholder:"OLD=NEW" sep:"none" help:"Replace OLD by NEW at the beginning of names in the file; repeatable." detail:"The command tries several renamings in order, and the first that fits counts."`
-	Partial bool     `help:"Take only tensors that the model has, and keep the initial values of missing parameters."`
+	Partial bool     `help:"Load only tensors that the model has; missing parameters keep their initial values."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
