@@ -50,7 +50,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"empty key", []string{"train..epochs=3"}, []string{"train..epochs"}},
 		{"unfinished value", []string{"losses=[kl"}, []string{`argument "losses=[kl"`}},
 
-		{"lsbd loss without groups", []string{"supervision=none"}, []string{"losses.2.lsbd: loss lsbd", "nothing feeds it", "labelled groups", "supervision: {pairs: {count: 768}}"}},
+		{"lsbd loss without groups", []string{"supervision=none"}, []string{"losses.2.lsbd: loss lsbd", "it needs labelled groups", "supervision: {pairs: {count: 768}}"}},
 		{"lsbd loss with delta-vae", []string{delta}, []string{"loss lsbd", "transported codes of labelled groups", "does not have", "want planes, such as {row: [0, 1]}"}},
 		{"lsbd loss with a plane of another factor", []string{delta, "losses.2.lsbd={planes: {hue: [0, 1]}}"}, []string{"loss lsbd", `no factor "hue" that is circular; known: row, column`}},
 		{"pairs for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled groups", "nothing learns from them", "planes"}},

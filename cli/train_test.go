@@ -189,7 +189,7 @@ func TestFailedRun(t *testing.T) {
 	}
 	succeed(t, append(explode, "train.epochs=2")...)
 	failed(append(explode, "--resume"), "--resume continues with the same settings from its last checkpoint")
-	failed(explode, dir+": the folder already holds a run, which failed: ")
+	failed(explode, dir+": the folder already contains a run, which failed: ")
 	failed(append(explode, "--resume"))
 	if o := succeed(t, append(explode, "--resume", "train.epochs=2")...); !strings.Contains(o.log, "continuing after step 16 (2 epochs)") {
 		t.Error(o)

@@ -73,7 +73,7 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 			list = append(list, angles[:1])
 			angles = angles[1:]
 		case space.Turns():
-			return nil, fmt.Errorf("lsbd-vae: latent space %d takes a circular factor, and there is no circular factor left; want as many such spaces as circular factors", i)
+			return nil, fmt.Errorf("lsbd-vae: latent space %d needs a circular factor, but none is left; want a circular factor for each such space", i)
 		case len(poses) > 0:
 			first := len(data.Factors) + 4*poses[0]
 			list = append(list, []int{first, first + 1, first + 2, first + 3})
@@ -81,13 +81,13 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 				poses = poses[1:]
 			}
 		case data.Rotations > 0:
-			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) takes a rotation in space, and there is none left; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or a factor of rotations for each sphere in model.lsbd-vae.factors, which may be named more than once", i, c.Name)
+			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) needs a rotation in space, but none is left; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or a factor of rotations for each sphere in model.lsbd-vae.factors, which may be named more than once", i, c.Name)
 		default:
 			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is acted on by axis and angle, and factors only give angles; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or rotations in the supervision groups", i, c.Name)
 		}
 	}
 	if len(angles) > 0 {
-		return nil, fmt.Errorf("lsbd-vae: factor %q has no space to act on; want as many circles (or spheres with an axis) as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[angles[0]].Name)
+		return nil, fmt.Errorf("lsbd-vae: factor %q has no space to act on; want a circle (or a sphere with an axis) for each circular factor, or fewer factors in model.lsbd-vae.factors", data.Factors[angles[0]].Name)
 	}
 	if shared && slices.ContainsFunc(list, func(columns []int) bool { return len(columns) == 4 }) {
 		poses = nil
@@ -149,7 +149,7 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 		case data.Factors[found].Kind == factor.Circular:
 			angles = append(angles, found)
 		default:
-			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want one that turns: %s", name, data.Factors[found].Kind, strings.Join(namesWith(data.Factors, factor.Factor.Turns), ", "))
+			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want a circular factor or rotations: %s", name, data.Factors[found].Kind, strings.Join(namesWith(data.Factors, factor.Factor.Turns), ", "))
 		}
 	}
 	return angles, poses, nil

@@ -200,7 +200,7 @@ func (e *Experiment) holdOut() error {
 		rest := e.TrainingImages()
 		e.validated = figures.Gather(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))
 		if len(e.validated) == 0 {
-			return fmt.Errorf("%v of %d images leaves no image to validate on; want a larger fraction", v.Fraction, len(rest))
+			return fmt.Errorf("%v of %d images leaves no image for validation; want a larger fraction", v.Fraction, len(rest))
 		}
 	}
 	if e.HeldOut == nil && e.validated == nil {

@@ -242,7 +242,7 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		}
 	}
 	if e.Learned != nil && v.Dataset != nil {
-		return nil, e.Config.mistake("train.validation.dataset", errors.New("the stage before assigns labels to the images of the run alone; want fraction"))
+		return nil, e.Config.mistake("train.validation.dataset", errors.New("the earlier stage only labels images of this run; want fraction"))
 	}
 	made, err := l.NewValidation(d, &supervision.Split{Unlabelled: images, Known: known}, e.Config.Seed)
 	if err != nil {

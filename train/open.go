@@ -98,7 +98,7 @@ func ConfigText(dir string) ([]byte, error) {
 func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
 	c, err := LoadWhole(filepath.Join(dir, rundir.Config), source, overrides...)
 	if parts := unregistered(err); len(parts) > 0 {
-		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or another that registers it",
+		err = fmt.Errorf("%w\nthe run was trained by a program with the %s, which this program has not registered; want that program, or another that registers it",
 			err, strings.Join(parts, ", the "))
 	}
 	return c, err

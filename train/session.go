@@ -205,7 +205,7 @@ func (s *session) checkEdited() error {
 	}
 	for _, d := range list {
 		if rundir.Learned(d.File) {
-			return fmt.Errorf("%s: %s; want the file as the run wrote it, or the run made again in another folder", s.store.Path(d.File), d.What)
+			return fmt.Errorf("%s: %s; want the original file, or the run repeated in another folder", s.store.Path(d.File), d.What)
 		}
 		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
 			continue

@@ -215,7 +215,7 @@ func (e *Experiment) loadStart() error {
 	source := e.source()
 	loaded, err := source.Load(f, c.Init.options())
 	if err != nil && c.Init.Strict {
-		err = fmt.Errorf("%w; want only: [...] with patterns of what to take, or strict: false to take what fits", err)
+		err = fmt.Errorf("%w; want only: [...] with patterns of the parameters to load, or strict: false to load all that fit", err)
 	}
 	if err != nil {
 		return c.mistake("init", err)

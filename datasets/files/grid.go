@@ -84,7 +84,7 @@ func (g *GridFolder) Validate() error {
 	}
 	switch {
 	case !(g.Scale >= 0) || g.Scale > 1<<64:
-		return config.Invalid("scale", "%v is out of range; want the number that is white, or 0 for the usual one", g.Scale)
+		return config.Invalid("scale", "%v is out of range; want the value of white, or 0 for the usual value", g.Scale)
 	case g.Real && g.Scale != 0:
 		return config.Invalid("scale", "is for pixels; want none, or real: false")
 	case g.Real && g.Round:

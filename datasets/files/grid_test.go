@@ -261,7 +261,7 @@ func TestGridErrors(t *testing.T) {
 		{"axis", nil, GridFolder{Channels: "middle"}, `channels: "middle" is not known; want auto, first, last`},
 		{"white 1", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 1, 0})}, GridFolder{}, "the largest number is 1; want scale: 1 if that is white, or scale: 255"},
 		{"white 255", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint16{0, 1, 200, 0})}, GridFolder{}, "the largest number is 200; want scale: 255 if that is white, or scale: 65535"},
-		{"beyond white", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 9, 12})}, GridFolder{Scale: 10}, "image 1 has a pixel 12; want 0 to 10, the number that is white"},
+		{"beyond white", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 9, 12})}, GridFolder{Scale: 10}, "image 1 has a pixel 12; want 0 to 10, the value of white"},
 		{"negative", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []int16{0, 1, 9, -1})}, GridFolder{Scale: 10}, "image 1 has a pixel -1; want 0 to 10"},
 		{"rounded NaN", map[string][]byte{"images": encode(t, []int{1, 1, 2}, []float64{1, math.NaN()})}, GridFolder{Round: true}, "image 0 has a pixel NaN; want 0 to 1, scale: 255 if that is white"},
 		{"sizes", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{3}, []int64{2, 2, 2})}, GridFolder{}, "sizes.npy has 3 numbers"},

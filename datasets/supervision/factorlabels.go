@@ -13,11 +13,11 @@ import (
 )
 
 // FactorLabels gives the factor levels of a random fraction of the images (Zhang and Sugiyama 2024, appendix F.2). It
-// makes no groups: all images are in Split.Unlabelled.
+// creates no groups: all images are in Split.Unlabelled.
 //
-// With a file, its numbers or words replace the factors' levels as labels. [factor.Factor.Scaled] maps the least
-// ordinal label to 0, and the largest to 1. For equal seeds, the labelled images of a smaller fraction are a subset of
-// a larger fraction's labelled images.
+// With a file, its numbers or words are the labels instead of the factors' levels. [factor.Factor.Scaled] maps the
+// smallest ordinal label to 0, and the largest to 1. With the same seed, the labelled images of a smaller fraction are
+// a subset of those for a larger fraction.
 type FactorLabels struct {
 	Fraction float64            `yaml:"fraction" doc:"fraction of images with labels, chosen at random; at least one image"`
 	Share    float64            `yaml:"share" doc:"fraction of every batch to draw from the labelled images, unless all images have labels"`

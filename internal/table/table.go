@@ -1,5 +1,5 @@
-// Package table reads tables of numbers from NumPy's .npy and .npz files, and of numbers and words from
-// tables of text, such as .csv files. All commands read codes, factors, labels, pairs and answers with it.
+// Package table reads tables of numbers from NumPy's .npy and .npz files, and tables of numbers and words from text
+// files such as .csv. All commands use it to read codes, factors, labels, pairs and answers.
 package table
 
 import (

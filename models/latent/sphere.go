@@ -45,7 +45,7 @@ func (s *Sphere) Validate() error {
 	case s.Omega == 0 || s.Omega < -1000 || s.Omega > 1000:
 		return config.Invalid("omega", "want -1000 to 1000 without 0, got %d", s.Omega)
 	case s.Omega != 1 && s.Dim > 2:
-		return config.Invalid("omega", "nothing turns points of a sphere of dim %d; want dim 1 or 2", s.Dim)
+		return config.Invalid("omega", "no factor rotates a sphere of dim %d; want dim 1 or 2", s.Dim)
 	case s.Axis != nil && s.Dim != 2:
 		return config.Invalid("axis", "a sphere of dim %d has none; want dim 2", s.Dim)
 	}

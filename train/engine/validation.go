@@ -36,7 +36,7 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 		return nil, errors.New("all losses are about groups of images, and validation has images in no group; want a loss of single images, or no validation")
 	}
 	if len(split.Unlabelled) == 0 {
-		return nil, errors.New("there are no images to validate on")
+		return nil, errors.New("there are no images for validation")
 	}
 	p := *l.plan
 	p.data, p.factors, p.population = d, d.Factors(), d.Len()

@@ -270,7 +270,7 @@ func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Te
 		tensors[name] = t
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return nil, fmt.Errorf("no tensor begins with %q, which is to be renamed", renames[i][0])
+		return nil, fmt.Errorf("no tensor begins with %q, the prefix to rename", renames[i][0])
 	}
 	return tensors, nil
 }
@@ -286,7 +286,7 @@ func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 			data = append(data, float32(x))
 		}
 	default:
-		return nil, fmt.Errorf("tensor %q holds %T; want numbers of 16, 32 or 64 bits with a fraction", t.Name, t.Data)
+		return nil, fmt.Errorf("tensor %q holds %T; want floats of 16, 32 or 64 bits", t.Name, t.Data)
 	}
 	if !slices.Equal(t.Shape, shape) {
 		return nil, fmt.Errorf("tensor %q has shape %v, want %v", t.Name, t.Shape, shape)

@@ -95,7 +95,7 @@ func TestLoadRenames(t *testing.T) {
 		renames [][2]string
 		want    string
 	}{
-		{[][2]string{{"encoder/", "e/"}, {"enc", "none"}}, `file: no tensor begins with "enc", which is to be renamed`},
+		{[][2]string{{"encoder/", "e/"}, {"enc", "none"}}, `file: no tensor begins with "enc", the prefix to rename`},
 		{[][2]string{{"encoder/dense1/weight", "latent/code/weight"}}, `file: the tensors "encoder/dense1/weight" and "latent/code/weight" are both called "latent/code/weight" in the model; want other names`},
 		{[][2]string{{"latent/code/", "encoder/dense9/"}}, ""},
 	} {

@@ -1,8 +1,9 @@
 // Package conv computes convolutions and their gradients.
 //
 // A direct product reads image patches in place. Convolutions with kernel 4 and stride 2, and their transposes, use
-// Winograd's F(2x2, 2x2), which takes 9 products instead of 16 and keeps exact zeros. Their gradients use F(4x4, 2x2),
-// which takes 25 instead of 64. Convolutions with kernel 3 and stride 1 use F(4x4, 3x3), which takes 36 instead of 144.
+// Winograd's F(2x2, 2x2), which needs 9 products instead of 16 and preserves exact zeros. Their gradients use F(4x4,
+// 2x2), which needs 25 products instead of 64. Convolutions with kernel 3 and stride 1 use F(4x4, 3x3), which needs 36
+// instead of 144.
 package conv
 
 import (

@@ -91,7 +91,7 @@ func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
 		Groups:   func() (*gorgonia.Node, error) { return input(&l.groups, "labels/groups") },
 		Values: func(u losses.Units) (values, known *gorgonia.Node, err error) {
 			if !l.known.KnowsLevels() {
-				return nil, nil, errors.New("it needs values of the factors, and the supervision knows only similarities; want {labels: ...}")
+				return nil, nil, errors.New("it needs values of the factors, but the supervision only has similarities; want {labels: ...}")
 			}
 			if u == losses.UnitsAsGiven && slices.ContainsFunc(l.continuous, func(s span) bool { return s.dimension >= 0 }) {
 				values, err = input(&l.given, "labels/given")
