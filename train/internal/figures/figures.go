@@ -55,33 +55,33 @@ type Decoder interface {
 // Figures lists the pictures of a run.
 func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure {
 	return []Figure{
-		{Name: "losses", Caption: "Losses, weighted sum and parts, means over epochs.",
+		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as means over epochs.",
 			Draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
 		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.decoding(d.drawReconstructions)},
 		{Name: "torus", Caption: "The circles of the latent space against the true factors.", Codes: true, Draw: d.drawTorus},
-		{Name: "spheres", Caption: "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is next to them.",
+		{Name: "spheres", Caption: "The spheres of the latent space, coloured by the direction of the object's axis that they follow, with a key.",
 			Codes: true, Draw: func(w io.Writer) error {
 				in := d.Shown()
 				return report.LatentSpheres(w, d.title("Codes on the latent spheres"), in, d.spheres(in))
 			}},
-		{Name: "sphere-map", Caption: "Decoded images while the code moves over the first sphere.", Codes: true,
+		{Name: "sphere-map", Caption: "Decoded images as the code moves over the first sphere.", Codes: true,
 			Draw: d.decoding(func(w io.Writer) error { // from the code of the first image
 				return report.SphereMap(w, d.Codes.Row(0), d.spheres(d.Shown()), d.decoder())
 			})},
-		{Name: "codes", Caption: "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.",
+		{Name: "codes", Caption: "Pairs of code columns before and after training, in colours mixed from the factors: the first three are red, green and blue.",
 			Codes: true, Draw: d.drawCodes},
-		{Name: "embedding", Caption: "Codes along their first two principal components, in the colours of each factor.", Codes: true, Draw: d.drawEmbedding},
-		{Name: "retrieval", Caption: "Some images and the images with the nearest codes by cosine distance; marks show shared factors.", Codes: true,
+		{Name: "embedding", Caption: "Codes along their first two principal components, coloured by each factor.", Codes: true, Draw: d.drawEmbedding},
+		{Name: "retrieval", Caption: "Some images and the images with the nearest codes by cosine distance; marks show equal factors.", Codes: true,
 			Draw: d.drawRetrieval},
 		{Name: "med", Caption: "Mutual information of code columns and factors, and the columns that MED selects.", Codes: true,
 			Draw: d.drawMED},
-		{Name: ComponentsName, Caption: "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.",
+		{Name: ComponentsName, Caption: "Codes of the earlier stage: true dimensions, components before and after merging, and each component separately.",
 			Draw: rundir.Bytes(d.Components)},
 		{Name: "hierarchy", Caption: "The hierarchy of the codes.", Draw: d.drawHierarchy},
-		{Name: "paths", Caption: "Decoded images while one dimension moves, for every path through the hierarchy.", Codes: true, Draw: d.decoding(d.drawPaths)},
-		{Name: "histograms", Caption: "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.",
+		{Name: "paths", Caption: "Decoded images as one dimension varies, for every path through the hierarchy.", Codes: true, Draw: d.decoding(d.drawPaths)},
+		{Name: "histograms", Caption: "Every true dimension (rows) against every code column, where both are active, and its contribution to R4_c if R4_c was measured.",
 			Codes: true, Draw: d.drawHistograms},
-		{Name: "traversals", Caption: "Decoded images while one part of the code moves and the rest is fixed.", Codes: true, Draw: d.decoding(d.drawTraversals)},
+		{Name: "traversals", Caption: "Decoded images as one part of the code varies and the rest is fixed.", Codes: true, Draw: d.decoding(d.drawTraversals)},
 		{Name: "traversals", Moves: true, Caption: "The same, as an animation.", Codes: true,
 			Draw: d.decoding(func(w io.Writer) error {
 				return report.AnimatedTraversals(w, decode.Of(d.Model, d.Codes), d.decoder())
@@ -298,7 +298,7 @@ func (d *Drawing) Decoded(ctx context.Context) (list []report.Figure, err error)
 		draw          func(w io.Writer) error
 	}{
 		{"reconstructions", "Images and their reconstructions.", d.drawReconstructions},
-		{"traversals", "Decoded images while one part of the code moves and the rest is fixed.", traversals},
+		{"traversals", "Decoded images as one part of the code varies and the rest is fixed.", traversals},
 	} {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
