@@ -293,8 +293,8 @@ func (d *identity) explain(err *error, in []tensor.Shape) {
 	}
 }
 
-// Error is the error of an operation that fails in the run of a machine. To find the cause, compare Shapes with the
-// shapes in the operation's comment.
+// Error is the error of an operation, for instance from a [Spec], that fails in the run of a machine. To find the
+// cause, compare Shapes with the shapes in the operation's comment.
 type Error struct {
 	Op     string
 	Shapes []tensor.Shape // shapes of the operation's inputs

@@ -18,7 +18,7 @@ func Parse(text string) (Sentence, error) {
 }
 
 // Error is the error of [Parse] and [Compile] about a part of a sentence. Line and Column start at 1; Column counts
-// characters.
+// characters. Correct the sentence there.
 type Error struct {
 	Line, Column int
 	Part         string // the invalid part; empty if line and column are known
