@@ -46,7 +46,7 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 		}
 	}
 	labels, title := t.axis()
-	return traversalSheet(w, "Decoded images as one part of the code varies and the rest is fixed", title, t.names, labels, t.rows, d)
+	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
 }
 
 // traversals collects the rows of a figure of traversals.
@@ -206,7 +206,7 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 			rows = appendRow(rows, turnSpheres(code, spheres, leastTurn(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
 		}
 	}
-	return traversalSheet(w, "Decoded images as the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
+	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
 }
 
 // leastTurn returns the rotation with the least angle that takes one direction to another.
@@ -257,7 +257,7 @@ func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d D
 	if len(labels) == 0 {
 		return nil
 	}
-	return traversalSheet(w, "Decoded images as one dimension of each path varies and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
+	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
 }
 
 // codePath is a combination of options, with the rows of the codes that choose it.
