@@ -227,7 +227,7 @@ func TestMoveErrors(t *testing.T) {
 	for want, b := range map[string]Batch{
 		"the sentence needs moves, and there are none":    {Codes: z},
 		"row 0 of moves has 1 number, want 6":             {Codes: z, Moves: column(1)},
-		"moves of 2 rows, want 1, one for each code":       {Codes: z, Moves: column(1, 2)},
+		"moves of 2 rows, want 1, one for each code":      {Codes: z, Moves: column(1, 2)},
 		"groups of 2 rows, want 1":                        {Codes: z, Moves: [][]float64{make([]float64, 6)}, Groups: []int{1, 2}},
 		"row 0 of moves is [+Inf 0 0 0 0 0], want finite": {Codes: z, Moves: [][]float64{{math.Inf(1), 0, 0, 0, 0, 0}}},
 	} {
