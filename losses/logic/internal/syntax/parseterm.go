@@ -26,6 +26,8 @@ func (p *parser) atom() expression {
 		return expression{Term: &placed{t.place(), p.vector()}, at: t.offset}
 	case t.kind == word && (t.text == "forall" || t.text == "exists"):
 		return expression{Formula: p.quantified(t), at: t.offset}
+	case t.kind == word && t.text == "not":
+		p.found(t, "a term, or the negation in parentheses: (not ...)")
 	case !t.named():
 		p.found(t, wantPart)
 	}

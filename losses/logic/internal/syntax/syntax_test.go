@@ -24,6 +24,7 @@ func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                                `1:1: found the end, want ` + anyTerm,
 		"\n  \n ":                                         `3:2: found the end, want ` + anyTerm,
+		`forall i: 2 * not z(i) =[squared] 0`:             `1:15: found "not", want a term, or the negation in parentheses: (not ...)`,
 		`forall i`:                                        `1:9: found the end, want : after the variables of a quantifier`,
 		`foral i: z(i) =[squared] 0`:                      `1:1: found "foral" before "i", want ` + anyTerm + `; did you mean "forall"?`,
 		`forall[meen] i: z(i) =[squared] 0`:               `1:8: unknown aggregate "meen" of forall; did you mean "mean"?`,
