@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -138,7 +139,11 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 		return nil, fmt.Errorf("%s: %w", f.File, err)
 	}
 	if t.WantRows(d.Len()); t.Rows != d.Len() {
-		return nil, fmt.Errorf(want, f.File, t.Rows, t.Cols, d.Len(), d.Name())
+		err := fmt.Errorf(want, f.File, t.Rows, t.Cols, d.Len(), d.Name())
+		if t.Rows == d.Len()-1 && t.Names != nil {
+			err = fmt.Errorf("%w; its first line (%s) names the columns", err, registry.Some(t.Names, 4))
+		}
+		return nil, err
 	}
 	if n := max(len(f.Names), len(f.Kinds.List)); n != t.Cols {
 		t.DropCounter()
