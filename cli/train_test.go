@@ -58,6 +58,9 @@ func TestTrainDryRun(t *testing.T) {
 			t.Errorf("the plan lacks %q: %s", words, o.log)
 		}
 	}
+	if strings.Contains(o.log, "disk") {
+		t.Errorf("the plan looks for drawn images on the disk: %s", o.log)
+	}
 	var plan struct {
 		Dir, Config string
 		Dataset     struct{ Images int }
