@@ -124,7 +124,7 @@ func shownColumns(runs []*index.Run) []index.Column {
 		case c.Name == "run" || c.Name == "state":
 			list = append(list, c)
 		case c.Name == "seconds":
-			list = append(append(list, index.Differing(runs)...), c)
+			list = append(append(list, index.Shown(runs)...), c)
 		case isResult(runs, c.Name) && (!strings.Contains(c.Name, ".") || c.Name == "fit.converged"):
 			list = append(list, c)
 		}
@@ -455,7 +455,7 @@ func rank(list []shownColumn, runs []*index.Run) {
 	var settings, results []int
 	for i, c := range list {
 		switch {
-		case i == 0, c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
+		case i == 0, c.header == "history", c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
 			list[i].rank = neverOut
 		case c.header == "state" || c.header == "seconds" || c.header == "fit.converged":
 			list[i].rank = afterAll
