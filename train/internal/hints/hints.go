@@ -36,7 +36,7 @@ const (
 
 // Value explains a list where the config wants one value: lists make a sweep.
 func Value(n *config.Node, want string) string {
-	if strings.Contains(want, "list") {
+	if strings.Contains(want, "list") || n.Path() == "" { // a whole file has no key to vary
 		return ""
 	}
 	values, err := n, error(nil)
