@@ -110,9 +110,9 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 	if err != nil {
 		return nil, err
 	}
-	want := fmt.Sprint(columns)
+	want := fmt.Sprintf("%d, an angle for each factor of the data set", columns)
 	if columns == 0 {
-		want = "a multiple of 4"
+		want = "a multiple of 4, an axis and an angle for each rotation"
 	}
 	if s := a.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns || columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
 		return nil, fmt.Errorf("%s has shape %v; want %d x %d x %s", file, s, groups, m, want)
