@@ -84,7 +84,9 @@ func (r *pixelRule) outside(image int, v float64) error {
 		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", r.a.Label, r.a.Shape, r.a.Type, image, v)
 	}
 	want := fmt.Sprintf("0 to %v, the number that is white", r.white)
-	if r.usual && r.a.Type.Kind == 'f' {
+	if v-v != 0 { // neither a scale nor real numbers make it a pixel
+		want = "finite numbers"
+	} else if r.usual && r.a.Type.Kind == 'f' {
 		want = "0 to 1, scale: 255 if that is white, or real: true for real numbers"
 	}
 	return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want %s", r.a.Label, r.a.Shape, r.a.Type, image, v, want)
