@@ -143,7 +143,14 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.NeedsGroups() && in.Transformations == nil {
 		return nil, errNoMoves
 	}
+	factors, subCodes := l.sentence().Mentions()
+	if factors && in.Labels == nil {
+		return nil, errNoLabels
+	}
 	q, err := logic.Compile(l.sentence(), l.schema(in, z.Shape()[1]))
+	if err != nil && subCodes && in.Labels == nil && l.Codes == nil {
+		return nil, fmt.Errorf("%w; want codes with the columns of each name, or a supervision with labels", err)
+	}
 	if err != nil {
 		return nil, err
 	}
