@@ -164,6 +164,11 @@ func TestKeptWeights(t *testing.T) {
 		succeed(t, append([]string{"eval", "--run", dir}, flags...)...)
 		succeed(t, append([]string{"export", "--run", dir}, flags...)...)
 	}
+	card := filepath.Join(dir, "card.md")
+	succeed(t, "export", "--run", dir, "--best", "--average", "--card", card)
+	if text := string(readFile(t, card)); !strings.Contains(text, "| weights | moving average at the best evaluation |\n| training |") || !strings.Contains(text, "by the last weights") {
+		t.Errorf("the card does not tell the weights: %s", text)
+	}
 	if len(codes) < 2 || !ui.Exists(filepath.Join(dir, "weights-best-average.safetensors")) {
 		t.Errorf("%d kinds of codes", len(codes))
 	}

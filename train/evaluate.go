@@ -307,20 +307,12 @@ func (f *Fit) decide() {
 	case f.Variance == 0 && f.Reconstruction > 0:
 		f.Why = "all measured images are the same, so their error shows nothing"
 	case f.Reconstruction > mostUnexplained*f.Variance:
-		f.Why = fmt.Sprintf("reconstructions leave %s %% of the variance of the images", percent(100*f.Reconstruction/f.Variance))
+		f.Why = fmt.Sprintf("reconstructions leave %.0f %% of the variance of the images", 100*f.Reconstruction/f.Variance)
 	case f.Assignment != nil && *f.Assignment > mostMisassigned:
 		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g", *f.Assignment)
 	default:
 		f.Converged = true
 	}
-}
-
-// percent writes a percentage without decimals, and a huge one, of images that hardly vary, by its magnitude.
-func percent(v float64) string {
-	if v >= 1e6 {
-		return fmt.Sprintf("%.1g", v)
-	}
-	return fmt.Sprintf("%.0f", v)
 }
 
 // trained lists some of the training images.

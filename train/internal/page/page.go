@@ -80,7 +80,7 @@ func (c *Content) codes(d *figures.Drawing) (*web.Codes, error) {
 func (c *Content) facts(m models.Model) []report.Fact {
 	list := []report.Fact{{Name: "model", Value: c.Model}, {Name: "data set", Value: c.Dataset},
 		{Name: "seed", Value: fmt.Sprint(c.Seed)}, {Name: "epochs", Value: fmt.Sprint(c.Epochs)},
-		{Name: "steps", Value: fmt.Sprint(c.Steps)}, {Name: "parameters", Value: fmt.Sprint(m.Params().Count())}}
+		{Name: "steps", Value: fmt.Sprint(c.Steps)}, {Name: "parameters", Value: fmt.Sprint(m.Params().Trainable())}}
 	add := func(name, format string, values ...any) {
 		list = append(list, report.Fact{Name: name, Value: fmt.Sprintf(format, values...)})
 	}
