@@ -98,7 +98,7 @@ type Transport struct {
 // Batch describes the images of a batch: sizes, labels and transformations.
 type Batch struct {
 	Real       bool // pixels are unbounded, not in [0, 1]
-	Population int  // images in the data set; 0: unknown
+	Population int  // images that batches are drawn from; 0: unknown
 	Group      int  // images of a labelled group, which are Group rows in sequence; 0 or 1: there are no groups
 
 	Labels          *Labels          // known factors; nil: no labels

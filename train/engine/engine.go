@@ -87,6 +87,14 @@ func (t *Task) validate(s *Settings) error {
 	return nil
 }
 
+// population returns the number of images that batches are drawn from. Groups may hold any image of the data set.
+func population(s *supervision.Split, d datasets.Dataset) int {
+	if s.GroupCount() > 0 {
+		return d.Len()
+	}
+	return len(s.Unlabelled)
+}
+
 // New prepares training. It compiles the programs of the first batches, and so reports a task that cannot work.
 func New(t Task, s Settings) (*Loop, error) {
 	if err := t.validate(&s); err != nil {
@@ -101,7 +109,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	}
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
-		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: t.Data.Len(),
+		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: population(split, t.Data),
 			precision: s.Precision, discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
 	if err := freezes(t.Freeze, t.Model.Params()); err != nil {
 		return nil, err

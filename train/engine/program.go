@@ -67,7 +67,7 @@ type plan struct {
 	factors        []factor.Factor // factors of the data set
 	views          *augment.Views  // may be nil
 	split          *supervision.Split
-	population     int        // images in the data set
+	population     int        // images that batches are drawn from
 	discriminators *nn.Params // the parameters of discriminators and networks that losses train
 	precision      Precision
 	frozen         func(name string) bool // reports parameters that do not change; nil: all change

@@ -39,8 +39,9 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 		return nil, errors.New("there are no images to validate on")
 	}
 	p := *l.plan
-	p.data, p.factors, p.population = d, d.Factors(), d.Len()
+	p.data, p.factors = d, d.Factors()
 	p.split = &supervision.Split{Unlabelled: split.Unlabelled, Known: split.Known}
+	p.population = population(p.split, d)
 	v := &Validation{loop: l, plan: &p, objective: o, seed: seed, programs: map[int]*program{}}
 	first, err := v.program(min(l.settings.Batch, len(split.Unlabelled)))
 	if err != nil {
