@@ -109,7 +109,7 @@ func TestConfigFiles(t *testing.T) {
 		"missing":                {`neither a file nor an experiment "missing"`, "`unravel list configs` lists the experiments"},
 		"quickstrat":             {`did you mean "quickstart"?`},
 		"lsbd-vae/squar":         {`did you mean "lsbd-vae/square"?`},
-		"folder.yaml":            {"folder.yaml", "is a directory"},
+		"folder.yaml":            {"folder.yaml", "is a folder; want a file"},
 		"open.yaml/x":            {"open.yaml/x"},
 		"empty.yaml":             {"empty.yaml", "no data set is chosen"},
 		"list.yaml":              {"list.yaml:1:1"},

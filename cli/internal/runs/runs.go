@@ -455,7 +455,7 @@ func rank(list []shownColumn, runs []*index.Run) {
 	var settings, results []int
 	for i, c := range list {
 		switch {
-		case i == 0, c.header == "history", c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
+		case i == 0, c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
 			list[i].rank = neverOut
 		case c.header == "state" || c.header == "seconds" || c.header == "fit.converged":
 			list[i].rank = afterAll
