@@ -123,7 +123,7 @@ func TestCheckLearned(t *testing.T) {
 	if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "mimosa/components.npy: changed") {
 		t.Error(o)
 	}
-	if o := call(t, "train", "--run", "run", "--resume", "train.epochs=3"); o.code != 1 || !strings.Contains(o.log, path+": changed; want the file as the run wrote it") {
+	if o := call(t, "train", "--run", "run", "--resume", "train.epochs=3"); o.code != 1 || !strings.Contains(o.log, path+": changed; want the original file") {
 		t.Error(o)
 	}
 	writeFile(t, path, good)

@@ -23,8 +23,8 @@ func TestClusterMistakes(t *testing.T) {
 		{[]string{"--on", "slurm", "--print", "--serve"}, "want it without --serve"},
 		{[]string{"--of", "3"}, "--of is the number of tasks of --index"},
 		{[]string{"--on", "slurm", "--jobs", "2"}, "want --on alone"},
-		{[]string{"--on", "slurm", "--time", "soon"}, `"soon" is no time`},
-		{[]string{"--on", "slurm", "--memory", "2X"}, `"2X" is no size`},
+		{[]string{"--on", "slurm", "--time", "soon"}, `"soon" is not a duration`},
+		{[]string{"--on", "slurm", "--memory", "2X"}, `"2X" is not a size`},
 		{[]string{"--on", "slurm", "--cpus=-1"}, `got "-1"; want 1 or more`},
 		{[]string{"--on", "condor"}, "--on condor: unknown scheduler; want slurm or kubernetes"},
 		{[]string{"--index"}, "none of SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set"},
@@ -40,7 +40,7 @@ func TestClusterMistakes(t *testing.T) {
 		{[]string{"--on", "kubernetes", "--image", `"u:1"`, "--volume", "data:/d"}, "want a name without spaces and quotes"},
 		{[]string{"--on", "kubernetes", "--image", "u:1", "--volume", "data:/"}, "would hide the files of the image"},
 		{[]string{"--on", "slurm", "--time", "10s"}, `"10s" is too short; want 2m or more`},
-		{[]string{"--on", "slurm", "--time", "4"}, `"4" is no time; want 4h, 90m`},
+		{[]string{"--on", "slurm", "--time", "4"}, `"4" is not a duration; want 4h, 90m`},
 	} {
 		checkMistake(t, call(t, append([]string{"sweep", file, "--out", dir}, c.args...)...), 2, c.want)
 	}

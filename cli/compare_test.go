@@ -136,7 +136,18 @@ func TestCompareUDR(t *testing.T) {
 	if fmt.Sprint(none.UDR.Used, none.UDR.Scores) != "[0 0 0] [0 0 0]" {
 		t.Errorf("%+v", none.UDR)
 	}
+	if got := strings.Join(none.Notes, "; "); !strings.HasPrefix(got, "udr leaves out columns with a standard deviation below 100 (--threshold): ") {
+		t.Errorf("notes %q", got)
+	}
 	checkMistake(t, call(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
+
+	// the kinds of factors in an archive
+	levels := [][]float64{{0}, {1}, {2}, {3}, {4}}
+	writeNPZ(t, "a.npz", map[string][][]float64{"codes": {{1, 0}, {0.31, 0.95}, {-0.81, 0.59}, {-0.81, -0.59}, {0.31, -0.95}}, "factors": levels})
+	writeNPZ(t, "b.npz", map[string][][]float64{"codes": {{3, 0}, {0, 1}, {2, 1}, {0, 0}, {1, 3}}, "factors": levels})
+	if x, _ := compare(t, "a.npz", "b.npz", "--types", "circular", "--metrics", "dlsbd"); values(x.Metrics[0].Ranks) != "1 2" {
+		t.Errorf("%+v", x.Metrics)
+	}
 }
 
 // Stored metrics, of training and of eval, with gaps.

@@ -133,7 +133,7 @@ func flagValues(flag *kong.Flag) []string {
 	case "what":
 		return coding.DecodeKinds
 	case "scale":
-		if flag.Target.Kind() == reflect.String { // data show and decode have it as a number
+		if flag.Target.Kind() == reflect.String { // data show and decode have it as a flag with a number
 			return []string{"quick", "full"}
 		}
 	}

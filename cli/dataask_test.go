@@ -8,6 +8,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/files"
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
 
 // TestDataAsk asks about a folder of pictures without labels, takes the answers, asks on, trains and measures with them.
@@ -32,9 +37,10 @@ func TestDataAsk(t *testing.T) {
 		writeFile(t, "photos/"+name, b.Bytes())
 	}
 	o := succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade", "--count", "8", "--sheet", "sheet.png")
-	if !strings.Contains(o.log, "8 questions in pairs.csv; write same or different behind each") {
+	if !strings.Contains(o.log, "8 questions in pairs.csv; write same or different after each") {
 		t.Errorf("log %q", o.log)
 	}
+	checkSheet(t)
 	answer := func() {
 		lines := strings.Split(strings.TrimSpace(string(readFile(t, "pairs.csv"))), "\n")
 		for n, line := range lines {
@@ -50,11 +56,14 @@ func TestDataAsk(t *testing.T) {
 		writeFile(t, "pairs.csv", []byte(strings.Join(lines, "\n")))
 	}
 	answer()
-	for range 4 {
+	succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8", "--sheet", "sheet.png")
+	checkSheet(t)
+	answer()
+	for range 3 {
 		succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8")
 		answer()
 	}
-	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "5 questions fewer than wanted") {
+	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "5 questions fewer than requested") {
 		t.Errorf("log %q", o.log) // 12 pictures are known after 40 answers
 	}
 	writeFile(t, "mine.yaml", []byte(`name: mine
@@ -77,6 +86,39 @@ train: {epochs: 2, batch: 12}
 	succeed(t, "data", "ask", "entangled", "--random", "--fill", "--count", "30", "--out", "filled.csv")
 	if text := string(readFile(t, "filled.csv")); strings.Count(text, "different\n")+strings.Count(text, "same\n") != 30 {
 		t.Errorf("%s", text)
+	}
+}
+
+// checkSheet compares sheet.png with the pairs without an answer in pairs.csv, under the numbers of their lines.
+func checkSheet(t *testing.T) {
+	t.Helper()
+	s := files.NewFolder()
+	s.Path, s.Size = "photos", datasets.PictureSize{8, 8}
+	d, err := s.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs [][2]int
+	var labels []string
+	for n, line := range strings.Split(strings.TrimSpace(string(readFile(t, "pairs.csv"))), "\n") {
+		var a, b int
+		if f := strings.Split(line, ","); f[3] == "" {
+			if _, err := fmt.Sscanf(f[0]+" "+f[1], "p%d.png p%d.png", &a, &b); err != nil {
+				t.Fatal(err)
+			}
+			pairs, labels = append(pairs, [2]int{a, b}), append(labels, fmt.Sprintf("line %d: shade?", n+1))
+		}
+	}
+	m, err := sheet.Pairs(d, fmt.Sprintf("%s: %d of %[2]d questions", d.Name(), len(pairs)), "same or different", pairs, labels, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := raster.WritePNG(&want, m); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(readFile(t, "sheet.png"), want.Bytes()) {
+		t.Errorf("sheet.png does not show the questions %q of pairs.csv", labels)
 	}
 }
 

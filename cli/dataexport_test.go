@@ -25,6 +25,13 @@ func TestDataExport(t *testing.T) {
 		t.Errorf("README:\n%s", text)
 	}
 
+	// what a data set leaves out or guesses
+	writeNPZ(t, "x.npz", map[string][][]float64{"x": {{0, 1, 0}, {1, 0, 0}}})
+	o = succeed(t, "data", "export", "grid", "path=x.npz", "--out=plain")
+	if want := "grid: x.npz: its only array, x, is read as images without factors\n"; !strings.Contains(o.log, want) {
+		t.Errorf("%v, want %q", o, want)
+	}
+
 	var set export.Set
 	o = succeed(t, "data", "export", "spaceshapes", "samples=20", "--seed=2", "--out=shapes", "--json")
 	decodeOne(t, o.out, &set)

@@ -347,7 +347,7 @@ func TestDataFile(t *testing.T) {
 	if o := call(t, "data", "fetch", "dsprites", "--from", filepath.Join(folder, hdf5)); o.code != 1 || !strings.Contains(o.log, "it has 205312 bytes; want 28024106") {
 		t.Error(o)
 	}
-	if o := succeed(t, "data", "fetch", "dsprites", "--file", hdf5, "--from", folder, "--trust"); !strings.Contains(o.out, "48 images") || !strings.Contains(o.log, "which is not the known one") {
+	if o := succeed(t, "data", "fetch", "dsprites", "--file", hdf5, "--from", folder, "--trust"); !strings.Contains(o.out, "48 images") || !strings.Contains(o.log, "which differs from the known hash") {
 		t.Error(o)
 	}
 	if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil {

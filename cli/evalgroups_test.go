@@ -78,5 +78,5 @@ func TestEvalGroups(t *testing.T) {
 	writeFile(t, "m.csv", []byte(strings.Replace(matrices.String(), "\n", "\n1,0,0,0,1,0,0,0,-1\n", 1)))
 	writeFile(t, "codes.csv", []byte("1,2\n"+codes.String()[:0]+"3,4\n5,6\n"))
 	writeFile(t, "three.csv", []byte("1,0,0,0,1,0,0,0,1\n1,0,0,0,1,0,0,0,-1\n1,0,0,0,1,0,0,0,1\n"))
-	checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--rotations", "three.csv"), 1, "three.csv: row 1", "no rotation")
+	checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--rotations", "three.csv"), 1, "three.csv: row 1", "not a rotation")
 }

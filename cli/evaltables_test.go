@@ -98,7 +98,7 @@ func TestEvalAngles(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	writeFile(t, "degrees.csv", []byte(degrees.String()))
-	if _, log = measure(t, "--codes", source, "--factors", "degrees.csv", "--metrics", "variance"); !strings.Contains(log, "factor angle has 207 levels; --types continuous would bin them, and circular:360 take them for degrees") {
+	if _, log = measure(t, "--codes", source, "--factors", "degrees.csv", "--metrics", "variance"); !strings.Contains(log, "factor angle has 207 levels; --types continuous would bin them, and circular:360 read them as degrees") {
 		t.Errorf("log %q", log)
 	}
 }

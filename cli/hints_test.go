@@ -46,6 +46,7 @@ func TestNewcomers(t *testing.T) {
 		"seeds.yaml": "base: quickstart\nseeds: 3\n", "seed.yaml": "base: quickstart\nseed: [0, 1]\n", "set.yaml": "base: quickstart\ntrain.epochs: 3\n", "train.yaml": "base: quickstart\ntrain: {epochs: 3}\n",
 		"one.yaml": "dataset: square\nseed: [0, 1, 2]\n", "kl.yaml": "dataset: square\nmodel: vae\nlosses:\n  - reconstruction\n  - kl: 4\n",
 		"loss.yaml": "dataset: square\nmodel: vae\nloss: [kl]\n", "base.yaml": "base: quickstart\nseeds: [0, 1]\n",
+		"list.yaml": "[1, 2]\n",
 		"axes.yaml": "base: vae/square\nseeds: [0, 1]\nproduct: {train.lr: [1, 2]}\n", "scalar.yaml": "base: vae/square\nproduct: {train.batch: 16}\n",
 	} {
 		writeFile(t, name, []byte(content))
@@ -111,6 +112,8 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  losses=reconstruction,kl", "write [reconstruction,kl]"},
 		{"train  vae/square  losses={reconstruction: {}, kl: {weight: 4}}", "write [reconstruction, {kl: {weight: 4}}]"},
 		{"train  vae/square  losses.1.kl=4", "losses.1.kl: want a mapping, got 4; write {weight: 4}"},
+		{"train  list.yaml", "list.yaml:1:1: want a mapping, got a list\n"},
+		{"train  runs/x", "runs/x is a folder; want a file, such as the config " + filepath.Join("runs/x", "config.yaml") + " of a run"},
 		{"train  kl.yaml", "kl.yaml:5:9: losses.1.kl: want a mapping, got 4; write {weight: 4}"},
 		{"train  vae/square  model.vae=4", "model.vae: want a mapping, got 4; its keys: encoder"},
 		{"train  vae/square  train.epochs=\"3\"", "write it without quotes: 3"},

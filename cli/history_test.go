@@ -66,8 +66,10 @@ func TestResumeLongerCosine(t *testing.T) {
 	if len(hashes) != 2 || hashes[0] == hashes[1] {
 		t.Errorf("%q", hashes)
 	}
-	if o := succeed(t, "runs", "out"); !strings.Contains(o.out, "history") {
-		t.Error(o)
+	for _, dir := range []string{"out", "out/continued"} { // a single run differs from no other
+		if o := succeed(t, "runs", dir); !strings.Contains(o.out, "history") {
+			t.Errorf("%s: %v", dir, o)
+		}
 	}
 	if o := succeed(t, "report", "--run", "out/continued", "--out", "page.html"); !strings.Contains(string(readFile(t, "page.html")), why) {
 		t.Errorf("the report does not say it: %v", o)

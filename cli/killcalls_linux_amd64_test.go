@@ -173,7 +173,7 @@ var killedPhases = []struct {
 	{name: "more epochs", prepare: []string{"train tiny.yaml train.epochs=1 --run run"}, command: "train --run run --resume train.epochs=2"},
 	{name: "stage", command: "train stage.yaml --run run", again: "train stage.yaml --run run --resume"},
 	{name: "import", prepare: []string{"train tiny.yaml --run from", "export --run from --out tiny.safetensors"},
-		command: "import --from tiny.safetensors --run run", whole: "run: the folder already holds a run"},
+		command: "import --from tiny.safetensors --run run", whole: "run: the folder already contains a run"},
 	{name: "encode", prepare: []string{"train tiny.yaml --run run"}, command: "encode --run run"},
 	{name: "report", prepare: []string{"train tiny.yaml --run run"}, command: "report --run run"},
 	{name: "runs", prepare: []string{"train tiny.yaml --run a", "train tiny.yaml seed=2 --run b"}, command: "runs ."},

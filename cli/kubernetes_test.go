@@ -78,7 +78,7 @@ func TestKubernetes(t *testing.T) {
 	}{
 		{[]string{"--on", "kubernetes"}, "want --image IMAGE"},
 		{[]string{"--on", "slurm", "--image", "x"}, "belong to --on kubernetes"},
-		{[]string{"--on", "kubernetes", "--image", "x", "--volume", "data"}, `"data" is no volume; want CLAIM:PATH`},
+		{[]string{"--on", "kubernetes", "--image", "x", "--volume", "data"}, `"data" is not a volume; want CLAIM:PATH`},
 		{[]string{"--on", "kubernetes", "--image", "x", "--volume", "data:/elsewhere"}, "is not on the volume"},
 		{[]string{"--on", "kubernetes", "--image", "x", "--volume", "data:/", "--partition", "p"}, "--partition belongs to --on slurm"},
 	} {

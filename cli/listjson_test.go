@@ -83,6 +83,9 @@ func TestModelCard(t *testing.T) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}
 	}
+	if strings.Contains(card, "last weights") {
+		t.Errorf("a card of the last weights: %s", card)
+	}
 	succeed(t, "import", "--from", "w.safetensors", "--run", "runs/again")
 	checkMistake(t, call(t, "export", "--run", finished(t), "--card", "card.txt"), 2, "--card card.txt", ".md")
 }

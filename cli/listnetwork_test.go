@@ -57,6 +57,24 @@ func TestListNetworksOfConfigs(t *testing.T) {
 	}
 }
 
+// The work of a config's networks is for one image.
+func TestListWorkOfConfigs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	source := "dataset: {square: {size: 18, side: 6}}\nmodel: {ae: {latent: 3, encoder: {mlp: {hidden: [5]}}, decoder: {mlp: {hidden: [7]}}}}\nlosses: [reconstruction]\n"
+	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string]float64{"encoder": 2*18*18*5 + 2*5*3, "decoder": 2*3*7 + 2*7*18*18} {
+		var s docs.Summary
+		if err := json.Unmarshal([]byte(succeed(t, "list", "--json", part, file).out), &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.FLOP != want {
+			t.Errorf("%s: %v FLOP, want %v in %+v", part, s.FLOP, want, s.Layers)
+		}
+	}
+}
+
 func TestListNetworkMistakes(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"encoder rsnet18 --image 4x4x1", `unknown encoder "rsnet18"; did you mean "resnet18"?`},

@@ -1,6 +1,6 @@
-// Package cli is the command line of Unravel as a library. A program registers its own parts and calls [Main]. It
-// then has every command for these parts: configs can name them, and they can be listed, trained, measured, swept and
-// exported.
+// Package cli is the command line of Unravel as a library. A program registers its own parts and calls [Main]. It then
+// has every command for these parts: configs can name them, and the commands list, train, measure, sweep and export
+// them.
 //
 //	func main() {
 //		err := errors.Join(losses.Register(...), models.Register(...))
@@ -10,7 +10,7 @@
 //		cli.Main()
 //	}
 //
-// Text for people goes to standard error, results go to standard output. Exit codes are 0 (done), 1 (failed), 2
+// Messages for people go to standard error, and results to standard output. Exit codes are 0 (done), 1 (failed), 2
 // (wrong usage or config) and 130 (stopped by a signal, after saving).
 package cli
 
@@ -52,11 +52,11 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Main runs the command line of the process and exits with the command's code. It limits how far the garbage
-// collector lets memory grow, and turns signals into an orderly end. Register parts before the call. A sweep runs
-// this program, found by os.Executable, once for each run.
+// Main runs the command line of the process and exits with the command's code. It limits how far the garbage collector
+// lets memory grow. On signals, commands save and exit. Register parts before the call. A sweep runs this program,
+// found by os.Executable, once for each run.
 func Main() {
-	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector then works harder instead of taking more memory
+	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector then works harder before it exceeds the limit
 		debug.SetMemoryLimit(int64(have * memory.Share))
 	}
 	os.Exit(Run(ui.OnSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
@@ -69,17 +69,17 @@ type commands struct {
 	Compare  runs.Compare    `cmd:"" help:"Compare runs or files of codes: metrics side by side, ranks, Kendall's tau, UDR."`
 	Encode   coding.Encode   `cmd:"" help:"Write the codes and factors of a run or of an ONNX encoder as .npy files."`
 	Decode   coding.Decode   `cmd:"" help:"Draw images from a run's decoder: samples, traversals, grids, interpolations or codes of a file."`
-	Report   runs.Report     `cmd:"" help:"Write the page about a run again, from stored results."`
+	Report   runs.Report     `cmd:"" help:"Write the report page of a run again, from its stored results."`
 	Export   training.Export `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
-	Import   training.Import `cmd:"" help:"Make a run from a file of weights."`
+	Import   training.Import `cmd:"" help:"Create a run from a file of weights."`
 	Pull     pull.Command    `cmd:"" help:"Fetch a trained model as a run (default: list the models)."`
 	Table    papers.Command  `cmd:"" help:"Compute a table of a paper next to the printed values (default: list the tables)."`
-	Sweep    sweeps.Command  `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
+	Sweep    sweeps.Command  `cmd:"" help:"Train the missing runs of a sweep over settings and seeds."`
 	Runs     runs.Command    `cmd:"" help:"List, filter, compare and export runs."`
-	Check    runs.Check      `cmd:"" help:"Compare the files and data of runs with the hashes in their records."`
+	Check    runs.Check      `cmd:"" help:"Check the files and data of runs against the hashes in their records."`
 	Serve    serving.Command `cmd:"" help:"Show runs in a browser, also during training."`
 	Preview  serving.Preview `cmd:"" hidden:"" help:"Draw a checkpoint for a server, in a separate process."`
-	Worker   sweeps.Worker   `cmd:"" hidden:"" help:"Make one run of a sweep, in a separate process."`
+	Worker   sweeps.Worker   `cmd:"" hidden:"" help:"Train one run of a sweep, in a separate process."`
 	Rehearse sweeps.Rehearse `cmd:"" hidden:"" help:"Estimate the time of a run, in a separate process."`
 	Mimosa   coding.Mimosa   `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
 	Data     data.Command    `cmd:"" help:"List, draw and fetch data sets."`
@@ -97,9 +97,9 @@ type commands struct {
 	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and its runs (default: the variable UNRAVEL_DATA)." detail:"Without the variable UNRAVEL_DATA, the folder is unravel in the user's folder for caches."`
 }
 
-// Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, text for
-// people to stderr. A command that trains saves and stops when the context ends. Run is for tests and for programs
-// that embed commands. Sweeps start the program itself again, and it must then call [Main].
+// Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, text for people
+// to stderr. When the context ends, a command that trains saves and stops. Run is for tests and for programs that embed
+// commands. Sweeps start the program itself as a child process, which must call [Main].
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
@@ -110,7 +110,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 				fmt.Fprintln(log, "unravel:", lost)
 				return
 			}
-			fmt.Fprintf(log, "unravel: an internal error, a mistake in unravel; please report it with what follows: %v\n", parallel.Recovered(p))
+			fmt.Fprintf(log, "unravel: internal error; please report it with the following text: %v\n", parallel.Recovered(p))
 		}
 	}()
 	exited, s := -1, &ui.Streams{Out: out, Log: log}
@@ -161,7 +161,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	return exitCode(err, out, log)
 }
 
-// newParser makes the parser of command lines.
+// newParser creates the parser of command lines.
 func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(line, append(options, kong.Name("unravel"),
 		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
@@ -173,7 +173,7 @@ func exitCode(err error, out *plain.Writer, log io.Writer) int {
 		return ui.ExitDone
 	}
 	if gone := out.Err(); errors.Is(gone, syscall.EPIPE) && errors.Is(err, gone) {
-		return ui.ExitFailed // the reader of the results has stopped reading
+		return ui.ExitFailed // the reader of the results has closed the pipe
 	}
 	fmt.Fprintln(log, "unravel:", err)
 	switch {
@@ -205,8 +205,8 @@ func setRoot(dir string) (restore func() error, err error) {
 	return restore, os.Setenv(cache.RootVariable, whole)
 }
 
-// flagsLast moves flags behind the arguments, because kong wants the arguments of a list next to each other. Users
-// may then write flags anywhere. Words after "--" stay in place.
+// flagsLast moves flags after the arguments, because kong wants the arguments of a list next to each other. Users may
+// then write flags anywhere. Words after "--" stay in place.
 func flagsLast(model *kong.Application, args []string) []string {
 	takesValue := map[string]func(arg string) bool{}
 	// The visitor returns no errors.
@@ -232,7 +232,7 @@ func flagsLast(model *kong.Application, args []string) []string {
 	return append(append(words, flags...), args...)
 }
 
-// takes reports whether a word that follows a flag is its value.
+// takes reports whether the word after a flag is the flag's value.
 func takes(f *kong.Flag, arg string) bool {
 	if optional, ok := f.Target.Addr().Interface().(interface{ Takes(arg string) bool }); ok {
 		return optional.Takes(arg)

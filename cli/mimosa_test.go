@@ -130,7 +130,7 @@ metrics: []
 	if got.HError == nil || got.Codes != [2]int{810, 3} || math.IsNaN(got.Coverage) || len(got.Components) < 2 || got.Purity == nil {
 		t.Errorf("%+v", got)
 	}
-	if !strings.Contains(o.log, "90 images that are held out are not explored") {
+	if !strings.Contains(o.log, "90 held-out images are not explored") {
 		t.Errorf("log %q", o.log)
 	}
 	choices, err := npy.ReadFile[int32]("found/assignments.npy")

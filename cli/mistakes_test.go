@@ -50,7 +50,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"empty key", []string{"train..epochs=3"}, []string{"train..epochs"}},
 		{"unfinished value", []string{"losses=[kl"}, []string{`argument "losses=[kl"`}},
 
-		{"lsbd loss without groups", []string{"supervision=none"}, []string{"losses.2.lsbd: loss lsbd", "nothing feeds it", "labelled groups", "supervision: {pairs: {count: 768}}"}},
+		{"lsbd loss without groups", []string{"supervision=none"}, []string{"losses.2.lsbd: loss lsbd", "it needs labelled groups", "supervision: {pairs: {count: 768}}"}},
 		{"lsbd loss with delta-vae", []string{delta}, []string{"loss lsbd", "transported codes of labelled groups", "does not have", "want planes, such as {row: [0, 1]}"}},
 		{"lsbd loss with a plane of another factor", []string{delta, "losses.2.lsbd={planes: {hue: [0, 1]}}"}, []string{"loss lsbd", `no factor "hue" that is circular; known: row, column`}},
 		{"pairs for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled groups", "nothing learns from them", "planes"}},
@@ -109,7 +109,7 @@ func TestConfigFiles(t *testing.T) {
 		"missing":                {`neither a file nor an experiment "missing"`, "`unravel list configs` lists the experiments"},
 		"quickstrat":             {`did you mean "quickstart"?`},
 		"lsbd-vae/squar":         {`did you mean "lsbd-vae/square"?`},
-		"folder.yaml":            {"folder.yaml", "is a directory"},
+		"folder.yaml":            {"folder.yaml", "is a folder; want a file"},
 		"open.yaml/x":            {"open.yaml/x"},
 		"empty.yaml":             {"empty.yaml", "no data set is chosen"},
 		"list.yaml":              {"list.yaml:1:1"},
@@ -250,7 +250,7 @@ func TestNoFolder(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"docs --out file", "unravel: file is a file; want a folder"},
 		{"docs --reference file/x", "unravel: file/x: file is a file; want a folder"},
-		{"report --run " + dir + " --out none/a.html", "unravel: writing none/a.html: there is no folder none; want one that exists"},
+		{"report --run " + dir + " --out none/a.html", "unravel: writing none/a.html: there is no folder none; want an existing folder"},
 		{"data show bumps --out file/a.png", "unravel: writing file/a.png: file is a file; want a folder"},
 	} {
 		c.args, c.want = filepath.FromSlash(c.args), filepath.FromSlash(c.want)
@@ -321,8 +321,8 @@ func TestEvalFiles(t *testing.T) {
 		{"flat.npy", "factors.npy", []string{"flat.npy", "[64 2]", "want [192, k]"}},
 		{"cube.npy", "factors.npy", []string{"cube.npy", "[4 16 3]"}},
 		{"short.npy", "factors.npy", []string{"factors.npy", "[64 2]", "want [63, k]", "short.npy"}},
-		{"none.npy", "nofactors.npy", []string{"0 x 3"}},
-		{"zero.npy", "factors.npy", []string{"64 x 0"}},
+		{"none.npy", "nofactors.npy", []string{"none.npy has shape [0 3]"}},
+		{"zero.npy", "factors.npy", []string{"zero.npy has shape [64 0]"}},
 		{"codes.npy", "zerofactors.npy", []string{"no factors"}},
 		{"codes.npy", "inf.npy", []string{"factors: inf.npy: row 6, column 1 is -Inf", "want finite numbers"}},
 		{"codes.npy", "twice.csv", []string{"twice.csv", "\"x\" of column 1 is empty or repeated"}},
@@ -424,7 +424,7 @@ func TestOutputs(t *testing.T) {
 	dir := finished(t)
 	for _, args := range [][]string{{"encode", "--run", dir, "--out"}, {"data", "show", "square", "--out"}} {
 		nowhere := filepath.Join(dir, "nowhere", "x")
-		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+"; want one that exists")
+		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+"; want an existing folder")
 		checkMistake(t, call(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
 	}
 }

@@ -38,7 +38,7 @@ func TestPull(t *testing.T) {
 	if o := succeed(t, "check", run); o.out != run+": as the run wrote it\n" {
 		t.Error(o)
 	}
-	if o := succeed(t, "runs", dir, "--filter", "state=finished"); !strings.Contains(o.out, "model") || !strings.Contains(o.out, "0.9856") {
+	if o := succeed(t, "runs", dir, "--filter", "state=finished"); !strings.Contains(o.out, "model") || !strings.Contains(o.out, "0.9982") {
 		t.Error(o)
 	}
 	if o := succeed(t, "pull", "cofhae-chopsticks", "--out", run); !strings.Contains(o.out, "cofhae-chopsticks is already in "+run) {

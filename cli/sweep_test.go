@@ -116,7 +116,7 @@ func TestSweepFailure(t *testing.T) {
 	file, dir := writeSweep(t, "product: {train.optimizer.adam.lr: [1e30, 0.001]}\n")
 	o := call(t, "sweep", file, "--out", dir)
 	if o.code != 1 || !strings.Contains(o.out, "lr1e30   failed") || !strings.Contains(o.out, "lr0.001  finished") ||
-		!strings.Contains(o.log, "are made again with --retry:\nlr1e30: ") || !strings.Contains(o.log, "try a smaller learning rate") {
+		!strings.Contains(o.log, "--retry repeats them:\nlr1e30: ") || !strings.Contains(o.log, "try a smaller learning rate") {
 		t.Error(o)
 	}
 	if o := call(t, "sweep", file, "--out", dir); o.code != 1 || strings.Contains(o.log, "running") {
@@ -159,7 +159,7 @@ func TestRunsOfOtherPrograms(t *testing.T) {
 		}
 	}
 	o := succeed(t, "runs", dir)
-	for _, want := range []string{"a is damaged: ", `a program with the model "lent", which this program has not registered`, "\nalso damaged: 1; --json says why\n"} {
+	for _, want := range []string{"a is damaged: ", `a program with the model "lent", which this program has not registered`, "\nalso damaged: 1; --json gives the reasons\n"} {
 		if !strings.Contains(o.log, want) {
 			t.Errorf("%q does not say %q", o.log, want)
 		}
@@ -310,7 +310,7 @@ func TestTableLedger(t *testing.T) {
 	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") || !strings.Contains(o.log, "nothing was trained: ") || ui.Exists(none) {
 		t.Error(o)
 	}
-	checkMistake(t, call(t, "table", own, "--check", "1"), 1, "the ledger has no run to make again")
+	checkMistake(t, call(t, "table", own, "--check", "1"), 1, "the ledger has no run to repeat")
 	checkMistake(t, call(t, "table", own, "--runs", none, "--contribute", out), 1, "has no run that the table own needs")
 	trained := succeed(t, "table", own, "--runs", dir, "--scale", "quick")
 	succeed(t, "table", own, "--runs", dir, "--contribute", out)
@@ -333,7 +333,7 @@ func TestTableLedger(t *testing.T) {
 	}
 	changed := filepath.Join(folder, "changed.jsonl")
 	writeFile(t, changed, []byte(other))
-	if o := call(t, "table", own, "--accept", changed); o.code != 1 || !strings.Contains(o.log, "metric dlsbd: 0.") || !strings.Contains(o.log, "--replace takes them in") || string(readFile(t, path)) != good {
+	if o := call(t, "table", own, "--accept", changed); o.code != 1 || !strings.Contains(o.log, "metric dlsbd: 0.") || !strings.Contains(o.log, "--replace accepts them") || string(readFile(t, path)) != good {
 		t.Error(o)
 	}
 	if o := succeed(t, "table", own, "--accept", changed, "--replace"); !strings.Contains(o.log, "0 runs added, 2 replaced") || string(readFile(t, path)) != other {
@@ -345,7 +345,7 @@ func TestTableLedger(t *testing.T) {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(other))
-	if o := call(t, "table", own, "--check", "1"); o.code != 1 || !strings.Contains(o.out, "differs: metric dlsbd: 0.") || !strings.Contains(o.log, "1 of 1 run made again") {
+	if o := call(t, "table", own, "--check", "1"); o.code != 1 || !strings.Contains(o.out, "differs: metric dlsbd: 0.") || !strings.Contains(o.log, "1 of 1 run did not reproduce") {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(regexp.MustCompile(`"parameters":"....`).ReplaceAllString(good, `"parameters":"0000`)))

@@ -36,7 +36,7 @@ func TestDefaultFolder(t *testing.T) {
 			t.Errorf("%q --resume: want %s; %v", overrides, want, o)
 		}
 	}
-	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue: a new run begins; --run names another one\n") {
+	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue, so a new run starts; --run selects another run\n") {
 		t.Errorf("a new run with --resume: %v", o)
 	}
 }
@@ -57,6 +57,9 @@ func TestTrainDryRun(t *testing.T) {
 		if !strings.Contains(o.log, strings.TrimSpace(words)) {
 			t.Errorf("the plan lacks %q: %s", words, o.log)
 		}
+	}
+	if strings.Contains(o.log, "disk") {
+		t.Errorf("the plan looks for drawn images on the disk: %s", o.log)
 	}
 	var plan struct {
 		Dir, Config string
@@ -161,6 +164,11 @@ func TestKeptWeights(t *testing.T) {
 		succeed(t, append([]string{"eval", "--run", dir}, flags...)...)
 		succeed(t, append([]string{"export", "--run", dir}, flags...)...)
 	}
+	card := filepath.Join(dir, "card.md")
+	succeed(t, "export", "--run", dir, "--best", "--average", "--card", card)
+	if text := string(readFile(t, card)); !strings.Contains(text, "| weights | moving average at the best evaluation |\n| training |") || !strings.Contains(text, "by the last weights") {
+		t.Errorf("the card does not tell the weights: %s", text)
+	}
 	if len(codes) < 2 || !ui.Exists(filepath.Join(dir, "weights-best-average.safetensors")) {
 		t.Errorf("%d kinds of codes", len(codes))
 	}
@@ -189,7 +197,7 @@ func TestFailedRun(t *testing.T) {
 	}
 	succeed(t, append(explode, "train.epochs=2")...)
 	failed(append(explode, "--resume"), "--resume continues with the same settings from its last checkpoint")
-	failed(explode, dir+": the folder already holds a run, which failed: ")
+	failed(explode, dir+": the folder already contains a run, which failed: ")
 	failed(append(explode, "--resume"))
 	if o := succeed(t, append(explode, "--resume", "train.epochs=2")...); !strings.Contains(o.log, "continuing after step 16 (2 epochs)") {
 		t.Error(o)

@@ -34,7 +34,7 @@ func failedCommand(err error) *kong.Node {
 	return parse.Context.Model.Node
 }
 
-// foreignWord returns an error for words of a command that should name a data set and do not.
+// foreignWord returns an error for a word that should be the name of a data set and is not.
 func foreignWord(k *kong.Context) error {
 	command := k.Selected()
 	if command == nil || !command.Target.CanAddr() {
@@ -46,7 +46,8 @@ func foreignWord(k *kong.Context) error {
 	return nil
 }
 
-// usageMessage returns the parser's message about a command line with our hint: the parser only compares letters.
+// usageMessage returns the parser's message about a command line, with a better hint than the parser's, which only
+// compares letters.
 func usageMessage(err error, command *kong.Node, args []string) string {
 	text, _, _ := strings.Cut(err.Error(), ", did you mean")
 	if command == nil {
@@ -69,7 +70,7 @@ func usageMessage(err error, command *kong.Node, args []string) string {
 	return text
 }
 
-// flagHint says what to write instead of a flag that a command lacks.
+// flagHint suggests a replacement for a flag that a command does not have.
 func flagHint(command *kong.Node, flag string, args []string) string {
 	value := valueOf(flag, args)
 	for _, f := range otherFlags {
@@ -98,8 +99,8 @@ func flagsOf(command *kong.Node) (names []string) {
 	return names
 }
 
-// flagBefore returns the unknown flag before a word; empty if no unknown flag precedes. The parser takes the value of
-// an unknown flag for an argument.
+// flagBefore returns the unknown flag before a word, or "" if there is none. The parser treats the value of an unknown
+// flag as an argument.
 func flagBefore(command *kong.Node, word string, args []string) string {
 	i := slices.Index(args, word)
 	if i < 1 || !strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=") || slices.Contains(flagsOf(command), args[i-1]) {
@@ -129,7 +130,7 @@ var otherFlags = []struct {
 	{[]string{"--port", "-p"}, []string{"serve"}, "the port is part of --listen localhost:VALUE"},
 }
 
-// settingHint says how to set a setting with the name of an unknown flag of train.
+// settingHint suggests how to set a setting that has the name of an unknown flag of train.
 func settingHint(flag, value string, args []string) string {
 	name := strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
 	file, source := wouldTrain(args)
@@ -150,7 +151,7 @@ func settingHint(flag, value string, args []string) string {
 	return fmt.Sprintf("settings of the config have no dashes: %s=...", key)
 }
 
-// wouldTrain returns the config named by the arguments of train.
+// wouldTrain returns the config that the arguments of train name.
 func wouldTrain(args []string) (file string, source []byte) {
 	for _, name := range append(args[1:], configs.Quickstart) {
 		if strings.HasPrefix(name, "-") || strings.Contains(name, "=") {

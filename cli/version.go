@@ -14,7 +14,7 @@ import (
 type versionCommand struct {
 	Devices bool `help:"List the GPUs for train.device and --device."`
 	JSON    bool `name:"json" help:"Print one JSON object on standard output."`
-	CPU     bool `name:"cpu" help:"Also print the processor, its caches, and the sizes of the parts of matrix products."`
+	CPU     bool `name:"cpu" help:"Also print the processor, its caches, and the block sizes of matrix products."`
 }
 
 // Run prints the version of the code, of Go, and of the kernels; or the GPUs.
@@ -49,7 +49,7 @@ func (c *versionCommand) Run(s *ui.Streams) error {
 	return nil
 }
 
-// processor describes the processor, its caches, and the parts of matrix products.
+// processor describes the processor, its caches, and the block sizes of matrix products.
 func processor() (name, caches, products string) {
 	p, c := kernel.Processor()
 	name, caches = "unknown", "unknown"

@@ -119,6 +119,10 @@ func Find(name, folder string) (file string, source []byte, err error) {
 		if err == nil {
 			return path, source, nil
 		}
+		if info, failed := os.Stat(path); failed == nil && info.IsDir() {
+			of := filepath.Join(path, "config.yaml")
+			err = fmt.Errorf("%s is a folder; want a file, such as the config %s of a run", path, of)
+		}
 		if !errors.Is(err, fs.ErrNotExist) && unreadable == nil {
 			unreadable = err
 		}

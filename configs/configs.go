@@ -1,4 +1,4 @@
-// Package configs holds the experiments and the tables of papers that come with Unravel.
+// Package configs has the experiments and the papers' tables that come with Unravel.
 package configs
 
 import (

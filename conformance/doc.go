@@ -2,8 +2,8 @@
 //
 //	func TestParts(t *testing.T) { conformance.All(t) }
 //
-// checks all registered parts. [CheckLoss], [CheckModel] and others check one entry. Parallel tests must not call
-// these functions, because they count allocations.
+// checks all registered parts. [CheckLoss], [CheckModel] and others check one entry. Parallel tests must not call these
+// functions, because the functions count allocations.
 package conformance
 
 import (

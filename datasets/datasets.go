@@ -1,13 +1,13 @@
 // Package datasets defines sets of images together with the factors of variation that generated them.
 //
 // A data set is a list of images; every image has one level of every factor (row 12, column 40). Most sets are full
-// grids: they hold every combination of levels exactly once, in row-major order with the last factor fastest. Others,
-// such as the sets of package files, hold arbitrary combinations, which FactorsAt reports. Sets with factors that only
-// some images have are [Hierarchical]; sets with unknown levels are [Incomplete].
+// grids: they contain every combination of levels exactly once, in row-major order with the last factor fastest.
+// Others, such as the sets of package files, contain arbitrary combinations, which FactorsAt reports. Sets with factors
+// that only some images have are [Hierarchical]; sets with unknown levels are [Incomplete].
 //
-// Programs make their own data sets with [FromImages] and [FromPixels], or by implementing [Dataset], and add them to
-// the names for configs with [Register]. The other data sets are in the packages drawn, public and files; package
-// catalog lists them by name. Package supervision says what is known about images, and deals batches.
+// Programs create their own data sets with [FromImages] and [FromPixels], or by implementing [Dataset]. [Register] lets
+// configs name them. All other data sets are in the packages drawn, public and files; package catalog lists them by
+// name. Package supervision describes what is known about the images, and provides batches.
 package datasets
 
 import (
@@ -18,43 +18,42 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 )
 
-// Dataset is a set of images with known factors. All methods are pure and safe for
-// concurrent use. Indices are 0 .. Len()-1, levels 0 .. Size-1, of an [Incomplete] set also [Unknown].
+// Dataset is a set of images with known factors. All methods are pure and safe for concurrent use. Indices are 0 to
+// Len()-1 and levels are 0 to Size-1; an [Incomplete] set also has [Unknown].
 type Dataset interface {
 	Name() string
 	ImageShape() (h, w, c int) // height, width, channels
-	Factors() []factor.Factor  // not to be changed
+	Factors() []factor.Factor  // callers must not change it
 	Len() int
 
 	// Image writes image i: h*w*c pixels, row by row, channels last. They are in [0, 1], unless the set is
-	// [RealValued]. It does not keep dst and allocates nothing.
+	// [RealValued]. It does not retain dst and does not allocate.
 	Image(i int, dst []float32)
 
 	// FactorsAt writes the level of every factor of image i.
 	FactorsAt(i int, dst []int)
 }
 
-// Builder makes a data set; the settings structs of data sets are Builders. The seed
-// matters only to sets of random images.
+// Builder builds a data set; the settings structs of data sets are Builders. Only sets of random images use the seed.
 type Builder interface {
 	Build(seed uint64) (Dataset, error)
 }
 
-// Noted is a data set with notes for its users, for example about skipped files. Commands print the notes.
+// Noted is implemented by data sets with notes for users, for example on skipped files. Commands print the notes.
 type Noted interface {
 	Dataset
 	Notes() []string
 }
 
-// FileNamed is implemented by data sets made of image files.
+// FileNamed is implemented by data sets that consist of image files.
 type FileNamed interface {
-	// FileName returns the path of an image's file below the folder of the data set, or "" without a file.
+	// FileName returns the path of an image's file relative to the folder of the data set, or "" if it has none.
 	FileName(i int) string
-	// FindFile returns the image of a file, or false if no image has it.
+	// FindFile returns the image of a file, or false if there is none.
 	FindFile(name string) (i int, ok bool)
 }
 
-// FileName returns the path of an image's file below the folder of the data set, or "" without a file.
+// FileName returns the path of an image's file relative to the folder of the data set, or "" if it has none.
 func FileName(d Dataset, i int) string {
 	if named, ok := d.(interface{ FileName(i int) string }); ok {
 		return named.FileName(i)
@@ -62,8 +61,8 @@ func FileName(d Dataset, i int) string {
 	return ""
 }
 
-// RealValued reports whether the images of a data set hold arbitrary real numbers instead of pixels in [0, 1]. Models
-// of such images have decoders without a final sigmoid. A data set declares this with a method RealValued() bool.
+// RealValued reports whether the images of a data set contain arbitrary real numbers instead of pixels in [0, 1].
+// Models of such images have decoders without a final sigmoid. A data set declares this by a method RealValued() bool.
 func RealValued(d Dataset) bool {
 	r, ok := d.(interface{ RealValued() bool })
 	return ok && r.RealValued()
@@ -82,14 +81,14 @@ func Levels(d Dataset) []int {
 // Index finds images by their levels.
 type Index struct {
 	grid  factor.Grid
-	image []int32       // by grid position; -1: no such image; nil: few replaces it
+	image []int32       // by grid position; -1: no such image; nil: few is used instead
 	few   map[int]int32 // by grid position, for a grid with mostly missing images
 }
 
 // An Index is a map if the grid has more than sparseIndex positions for each image.
 const sparseIndex = 16
 
-// NewIndex lists the images of a data set by their levels. It skips images of unknown levels. It returns an error if
+// NewIndex lists the images of a data set by their levels. It skips images with unknown levels. It returns an error if
 // two images have the same levels.
 func NewIndex(d Dataset) (*Index, error) {
 	grid := factor.Grid(d.Factors())

@@ -7,8 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Fill renders images one after the other into dst, len(indices) x H x W x C, on
-// all processors. It allocates nothing.
+// Fill renders images into dst, len(indices) x H x W x C, on all processors. It does not allocate.
 func Fill(d Dataset, indices []int, dst []float32) {
 	stored.Expect(d, indices)
 	h, w, c := d.ImageShape()
@@ -19,7 +18,7 @@ func Fill(d Dataset, indices []int, dst []float32) {
 	fills.Put(f)
 }
 
-// fill is a call of Fill; it keeps its body, since a new closure would allocate.
+// fill is a call of Fill; it stores its body, because a new closure would allocate.
 type fill struct {
 	set     Dataset
 	indices []int

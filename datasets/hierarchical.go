@@ -10,30 +10,31 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Hierarchical is a data set with a hierarchy of dimensions (Ross and Doshi-Velez 2021, section 3). The options that an
-// image chooses for its categorical dimensions decide which further dimensions it has. Categorical and continuous
-// dimensions are numbered in pre-order.
+// Hierarchical is a data set with a hierarchy of dimensions (Ross and Doshi-Velez 2021, section 3). The options of an
+// image's categorical dimensions determine which further dimensions it has. Categorical and continuous dimensions are
+// numbered in pre-order.
 //
 // Its Factors are the categorical dimensions followed by the continuous ones. A categorical factor has level 0 if the
-// image lacks it, and level 1+o for option o. A continuous factor has [ContinuousLevels] levels, which are bins of
-// equal width over its range. Values returns its exact value. Images are drawn at random: several may have the same
+// image does not have it, and level 1+o for option o. A continuous factor has [ContinuousLevels] levels, which are bins
+// of equal width over its range. Values returns its exact value. Images are drawn at random: several may have the same
 // levels, and most combinations of levels do not occur.
 type Hierarchical interface {
 	Dataset
 	Hierarchy() hierarchy.Hierarchy // the true hierarchy; callers must not change it
 
-	// Choices writes the option of every categorical dimension of image i, and -1 for a dimension that the image lacks.
+	// Choices writes the option of every categorical dimension of image i, and -1 for a dimension that it does not
+	// have.
 	Choices(i int, dst []int)
 
-	// Values writes the continuous dimensions of image i, and 0 for a dimension that the image lacks.
+	// Values writes the continuous dimensions of image i, and 0 for a dimension that it does not have.
 	Values(i int, dst []float64)
 }
 
 // ContinuousLevels is the number of levels of a continuous factor.
 const ContinuousLevels = 20
 
-// HoldOut draws the fraction part of n images as a test set, in ascending order. It returns nil if the fraction rounds
-// to no image. (Ross and Doshi-Velez 2021, section 7, hold out a tenth.)
+// HoldOut draws a fraction of n images as a test set, in ascending order. It returns nil if the fraction rounds to no
+// image. (Ross and Doshi-Velez 2021, section 7, hold out a tenth.)
 func HoldOut(n int, part float64, seed uint64) []int {
 	count := int(math.Round(part * float64(n)))
 	if count == 0 {
@@ -105,8 +106,8 @@ func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 	return path, choices
 }
 
-// PathName names a row of choices by its continuous dimensions. It drops a dimension if the name of another begins with
-// it.
+// PathName returns a name for a row of choices, made of its continuous dimensions. It omits a dimension if the name of
+// another dimension begins with it.
 func PathName(d Hierarchical, choice []int) string {
 	mask := make([]bool, d.Hierarchy().Continuous())
 	d.Hierarchy().Masks(choice, mask)

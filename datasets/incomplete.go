@@ -7,9 +7,9 @@ import (
 // Unknown is the level of a factor with an unknown value, [factor.Unknown].
 const Unknown = factor.Unknown
 
-// Incomplete is a data set with unknown levels: FactorsAt writes [Unknown] for them. An unknown level equals no other
-// level, known or unknown, and is no label. Metrics skip images that lack a level they need. Other data sets know all
-// levels.
+// Incomplete is implemented by data sets with unknown levels: FactorsAt writes [Unknown] for them. An unknown level
+// equals no other level, known or unknown, and is not a label. Metrics skip images without a level that they need. In
+// all other data sets, every level is known.
 type Incomplete interface {
 	Dataset
 
@@ -18,7 +18,7 @@ type Incomplete interface {
 	Missing() []int
 }
 
-// Missing returns the number of images with an unknown level, by factor, or nil if the data set knows all levels.
+// Missing returns the number of images with an unknown level, by factor, or nil if all levels are known.
 func Missing(d Dataset) []int {
 	if i, ok := d.(Incomplete); ok {
 		for _, n := range i.Missing() {

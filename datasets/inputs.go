@@ -18,11 +18,11 @@ type FileReader interface {
 
 // Read is a file or folder that settings name.
 type Read struct {
-	Key    string // of the setting
+	Key    string // the setting that names it
 	Path   string
-	Folder pictures.Kind // kind of the files that count in a folder; zero: Path is a file
+	Folder pictures.Kind // kind of the relevant files in a folder; zero: Path is a file
 
-	InSet bool // the hashes of a cached set tell its content
+	InSet bool // the hashes of a cached set cover its content
 }
 
 // Input is a file or folder that a run has read.
@@ -34,10 +34,11 @@ type Input struct {
 	inSet bool // see [Read]
 }
 
-// Hasher hashes the files of many runs, each file once. Its zero value is ready. One goroutine at a time may use it.
+// Hasher hashes the files of many runs, each file once. The zero value is ready to use. Only one goroutine at a time
+// may use it.
 type Hasher struct{ known map[Read]string }
 
-// Input returns the input of a key. The data folder remembers the hashes of files between processes.
+// Input returns the input of a key. The hashes of files are stored in the data folder, for other processes.
 func (h *Hasher) Input(ctx context.Context, key string, r Read) (Input, error) {
 	sum, ok := h.known[r]
 	if !ok {
@@ -75,7 +76,8 @@ func (r Read) hash(ctx context.Context) (string, error) {
 	return l.Hash(ctx)
 }
 
-// ChangedInputs lists the inputs of a run that have changed since. It compares only inputs of equal keys.
+// ChangedInputs lists the inputs of a run that have changed since it read them. It only compares inputs with equal
+// keys.
 func ChangedInputs(began, now []Input) (list []string) {
 	for _, old := range began {
 		for _, in := range now {
@@ -87,7 +89,7 @@ func ChangedInputs(began, now []Input) (list []string) {
 	return list
 }
 
-// ReadOf returns the file of a key, or nothing without a path. The path of a table may name an array of it,
+// ReadOf returns the file of a key, or nothing if the path is empty. The path of a table may name one of its arrays,
 // FILE.npz:NAME.
 func ReadOf(key, path string) []Read {
 	if path == "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Public is a data set with published files: `unravel data fetch` downloads them, and they are converted once.
+// Public is implemented by data sets with published files: `unravel data fetch` downloads them, and they are converted
+// once.
 type Public interface {
 	Builder
 	Preparer
@@ -24,27 +25,28 @@ type Origin struct {
 	Files    []fetch.File
 	Licence  string
 	Citation string // citation for users of the set
-	Terms    string // terms of use, besides the licence; empty: no known terms
+	Terms    string // terms of use in addition to the licence; empty: none known
 	Bytes    int64  // size of the converted set
-	Version  int    // version of the conversion; a cached set of another version is made again
+	Version  int    // version of the conversion; a cached set with another version is converted again
 }
 
-// Preparer is a data set that may take long to build for the first time, because it converts its files. Prepare
-// converts the files, reports its progress and ends with the context. Build is then quick; without Prepare it converts
-// silently.
+// Preparer is implemented by data sets whose first build may be slow, because it converts files. Prepare converts the
+// files, reports its progress, and stops when the context ends. Build is then fast; without Prepare, Build converts
+// without reporting.
 type Preparer interface {
 	Prepare(ctx context.Context, progress Progress) error
 }
 
-// Progress receives the present activity and its progress. total is 0 if it is unknown.
+// Progress receives the current activity and its progress. total is 0 if it is unknown.
 type Progress func(what string, done, total int64)
 
-// ErrNotFetched is matched by the error of [Origin.Sources], and of building a public data set, without its files on
-// this machine. [NotFetchedError] names the files to fetch.
+// ErrNotFetched matches the error of [Origin.Sources], and of building a public data set, if files are missing on this
+// machine. [NotFetchedError] lists the files to fetch.
 var ErrNotFetched = errors.New("its files are not on this machine")
 
-// NotFetchedError is the error of [Origin.Sources], and of building a public data set, without its files on this
-// machine. It names the missing files, their source and their folder. Pass Files and Dir to [fetch.Files].
+// NotFetchedError is the error of [Origin.Sources], and of building a public data set, if files are missing on this
+// machine. It lists the missing files, with their source and folder. To fetch them, pass Files and Dir to
+// [fetch.Files].
 type NotFetchedError struct {
 	Set   string
 	Files []fetch.File
@@ -67,8 +69,8 @@ func (e *NotFetchedError) Error() string {
 // Is reports whether a target is [ErrNotFetched].
 func (e *NotFetchedError) Is(target error) bool { return target == ErrNotFetched }
 
-// Sources returns the source files of a set on this machine: every needed file, and the optional files that exist. The
-// error is a [NotFetchedError], or names a file with the wrong content.
+// Sources returns the source files of a set on this machine: every required file, and the optional files that exist.
+// The error is a [NotFetchedError], or names a file with the wrong content.
 func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error) {
 	dir := cache.Downloads(set)
 	found := map[string]bool{} // by the name of the file that is needed
@@ -96,7 +98,7 @@ func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error
 	return sources, nil
 }
 
-// Needed returns the files that the set requires; other files may replace them.
+// Needed returns the files that the set requires; some of them may be replaced by other files.
 func (o *Origin) Needed() []fetch.File {
 	var list []fetch.File
 	for _, f := range o.Files {
@@ -107,15 +109,15 @@ func (o *Origin) Needed() []fetch.File {
 	return list
 }
 
-// Files says which files a data set was made from, for the records of runs.
+// Files identifies the files of a data set, for the records of runs.
 type Files struct {
 	Name    string         `json:"name"`
-	Options string         `json:"options,omitempty"` // settings that shape the cached set
+	Options string         `json:"options,omitempty"` // settings that affect the cached set
 	Hash    string         `json:"hash,omitempty"`    // SHA-256 of images, levels and factors; empty: the set is not cached
 	Sources []cache.Source `json:"sources,omitempty"`
 	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors if these are not cached; empty: unknown
 
-	Inputs []Input `json:"inputs,omitempty"` // files of the user's that the run has read, and not only the data set
+	Inputs []Input `json:"inputs,omitempty"` // all files of the user that the run has read
 }
 
 // FilesOf returns the files of a cached data set, and nil for other data sets.
@@ -131,7 +133,8 @@ func FilesOf(d Dataset) *Files {
 	return &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources, Labels: labels}
 }
 
-// Changed describes the difference from the files that a run began with; empty if no difference matters.
+// Changed describes the difference from the files at the start of a run; it returns "" if there is no relevant
+// difference.
 func (f *Files) Changed(began *Files) string {
 	if began == nil || f == nil {
 		return ""
@@ -145,7 +148,7 @@ func (f *Files) Changed(began *Files) string {
 	return strings.Join(append(list, ChangedInputs(began.Inputs, others)...), "; ")
 }
 
-// changedSet describes the difference from the cached set that a run began with.
+// changedSet describes the difference from the cached set at the start of a run.
 func (f *Files) changedSet(began *Files) string {
 	switch {
 	case f.Hash == "" || began.Hash == "":

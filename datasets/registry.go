@@ -4,10 +4,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Registered lists the data sets that programs have added with [Register]. The registry of all sets, built-in ones
-// included, is in the package catalog.
+// Registered lists the data sets that programs have added with [Register]. The registry of all sets, including built-in
+// ones, is in package catalog.
 var Registered = &registry.Registry[Builder]{Kind: "dataset"}
 
-// Register adds a data set to the names for configs. Call it before a config is read. A name that is registered already
-// is an error. So is a config's use of a name that a built-in set has too.
+// Register adds a data set, so configs can name it. Call it before reading a config. It returns an error if the name is
+// already registered. If a built-in set has the same name, a config that uses the name is an error.
 func Register(e registry.Entry[Builder]) error { return Registered.Register(e) }

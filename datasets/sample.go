@@ -5,7 +5,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Sample returns the data set of the images with the given indices, in that order.
+// Sample returns the data set with only the given images, in the given order.
 func Sample(d Dataset, indices []int) Dataset {
 	s := sample{Dataset: d, indices: indices}
 	if Missing(d) != nil {

@@ -45,12 +45,12 @@ func (a Activation) Check() error {
 	return nil
 }
 
-// FromValue reports whether the derivative of an activation is a function of its value. An operation can then end
-// with the activation and keep only the value. [Activate] applies all other activations after the operation.
+// FromValue reports whether the derivative of an activation is a function of its value. An operation can then include
+// the activation and store only the value. For all other activations, use [Activate] after the operation.
 func (a Activation) FromValue() bool { return kernel.Activation(a).FromValue() }
 
 // Activate applies an activation to every element of x, of any shape. It is differentiable. At the kink of relu and
-// leaky-relu the gradient equals the gradient for negative x.
+// leaky-relu, the gradient is the gradient for negative x.
 func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("activate: %w", err)

@@ -10,17 +10,17 @@ import (
 // Float is an element type of operations.
 type Float interface{ float32 | float64 }
 
-// Body computes an operation on elements of type T: one source for both element types.
+// Body computes an operation on elements of type T, so both element types share the source code.
 type Body[T Float] interface {
 	// Forward overwrites out, the elements of the result, given the elements of the inputs.
 	Forward(in [][]T, out []T)
 
-	// Backward overwrites din[i] with the gradient of input i, given the gradient dout of the result. din[i] is nil
-	// if nobody needs that gradient. The last Forward had the same inputs.
+	// Backward overwrites din[i] with the gradient with respect to input i, given the gradient dout with respect to the
+	// result. din[i] is nil if that gradient is not needed. The last Forward had the same inputs.
 	Backward(in [][]T, out, dout []T, din [][]T)
 }
 
-// Bodies returns the New of a [Spec] with a Body that depends only on the shapes of the inputs:
+// Bodies returns the New function of a [Spec], for a Body that depends only on the shapes of the inputs:
 //
 //	New: graph.Bodies(newHuber[float32], newHuber[float64])
 //
@@ -82,7 +82,7 @@ func elements[T Float](a Array) []T {
 	return s
 }
 
-// Wanted returns the error "want what, got got" for inputs or parameters that do not fit an operation.
+// Wanted returns the error "want what, got got" for invalid inputs or parameters of an operation.
 func Wanted(what string, got any) error { return fmt.Errorf("want %s, got %v", what, got) }
 
 // Matrix checks that a shape is [rows, columns] with at least one of each.

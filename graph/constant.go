@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// fold computes an operation on constants that belong to no graph. The result is a constant.
+// fold computes an operation on constants without a graph. The result is a constant.
 func fold(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	f, err := newForward(s, in)
 	if err != nil {
@@ -24,15 +24,15 @@ func fold(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	return gorgonia.NewConstant(v, gorgonia.WithName(s.Name)), nil
 }
 
-// hostConstants replaces every constant by an input node of the graph that holds its value. If all inputs are
-// constants, it keeps them and reports only. Gorgonia merges constants of equal names, and names a constant by its
-// printed value, which omits most of a large tensor.
+// hostConstants replaces every constant by an input node of the graph with the same value. If all inputs are constants,
+// it leaves them and returns true for only. Gorgonia merges constants with equal names, and the name of a constant is
+// its printed value, which omits most of a large tensor.
 func hostConstants(in []*gorgonia.Node) (hosted []*gorgonia.Node, only bool, err error) {
 	var host *gorgonia.ExprGraph
 	constants := 0
 	for _, n := range in {
 		if n == nil {
-			return in, false, nil // the caller reports it
+			return in, false, nil // the caller reports the error
 		}
 		if _, ok := constantValue(n); ok {
 			constants++
@@ -66,7 +66,7 @@ func constantValue(n *gorgonia.Node) (gorgonia.Value, bool) {
 	return c.Value(), true
 }
 
-// hostValue returns the input node of a graph that holds a value. The graph merges inputs of the same name, so
+// hostValue returns the input node of a graph that holds a value. The graph merges inputs with the same name, so
 // hostValue does not reuse a node with another value.
 func hostValue(g *gorgonia.ExprGraph, name string, dt tensor.Dtype, v gorgonia.Value) *gorgonia.Node {
 	for i := 0; ; i++ {

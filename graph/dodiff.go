@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// DoDiff adds the gradients of the inputs to the gradients of the nodes, given the gradient of the result. Gorgonia's
-// LispMachine calls it.
+// DoDiff adds the gradients with respect to the inputs to the gradients of the nodes, given the gradient with respect
+// to the result. Gorgonia's LispMachine calls it.
 func (f *forward) DoDiff(_ gorgonia.ExecutionContext, inputs gorgonia.Nodes, output *gorgonia.Node) (err error) {
 	defer f.explain(&err, f.shapes)
 	if f.direct == nil {
@@ -42,8 +42,8 @@ func (f *forward) DoDiff(_ gorgonia.ExecutionContext, inputs gorgonia.Nodes, out
 	return nil
 }
 
-// DoDiff reports that operations have no second derivatives. It accepts a node with gradient 0, such as the nodes
-// behind StopGradient, because the LispMachine visits these too.
+// DoDiff returns an error, because operations have no second derivatives. It accepts a node with gradient 0, such as
+// the nodes before StopGradient, because the LispMachine visits these too.
 func (g *gradient) DoDiff(_ gorgonia.ExecutionContext, _ gorgonia.Nodes, output *gorgonia.Node) error {
 	if d, err := output.Grad(); err == nil && zero(d) {
 		return nil

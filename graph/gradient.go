@@ -10,17 +10,17 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Gradient is the operation of a gradient node. The gradient nodes of one operation share one computation. The root
-// node runs it, and its siblings depend on the root.
+// Gradient is the operation of a gradient node. The gradient nodes of one operation share a single computation. The
+// root node runs it, and the other nodes depend on the root.
 type Gradient interface {
 	gorgonia.Op
 
 	Input() int      // index of the input for this node's gradient
 	Inputs() int     // number of inputs of the differentiated operation
-	Root() bool      // whether this node computes for its siblings too
+	Root() bool      // this node also computes the gradients of its siblings
 	Group() Gradient // the operation of the root
 
-	// DoWanted runs Do of a root for the gradients in want only. If want leaves out the root's own gradient, the
+	// DoWanted runs the root, but only for the gradients in want. If want excludes the root's own gradient, the
 	// returned value is undefined.
 	DoWanted(want []bool, values ...gorgonia.Value) (gorgonia.Value, error)
 }
@@ -46,7 +46,7 @@ func (f *forward) SymDiff(in gorgonia.Nodes, out, dout *gorgonia.Node) (gorgonia
 		if err != nil {
 			return nil, fmt.Errorf("%s: gradient of input %d: %w", f.name, i, err)
 		}
-		if root == grads[i] { // it may be in the graph already
+		if root == grads[i] { // it may already be in the graph
 			p = root.Op().(*gradient).pullback
 		}
 	}
@@ -75,7 +75,8 @@ func newPullback(f *forward) *pullback {
 	return p
 }
 
-// compute sets the results in want from the inputs of the operation, its result, and the gradient of the result.
+// compute sets the results in want, given the inputs of the operation, its result, and the gradient with respect to the
+// result.
 func (p *pullback) compute(want []bool, values []gorgonia.Value) error {
 	if err := p.operands.read(values); err != nil {
 		return err
@@ -148,10 +149,11 @@ func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	return r.value(), nil
 }
 
-// DiffWRT says that a gradient depends on all its inputs. Differentiating it then gives an error, not a silent 0.
+// DiffWRT reports that a gradient depends on all its inputs. Differentiating it then gives an error instead of a silent
+// 0.
 func (g *gradient) DiffWRT(inputs int) []bool { return slices.Repeat([]bool{true}, inputs) }
 
-// SymDiff reports that operations have no second derivatives.
+// SymDiff returns an error, because operations have no second derivatives.
 func (g *gradient) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
 	return nil, fmt.Errorf("%s: %w", g.name, errSecond)
 }

@@ -1,14 +1,14 @@
-// Package graph turns small descriptions into differentiable Gorgonia operations. It provides generic operations:
-// sums, shapes, slices, activations, unit rows. Package graph/layer has the operations of layers, and package losses
-// has the objectives.
+// Package graph makes differentiable Gorgonia operations from short descriptions. It has generic operations: sums,
+// shapes, slices, activations, and rows of unit length. Package graph/layer has the operations of layers, and package
+// losses has the objectives.
 //
-// A [Spec] holds the name of an operation, the shape of its result, and functions for its value and for the gradients
-// of its inputs. [Apply] adds the operation to an expression graph as a node. A [Body] holds value and gradients once
-// for both element types, float32 and float64. The node runs on Gorgonia's TapeMachine and LispMachine, and on
-// graph/machine, which computes only the gradients that a caller needs.
+// A [Spec] has the name of an operation, the shape of its result, and functions for its value and its gradients.
+// [Apply] adds the operation to an expression graph as a node. A [Body] implements value and gradients once for both
+// element types, float32 and float64. The node runs on Gorgonia's TapeMachine and LispMachine, and on graph/machine,
+// which only computes the gradients that are needed.
 //
-// An operation owns the buffers of its value and gradients and overwrites them when it runs again. Copy a value that
-// must outlive the next run. Only one goroutine may run a graph at a time.
+// An operation reuses the memory of its value and gradients in each run. Copy a value that you need after the next run.
+// Only one goroutine may run a graph at a time.
 package graph
 
 import (
@@ -37,33 +37,33 @@ type Array struct {
 // Spec describes a differentiable operation.
 type Spec struct {
 	Name string
-	Key  string // every parameter that changes the result: nodes of equal name, key and inputs are merged
+	Key  string // all parameters that affect the result: nodes with equal name, key and inputs are merged
 
-	// Attributes are the parameters as values, for programs that translate a graph (see [Operation]): numbers,
-	// strings, bools and slices of them. It is nil for operations without parameters and for operations that cannot
-	// be translated.
+	// Attributes are the parameters as values, for programs that translate a graph (see [Operation]): numbers, strings,
+	// bools, and slices of these. It is nil for operations without parameters and for operations that cannot be
+	// translated.
 	Attributes map[string]any
 
-	// Shape returns the shape of the result, or an error such as [Wanted] makes.
+	// Shape returns the shape of the result, or an error, for instance by [Wanted].
 	Shape func(in []tensor.Shape) (tensor.Shape, error)
 
-	// New prepares the operation for given shapes and element type, and allocates scratch memory. It runs once,
+	// New prepares the operation for the given shapes and element type, and allocates scratch memory. It runs once,
 	// before the first run of the operation.
 	New func(in []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (Func, error)
 
-	// Mixed is New for float32 elements, with bfloat16 factors and float32 sums in products, see [MixedOp]. It is nil
-	// if the operation has no mixed form.
+	// Mixed is New for float32 elements with bfloat16 factors and float32 sums in products, see [MixedOp]. It is nil if
+	// the operation has no mixed form.
 	Mixed func(in []tensor.Shape, out tensor.Shape) (Func, error)
 
-	// Device is New for float32 elements on a GPU. It is nil if the operation has no device form: then it runs on the
-	// CPU, between copies of its inputs and results.
+	// Device is New for float32 elements on a GPU. It is nil if the operation has no device form. The operation then
+	// runs on the CPU, with copies of its inputs and results.
 	Device func(in []tensor.Shape, out tensor.Shape) (Recording, error)
 
-	Diff []bool // which inputs have a gradient; nil means all of them
+	Diff []bool // the inputs that have a gradient; nil: all
 
-	// Tangent adds the derivative of the result out for inputs that move in the directions along, for [JVP]. A nil
-	// direction is 0. The nodes that Tangent adds must be differentiable in tangents and inputs. A nil Tangent means
-	// that the operation has none.
+	// Tangent adds the derivative of the result out when the inputs change in the directions along, for [JVP]. A nil
+	// direction is 0. The nodes that Tangent adds must be differentiable with respect to tangents and inputs. A nil
+	// Tangent means that the operation has none.
 	Tangent func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error)
 }
 
@@ -72,14 +72,14 @@ type Func interface {
 	// Forward overwrites out. The caller allocates out.
 	Forward(in []Array, out Array) error
 
-	// Backward overwrites din[i] with the gradient of input i if want[i] is true, given the gradient dout of the
-	// result. The last Forward had the same inputs.
+	// Backward overwrites din[i] with the gradient with respect to input i if want[i] is true, given the gradient dout
+	// with respect to the result. The last Forward had the same inputs.
 	Backward(in []Array, out, dout Array, din []Array, want []bool) error
 }
 
-// Apply returns the node of an operation on inputs from one graph, in one element type, float32 or float64. Constants
-// (gorgonia.NewConstant) may belong to no graph. Apply computes a function of constants at once and returns a
-// constant.
+// Apply returns the node of an operation on inputs that belong to one graph and have one element type, float32 or
+// float64. Constants (gorgonia.NewConstant) need no graph. If all inputs are constants, Apply computes the result at
+// once and returns a constant.
 func Apply(s Spec, in ...*gorgonia.Node) (*gorgonia.Node, error) {
 	n, err := apply(s, in)
 	if err != nil {
@@ -181,7 +181,7 @@ func (f *forward) Do(values ...gorgonia.Value) (v gorgonia.Value, err error) {
 	return f.result.value(), nil
 }
 
-// bind calls the description's New before the first use.
+// bind calls the Spec's New before the first use.
 func (f *forward) bind() (err error) {
 	switch {
 	case f.fn != nil:
@@ -193,12 +193,12 @@ func (f *forward) bind() (err error) {
 	return err
 }
 
-// Recording is the device form of an operation for fixed shapes. Its functions record kernels with the results of [Func].
-// Buffers hold the elements of operands in row-major order.
+// Recording is the device form of an operation for fixed shapes. Its functions record kernels with the same results as
+// [Func]. Buffers hold the elements of operands in row-major order.
 type Recording struct {
 	Forward func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer)
 
-	// Backward writes the gradient of input i to din[i], unless din[i] is the zero Buffer.
+	// Backward writes the gradient with respect to input i to din[i], unless din[i] is the zero Buffer.
 	Backward func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer)
 }
 
@@ -206,7 +206,7 @@ type Recording struct {
 type DeviceOp interface {
 	gorgonia.Op
 
-	// Record returns the device form of the operation, also for its gradient. ok is false if there is none.
+	// Record returns the device form of the operation or gradient. ok is false if there is none.
 	Record() (r Recording, ok bool, err error)
 }
 
@@ -219,16 +219,16 @@ func (f *forward) Record() (Recording, bool, error) {
 	if err != nil {
 		return Recording{}, false, fmt.Errorf("%s: %w", f, err)
 	}
-	differentiable := slices.Contains(f.DiffWRT(len(f.shapes)), true) // value and gradient run in one place
+	differentiable := slices.Contains(f.DiffWRT(len(f.shapes)), true) // the form covers value and gradient together
 	return r, r.Forward != nil && (r.Backward != nil || !differentiable), nil
 }
 
-// MixedOp is an operation of this package that may have a mixed-precision form. This form rounds the factors of
-// matrix products and convolutions to bfloat16 and adds in float32. Inputs and results are float32 in both forms.
+// MixedOp is an operation of this package that may have a mixed-precision form. This form rounds the factors of matrix
+// products and convolutions to bfloat16 and sums in float32. Inputs and results are float32 in both forms.
 type MixedOp interface {
 	gorgonia.Op
 
-	// SetMixed chooses the form of the operation and its gradients. It changes nothing if the operation has only one
+	// SetMixed selects the form of the operation and its gradients. It has no effect if the operation has only one
 	// form.
 	SetMixed(on bool)
 }
@@ -249,12 +249,12 @@ func (f *forward) DiffWRT(inputs int) []bool {
 	return diff
 }
 
-// identity holds the properties of an operation that Gorgonia's graph uses: type, shape and hash.
+// identity holds the properties of an operation that Gorgonia's graph needs: type, shape and hash.
 type identity struct {
 	name, key string
-	types     []hm.Type // the types of the inputs, then of the result
+	types     []hm.Type // the types of the inputs and of the result
 	shape     tensor.Shape
-	inputs    []*gorgonia.Node // to recognise nodes merged by a collision of hashes
+	inputs    []*gorgonia.Node // to detect nodes that were merged by a hash collision
 	salt      int
 }
 
@@ -293,8 +293,8 @@ func (d *identity) explain(err *error, in []tensor.Shape) {
 	}
 }
 
-// Error is the error of an operation, such as an operation made from a [Spec], that fails in the run of a machine.
-// Compare Shapes with the shapes in the operation's comment.
+// Error is the error of an operation, for instance from a [Spec], that fails in the run of a machine. To find the
+// cause, compare Shapes with the shapes in the operation's comment.
 type Error struct {
 	Op     string
 	Shapes []tensor.Shape // shapes of the operation's inputs
@@ -310,8 +310,8 @@ type operation interface {
 	self() *identity
 }
 
-// insert adds a node to the inputs' graph. The graph identifies nodes by a 32-bit hash. If a node collides with
-// another node, insert adds it again with another hash.
+// insert adds a node to the inputs' graph. The graph identifies nodes by a 32-bit hash. If a node collides with another
+// node, insert adds it again with a different hash.
 func insert(o operation, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	for d := o.self(); d.salt < 8; d.salt++ {
 		n, err := gorgonia.ApplyOp(o, in...)

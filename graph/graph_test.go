@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -299,6 +300,43 @@ func checkErrors(t *testing.T, cases map[string]applied) {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%s: %q does not say %q", name, err, w)
 			}
+		}
+	}
+}
+
+// An operation records its device form in float32, with its gradient. The operation's name is in front of an error.
+func TestRecord(t *testing.T) {
+	run := func(*vulkan.Tape, []vulkan.Buffer, vulkan.Buffer) {}
+	back := func(*vulkan.Tape, []vulkan.Buffer, vulkan.Buffer, vulkan.Buffer, []vulkan.Buffer) {}
+	fault := errors.New("too large")
+	for name, c := range map[string]struct {
+		device *graph.Recording // nil: the operation has no device form
+		diff   []bool
+		err    error
+		dtype  tensor.Dtype
+		ok     bool
+	}{
+		"both":              {&graph.Recording{Forward: run, Backward: back}, nil, nil, tensor.Float32, true},
+		"no gradient asked": {&graph.Recording{Forward: run}, []bool{false}, nil, tensor.Float32, true},
+		"no gradient":       {&graph.Recording{Forward: run}, nil, nil, tensor.Float32, false},
+		"no value":          {&graph.Recording{Backward: back}, nil, nil, tensor.Float32, false},
+		"float64":           {&graph.Recording{Forward: run, Backward: back}, nil, fault, tensor.Float64, false},
+		"no form":           {nil, nil, nil, tensor.Float32, false},
+		"an error":          {&graph.Recording{Forward: run, Backward: back}, nil, fault, tensor.Float32, false},
+	} {
+		s := power{exponent: 2}.spec()
+		s.Diff = c.diff
+		if c.device != nil {
+			s.Device = func([]tensor.Shape, tensor.Shape) (graph.Recording, error) { return *c.device, c.err }
+		}
+		x := gorgonia.NewMatrix(gorgonia.NewGraph(), c.dtype, gorgonia.WithShape(2, 3), gorgonia.WithName("x"))
+		_, ok, err := gradcheck.Must(t)(graph.Apply(s, x)).Op().(graph.DeviceOp).Record()
+		wrong := err != nil
+		if c.err != nil && c.dtype == tensor.Float32 {
+			wrong = !errors.Is(err, fault) || !strings.HasPrefix(err.Error(), "power")
+		}
+		if ok != c.ok || wrong {
+			t.Errorf("%s: %v, error %v; want %v, %v", name, ok, err, c.ok, c.err)
 		}
 	}
 }

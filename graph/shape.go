@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Reshape returns a copy of x in another shape with as many elements. (Gorgonia's Reshape
-// returns a view, which its TapeMachine then overwrites.)
+// Reshape returns a copy of x in another shape with as many elements. (Gorgonia's Reshape returns a view, and its
+// TapeMachine then overwrites the view.)
 func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 	to := tensor.Shape(append([]int(nil), shape...))
 	return Apply(Spec{

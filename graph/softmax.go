@@ -14,8 +14,8 @@ import (
 // SoftmaxRows returns exp(x_j) / sum_k exp(x_k) for every row of a matrix, without overflow at any x.
 func SoftmaxRows(x *gorgonia.Node) (*gorgonia.Node, error) { return rowsOf("softmax", x) }
 
-// LogSoftmaxRows returns x_j - log sum_k exp(x_k) for every row of a matrix: the logarithms of [SoftmaxRows]. They
-// stay finite where the softmax rounds to 0.
+// LogSoftmaxRows returns x_j - log sum_k exp(x_k) for every row of a matrix: the logarithms of [SoftmaxRows]. They stay
+// finite if the softmax rounds to 0.
 func LogSoftmaxRows(x *gorgonia.Node) (*gorgonia.Node, error) { return rowsOf("log softmax", x) }
 
 func rowsOf(name string, x *gorgonia.Node) (*gorgonia.Node, error) {

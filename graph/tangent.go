@@ -10,9 +10,9 @@ import (
 )
 
 // JVP returns the Jacobian-vector product of y with respect to x: the derivative of y in the direction v. v has the
-// shape of x, and the node has the shape of y. JVP adds a second graph with the same parameters. The node is
-// differentiable in v and in the parameters, also where they enter through the values of y's graph. The gradient of a
-// directional derivative therefore needs no second derivatives of operations ([Spec.Tangent]).
+// shape of x, and the result has the shape of y. JVP adds a second graph that shares the parameters. The result is
+// differentiable with respect to v and the parameters, including the parameters' effect on the values of y's graph. The
+// gradient of a directional derivative therefore needs no second derivatives of operations ([Spec.Tangent]).
 //
 // At kinks of relu, leaky-relu and maxima the derivative follows [Activate] and pooling, and counts as constant.
 //
@@ -49,10 +49,10 @@ func shapeOf(n *gorgonia.Node) any {
 	return n.Shape()
 }
 
-// tangents are the directional derivatives of nodes, nil where they are 0.
+// tangents are the directional derivatives of nodes, nil for 0.
 type tangents map[*gorgonia.Node]*gorgonia.Node
 
-// of returns the tangent of a node, and adds it to the graph at the first call.
+// of returns the tangent of a node; the first call adds it to the graph.
 func (w tangents) of(n *gorgonia.Node) (*gorgonia.Node, error) {
 	if t, ok := w[n]; ok || n.Op() == nil {
 		return t, nil
@@ -90,9 +90,9 @@ func (w tangents) of(n *gorgonia.Node) (*gorgonia.Node, error) {
 	return t, nil
 }
 
-// VJP returns the vector-Jacobian product of y with respect to x: the gradient of <dy, y> in x. dy has the shape of
-// y, and the node has the shape of x. Unlike after gorgonia.Grad, the graph can be differentiated again. Put
-// [StopGradient] behind the node, because gradients have no derivatives themselves.
+// VJP returns the vector-Jacobian product of y with respect to x: the gradient of <dy, y> with respect to x. dy has the
+// shape of y, and the result has the shape of x. Unlike after gorgonia.Grad, the graph can be differentiated again.
+// Apply [StopGradient] to the result, because gradients have no derivatives themselves.
 func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := derivable(y, x); err != nil {
 		return nil, fmt.Errorf("vjp: %w", err)
@@ -127,7 +127,7 @@ func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return gradients[x], nil
 }
 
-// between lists the nodes from x to y that have a gradient in x, operands first, without x itself.
+// between lists the nodes from x to y that have a gradient with respect to x, operands first, without x itself.
 func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
 	known := map[*gorgonia.Node]bool{x: true}
 	var visit func(n *gorgonia.Node) (bool, error)
@@ -170,7 +170,7 @@ func linear(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gor
 	}
 }
 
-// ZerosLike returns zeros with the shape and the element type of a node: a constant that belongs to no graph.
+// ZerosLike returns zeros with the shape and element type of a node: a constant without a graph.
 func ZerosLike(x *gorgonia.Node) *gorgonia.Node {
 	return gorgonia.NewConstant(tensor.New(tensor.Of(x.Dtype()), tensor.WithShape(x.Shape().Clone()...)), gorgonia.WithName("zeros"))
 }

@@ -95,7 +95,7 @@ func (o *operands) readDense(i int, t *tensor.Dense) error {
 	for at := t.Iterator(); ; {
 		j, err := at.Next()
 		if err != nil {
-			break // the iterator returns an error at its end
+			break // the iterator returns an error at the end
 		}
 		if o.dtype == tensor.Float32 {
 			c.F32 = append(c.F32, t.Float32s()[j])
@@ -128,7 +128,7 @@ func (r *result) value() gorgonia.Value {
 	return r.held
 }
 
-// allocate makes the value at the first call.
+// allocate allocates the value in the first call.
 func (r *result) allocate() {
 	if r.held != nil {
 		return

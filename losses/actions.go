@@ -16,34 +16,36 @@ import (
 //	g_a = R_12(angle_a,1) R_13(angle_a,2) ... R_n-1,n(angle_a,n(n-1)/2),
 //
 // where R_ij is the identity except [i,i] = [j,j] = cos, [i,j] = sin, [j,i] = -sin, and the pairs i < j are in
-// lexicographic order. Norms are kept.
+// lexicographic order. The rotations preserve norms.
 //
 // z is [episodes, n] with n of 2 or more. angles, in radians, are [actions, n(n-1)/2]. actions, [episodes*m, actions],
-// has a 1 for the action that leads to each image. A row of zeros, such as an episode's first, is the identity. The
-// result is [episodes*m, n], differentiable in z and angles. A step takes time quadratic in n: no matrix is formed.
+// is one-hot: it marks the action that leads to each image. A row of zeros, such as the first row of an episode, means
+// no action. The result is [episodes*m, n], differentiable in z and angles. A step takes time quadratic in n, because
+// the matrix is never formed.
 //
 // Source: Quessard et al. 2020, equation 6.
 func RotationWalk(z, angles, actions *gorgonia.Node, m int) (*gorgonia.Node, error) {
 	return symmetry.RotationWalk(z, angles, actions, m)
 }
 
-// Planes returns the number of coordinate planes of R^n, n(n-1)/2: the angles of a rotation in [RotationWalk].
+// Planes returns n(n-1)/2, the number of coordinate planes of R^n, which is the number of angles of a rotation in
+// [RotationWalk].
 func Planes(n int) int { return symmetry.Planes(n) }
 
 // Entanglement returns |L - target|. L is the mean over actions of the squared angles, excluding the largest,
 //
 //	L = 1/A sum_a ( sum_p angle_a,p^2 - max_p angle_a,p^2 ),
 //
-// which is 0 where every action rotates one plane of coordinates. angles, in radians, is [actions, planes], as in
+// which is 0 if every action rotates only one coordinate plane. angles, in radians, is [actions, planes], as in
 // [RotationWalk]; the result is a scalar in squared radians. It is differentiable except at ties of the largest angle,
-// where the first counts as the largest, and at L = target, where the gradient is 0.
+// where the first one counts as the largest, and at L = target, where the gradient is 0.
 //
 // Source: Quessard et al. 2020, equation 7; their public code gives the target.
 func Entanglement(angles *gorgonia.Node, target float64) (*gorgonia.Node, error) {
 	return symmetry.Entanglement(angles, target)
 }
 
-// EntanglementLoss is [Entanglement] of a model's actions.
+// EntanglementLoss computes [Entanglement] for a model's actions.
 type EntanglementLoss struct {
 	Weight Weight  `yaml:"weight" doc:"factor in the total: lambda"`
 	Target float64 `yaml:"target" doc:"value at which the loss is 0, squared radians"`
@@ -58,7 +60,7 @@ func (l *EntanglementLoss) Validate() error { return notNegative("target", l.Tar
 // Weighting implements [Loss].
 func (l *EntanglementLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: one angle of every action is not 0.
+// Optimum implements [Optimal]: only one angle of each action is nonzero.
 func (l *EntanglementLoss) Optimum(x *Example) bool {
 	fill(x.ActionAngles, 0)
 	x.ActionAngles[1] = 2
@@ -78,29 +80,29 @@ func (l *EntanglementLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Entanglement(in.ActionAngles, l.Target)
 }
 
-// PredictByBlocks returns the codes that linear actions predict from the images before: row i is A_a z_i-1 for the
-// action a that leads to image i. A_a is the identity except for a 2 x 2 block M_a in the columns 2b and 2b+1 with b =
-// columns[a]. A row without an action is 0.
+// PredictByBlocks predicts codes from the previous images by linear actions: row i is A_a z_i-1 for the action a that
+// leads to image i. A_a is the identity except for a 2 x 2 block M_a in columns 2b and 2b+1, where b = columns[a]. A
+// row without an action is 0.
 //
-// z is [rows, d]; blocks are [actions, 4], each row by row. actions, [rows, actions], has a 1 for the action that leads
-// to an image from the row before. Its row is zero if no action does, as for the first image of an episode. The result
-// is [rows, d], differentiable in z and blocks.
+// z is [rows, d]; blocks are [actions, 4], each in row-major order. actions, [rows, actions], has a 1 for the action
+// that leads from the previous row's image to this row's image. A row without an action is all zeros, as for the first
+// image of an episode. The result is [rows, d], differentiable in z and blocks.
 //
 // Source: Caselles-Dupré et al. 2019, section 4 (ForwardVAE).
 func PredictByBlocks(z, blocks, actions *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
 	return symmetry.PredictByBlocks(z, blocks, actions, columns)
 }
 
-// Prediction returns the mean squared difference of predicted codes, as [PredictByBlocks] returns them, from codes. The
-// mean runs over columns and over rows with an action; it is 0 if no row has an action. predicted and codes are [rows,
-// d], actions [rows, actions]; the result is a scalar, differentiable in predicted and codes.
+// Prediction returns the mean squared difference between codes and the predictions of [PredictByBlocks]. The mean runs
+// over columns and over rows with an action; it is 0 if no row has an action. predicted and codes are [rows, d],
+// actions [rows, actions]; the result is a scalar, differentiable in predicted and codes.
 //
 // Source: Caselles-Dupré et al. 2019, section 4.
 func Prediction(predicted, codes, actions *gorgonia.Node) (*gorgonia.Node, error) {
 	return symmetry.Prediction(predicted, codes, actions)
 }
 
-// PredictionLoss is [Prediction] of a model's codes.
+// PredictionLoss computes [Prediction] for a model's codes.
 type PredictionLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }

@@ -65,8 +65,8 @@ func TestHierarchicalLosses(t *testing.T) {
 	few.Size = 2
 	for want, o := range map[string]*losses.Input{
 		`factor "stick" has 2 levels, but categorical dimension 1 of the hierarchy has 2 options`: hierarchicalOutputs(few),
-		"the supervision knows 0 categorical factors; want one for each":                          hierarchicalOutputs(number),
-		"the supervision knows 2 categorical factors":                                             hierarchicalOutputs(stick, stick),
+		"the supervision has labels of 0 categorical factors; want one for each":                  hierarchicalOutputs(number),
+		"the supervision has labels of 2 categorical factors":                                     hierarchicalOutputs(stick, stick),
 	} {
 		if _, err := losses.ComposeInput(o, choose(t, "[assignment]")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

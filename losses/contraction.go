@@ -12,21 +12,23 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
 
-// Contraction penalises codes that are closer than their factors. It returns the aggregate over pairs of rows of
+// Contraction penalises pairs of codes that are closer than their factors. It returns the aggregate over pairs of rows
+// of
 //
 //	max(d_Y(y, y') - d_Z(z, z'), 0)
 //
-// for codes z [n, D] and labels y [n, K] or [n]. d_Z is the Euclidean distance of the chosen columns of z. d_Y joins
-// the distances of the chosen factors. The settings' zero value takes all columns, all factors, Euclidean distances and
-// the mean over all pairs. groups may be nil. Otherwise it has the shape of y and marks an unknown factor with a
-// negative number; rows with an unknown chosen factor are skipped.
+// for codes z [n, D] and labels y [n, K] or [n]. d_Z is the Euclidean distance in the chosen columns of z. d_Y combines
+// the distances of the chosen factors. The zero value of the settings selects all columns, all factors, Euclidean
+// distances and the mean over all pairs. groups may be nil. Otherwise it has the shape of y, and a negative number
+// marks an unknown factor; rows with an unknown chosen factor are skipped.
 //
-// All n^2 ordered pairs count, including a row with itself. With s.Pairs > 0 each row is paired with the next s.Pairs
-// rows, cyclically: random pairs, because batches are in random order.
+// All n^2 ordered pairs count, including each row paired with itself. With s.Pairs > 0 each row is paired with the next
+// s.Pairs rows, cyclically. These pairs are random, because batches are in random order.
 //
-// The result is a scalar, differentiable in z except for a pair of different labels with d_Y = d_Z or equal codes. The
-// gradient of such a pair is 0. The maximum takes the gradient of the first of equal pairs. The result is at least 0.
-// It is 0 if no two rows are closer in their codes than in their labels: the encoder is then injective on these rows.
+// The result is a scalar, differentiable in z except where a pair with different labels has d_Y = d_Z or equal codes.
+// The gradient of such a pair is 0. The gradient of the maximum is the gradient of the first of equal pairs. The result
+// is at least 0. It is 0 if no two rows are closer in the codes than in the labels: the encoder is then injective on
+// these rows.
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -43,8 +45,8 @@ type ContractionSettings struct {
 	Aggregate factor.Aggregate
 	Columns   []int            // columns of z; nil: all
 	Factors   []FactorDistance // nil: all, with absolute distances
-	Add       bool             // sum the distances of factors; otherwise join them by the Euclidean norm
-	Pairs     int              // partners of a row; 0: all
+	Add       bool             // sum the distances of factors instead of taking the Euclidean norm
+	Pairs     int              // partners of each row; 0: all rows
 }
 
 // FactorDistance is the distance of one column of labels.
@@ -54,18 +56,18 @@ type FactorDistance struct {
 	Period float64 // period of circular values; 0: 1
 }
 
-// DistanceKind is a distance of numbers.
+// DistanceKind is a distance between numbers.
 type DistanceKind uint8
 
-// The distances of numbers.
+// The distances between numbers.
 const (
 	AbsoluteDistance DistanceKind = iota // |a - b|
 	DiscreteDistance                     // 0 if a = b, otherwise 1
 	CircularDistance                     // the arc min(t, P - t), t = |a - b| mod P
 )
 
-// ContractionLoss is [Contraction] of a model's codes and the known factors of the
-// images, in Units. Levels of circular factors are fractions of a turn.
+// ContractionLoss computes [Contraction] for a model's codes and the known factors of the images, in Units. Levels of
+// circular factors are fractions of a turn.
 type ContractionLoss struct {
 	Weight    Weight           `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over pairs of images: mean, max, sum or mean-square"`
@@ -101,7 +103,7 @@ func (l *ContractionLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *ContractionLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: codes are farther apart than factors.
+// Optimum implements [Optimal]: all distances are larger in the codes than in the factors.
 func (*ContractionLoss) Optimum(x *Example) bool {
 	x.separateCodes(10)
 	return true
@@ -151,16 +153,17 @@ func (l *ContractionLoss) factors(in *Input) ([]FactorDistance, error) {
 	return chosen, nil
 }
 
-// Distance names, in a config, the distance of the factors of two images.
+// Distance names, in a config, the distance between the factors of two images.
 type Distance string
 
 // The distances of factors.
 const (
-	mixedDistances     Distance = "mixed"     // for each factor the distance of its kind, joined by the Euclidean norm
+	// for each factor the distance of its kind, combined by the Euclidean norm
+	mixedDistances     Distance = "mixed"
 	euclideanDistances Distance = "euclidean" // the Euclidean norm of all differences
 	absoluteDistances  Distance = "absolute"  // the sum of absolute differences
 	discreteDistances  Distance = "discrete"  // the number of different factors
-	circularDistances  Distance = "circular"  // arcs on circles of the circumference 1, joined by the Euclidean norm
+	circularDistances  Distance = "circular"  // arcs on circles of circumference 1, combined by the Euclidean norm
 )
 
 var distances = []Distance{mixedDistances, euclideanDistances, absoluteDistances, discreteDistances, circularDistances}
@@ -170,7 +173,7 @@ func (d *Distance) UnmarshalText(text []byte) error {
 	return choose(d, "distance", text, distances...)
 }
 
-// of returns the distance of the values of a factor.
+// of returns the distance for a kind of factor.
 func (d Distance) of(k factor.Kind) DistanceKind {
 	switch {
 	case d == discreteDistances, d == mixedDistances && k == factor.Categorical:

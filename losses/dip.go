@@ -14,14 +14,14 @@ import (
 //	offDiagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2
 //
 // for the covariance C (divided by n) of the posterior means [n, D] over the batch. The result is a scalar,
-// differentiable everywhere. Its least value is 0, for uncorrelated means with unit variance.
+// differentiable everywhere. Its minimum is 0, for uncorrelated means with unit variance.
 //
 // Source: Kumar et al. 2018, equation 6.
 func DIP(mean *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
 	return dependence.DIP(mean, nil, offDiagonal, diagonal)
 }
 
-// DIPCode returns the regulariser of DIP-VAE-II: [DIP] of the covariance of the samples. Its diagonal is the variance
+// DIPCode returns the regulariser of DIP-VAE-II: [DIP] for the covariance of the samples. Its diagonal is the variance
 // of the means plus the mean over the batch of exp(logVariance). logVariance has the shape of the means. It is
 // differentiable everywhere.
 //
@@ -33,7 +33,7 @@ func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*
 	return dependence.DIP(mean, logVariance, offDiagonal, diagonal)
 }
 
-// DIPLoss is [DIP] or [DIPCode] of a model's posteriors.
+// DIPLoss computes [DIP] or [DIPCode] for a model's posteriors.
 type DIPLoss struct {
 	Weight      Weight  `yaml:"weight" doc:"factor in the total"`
 	OffDiagonal float64 `yaml:"off_diagonal" doc:"weight of squared off-diagonal covariances"`
@@ -61,7 +61,7 @@ func (l *DIPLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *DIPLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: codes are uncorrelated with unit variance.
+// Optimum implements [Optimal]: codes are uncorrelated and have unit variance.
 func (*DIPLoss) Optimum(x *Example) bool {
 	uncorrelated(x.Codes, 6, 1)
 	fill(x.LogVariance, -100)

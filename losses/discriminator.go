@@ -13,19 +13,19 @@ import (
 )
 
 // DensityRatio returns the mean over rows of log p/(1-p). A discriminator gives p, the probability that a row of codes
-// comes from q(z) rather than from the product of its marginals. For the optimal discriminator this is the total
+// is drawn from q(z) and not from the product of its marginals. For the optimal discriminator this is the total
 // correlation KL(q(z) || prod_j q(z_j)).
 //
-// The logits are [rows, 1], log p/(1-p) itself, or [rows, 2] with the softmax (p, 1-p). The result is an unbounded
-// scalar, in nats, differentiable everywhere.
+// The logits are [rows, 1], which is log p/(1-p) itself, or [rows, 2] with the softmax (p, 1-p). The result is an
+// unbounded scalar, in nats, differentiable everywhere.
 //
 // Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
 func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return density.DensityRatio(logits) }
 
-// Discrimination returns the binary cross-entropy of a discriminator. The first half of the rows of its logits are
-// codes and cost half the mean of -log p. The second half are permuted codes (see [Permute]) and cost half the mean of
+// Discrimination returns the binary cross-entropy of a discriminator. The first half of its logits belongs to codes and
+// costs half the mean of -log p. The second half belongs to permuted codes (see [Permute]) and costs half the mean of
 // -log(1-p). The logits are as in [DensityRatio]. The result is a scalar, in nats, at least 0; it is log 2 if the
-// discriminator cannot tell codes from permuted codes. It is differentiable everywhere.
+// discriminator cannot distinguish codes from permuted codes. It is differentiable everywhere.
 //
 // Source: Kim and Mnih 2018, algorithm 2.
 func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
@@ -33,9 +33,9 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // Permute permutes each column of the codes [n, columns] independently and writes the result to dst: a sample of the
-// product of the marginals. If active, [n, columns], is not nil, Permute moves only the active entries of a column
-// (above 0) and keeps the others. Shuffle works like the method of math/rand's Rand: it calls swap for a random
-// permutation of n.
+// product of the marginals. If active, [n, columns], is not nil, Permute only permutes the active entries of a column
+// (above 0) and leaves the others in place. shuffle is a method like Shuffle of math/rand's Rand: it calls swap to
+// permute n elements at random.
 //
 // Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez
 // 2021, algorithm 2.
@@ -71,13 +71,13 @@ func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap 
 	}
 }
 
-// Discriminator holds the settings of a discriminator of codes and permuted codes, and the settings of its training.
+// Discriminator holds the settings of a discriminator between codes and permuted codes, and of its training.
 //
-// Sources differ in the codes that they permute. FactorVAE's paper (Kim and Mnih 2018, algorithm 2) draws a second
-// batch of the same size after the model's step. It encodes this batch with the updated parameters and permutes the
-// codes: SecondBatch. The code of Locatello et al. 2019 (disentanglement_lib) permutes the codes of the step itself,
-// which saves a pass through the encoder: codes and permuted codes then have equal values in each column. COFHAE (Ross
-// and Doshi-Velez 2021) also permutes the codes of the step, but trains on codes recomputed after it: Renew.
+// The sources permute different codes. FactorVAE's paper (Kim and Mnih 2018, algorithm 2) draws a second batch of the
+// same size after the model's step. SecondBatch does the same: it encodes this batch with the updated parameters and
+// permutes its codes. The code of Locatello et al. 2019 (disentanglement_lib) permutes the codes of the step itself,
+// which saves a pass through the encoder. Codes and permuted codes then have equal values in each column. COFHAE (Ross
+// and Doshi-Velez 2021) also permutes the codes of the step, but recomputes them with the updated parameters: Renew.
 type Discriminator struct {
 	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
 	Logits int     `yaml:"logits" doc:"1: the log density ratio; 2: logits of a softmax"`
@@ -89,7 +89,8 @@ type Discriminator struct {
 	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
 }
 
-// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six hidden layers of 1000, and a softmax.
+// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six hidden layers with 1000 units and a
+// softmax.
 func NewDiscriminator() *Discriminator {
 	return &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}
 }
@@ -103,7 +104,7 @@ func (d *Discriminator) Validate() error {
 	}
 	switch {
 	case len(d.Hidden) == 0:
-		return config.Invalid("hidden", "want the width of one layer or more, such as [1000, 1000, 1000]")
+		return config.Invalid("hidden", "want at least one width, such as [1000, 1000, 1000]")
 	case d.Logits != 1 && d.Logits != 2:
 		return config.Invalid("logits", "want 1 or 2, got %d", d.Logits)
 	}
@@ -120,7 +121,7 @@ func (d *Discriminator) Build(g *nn.Graph, codes *gorgonia.Node, name string) (*
 	return nn.Dense(g, h, name+"/logits", d.Logits, graph.Linear)
 }
 
-// densityRatio adds the density ratio of a model's samples by a discriminator.
+// densityRatio adds the density ratio of a model's samples, estimated by a discriminator.
 func (d *Discriminator) densityRatio(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Sample == nil {
 		return nil, missing("samples of the codes")

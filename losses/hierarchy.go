@@ -19,18 +19,18 @@ import (
 //	sum_o (1[label_c = 1 + o] - weight_co)^2
 //
 // sizes holds the number of options of each dimension, and columns each dimension's column of the labels. Label 0 means
-// that the dimension is inactive: the target of all its weights is 0. Label -1 means unknown: the row adds nothing. The
-// result is a scalar, differentiable in the weights, and 0 where the weights equal the one-hot labels.
+// that the dimension is inactive: the target of all its weights is 0. Label -1 means unknown: the row does not count.
+// The result is a scalar, differentiable in the weights, and 0 where the weights equal the one-hot labels.
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2 (the loss L_a), as in their code.
 func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia.Node, error) {
 	return likelihood.Assignment(weights, labels, sizes, columns)
 }
 
-// AssignmentLoss is the squared error between option weights and one-hot labels,
-// [Assignment]. The i-th categorical factor that the supervision knows (or that MIMOSA
-// assigned) labels the i-th categorical dimension of the model's hierarchy. For a hierarchy
-// without categorical dimensions, such as MIMOSA may learn, it is 0, with a note.
+// AssignmentLoss computes [Assignment], the squared error between option weights and one-hot labels. The i-th
+// categorical factor in the supervision (or in MIMOSA's assignments) labels the i-th categorical dimension of the
+// model's hierarchy. If the hierarchy has no categorical dimensions, which can happen with MIMOSA, the loss is 0, with
+// a note.
 type AssignmentLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
@@ -41,7 +41,7 @@ func NewAssignment() *AssignmentLoss { return &AssignmentLoss{Weight: Constant(1
 // Weighting implements [Loss].
 func (l *AssignmentLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: weights are 1 for the option of the label, 0 for others.
+// Optimum implements [Optimal]: the weight is 1 for the label's option and 0 for all others.
 func (*AssignmentLoss) Optimum(x *Example) bool {
 	fill(x.Options, 0)
 	for row := range len(x.Options) / 2 {
@@ -80,7 +80,7 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 		columns = append(columns, k)
 	}
 	if len(columns) != len(sizes) {
-		return nil, fmt.Errorf("the supervision knows %d categorical factors; want one for each of the hierarchy's %d categorical dimensions", len(columns), len(sizes))
+		return nil, fmt.Errorf("the supervision has labels of %d categorical factors; want one for each of the hierarchy's %d categorical dimensions", len(columns), len(sizes))
 	}
 	_, labels, err := in.Labels.Values(UnitsRange)
 	if err != nil {
@@ -101,8 +101,8 @@ func nothing(in *Input) (*gorgonia.Node, error) {
 }
 
 // RegressionLoss is the mean over the batch of the squared distance between a hierarchical model's masked values and
-// the true values of the continuous dimensions. Each dimension is divided by its largest size. This is the variant H +
-// A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy must be the data set's.
+// the true values of the continuous dimensions. Each dimension is divided by its largest absolute value. This is the
+// variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy must be the true hierarchy of the data set.
 type RegressionLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
@@ -113,7 +113,7 @@ func NewRegression() *RegressionLoss { return &RegressionLoss{Weight: Constant(1
 // Weighting implements [Loss].
 func (l *RegressionLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: codes are the true values.
+// Optimum implements [Optimal]: codes equal the true values.
 func (*RegressionLoss) Optimum(x *Example) bool {
 	copy(x.Sample, x.Exact)
 	return true

@@ -19,13 +19,12 @@ import (
 // for the kernel matrices K and L of the rows of x and y. groups may be nil; otherwise it
 // has the shape [n] or [n, 1], and rows with a negative number are skipped.
 //
-// The default bandwidth of a Gaussian kernel is the lower median distance of pairs of rows, or 1 if that is 0. Up to
-// 362 rows all pairs count; larger batches use at most 65536 pairs of nearby rows. The gradient includes the gradient
-// of the median.
+// The default bandwidth of a Gaussian kernel is the lower median of the distances between rows, or 1 if that median is
+// 0. Up to 362 rows, the median is over all pairs; larger batches use at most 65536 pairs of nearby rows. The gradient
+// includes the derivative of the median.
 //
-// The result is a scalar, differentiable in the arrays with Gaussian kernels (with
-// the median: where a single pair attains it). It is at least 0. For independent x and y
-// it is about 1/n, and it tends to 0 only if they are independent.
+// The result is a scalar, differentiable in arrays with Gaussian kernels (with the median: if a single pair attains
+// it). It is at least 0. For independent x and y it is about 1/n, and it tends to 0 only if they are independent.
 //
 // Source: Gretton et al. 2005, definition 2 (with 1/n^2 for 1/(n-1)^2).
 func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
@@ -35,11 +34,11 @@ func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
 	return dependence.HSIC(x, y, groups, of(kx), of(ky))
 }
 
-// Kernel is the similarity of rows of an array.
+// Kernel is a similarity between rows of an array.
 type Kernel struct {
 	Kind      KernelKind
-	Columns   []int   // compared; nil: all
-	Bandwidth float64 // s; 0: the median of the distances of rows
+	Columns   []int   // columns to compare; nil: all
+	Bandwidth float64 // s; 0: the median distance between rows
 }
 
 // KernelKind is the kind of a kernel, a similarity of rows.
@@ -49,7 +48,7 @@ type KernelKind uint8
 const (
 	GaussianKernel KernelKind = iota // exp(-|a - b|^2/(2 s^2))
 	EqualKernel                      // 1 if a = b, otherwise 0
-	CircularKernel                   // Gaussian, of points on a circle given as numbers of turns
+	CircularKernel                   // Gaussian kernel for points on a circle, given as numbers of turns
 )
 
 // HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code and the factor of another
@@ -111,7 +110,7 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return total.Sum(parts...)
 }
 
-// withCodes compares every two sub-codes.
+// withCodes compares each pair of sub-codes.
 func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
 	var parts gorgonia.Nodes
 	for i, a := range blocks {
@@ -163,7 +162,7 @@ func (l *HSICLoss) kernel(b factor.Block) Kernel {
 	return Kernel{Kind: GaussianKernel, Columns: b.Columns, Bandwidth: l.Bandwidth}
 }
 
-// Between selects, in a config, the pairs that should be independent.
+// Between names, in a config, the pairs that should be independent.
 type Between string
 
 // The pairs that can be independent.

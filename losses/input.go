@@ -10,13 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Input holds the inputs of a loss, in three parts with one owner each: the model's outputs, the batch's labels, and
-// the trainer, which takes requests.
+// Input holds the inputs of a loss in three parts: the model's outputs, the batch's labels, and the trainer, which
+// accepts requests.
 type Input struct {
-	Outputs         // the model's; only read
-	Batch           // the data's; only read
-	Trainer Trainer // nil: requests other than notes are errors
-	Name    string  // of the loss among the parts of the objective
+	Outputs         // of the model; read-only
+	Batch           // of the data; read-only
+	Trainer Trainer // nil: every request except a note is an error
+	Name    string  // name of the loss among the parts of the objective
 }
 
 // posteriorSample returns a reparameterised sample of the Gaussian posteriors, with the noise input of the given name.
@@ -40,33 +40,36 @@ func (in *Input) posteriorSample(name string) (*gorgonia.Node, error) {
 	return graph.Add(in.Codes, step)
 }
 
-// Outputs are a model's nodes for a batch; nil where the model has none.
+// Outputs are a model's nodes for a batch; a node is nil if the model does not have it.
 type Outputs struct {
 	Rows int // rows of codes: one for each image in the batch, or two with two views
 
 	Images *gorgonia.Node // the batch, [rows, height, width, channels]
-	Logits *gorgonia.Node // the reconstruction before its sigmoid, of the same shape; the reconstruction itself of a Real batch
+	// the reconstruction before its sigmoid, of the same shape; for a Real batch, the reconstruction itself
+	Logits *gorgonia.Node
 
 	Codes       *gorgonia.Node // the codes that metrics measure, such as posterior means, [rows, d]
-	Sample      *gorgonia.Node // reparameterised samples that are decoded, [rows, d]
-	LogVariance *gorgonia.Node // of Gaussian posteriors, [rows, d]
-	Shared      bool           // rows of a group share some columns of codes and log variances
+	Sample      *gorgonia.Node // reparameterised samples, which the decoder decodes, [rows, d]
+	LogVariance *gorgonia.Node // log variances of Gaussian posteriors, [rows, d]
+	Shared      bool           // the rows of a group agree in some columns of codes and log variances
 	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [rows, d]
 
-	ActionAngles *gorgonia.Node // of actions that rotate the codes, in radians, [actions, planes]; see RotationWalk
-	Predicted    *gorgonia.Node // Codes that actions predict from the row before; 0 of rows without an action, [rows, d]
+	// angles of actions that rotate the codes, in radians, [actions, planes]; see RotationWalk
+	ActionAngles *gorgonia.Node
+	// codes predicted from the previous row by actions; 0 for rows without an action, [rows, d]
+	Predicted *gorgonia.Node
 
 	Options   *gorgonia.Node      // weights of the options of a hierarchy's categorical dimensions, [rows, options in all]
-	Hierarchy hierarchy.Hierarchy // of Options and Sample
+	Hierarchy hierarchy.Hierarchy // hierarchy of Options and Sample
 
 	Weights []*gorgonia.Node // the trained layers' weights without biases, in any shapes
 
 	Posteriors []Posterior // one for each latent space
 	Transports []Transport // one for each latent space, for batches of labelled groups
 
-	Views *Views // of models of two views
+	Views *Views // for models of two views
 
-	Energy *Energy // of energy-based models
+	Energy *Energy // for energy-based models
 }
 
 // Posterior is the distribution of the codes of one latent space.
@@ -75,8 +78,8 @@ type Posterior interface {
 	KL() (*gorgonia.Node, error)
 }
 
-// Views are a model's outputs for two views of n images; nil where it has none. Arrays of 2n
-// rows hold the first views' rows, then the second views'.
+// Views are a model's outputs for two views of n images; a node is nil if the model does not have it. Arrays of 2n rows
+// contain the first views, then the second views.
 type Views struct {
 	Projections *gorgonia.Node // [2n, d]
 	Predictions *gorgonia.Node // [2n, d]
@@ -86,56 +89,59 @@ type Views struct {
 	Negatives     *gorgonia.Node // keys of other images, [d, K]
 }
 
-// Transport holds the samples of one latent space in a batch of labelled groups, and the transported common point of
-// each group.
+// Transport holds the samples of one latent space in a batch of labelled groups, and each group's common point after
+// its transformations.
 type Transport struct {
 	Points *gorgonia.Node // the samples z_m, [batch, width]
-	Moved  *gorgonia.Node // the group's common point, transported: g_m . zbar, [batch, width]
-	Sphere bool           // the space is a sphere, not R^n
-	Acts   bool           // the transformations act on the space, other than by the identity (Moved is the group's mean)
+	Moved  *gorgonia.Node // the group's common point after the row's transformation: g_m . zbar, [batch, width]
+	Sphere bool           // the space is a sphere instead of R^n
+	// some transformation is not the identity on this space (otherwise Moved is the mean of the group)
+	Acts bool
 }
 
 // Batch describes the images of a batch: sizes, labels and transformations.
 type Batch struct {
-	Real       bool // pixels are unbounded, not in [0, 1]
-	Population int  // images in the data set; 0: unknown
-	Group      int  // images of a labelled group, which are Group rows in sequence; 0 or 1: there are no groups
+	Real       bool // pixels are unbounded instead of in [0, 1]
+	Population int  // images that batches are drawn from; 0: unknown
+	Group      int  // number of images of a labelled group, which are consecutive rows; 0 or 1: there are no groups
 
 	Labels          *Labels          // known factors; nil: no labels
 	Transformations *Transformations // within the labelled groups; nil: no transformations
 
-	// Actions returns [batch, actions]: 1 for the action that leads to a row of a labelled group from the row before.
-	// The first row of a group is all 0. nil: no actions.
+	// Actions returns [batch, actions], with a 1 for the action that leads from the previous row of a labelled group to
+	// this row. The first row of each group is 0. nil: no actions.
 	Actions func() (*gorgonia.Node, error)
 }
 
-// Labels are label inputs of a batch. Inputs are created on first request.
+// Labels are label inputs of a batch. They are created when first requested.
 type Labels struct {
 	Factors []factor.Factor
 
-	// Groups returns [batch, K]: rows with equal numbers from 0 on in a column agree in
-	// that factor; -1 means unknown.
+	// Groups returns [batch, K]: rows with equal non-negative numbers in a column have equal values of that factor; -1
+	// means unknown.
 	Groups func() (*gorgonia.Node, error)
 
 	// Values returns the factors' values in the given units and their levels, [batch, K] each. An unknown value is 0
-	// and its level -1, even if a similar pair gives its group. With only similarities known it returns an error.
+	// and its level -1, even if its group is known from a similar pair. If only similarities are known, it returns an
+	// error.
 	Values func(u Units) (values, known *gorgonia.Node, err error)
 
-	// Different returns [batch, K]: for each factor a row that is known to have another level than this row, or -1.
-	// Rows of a pair name each other. nil: no images are known to differ.
+	// Different returns [batch, K]: for each factor, a row with a known, different level, or -1. The two rows of a pair
+	// contain each other's number. nil: no images are known to differ.
 	Different func() (*gorgonia.Node, error)
 
-	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy;
-	// nil: the categorical ones.
+	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy. nil: the categorical
+	// factors.
 	Assigned []int
 
-	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set, each divided by its
-	// largest size. It is 0 where an image lacks the dimension. nil: the data set has no hierarchy.
+	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set, each divided by the
+	// largest absolute value of its dimension. It is 0 if an image lacks the dimension. nil: the data set has no
+	// hierarchy.
 	Exact func() (*gorgonia.Node, error)
 }
 
-// Units names, in a config, the units of the continuous factors of hierarchical data sets. Levels are always mapped:
-// for ordinal factors to [0, 1], for circular factors to fractions of a turn.
+// Units names, in a config, the units of the continuous factors of hierarchical data sets. Ordinal levels are always
+// mapped to [0, 1], and circular levels to fractions of a turn.
 type Units string
 
 // The units.
@@ -149,25 +155,26 @@ func (u *Units) UnmarshalText(text []byte) error {
 	return choose(u, "units", text, UnitsAsGiven, UnitsRange)
 }
 
-// Transformations are the transformations within labelled groups, as inputs of the graph. Inputs are created on first
-// request.
+// Transformations provides the transformations within labelled groups as inputs of the graph. The inputs are created
+// when first requested.
 type Transformations struct {
 	Factors   []factor.Factor // of the data set
-	Rotations int             // number of rotations in space of each group
+	Rotations int             // number of rotations in space for each group
 
-	// Angles returns [batch, 1]: a factor's rotation in radians from a group's first image to each row's.
+	// Angles returns [batch, 1]: the angle in radians by which a factor rotates from the group's first image to each
+	// row's image.
 	Angles func(factor int) (*gorgonia.Node, error)
 	// Rotation returns [batch, 4]: the axis (x, y, z) and the angle in radians of a rotation in space.
 	Rotation func(r int) (*gorgonia.Node, error)
 }
 
-// On selects, in a config, the codes for an objective.
+// On names, in a config, the codes that an objective uses.
 type On string
 
 // The codes that an objective can use.
 const (
 	OnCodes  On = "codes"  // posterior means, which metrics measure
-	OnSample On = "sample" // reparameterised samples, which are decoded
+	OnSample On = "sample" // reparameterised samples, which the decoder decodes
 )
 
 // UnmarshalText accepts the name of codes.
@@ -175,7 +182,7 @@ func (c *On) UnmarshalText(text []byte) error {
 	return choose(c, "codes", text, OnCodes, OnSample)
 }
 
-// node returns the codes of a model.
+// node returns the selected codes of a model.
 func (c On) node(in *Input) (*gorgonia.Node, error) {
 	n := in.Codes
 	if c == OnSample {
@@ -185,8 +192,8 @@ func (c On) node(in *Input) (*gorgonia.Node, error) {
 	return n, err
 }
 
-// subCodes returns the sub-codes of the factors of a batch, in their order. Without sub-codes in the config, all
-// factors have equally many columns.
+// subCodes returns the sub-codes of the factors of a batch, in their order. Without sub-codes in the config, each
+// factor gets an equal number of columns.
 func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	if in.Labels == nil {
 		return nil, errNoLabels
@@ -201,7 +208,7 @@ func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	return c.Blocks("codes", in.Labels.Factors, width)
 }
 
-// blocksOf returns the codes that a config selects, and the sub-codes of the factors.
+// blocksOf returns the selected codes of a model, and the sub-codes of the factors.
 func blocksOf(in *Input, on On, c factor.SubCodes) (z *gorgonia.Node, blocks []factor.Block, err error) {
 	if blocks, err = subCodes(c, in); err == nil {
 		z, err = on.node(in)
@@ -209,7 +216,7 @@ func blocksOf(in *Input, on On, c factor.SubCodes) (z *gorgonia.Node, blocks []f
 	return z, blocks, err
 }
 
-// valuesOf returns the codes that a config selects, and the values of the factors with their levels.
+// valuesOf returns the selected codes of a model, and the values of the factors with their levels.
 func valuesOf(in *Input, on On, u Units) (z, y, known *gorgonia.Node, err error) {
 	if in.Labels == nil {
 		return nil, nil, nil, errNoLabels
@@ -220,7 +227,7 @@ func valuesOf(in *Input, on On, u Units) (z, y, known *gorgonia.Node, err error)
 	return z, y, known, err
 }
 
-// columnsOf returns the number of columns of a matrix that a model has.
+// columnsOf returns the number of columns of a model's matrix.
 func columnsOf(name string, n *gorgonia.Node) (int, error) {
 	if n == nil {
 		return 0, missing(name)
@@ -229,7 +236,7 @@ func columnsOf(name string, n *gorgonia.Node) (int, error) {
 	return columns, err
 }
 
-// selectColumns returns some columns of codes side by side.
+// selectColumns returns the given columns of codes.
 func selectColumns(z *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
 	var nodes gorgonia.Nodes
 	for _, c := range columns {

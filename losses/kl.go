@@ -14,15 +14,15 @@ import (
 //
 //	1/2 sum_j (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
 //
-// mu and logSigma have the shape [rows, columns]. The result is a scalar, in nats, differentiable in both. Its least
-// value, at mu = 0 and sigma = 1, is 0.
+// mu and logSigma have the shape [rows, columns]. The result is a scalar, in nats, differentiable in both. Its minimum,
+// at mu = 0 and sigma = 1, is 0.
 //
 // Source: Kingma and Welling 2014, appendix B.
 func KLGaussian(mu, logSigma *gorgonia.Node) (*gorgonia.Node, error) {
 	return divergence.KLGaussian(mu, logSigma)
 }
 
-// KLGaussianLogVariance is [KLGaussian] from log sigma^2.
+// KLGaussianLogVariance is [KLGaussian] as a function of log sigma^2.
 func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, error) {
 	return divergence.KLGaussianLogVariance(mu, logVariance)
 }
@@ -32,64 +32,63 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 //	sum_j w_j 1/2 (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
 //
 // averaged over rows, in nats. mu and logSigma have the shape [rows, columns]. weights has one number for each column
-// and no gradient. With weights of 0 or more the least value, at mu = 0 and sigma = 1, is 0.
+// and no gradient. If all weights are non-negative, the minimum, at mu = 0 and sigma = 1, is 0.
 //
 // Source: Jeong and Song 2019, equation 6.
 func KLGaussianWeighted(mu, logSigma, weights *gorgonia.Node) (*gorgonia.Node, error) {
 	return divergence.KLGaussianWeighted(mu, logSigma, weights)
 }
 
-// KLCategorical returns the divergence, in nats, of a choice among K options with probabilities alpha from the uniform
-// choice. It is the mean over rows of
+// KLCategorical returns the divergence, in nats, between a categorical distribution over K options with probabilities
+// alpha and the uniform distribution. It is the mean over rows of
 //
 //	log K + sum_k alpha_k log alpha_k
 //
-// which lies between 0 (alpha uniform) and log K (one option is certain). probabilities and their logarithms have the
-// shape [rows, K]; the result is a scalar, differentiable in both. Separate logarithms, such as from
-// graph.LogSoftmaxRows, keep the result and its gradients finite at a probability that rounds to 0.
+// which is between 0 (alpha is uniform) and log K (one option is certain). probabilities and their logarithms have the
+// shape [rows, K]; the result is a scalar, differentiable in both. Logarithms that are computed separately, for
+// instance by graph.LogSoftmaxRows, keep the result and its gradients finite if a probability rounds to 0.
 //
 // Source: Dupont 2018, section 3.3; Jang et al. 2017.
 func KLCategorical(probabilities, logarithms *gorgonia.Node) (*gorgonia.Node, error) {
 	return divergence.KLCategorical(probabilities, logarithms)
 }
 
-// KLSphere returns the mean over rows of the divergence, in nats, of the random-walk
-// posterior at time t from the uniform distribution of the sphere S^dim. The posterior is
-// the heat kernel of half the Laplacian, of density f relative to the uniform one:
+// KLSphere returns the mean over rows of the divergence, in nats, between the random-walk posterior at time t and the
+// uniform distribution on the sphere S^dim. The posterior is the heat kernel of half the Laplacian. Its density
+// relative to the uniform distribution is
 //
 //	E_uniform[f log f],  f(theta) = sum_l n_l exp(-l (l+d-1) t / 2) R_l(cos theta)
 //
 // where R_l are the Gegenbauer polynomials of index (d-1)/2 with R_l(1) = 1: cosines on the circle, Legendre
 // polynomials on S^2. n_l is the number of harmonics of degree l: 2 on the circle, 2l + 1 on S^2. At short times the
-// expansion of Perez Rey et al., who keep the first power of t, is used:
+// series is replaced by the expansion of Perez Rey et al., who keep only the first power of t:
 //
 //	-(d/2) log t - (d/2) log(2 pi) - d/2 + log Vol(S^d) + (t/4) d (d-1),
 //
-// up to t^8. The relative error is below 1e-8 for any t up to dimension 100. In higher dimensions
-// the result is NaN at times above 1/d ([SphereTime]).
+// up to t^8. The relative error is below 1e-8 for all t up to dimension 100. In higher dimensions the result is NaN at
+// times above 1/dim ([SphereTime]).
 //
-// logT has the shape [rows, 1]; the result is a scalar, differentiable everywhere. It does not
-// depend on the location, and decreases in t to 0.
+// logT has the shape [rows, 1]; the result is a scalar, differentiable everywhere. It does not depend on the location
+// and decreases to 0 as t grows.
 //
 // Source: Perez Rey et al. 2020; Tonnaer et al. 2022, section 5.
 func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 	return divergence.KLSphere(logT, dim)
 }
 
-// SphereTime returns the greatest time at which [KLSphere] can be computed on S^dim: infinite up to dimension 100,
+// SphereTime returns the largest time for which [KLSphere] can be computed on S^dim: infinite up to dimension 100,
 // 1/dim above.
 func SphereTime(dim int) float64 { return divergence.SphereTime(dim) }
 
-// Capacity returns |kl - c|, a scalar, in nats, which holds a divergence at a capacity c
-// (a scalar or one number). It is differentiable except at kl = c, where its gradient is 0.
+// Capacity returns |kl - c|, a scalar, in nats, which keeps a divergence close to the capacity c (a scalar node or a
+// node with one number). It is differentiable except at kl = c, where its gradient is 0.
 //
-// Source: Burgess et al. 2018, equation 8; with a batch's mean divergence, as
-// disentanglement_lib computes it.
+// Source: Burgess et al. 2018, equation 8, with the mean divergence of a batch, as in disentanglement_lib.
 func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return total.Difference(kl, c) }
 
 // KLLoss is the divergence of a model's posteriors from their priors, in nats. It sums over all latent spaces, over the
-// choices among options alone, or over the other spaces alone. With a capacity it is [Capacity] of the sum. If all of
-// these spaces are choices, the capacity is at most sum log K, their largest divergence.
+// categorical ones alone, or over the others alone. With a capacity, it is [Capacity] of the sum. If all of these
+// spaces are categorical, the capacity is at most sum log K, their largest divergence.
 type KLLoss struct {
 	Weight   Weight `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
 	Capacity *Ramp  `yaml:"capacity" doc:"hold the divergence at a capacity that changes with the steps, in nats (Burgess et al. 2018)"`
@@ -99,7 +98,7 @@ type KLLoss struct {
 // NewKL returns the default settings.
 func NewKL() *KLLoss { return &KLLoss{Weight: Constant(1), Spaces: allSpaces} }
 
-// Hint maps names of the weight in papers to the key.
+// Hint maps the names of the weight in papers to its key.
 func (l *KLLoss) Hint(key string) string {
 	if key == "beta" || key == "gamma" {
 		return key + " is the weight here: kl: {weight: 4}"
@@ -142,7 +141,7 @@ func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Capacity(kl, c)
 }
 
-// sumOf adds up the divergences of latent spaces.
+// sumOf returns the sum of the divergences of latent spaces.
 func sumOf(posteriors []Posterior) (*gorgonia.Node, error) {
 	nodes := make(gorgonia.Nodes, len(posteriors))
 	for i, p := range posteriors {
@@ -157,7 +156,7 @@ func sumOf(posteriors []Posterior) (*gorgonia.Node, error) {
 // Spaces names the latent spaces that kl includes in its sum.
 type Spaces string
 
-// The choices of spaces.
+// The choices of latent spaces.
 const (
 	allSpaces         Spaces = "all"
 	continuousSpaces  Spaces = "continuous"
@@ -169,7 +168,7 @@ func (s *Spaces) UnmarshalText(text []byte) error {
 	return choose(s, "spaces", text, allSpaces, continuousSpaces, categoricalSpaces)
 }
 
-// of lists the chosen ones among posteriors.
+// of returns the selected ones among all posteriors.
 func (s Spaces) of(all []Posterior) ([]Posterior, error) {
 	if len(all) == 0 {
 		return nil, missing("posteriors of the codes")
@@ -189,14 +188,14 @@ func (s Spaces) of(all []Posterior) ([]Posterior, error) {
 	return some, nil
 }
 
-// OptionsPosterior is implemented by posteriors that may be choices among options. Their divergence from the uniform
-// prior is at most the logarithm of the number of options.
+// OptionsPosterior is implemented by posteriors that may be categorical. Their divergence from the uniform prior is at
+// most the logarithm of the number of options.
 type OptionsPosterior interface {
 	Posterior
-	Options() int // 0: it is no such choice
+	Options() int // 0: the posterior is not categorical
 }
 
-// optionsOf returns the number of options of a posterior, 0 for a continuous one.
+// optionsOf returns the number of options of a categorical posterior, or 0 for a continuous one.
 func optionsOf(p Posterior) int {
 	if d, ok := p.(OptionsPosterior); ok {
 		return d.Options()
@@ -204,7 +203,7 @@ func optionsOf(p Posterior) int {
 	return 0
 }
 
-// largest returns the largest divergence of posteriors: sum log K if all are choices among options, otherwise infinity.
+// largest returns the largest possible divergence of posteriors: sum log K if all are categorical, otherwise infinity.
 func largest(posteriors []Posterior) (most float64) {
 	for _, p := range posteriors {
 		n := optionsOf(p)

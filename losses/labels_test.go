@@ -191,9 +191,17 @@ func TestWrongNames(t *testing.T) {
 			t.Errorf("%s needs labels: %v", source, err)
 		}
 	}
+	for source, want := range map[string]string{
+		"[{logic: {sentence: 'forall i: y.size(i) =[squared] z(i)'}}]": "it needs labels of the factors; want a supervision",
+		"[{logic: {sentence: 'forall i: z.size(i) =[squared] 0'}}]":    `there is no sub-code "size"; want codes with the columns of each name, or a supervision with labels`,
+	} {
+		if _, err := losses.ComposeInput(o, choose(t, source)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s without labels: error %v does not say %q", source, err, want)
+		}
+	}
 	three := batch(t)
 	three.Labels.Factors = append(three.Labels.Factors, factor.Factor{Name: "x", Size: 2})
-	if _, err := losses.ComposeInput(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be shared out evenly to 3 factors") {
+	if _, err := losses.ComposeInput(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be divided evenly among 3 factors") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -19,28 +19,28 @@ import (
 //	Minimax          min over h of max over n of sqrt(sum over K of (y - h(z))^2)
 //	MinimaxByFactor  sqrt of sum over K of (min over h of max over n of |y - h(z)|)^2
 //
-// Minimax is the paper's definition with the maximum over rows and Euclidean distances of factors. It is solved to a
-// proven optimum (relative gap about 1e-12). MinimaxByFactor joins the separate optima of the factors, an upper bound
-// of Minimax; the two are equal for one factor.
+// Minimax is definition 8, with the maximum over rows and Euclidean distances of factors. It is solved to a proven
+// optimum (relative gap about 1e-12). MinimaxByFactor combines the separate optima of the factors, and is an upper
+// bound of Minimax; for one factor the two are equal.
 //
 // z has the shape [n, d] and y the shape [n, K]. groups may be nil. Otherwise it has the shape [n] or [n, K], and rows
-// with a negative number are skipped. |W|^2 is the sum of the squared weights, without b; a ridge other than 0 is for
-// LeastSquares only.
+// with a negative number are skipped. |W|^2 is the sum of the squared weights, without b; only LeastSquares allows a
+// ridge other than 0.
 //
-// The result is a scalar with a gradient in z, through the optimum by the envelope theorem: as if h were constant. It
-// is at least 0, and without a ridge 0 exactly where factors are affine functions of codes. Least squares is
-// differentiable if the codes' columns are linearly independent, the other errors if the optimum is unique. Elsewhere
-// the gradient takes one optimum (for least squares, the one with the least |W|), and is 0 at an exact fit. Without
-// rows value and gradient are 0. A principal direction with a standard deviation below 1e-6 of the largest (1e-12 in
-// float64) counts as a rounding error.
+// The result is a scalar with a gradient in z. By the envelope theorem, the gradient treats the optimal h as constant.
+// It is at least 0. Without a ridge it is 0 if and only if factors are affine functions of codes. Least squares is
+// differentiable if the columns of the codes are linearly independent, and the other errors if the optimum is unique.
+// Elsewhere the gradient uses one of the optima (for least squares, the one with the smallest |W|), and is 0 at an
+// exact fit. Without rows, value and gradient are 0. A principal direction with a standard deviation below 1e-6 of the
+// largest (1e-12 in float64) counts as a rounding error.
 //
 // Source: Zhang and Sugiyama 2024, definition 8, equation 26.
 func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
 	return informative.LeftInverse(informative.Inverse(kind), ridge, z, y, groups)
 }
 
-// LeftInverseLoss is [LeftInverse] of a model's codes, all columns together, and the
-// values of all factors. Images with an unknown factor are skipped.
+// LeftInverseLoss computes [LeftInverse] for all columns of a model's codes and the values of all factors. Images with
+// an unknown factor are skipped.
 type LeftInverseLoss struct {
 	Weight Weight  `yaml:"weight" doc:"factor in the total"`
 	Kind   Inverse `yaml:"kind" doc:"error of the best affine map from codes to factors: least-squares, least-absolute, minimax (the longest error vector) or minimax-by-factor (the largest error of each factor, joined)"`
@@ -65,7 +65,7 @@ func (l *LeftInverseLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *LeftInverseLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: the first columns of the codes are the factors.
+// Optimum implements [Optimal]: the first columns of the codes equal the factors.
 func (l *LeftInverseLoss) Optimum(x *Example) bool {
 	factors := len(x.Values) * 6 / len(x.Codes)
 	for i, v := range x.Values {
@@ -103,7 +103,7 @@ type Inverse uint8
 const (
 	LeastSquares    Inverse = iota // mean squared error
 	LeastAbsolute                  // mean absolute error
-	Minimax                        // largest Euclidean length of a row's errors
+	Minimax                        // largest Euclidean norm of a row's errors
 	MinimaxByFactor                // Euclidean norm, over targets, of the largest absolute errors
 )
 
@@ -116,7 +116,7 @@ func (v Inverse) String() string {
 	return fmt.Sprintf("Inverse(%d)", uint8(v))
 }
 
-// MarshalText makes an Inverse its name in YAML and JSON.
+// MarshalText encodes an Inverse as its name in YAML and JSON.
 func (v Inverse) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText accepts an Inverse's name.

@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// Logic returns the quantity of a sentence as a node, [logic.Quantity.Node]. Parts that are named losses (variance,
-// diameter, mpd, radius, mad, contraction) are computed by the losses' operations.
+// Logic returns the quantity of a sentence as a node, [logic.Quantity.Node]. Parts of the sentence that are losses
+// under another name (variance, diameter, mpd, radius, mad, contraction) use the operations of these losses.
 //
 // Source: Zhang and Sugiyama 2024, section 2 and appendix B.
 func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -26,11 +26,11 @@ func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, erro
 // LogicLoss is the quantity of a sentence of first-order logic about a model's
 // codes and the known factors of the images; see package logic.
 //
-// z are the codes. z.name are the columns that Codes assigns to a name: a factor or any other name. Without Codes,
-// factors have equal shares of the columns if the number of factors divides the columns. Transformations act within
-// labelled groups. They move the columns that have the name of a circular factor or of a factor of rotations in space,
-// or the columns that the sentence names. y.name are values of factors, scaled to [0, 1]; circular factors are in
-// turns.
+// z are the codes. z.name are the columns that Codes assigns to the name of a factor, or to any other name. Without
+// Codes, the columns are divided equally among the factors, if the number of factors divides the number of columns.
+// Transformations act within labelled groups. They act on the columns with the name of a circular factor or of a factor
+// of rotations in space, or on the columns that the sentence names. y.name are values of factors, scaled to [0, 1];
+// circular factors are in turns.
 type LogicLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
@@ -79,7 +79,7 @@ func (l *LogicLoss) Validate() error {
 	return nil
 }
 
-// sentence returns the sentence, which is about samples if the settings say so.
+// sentence returns the sentence, changed to use samples if the settings say so.
 func (l *LogicLoss) sentence() logic.Sentence {
 	if l.On == OnSample {
 		return l.Sentence.OfSamples()
@@ -94,7 +94,7 @@ func (l *LogicLoss) Weighting() Weight { return l.Weight }
 // transformations.
 func (l *LogicLoss) NeedsGroups() bool { return l.Sentence != nil && l.Sentence.Moves() }
 
-// Explain implements [Explained]: the formula, the quantity, and the meaning of zero.
+// Explain implements [Explained]: it returns the formula, the quantity, and the meaning of zero.
 func (l *LogicLoss) Explain() string {
 	s := l.sentence()
 	return s.Formula() + "; " + s.Truth().String()
@@ -117,7 +117,7 @@ func (*LogicLoss) Variants() []Loss {
 		l := NewLogic()
 		sentence, err := logic.Parse(text)
 		if err != nil {
-			continue // TestVariants finds it
+			continue // tested by TestVariants
 		}
 		l.Sentence = &sentence
 		all = append(all, l)
@@ -129,7 +129,8 @@ func (*LogicLoss) Variants() []Loss {
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	on := l.On
 	if l.Sentence != nil && l.Sentence.Sampled() {
-		if on = OnSample; in.Sample == nil || in.Sample == in.Codes { // the latter: a deterministic model
+		// the latter: a deterministic model
+		if on = OnSample; in.Sample == nil || in.Sample == in.Codes {
 			return nil, missing("samples of posteriors for z ~ q")
 		}
 	}
@@ -143,7 +144,14 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.NeedsGroups() && in.Transformations == nil {
 		return nil, errNoMoves
 	}
+	factors, subCodes := l.sentence().Mentions()
+	if factors && in.Labels == nil {
+		return nil, errNoLabels
+	}
 	q, err := logic.Compile(l.sentence(), l.schema(in, z.Shape()[1]))
+	if err != nil && subCodes && in.Labels == nil && l.Codes == nil {
+		return nil, fmt.Errorf("%w; want codes with the columns of each name, or a supervision with labels", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +168,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return q.NodeOf(l.parts(in), batch)
 }
 
-// meanOverSamples returns the mean quantity of the model's sample and of further ones.
+// meanOverSamples returns the mean quantity over several samples of the model.
 func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.Inputs) (*gorgonia.Node, error) {
 	if in.Codes == nil || in.LogVariance == nil || !in.Codes.Shape().Eq(in.LogVariance.Shape()) {
 		return nil, missing("Gaussian posteriors of all columns for more than 1 sample")
@@ -183,7 +191,7 @@ func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.In
 	return graph.WeightedSum(weights, all...)
 }
 
-// schema returns the names that the sentence can use.
+// schema returns the names that the sentence may use.
 func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	s := logic.Schema{Codes: width, SubCodes: l.Codes}
 	var sharing []string
@@ -206,7 +214,7 @@ func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	return s
 }
 
-// parts are the operations of the sentence's parts in a program that trains.
+// parts returns the operations for the parts of the sentence, for a program that trains.
 func (l *LogicLoss) parts(in *Input) logic.Named {
 	named, count := sentenceParts(), 0
 	named.Independence = func(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
@@ -234,7 +242,7 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 	return named
 }
 
-// discriminated is the density ratio of the blocks of z by a discriminator of their columns.
+// discriminated returns the density ratio of the blocks of z, estimated by a discriminator of their columns.
 func (l *LogicLoss) discriminated(in *Input, name string, blocks [][]int, z *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case in.Trainer == nil:
@@ -263,7 +271,7 @@ type plainLogicLoss LogicLoss
 // Validate checks the settings.
 func (l *plainLogicLoss) Validate() error { return (*LogicLoss)(l).Validate() }
 
-// sentenceParts are the operations of the parts of sentences that are named losses.
+// sentenceParts returns the operations for parts of sentences that are losses under another name.
 func sentenceParts() logic.Named {
 	plain := func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, groups *gorgonia.Node) (*gorgonia.Node, error) {
 		return Modularity(d, a, Plain, z, groups, b)
@@ -275,7 +283,8 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 	kinds := map[string]DistanceKind{"discrete": DiscreteDistance, "circular": CircularDistance}
 	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != "euclidean"}
 	for _, k := range c.Factors {
-		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period}) // otherwise absolute
+		// absolute for other kinds
+		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period})
 	}
 	return Contraction(s, z, y, groups)
 }
@@ -287,7 +296,7 @@ func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error
 		return batch, errNoLabels
 	}
 	switch {
-	case q.NeedsValues(): // rows with unknown values are outside the domain
+	case q.NeedsValues(): // rows with unknown values are outside the domain of the quantifiers
 		batch.Values, batch.Labels, err = in.Labels.Values(UnitsRange)
 	case q.NeedsLabels():
 		batch.Labels, err = in.Labels.Groups()
@@ -312,8 +321,8 @@ type turnInput struct {
 	node func() (*gorgonia.Node, error)
 }
 
-// inputs lists the transformations of groups under the names in sentences: circular factors, factors of rotations, and
-// rotations without a factor (rotation0 and so on).
+// inputs lists the transformations of groups under the names that sentences use: circular factors, factors of
+// rotations, and rotations without a factor (rotation0 and so on).
 func (m *Transformations) inputs() []turnInput {
 	var all []turnInput
 	r := 0
@@ -336,7 +345,7 @@ func (m *Transformations) inputs() []turnInput {
 	return all
 }
 
-// moves returns the transformations from a group's first row to each, in the order of inputs.
+// moves returns the transformations from a group's first row to each row, in the order of inputs.
 func (m *Transformations) moves() (*gorgonia.Node, error) {
 	var nodes gorgonia.Nodes
 	for _, t := range m.inputs() {
@@ -349,7 +358,7 @@ func (m *Transformations) moves() (*gorgonia.Node, error) {
 	return graph.ConcatColumns(nodes...)
 }
 
-// plainIndependence returns the dependence in a sentence without a trainer: [HSIC] or the total correlation of
+// plainIndependence returns the dependence in a sentence if there is no trainer: [HSIC] or the total correlation of
 // posteriors.
 func plainIndependence(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 	switch by {

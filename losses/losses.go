@@ -1,10 +1,10 @@
-// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs. It declares formulas, sources and
-// settings. Packages below losses/internal compute values and gradients, one package for each family of losses.
+// Package losses has the training objectives of Unravel as nodes of Gorgonia graphs. It contains their formulas,
+// sources and settings. Packages below losses/internal compute values and gradients; each package has one family of
+// losses.
 //
-// A node function such as [KLGaussian] or [LSBD] works in any Gorgonia graph, in float32 and
-// float64, on any machine. A settings struct such as [KLLoss] makes the same node from an
-// [Input]; a config lists it by name, and [Compose] builds the weighted sum of the list.
-// Package conformance tests every registered loss.
+// A node function such as [KLGaussian] or [LSBD] works in any Gorgonia graph, in float32 and float64. A settings struct
+// such as [KLLoss] builds the same node from an [Input]. A config lists losses by name, and [Compose] builds their
+// weighted sum. Package conformance tests every registered loss.
 package losses
 
 import (
@@ -22,7 +22,7 @@ import (
 type Loss interface {
 	// Add returns the objective as a scalar node, without its weight.
 	Add(in *Input) (*gorgonia.Node, error)
-	// Weighting returns the objective's factor in the total, which may change with the steps of training.
+	// Weighting returns the weight of the objective in the total; it may change during training.
 	Weighting() Weight
 }
 
@@ -31,12 +31,13 @@ type Supervised interface {
 	Supervised()
 }
 
-// Grouped is implemented by losses that need labelled groups with some settings only.
+// Grouped is implemented by losses that need labelled groups only with some settings.
 type Grouped interface {
 	NeedsGroups() bool
 }
 
-// NeedsGroups reports whether a loss needs labelled groups: it is [Supervised], or [Grouped] with such settings.
+// NeedsGroups reports whether a loss needs labelled groups: it is [Supervised], or [Grouped] with settings that need
+// them.
 func NeedsGroups(l Loss) bool {
 	if g, ok := l.(Grouped); ok {
 		return g.NeedsGroups()
@@ -45,7 +46,7 @@ func NeedsGroups(l Loss) bool {
 	return ok
 }
 
-// Explained is implemented by losses that print a description when a run starts (logic prints its formula).
+// Explained is implemented by losses that print a description when a run starts; logic prints its formula.
 type Explained interface {
 	Explain() string
 }
@@ -93,7 +94,7 @@ func (o *Objective) Nodes() gorgonia.Nodes {
 	return nodes
 }
 
-// total returns the weighted sum of the parts. Weights that change are inputs of the graph.
+// total returns the weighted sum of the parts. Changing weights are inputs of the graph.
 func (o *Objective) total() (*gorgonia.Node, error) {
 	changing, constants := make(gorgonia.Nodes, len(o.Parts)), make([]float64, len(o.Parts))
 	for i, p := range o.Parts {
@@ -106,16 +107,16 @@ func (o *Objective) total() (*gorgonia.Node, error) {
 
 // Part is one loss of an objective.
 type Part struct {
-	Name     string // unique: the second "kl" is "kl-2"
+	Name     string // unique: a second "kl" is "kl-2"
 	Weight   Weight
-	Changing *gorgonia.Node // the weight of the step, an input of shape (1); nil where it is constant
+	Changing *gorgonia.Node // the weight of the step, an input of shape (1); nil for a constant weight
 	Node     *gorgonia.Node // without the weight
 }
 
-// Error is the error of [Compose] for a loss that cannot be added. Err says what the loss needs. Change the loss in
-// Choice, or the model or supervision that lacks it.
+// Error is the error of [Compose] for a loss that cannot be added to the graph. Err says what the loss needs. To fix
+// it, change the loss in Choice, or choose a model or supervision that provides the missing input.
 type Error struct {
-	Part   string // its name among the parts
+	Part   string // name of the loss among the parts
 	Choice Choice
 	Err    error
 }
@@ -125,20 +126,20 @@ func (e *Error) Error() string { return "loss " + e.Part + ": " + e.Err.Error() 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Compose adds losses and their weighted sum to the graph of a model's outputs for a batch.
-// t receives their requests; with a nil t requests other than notes are errors. An error is an *[Error]; it
-// names the loss and the missing output.
+// Compose adds losses and their weighted sum to the graph of a model's outputs for a batch. t receives their requests;
+// if t is nil, all requests except notes are errors. The error is an *[Error] with the name of the loss and the missing
+// output.
 func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	return compose(o, b, t, all, func(Loss) bool { return true })
 }
 
-// ComposeUnsupervised is [Compose] without the losses that need labelled groups. The others keep the names that
-// [Compose] gives them.
+// ComposeUnsupervised is [Compose] without the losses that need labelled groups. The remaining losses keep the names
+// that [Compose] gives them.
 func ComposeUnsupervised(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	return compose(o, b, t, all, func(l Loss) bool { return !NeedsGroups(l) })
 }
 
-// compose adds the losses that are wanted, with their names among all.
+// compose adds the wanted losses, with their names in the full list.
 func compose(o *Outputs, b Batch, t Trainer, all []Choice, wanted func(Loss) bool) (*Objective, error) {
 	objective, seen := &Objective{}, map[string]int{}
 	for i, c := range all {
@@ -170,7 +171,7 @@ func compose(o *Outputs, b Batch, t Trainer, all []Choice, wanted func(Loss) boo
 	return objective, nil
 }
 
-// newPart adds a loss, and its weight if that changes.
+// newPart adds a loss, and an input for its weight if the weight changes.
 func newPart(in *Input, l Loss) (*Part, error) {
 	p := &Part{Name: in.Name, Weight: l.Weighting()}
 	if err := p.Weight.Validate(); err != nil {
@@ -183,7 +184,7 @@ func newPart(in *Input, l Loss) (*Part, error) {
 	if err := checkNode(p.Node); err != nil {
 		return nil, err
 	}
-	gorgonia.WithName("loss " + p.Name)(p.Node) // named in errors of a run
+	gorgonia.WithName("loss " + p.Name)(p.Node) // errors of a run show this name
 	if !p.Weight.Constant() {
 		p.Changing, err = in.Schedule("weight", p.Weight.At)
 	}
@@ -201,19 +202,19 @@ func checkNode(n *gorgonia.Node) error {
 	return nil
 }
 
-// missing returns the error of an output that a model lacks.
+// missing returns the error for an output that the model does not have.
 func missing(output string) error {
 	return fmt.Errorf("it needs %s, which this model does not have", output)
 }
 
-// errNoMoves is the error of a loss that needs transformations when the batch's groups have no known ones.
-var errNoMoves = errors.New("it needs the transformations within labelled groups, and the supervision does not know them; want a supervision such as {pairs: {count: 768}}")
+// errNoMoves is the error of a loss that needs transformations, if the groups of the batch have none.
+var errNoMoves = errors.New("it needs the transformations within labelled groups, which this supervision does not provide; want a supervision such as {pairs: {count: 768}}")
 
-// errNoLabels is the error of a loss of factors in a batch without labels.
+// errNoLabels is the error of a loss that needs factors, if the batch has no labels.
 var errNoLabels = errors.New("it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}")
 
-// Register adds a loss, which a config can then name. Call it before reading a config. A name
-// that is registered already is an error.
+// Register adds a loss, so configs can name it. Call it before reading a config. It returns an error if the name is
+// taken.
 func Register(e registry.Entry[Loss]) error { return Registry.Register(e) }
 
 // Named returns a loss by name, with default settings.

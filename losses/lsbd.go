@@ -15,39 +15,40 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/total"
 )
 
-// LSBD returns the mean squared distance of the points of labelled groups from their group's transported common point,
+// LSBD returns the mean squared distance between the points of labelled groups and the transported common point of
+// their group,
 //
 //	L_LSBD = 1/B sum_B 1/M sum_m |z_m - y_m|^2,  y_m = g_m . zbar
 //
 // with y from [CircleTransport], [SphereTransport] or [MeanTransport]. Rotations preserve distances, so |z_m - y_m| =
-// |g_m^-1 . z_m - zbar|, the form of the paper. z and y have the shape [B*M, columns]. The result is a scalar,
-// differentiable everywhere. Its least value is 0, if the encoder is equivariant on every group.
+// |g_m^-1 . z_m - zbar|, as in the paper. z and y have the shape [B*M, columns]. The result is a scalar, differentiable
+// everywhere. The minimum is 0, if the encoder is equivariant on every group.
 //
 // Source: Tonnaer et al. 2022, section 5.
 func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) { return symmetry.LSBD(z, y) }
 
-// PublicLSBD returns the loss of the public code of LSBD-VAE, which differs from [LSBD]. Its distance joins all latent
-// spaces, counts once per space and is summed over the members of a group:
+// PublicLSBD returns the loss of LSBD-VAE's public code, which differs from [LSBD]. Its distance covers all latent
+// spaces together, counts once per space, and is summed over the members of a group:
 //
 //	1/B sum_B sum_m spheres * 2 (1 - clip(z_m.y_m, -1, 1)) + euclideans * |z_m - y_m|
 //
 // z and y are the columns of all spaces together, [B*M, columns]; spheres and euclideans count the spaces; the result
-// is a scalar. Value and gradient vanish wherever z.y >= 1, which lets both circles of a torus be off by 60 degrees:
-// use it only for comparison with that code. The gradient of |z - y| at 0 is taken as 0.
+// is a scalar. Value and gradient are 0 wherever z.y >= 1, so both circles of a torus can be off by 60 degrees. Use it
+// only to compare with that code. The gradient of |z - y| is taken as 0 at 0.
 func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node, error) {
 	return symmetry.PublicLSBD(z, y, m, spheres, euclideans)
 }
 
-// LSBDLoss is the sum of [LSBD] over the spaces that the transformations of labelled groups move. These are the latent
-// spaces of lsbd-vae, which transports its codes itself, or named planes and spheres of the codes of any model.
+// LSBDLoss is the sum of [LSBD] over the spaces where the transformations of labelled groups act. These are the latent
+// spaces of lsbd-vae, which computes the transport itself, or named planes and spheres of the codes of any model.
 //
-// On a space where the transformations act by the identity, such as R^n, y_m is the mean of the group's points. There
-// the labels of section 6 of the paper, rho(g, e) = R(g) + I, pull the points of a group together. Identity = false
-// leaves these spaces out. PublicLSBD measures them always.
+// If the transformations act on a space by the identity, as on R^n, y_m is the mean of the group's points. There the
+// labels rho(g, e) = R(g) + I of section 6 of the paper pull the points of a group together. Identity = false leaves
+// these spaces out. PublicLSBD always includes them.
 //
-// A plane is two code columns that rotate with a circular factor. With Project its points are projected to the unit
-// circle, z/|z|, and the group's common point too ([CircleTransport]). Otherwise they are points of R^2
-// ([PlaneTransport]), where zero codes have a loss of 0. A sphere is three code columns, with [SphereTransport] or
+// A plane is two code columns that rotate with a circular factor. With Project, its points are projected to the unit
+// circle, z/|z|, and so is the group's common point ([CircleTransport]). Otherwise they are points of R^2
+// ([PlaneTransport]), where codes of 0 have a loss of 0. A sphere is three code columns, with [SphereTransport] or
 // [SpaceTransport].
 type LSBDLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total: gamma"`
@@ -92,7 +93,7 @@ func (l *LSBDLoss) Weighting() Weight { return l.Weight }
 // Supervised implements [Supervised].
 func (*LSBDLoss) Supervised() {}
 
-// Optimum implements [Optimal]: codes follow the transformations.
+// Optimum implements [Optimal]: codes follow the transformations exactly.
 func (l *LSBDLoss) Optimum(x *Example) bool {
 	copy(x.Moved, x.Points)
 	if l.Variant == "public-code" { // z.y >= 1
@@ -133,7 +134,7 @@ func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return nil, fmt.Errorf("unknown variant %q; known: paper, public-code", l.Variant)
 }
 
-// turningLSBD is the sum of [LSBD] over the planes and spheres that the settings name.
+// turningLSBD returns the sum of [LSBD] over the planes and spheres that the settings name.
 func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
 	z, err := l.On.node(in)
 	if err != nil {
@@ -154,7 +155,7 @@ func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
 	return total.Sum(parts...)
 }
 
-// blockLSBD is the [LSBD] of one plane or sphere in groups of m rows.
+// blockLSBD returns the [LSBD] of one plane or sphere in groups of m rows.
 func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node, error) {
 	points, err := selectColumns(z, b.columns)
 	if err != nil {
@@ -179,7 +180,7 @@ func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node,
 	return LSBD(points, moved)
 }
 
-// turnedBlocks finds the transformations of the planes, in the factors' order, and of the spheres.
+// turnedBlocks returns the transformations of the planes, in the factors' order, and of the spheres.
 func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
 	if in.Transformations == nil {
 		return nil, errNoMoves
@@ -212,14 +213,14 @@ func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
 	return blocks, nil
 }
 
-// IdentityPart says whether lsbd measures the spaces on which only the identity acts. A written config omits true,
-// which keeps the hashes of configs from before the key existed.
+// IdentityPart says whether lsbd includes spaces on which the transformations act by the identity. A written config
+// omits the value true, so configs from before this key existed keep their hashes.
 type IdentityPart bool
 
 // DecodeConfig reads true or false.
 func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (i IdentityPart) EncodeConfig() (any, error) {
 	if i {
 		return nil, nil
@@ -271,9 +272,9 @@ func publicLSBD(transports []Transport, m int) (*gorgonia.Node, error) {
 	return PublicLSBD(z, y, m, spheres, len(transports)-spheres)
 }
 
-// SphereBlock is a sphere of three code columns in a config. They rotate with a factor of rotations in space, about an
-// axis with a circular factor, or by a rotation in space of the supervision groups. Several spheres may rotate with one
-// factor.
+// SphereBlock is a sphere of three code columns in a config. They rotate with a factor of rotations in space, around an
+// axis with a circular factor, or by a rotation in space of the supervision's groups. Several spheres may rotate with
+// one factor.
 type SphereBlock struct {
 	Columns  []int      `yaml:"columns" doc:"three columns of the codes"`
 	Factor   string     `yaml:"factor" doc:"factor that rotates the columns: rotations in space, or a circular factor (its angle about the axis); empty: use the key rotation"`
@@ -293,7 +294,7 @@ func (s *SphereBlock) Validate() error {
 		return config.Invalid("rotation", "%d is negative; want 0 or more", s.Rotation)
 	}
 	if s.Factor != "" && s.Axis == [3]float64{} {
-		return config.Invalid("axis", "it has the length 0; want a direction, such as [0, 0, 1]")
+		return config.Invalid("axis", "its length is 0; want a direction, such as [0, 0, 1]")
 	}
 	return nil
 }
@@ -311,7 +312,7 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("factor: %w", err)
 	}
 	if m.Factors[k].Rotations != nil {
-		r := 0 // the groups' rotations are the factors' rotations, in the factors' order
+		r := 0 // the groups' rotations are in the order of the factors that have rotations
 		for _, f := range m.Factors[:k] {
 			if f.Rotations != nil {
 				r++
@@ -334,10 +335,10 @@ type turned struct {
 	name    string
 	columns []int
 	plane   bool
-	moves   *gorgonia.Node // angles of a plane, rotations of a space
+	moves   *gorgonia.Node // angles for a plane, rotations for a space
 }
 
-// find returns the factor with a name, which has a property.
+// find returns the factor with the given name, or an error if it lacks the property.
 func (m *Transformations) find(name, property string, has func(factor.Factor) bool) (int, error) {
 	var names []string
 	for k, f := range m.Factors {
@@ -353,7 +354,7 @@ func (m *Transformations) find(name, property string, has func(factor.Factor) bo
 	return 0, fmt.Errorf("there is no factor %q that is %s%s", name, property, registry.Suggest(name, names))
 }
 
-// example names a circular factor, for an error message.
+// example names a circular factor for an error message.
 func (m *Transformations) example() string {
 	if m != nil {
 		for _, f := range m.Factors {

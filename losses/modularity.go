@@ -11,22 +11,22 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/modularity"
 )
 
-// Modularity returns the deviation of each sub-code from a function of its factor:
+// Modularity returns how far each sub-code is from a function of its factor:
 //
 //	sum over blocks i of the aggregate, over values v of factor i, of the deviation
 //	of z_i over the rows with value v of factor i
 //
-// z has the shape [n, d]. groups has the shape [n, K], or [n] for one factor. Rows with equal numbers >= 0 in a column
-// agree in that factor. Rows with a negative number are skipped, and so are values without rows. A block names a column
-// of groups and the columns of z that should depend on that factor alone. Without blocks, the K factors have d/K
-// consecutive columns each.
+// z has the shape [n, d]. groups has the shape [n, K], or [n] for one factor. Rows with equal non-negative numbers in a
+// column have equal values of that factor. Rows with a negative number are skipped, and so are values that no row has.
+// A block names a column of groups, and the columns of z that should depend only on that factor. Without blocks, each
+// of the K factors has d/K consecutive columns.
 //
-// The estimator [Plain] is the formula itself. [Unbiased] estimates the formula's value on the data set that the batch
-// is drawn from, for Variance and MPD with Mean.
+// The estimator [Plain] is this formula. [Unbiased] estimates the formula's value on the data set behind the batch; it
+// exists for Variance and MPD with Mean.
 //
-// The result is a scalar with a gradient in z. It is at least 0. It is 0 exactly if every z_i is the same in all rows
-// of a group: on these rows, the encoder is a product function. At ties, of maxima or of choices of an inner optimum,
-// the gradient takes one choice: the first, if there is an order. At equal points it is 0.
+// The result is a scalar with a gradient in z. It is at least 0. It is 0 if and only if every z_i is the same in all
+// rows of a group: on these rows, the encoder is a product function. If a maximum or an inner optimum is not unique,
+// the gradient uses one of the choices: the first, if they have an order. At equal points the gradient is 0.
 //
 // Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24.
 func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -36,7 +36,7 @@ func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z,
 	return modularity.Modularity(d, a, e == Unbiased, z, groups, blocks...)
 }
 
-// ModularityLoss is [Modularity] of a model's codes.
+// ModularityLoss computes [Modularity] for a model's codes.
 type ModularityLoss struct {
 	Weight    Weight              `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate    `yaml:"aggregate" doc:"aggregate over the values of a factor: mean, max, sum or mean-square"`
@@ -56,7 +56,7 @@ func newModularityLoss(d factor.Deviation, a factor.Aggregate) *ModularityLoss {
 func (l *ModularityLoss) Validate() error {
 	e := l.estimator()
 	if err := e.Check(l.deviation, l.Aggregate); err != nil {
-		key := "aggregate" // the wrong option if the mean has an estimate
+		key := "aggregate" // names the wrong option if the mean has an unbiased estimator
 		if e.Check(l.deviation, factor.Mean) != nil {
 			key = "estimator"
 		}
@@ -65,7 +65,7 @@ func (l *ModularityLoss) Validate() error {
 	return nil
 }
 
-// estimator returns the chosen estimator; by default Unbiased where it exists.
+// estimator returns the chosen estimator; by default it is Unbiased if that exists.
 func (l *ModularityLoss) estimator() DeviationEstimator {
 	switch {
 	case l.Estimator != nil:
@@ -98,9 +98,9 @@ func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Modularity(l.deviation, l.Aggregate, l.estimator(), z, groups, blocks...)
 }
 
-// Variance is [Modularity] with the mean over values of the total variance, Unbiased.
-// It is differentiable everywhere. The variance of the rows themselves, as in the metric
-// variance, is Modularity(factor.Variance, factor.Mean, Plain, ...).
+// Variance is [Modularity] with the mean over values of the total variance, Unbiased. It is differentiable everywhere.
+// The variance of the rows themselves, which the metric variance computes, is Modularity(factor.Variance, factor.Mean,
+// Plain, ...).
 //
 // Source: Zhang and Sugiyama 2024, example 4, equation 17.
 func Variance(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -111,7 +111,7 @@ func Variance(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node,
 func NewVariance() *ModularityLoss { return newModularityLoss(factor.Variance, factor.Mean) }
 
 // Diameter is [Modularity] with the maximum over values of the largest Euclidean distance. It is differentiable if one
-// pair is farther apart than all others and the distance is not 0.
+// pair is farther apart than all others and their distance is not 0.
 //
 // Source: Zhang and Sugiyama 2024, example 7, equation 25.
 func Diameter(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -122,9 +122,9 @@ func Diameter(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node,
 func NewDiameter() *ModularityLoss { return newModularityLoss(factor.Diameter, factor.Max) }
 
 // MPD is [Modularity] with the mean over values of half the mean Euclidean distance over ordered pairs of different
-// points, [Unbiased]. (The tables of the source include the half; it parallels the variance, half the mean squared
-// distance.) It is differentiable where no two points of a group are equal. Modularity(factor.MPD, factor.Mean, Plain,
-// ...) is the MPD of the rows themselves, which includes pairs of a point with itself.
+// points, [Unbiased]. (The tables of the source include the factor 1/2, as in the variance, which is half the mean
+// squared distance.) It is differentiable where no two points of a group are equal. Modularity(factor.MPD, factor.Mean,
+// Plain, ...) is the MPD of the rows themselves, which includes pairs of a point with itself.
 //
 // Source: Zhang and Sugiyama 2024, equation 24 with the mean.
 func MPD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -136,7 +136,7 @@ func NewMPD() *ModularityLoss { return newModularityLoss(factor.MPD, factor.Mean
 
 // Radius is [Modularity] with the maximum over values of the radius of the smallest enclosing ball. Let the ball's
 // centre be sum_i l_i p_i for points p_i on its surface, with l_i >= 0 and sum 1. By the envelope theorem the gradient
-// in p_i is l_i (p_i - centre) / radius. It is differentiable where one value has the largest ball, the l are unique
+// in p_i is l_i (p_i - centre) / radius. It is differentiable if a single value has the largest ball, the l are unique
 // and the radius is not 0.
 //
 // Source: Zhang and Sugiyama 2024, example 2; the gradient is ours.
@@ -148,9 +148,9 @@ func Radius(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, e
 func NewRadius() *ModularityLoss { return newModularityLoss(factor.Radius, factor.Max) }
 
 // MAD is [Modularity] with the mean over values of the mean Euclidean distance from the geometric median. By the
-// envelope theorem the gradient in p_i is the unit vector from the median to p_i, over n. Points at the median
-// share, in equal parts, the negative sum of the other points' gradients. It is differentiable if no point is the
-// median, or if the median stays at a point under small changes.
+// envelope theorem the gradient in p_i is the unit vector from the median to p_i, over n. Points at the median share
+// the negative sum of the other points' gradients equally. It is differentiable if no point is the median, or if the
+// median stays at the same point under small changes.
 //
 // Source: Zhang and Sugiyama 2024, example 3; the gradient is ours.
 func MAD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -162,35 +162,36 @@ func NewMAD() *ModularityLoss { return newModularityLoss(factor.MAD, factor.Mean
 
 // DeviationEstimator selects how deviations are estimated from a batch.
 //
-// Plain is the deviation of the rows themselves: a value with a single row has deviation 0. It is biased towards 0 in a
-// small batch, more so for a factor with many values. For codes of variance 1, a batch of 32 rows has the plain
-// variance .77 with 6 values, and .18 with 40.
+// Plain is the deviation of the rows of the batch: a value with a single row has deviation 0. In a small batch it is
+// biased towards 0, and more so for a factor with many values. For codes of variance 1 in a batch of 32 rows, the plain
+// variance is .77 with 6 values and .18 with 40.
 //
 // Unbiased estimates the mean over the values of the data set that the batch is drawn from:
 //
-//   - Let a value have n_v rows. Variance is the mean of |p_i - p_j|^2/2, and MPD the mean of |p_i - p_j|/2, over all
-//     n_v^2 ordered pairs. A row and itself have the distance 0. The mean over the n_v (n_v-1) pairs of different rows
-//     is n_v/(n_v-1) times as large. Its expectation is the deviation D_v in the data, for any n_v >= 2. (For the
-//     variance this is the familiar sum of squares over n_v-1.)
+//   - Let value v have n_v rows. Variance is the mean of |p_i - p_j|^2/2, and MPD the mean of |p_i - p_j|/2, over all
+//     n_v^2 ordered pairs. The distance between a row and itself is 0. The mean over the n_v (n_v-1) pairs of different
+//     rows is therefore n_v/(n_v-1) times as large. Its expectation is the deviation D_v in the data set, for any n_v
+//     >= 2. (For the variance this is the usual division by n_v-1.)
 //   - A value with a single row is skipped.
-//   - Each of the G values with two rows or more has the weight 1/G. The expectation is sum_v w_v D_v, where w_v is the
-//     expectation of 1/G if v is among the G, and of 0 otherwise. If all L values are equally frequent, all w_v are
-//     equal. Then the expectation over batches with G > 0 is the mean 1/L sum_v D_v for any batch size. Otherwise rare
-//     values weigh less; w_v approaches 1/L as batches grow.
-//   - Where no value has two rows (G = 0), value and gradient are 0.
+//   - Each of the G values with at least two rows has the weight 1/G. The expectation is sum_v w_v D_v, where w_v is
+//     the expectation of 1/G if v is one of these values, and of 0 otherwise. If all L values are equally frequent, all
+//     w_v are equal. Then the expectation over batches with G > 0 is the mean 1/L sum_v D_v for any batch size.
+//     Otherwise rare values weigh less; w_v approaches 1/L as batches grow.
+//   - If no value has two rows (G = 0), value and gradient are 0.
 //
-// Diameter, radius, MAD, and the aggregates Max and Sum have no unbiased estimate from any number of rows. The reason:
-// the expectation of a function of n rows is a polynomial in the probabilities of the codes. Take codes that are 1 with
-// probability t and otherwise 0. Variance and MPD are t(1-t), but MAD is min(t, 1-t), and diameter and radius jump at t
-// = 0. The sum needs the number of values, which a batch does not determine. MeanSquare of variances would need four
-// rows of a value, and is not implemented. [DeviationEstimator.Check] reports these.
+// Diameter, radius, MAD, and the aggregates Max and Sum have no unbiased estimator, whatever the number of rows. The
+// reason is that the expectation of a function of n rows is a polynomial in the probabilities of the codes. Consider
+// codes that are 1 with probability t and otherwise 0. Their variance and MPD are t(1-t), but MAD is min(t, 1-t), and
+// diameter and radius jump at t = 0. The sum needs the number of values, which a batch does not reveal. MeanSquare of
+// variances would need four rows for each value, and is not implemented. [DeviationEstimator.Check] rejects these
+// combinations.
 //
 // Source: the U-statistics of Hoeffding 1948.
 type DeviationEstimator uint8
 
 const (
-	Plain    DeviationEstimator = iota // of the rows themselves: a group of one row has deviation 0
-	Unbiased                           // of the data set: a group of one row is skipped
+	Plain    DeviationEstimator = iota // deviation of the rows of the batch: a group of one row has deviation 0
+	Unbiased                           // estimate for the data set: a group of one row is skipped
 )
 
 var estimatorNames = [...]string{"plain", "unbiased"}
@@ -230,14 +231,14 @@ func (e DeviationEstimator) Check(d factor.Deviation, a factor.Aggregate) error 
 	return nil
 }
 
-// GroupsFrom names, in a config, the labels that define groups.
+// GroupsFrom names, in a config, the labels that define the groups.
 type GroupsFrom string
 
-// The labels that define groups. A batch holds both in the same form. The choice therefore changes nothing: it
-// documents the supervision that a config relies on.
+// The labels that can define groups. A batch contains both in the same form. The choice therefore has no effect: it
+// documents the supervision that a config needs.
 const (
 	fromFactors    GroupsFrom = "factors"    // rows with equal known values of a factor
-	fromSimilarity GroupsFrom = "similarity" // pairs that are known to agree in a factor
+	fromSimilarity GroupsFrom = "similarity" // pairs that are known to have equal values of a factor
 )
 
 // UnmarshalText accepts a known name.

@@ -288,7 +288,7 @@ func TestEvenBlocks(t *testing.T) {
 		z, groups *gorgonia.Node
 		want      string
 	}{
-		{z, three, "variance: 2 code columns cannot be shared out evenly to 3 factors; want blocks"},
+		{z, three, "variance: 2 code columns cannot be divided evenly among 3 factors; want blocks"},
 		{one, one, "want codes [n, d] and groups [n] or [n, K], got (4) and (4)"},
 		{z, nil, "got (4, 2) and nothing"},
 		{nil, one, "got nothing and (4)"},

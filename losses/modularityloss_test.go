@@ -112,7 +112,7 @@ func TestModularityLossErrors(t *testing.T) {
 		"{groups: colours}":       `unknown source of groups "colours"; known: factors, similarity`,
 		"{codes: {x: []}}":        "want at least one",
 		"{deviation: 1}":          "deviation",
-		"{codes: {x: [0, 0]}}":    "different columns",
+		"{codes: {x: [0, 0]}}":    "distinct columns",
 		"{weight: 1, weights: 2}": "weights",
 	} {
 		if err := config.Load("l.yaml", []byte(source), losses.NewVariance()); err == nil || !strings.Contains(err.Error(), want) {

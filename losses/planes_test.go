@@ -157,9 +157,9 @@ func TestPlanesErrors(t *testing.T) {
 		t.Errorf("without groups: error %v", err)
 	}
 	for want, change := range map[string]func(l *LSBDLoss){
-		"[0 1 2] has 3 columns; want 2":                           func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {0, 1, 2}} },
-		"planes.row: want different columns from 0 on, got [1 1]": func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 1}} },
-		"want paper, as planes or spheres are named":              func(l *LSBDLoss) { l.Planes, l.Variant = factor.SubCodes{"row": {0, 1}}, "public-code" },
+		"[0 1 2] has 3 columns; want 2":                                 func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {0, 1, 2}} },
+		"planes.row: want distinct columns, numbered from 0, got [1 1]": func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 1}} },
+		"want paper, as planes or spheres are named":                    func(l *LSBDLoss) { l.Planes, l.Variant = factor.SubCodes{"row": {0, 1}}, "public-code" },
 	} {
 		l := NewLSBD()
 		change(l)
@@ -170,7 +170,7 @@ func TestPlanesErrors(t *testing.T) {
 	for want, s := range map[string]*SphereBlock{
 		"[0 1] has 2 columns; want 3": {Columns: []int{0, 1}},
 		"-1 is negative":              {Columns: []int{0, 1, 2}, Rotation: -1},
-		"the length 0":                {Columns: []int{0, 1, 2}, Factor: "row"},
+		"length is 0":                 {Columns: []int{0, 1, 2}, Factor: "row"},
 	} {
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -17,8 +17,9 @@ import (
 //
 //	1/B sum (x - m)^2 / (2 sigma^2)   [+ log sigma + log(2 pi)/2 per pixel]
 //
-// x and logits have one shape, such as [batch, height, width, channels], with the first size B. The result is a scalar,
-// in nats per image, differentiable in both. Its least value, at m = x, is 0; with Constant the constant is added.
+// x and logits have the same shape, such as [batch, height, width, channels], with the batch size B first. The result
+// is a scalar, in nats per image, differentiable in both. Its minimum, at m = x, is 0; with Constant the constant is
+// added.
 //
 // Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
 // reconstruction term of Tonnaer et al. 2022.
@@ -29,8 +30,8 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 // Gaussian holds the options of [GaussianReconstruction].
 type Gaussian struct {
 	Sigma    float64 // standard deviation of a pixel; 0 means 1/sqrt 2: the plain squared error
-	Constant bool    // add the constant log sigma + log(2 pi)/2 for every pixel
-	Linear   bool    // the second input is the mean itself, not its logit
+	Constant bool    // add the constant log sigma + log(2 pi)/2 for each pixel
+	Linear   bool    // the second input is the mean itself instead of its logit
 }
 
 // BernoulliReconstruction returns the negative log likelihood of images x in [0, 1] under independent pixels that are 1
@@ -38,16 +39,16 @@ type Gaussian struct {
 //
 //	1/B sum log(1 + exp(logits)) - x logits
 //
-// computed without overflow or cancellation at any logit. x and logits have one shape with the first size B. The result
-// is a scalar, in nats per image, differentiable in both. Its least value, at sigmoid(logits) = x, is the entropy of
-// the pixels: 0 for black and white images, reached in the limit.
+// computed without overflow or cancellation for any logit. x and logits have the same shape, with the batch size B
+// first. The result is a scalar, in nats per image, differentiable in both. Its minimum, at sigmoid(logits) = x, is the
+// entropy of the pixels. For black and white images this is 0, which is only reached in the limit.
 //
 // Source: Kingma and Welling 2014, appendix C.1.
 func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
 	return likelihood.BernoulliReconstruction(x, logits)
 }
 
-// ReconstructionLoss is [GaussianReconstruction] or [BernoulliReconstruction] of a model's images.
+// ReconstructionLoss computes [GaussianReconstruction] or [BernoulliReconstruction] for a model's images.
 type ReconstructionLoss struct {
 	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
 	Likelihood string  `yaml:"likelihood" doc:"likelihood of a pixel: gaussian (squared error) or bernoulli (cross-entropy)"`
@@ -56,7 +57,7 @@ type ReconstructionLoss struct {
 	Per        string  `yaml:"per" doc:"image (sum over pixels and channels) or pixel (mean over them)"`
 }
 
-// What ReconstructionLoss.Per can be.
+// The values of ReconstructionLoss.Per.
 const (
 	perImage = "image"
 	perPixel = "pixel"
@@ -112,7 +113,7 @@ func (l *ReconstructionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return graph.Scale(float64(s[0])/float64(s.TotalSize()), n)
 }
 
-// perImage adds the sum over pixels.
+// perImage returns the sum over pixels.
 func (l *ReconstructionLoss) perImage(in *Input) (*gorgonia.Node, error) {
 	if in.Images == nil {
 		return nil, missing("images")
@@ -132,7 +133,7 @@ func (l *ReconstructionLoss) perImage(in *Input) (*gorgonia.Node, error) {
 	return nil, fmt.Errorf("unknown likelihood %q; known: gaussian, bernoulli", l.Likelihood)
 }
 
-// Costs implements [PerImage]. It takes the final value of a changing weight.
+// Costs implements [PerImage]. If the weight changes, it uses the final weight.
 func (l *ReconstructionLoss) Costs(images, logits *gorgonia.Node, real bool) (*gorgonia.Node, error) {
 	if l.Likelihood == "bernoulli" && real {
 		return nil, errors.New("the likelihood bernoulli needs pixels in [0, 1], but these images have other numbers; want gaussian")
@@ -149,10 +150,10 @@ func (l *ReconstructionLoss) Costs(images, logits *gorgonia.Node, real bool) (*g
 	return likelihood.Costs(images, logits, kind, scale)
 }
 
-// PerImage is implemented by losses that average a reconstruction cost over images. Models that choose by cost, such as
-// cascade-vae, ask these losses for the costs.
+// PerImage is implemented by losses with a reconstruction cost that is averaged over images. Models that choose a code
+// by its cost, such as cascade-vae, ask these losses for the costs.
 type PerImage interface {
-	// Costs returns the weighted cost of every image's reconstruction, [n, 1]. The reconstructions [n, H, W, C] are
-	// logits before the sigmoid; if real is true they are the pixels themselves. No gradient flows through it.
+	// Costs returns the weighted reconstruction cost of every image, [n, 1]. The reconstructions [n, H, W, C] are
+	// logits before the sigmoid, or the pixels themselves if real is true. The costs have no gradient.
 	Costs(images, logits *gorgonia.Node, real bool) (*gorgonia.Node, error)
 }

@@ -9,28 +9,29 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
 
-// Separation penalises sub-codes that are close where a factor is known to differ:
+// Separation penalises sub-codes that are close although the factor is known to differ:
 //
 //	sum over blocks i of the aggregate, over pairs of rows r, s known to differ in factor i, of
 //	max(margin - |z_i(r) - z_i(s)|, 0)
 //
-// It is [Contraction] when only the answer different is known. The margin stands for the unknown d_Y, as with the
+// It is [Contraction] for pairs that are only known to differ. The margin replaces the unknown d_Y, as with the
 // discrete distance. |.| is the Euclidean norm of the block's columns.
 //
-// z has the shape [n, d]. different has the shape [n, K], or [n] for one factor. It holds the row that differs in a
-// factor from this one; a number that names no other row says that no such row is known. A pair counts once if both
-// rows name each other. A factor without pairs adds 0. Blocks are as in [Modularity].
+// z has the shape [n, d]. different has the shape [n, K], or [n] for one factor. An element is the number of a row that
+// differs from this row in the factor; a number that is out of range, or of the row itself, means that no such row is
+// known. If two rows name each other, the pair counts once. A factor without pairs adds 0. Blocks are as in
+// [Modularity].
 //
-// The result is a scalar, at least 0. It is 0 if all these pairs are at least the margin apart. It is differentiable in
-// z except for a pair at the margin or with equal sub-codes; the gradient of such a pair is 0. The maximum takes the
-// gradient of the first of equal pairs.
+// The result is a scalar, at least 0. It is 0 if the two sub-codes of every such pair are at least the margin apart. It
+// is differentiable in z except where a pair is exactly the margin apart or has equal sub-codes; the gradient of such a
+// pair is 0. The gradient of the maximum is the gradient of the first of equal pairs.
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27; the hinge of Hadsell et al. 2006.
 func Separation(a factor.Aggregate, margin float64, z, different *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
 	return informative.Separation(a, margin, z, different, blocks...)
 }
 
-// SeparationLoss is [Separation] of a model's codes, for pairs of images that are known to differ.
+// SeparationLoss computes [Separation] for a model's codes and pairs of images that are known to differ.
 type SeparationLoss struct {
 	Weight    Weight           `yaml:"weight" doc:"factor in the total"`
 	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of images that differ, in units of the codes"`

@@ -127,7 +127,7 @@ func TestSeparationErrors(t *testing.T) {
 			t.Errorf("margin %v: error %v", margin, err)
 		}
 	}
-	if _, err := losses.Separation(factor.Mean, 1, node(4, 3), node(4, 2)); err == nil || !strings.Contains(err.Error(), "cannot be shared out evenly") {
+	if _, err := losses.Separation(factor.Mean, 1, node(4, 3), node(4, 2)); err == nil || !strings.Contains(err.Error(), "cannot be divided evenly") {
 		t.Error(err)
 	}
 	if _, err := losses.Separation(factor.Mean, 1, node(4, 2), node(5, 2)); err == nil || !strings.Contains(err.Error(), "labels of shape [4]") {

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// choose sets a setting to one of the known names.
+// choose parses a setting with a fixed list of names.
 func choose[T ~string](to *T, what string, text []byte, known ...T) error {
 	if !slices.Contains(known, T(text)) {
 		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(known), "[]"), " ", ", ")
@@ -19,7 +19,7 @@ func choose[T ~string](to *T, what string, text []byte, known ...T) error {
 	return nil
 }
 
-// notNegative checks a number of a setting.
+// notNegative checks that a setting is finite and not negative.
 func notNegative(key string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return config.Invalid(key, "want 0 or more, got %v", v)
@@ -27,7 +27,7 @@ func notNegative(key string, v float64) error {
 	return nil
 }
 
-// positive checks a number of a setting.
+// positive checks that a setting is finite and positive.
 func positive(key string, v float64) error {
 	if !(v > 0 && v <= 1e6) {
 		return config.Invalid(key, "want more than 0 and at most 1e6, got %v", v)
@@ -35,14 +35,14 @@ func positive(key string, v float64) error {
 	return nil
 }
 
-// distinctColumns checks names of code columns; count is their number, or 0 for any.
+// distinctColumns checks a list of code columns; count is the required length, or 0 for any length.
 func distinctColumns(columns []int, count int) error {
 	if count > 0 && len(columns) != count {
 		return fmt.Errorf("%v has %d columns; want %d", columns, len(columns), count)
 	}
 	for i, c := range columns {
 		if c < 0 || slices.Contains(columns[:i], c) {
-			return fmt.Errorf("want different columns from 0 on, got %v", columns)
+			return fmt.Errorf("want distinct columns, numbered from 0, got %v", columns)
 		}
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/divergence"
 )
 
-// SlowStep compares the posteriors N(mu, sigma^2) of an image and of the next in its group with a step of the Laplace
-// distribution of rate r. It returns, in nats, the mean over pairs of neighbours in groups of the given number of rows
-// of
+// SlowStep compares the posteriors N(mu, sigma^2) of neighbouring images in a group with a step of the Laplace
+// distribution of rate r. It returns, in nats, the mean over pairs of neighbours, in groups with the given number of
+// rows, of
 //
 //	CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2       variant public-code,
 //	(CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2       variant consistent,
@@ -19,16 +19,17 @@ import (
 //
 //	CE(q, q') = r (sigma sqrt(2/pi) exp(-m^2/(2 sigma^2)) + m erf(m/(sigma sqrt 2))) - log(r/2),  m = mu - mu',
 //
-// which take the other image's mean for its code. The public code counts the entropies half, which makes its best sigma
-// smaller. Means and log variances have the shape [rows, d]; the result is a scalar, differentiable everywhere.
+// which use the other image's mean as its code. The public code gives the entropies half the weight, which makes the
+// optimal sigma smaller. Means and log variances have the shape [rows, d]; the result is a scalar, differentiable
+// everywhere.
 //
 // Source: Klindt et al. 2021, equation 5 and appendix B; public-code: their code.
 func SlowStep(mean, logVariance *gorgonia.Node, group int, rate float64, v SlowVariant) (*gorgonia.Node, error) {
 	return divergence.SlowStep(mean, logVariance, group, rate, v == slowConsistent)
 }
 
-// SlowLoss is [SlowStep] of a model's Gaussian posteriors, from each image of a group to the next. SlowVAE adds the
-// losses reconstruction, with weight 2, and kl.
+// SlowLoss computes [SlowStep] for a model's Gaussian posteriors, from each image of a group to the next. SlowVAE adds
+// the losses reconstruction, with weight 2, and kl.
 type SlowLoss struct {
 	Weight  Weight      `yaml:"weight" doc:"factor in the total: gamma"`
 	Rate    float64     `yaml:"rate" doc:"rate of the Laplace distribution of a step"`
@@ -67,7 +68,7 @@ func (l *SlowLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return SlowStep(in.Codes, in.LogVariance, in.Group, l.Rate, l.Variant)
 }
 
-// SlowVariant says how entropies count in [SlowStep].
+// SlowVariant sets the weight of the entropies in [SlowStep].
 type SlowVariant string
 
 // The variants.

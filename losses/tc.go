@@ -28,17 +28,17 @@ import (
 //	stratified   1/N for i = j, (N-M)/(N M) for the row after j, cyclically, and
 //	             1/M for the others, M = n-1
 //
-// The minibatch estimate therefore lacks the constant (D-1) log(n N) of the weighted one, and needs no N. The result is
-// a scalar, in nats, differentiable everywhere in z, means and log variances. The total correlation is 0 where the
-// columns are independent; its estimates can be below 0.
+// The minibatch estimate therefore differs from the weighted one by the constant (D-1) log(n N), and needs no N. The
+// result is a scalar, in nats, differentiable everywhere in z, means and log variances. The total correlation is 0 if
+// the columns are independent; its estimates can be negative.
 //
 // Source: Chen et al. 2018, equation 3 and appendix C.
 func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	return dependence.TotalCorrelation(z, mean, logVariance, nil, dependence.Estimator(e), dataSize)
 }
 
-// BlockCorrelation is [TotalCorrelation] of blocks of columns instead of single columns. It estimates KL(q(z_1, ...,
-// z_B) || prod_b q(z_b)) for disjoint blocks z_b.
+// BlockCorrelation is [TotalCorrelation] between blocks of columns instead of single columns. It estimates KL(q(z_1,
+// ..., z_B) || prod_b q(z_b)) for disjoint blocks z_b.
 func BlockCorrelation(z, mean, logVariance *gorgonia.Node, blocks [][]int, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	if len(blocks) < 2 || slices.ContainsFunc(blocks, func(b []int) bool { return len(b) == 0 }) {
 		return nil, fmt.Errorf("block correlation: %w", graph.Wanted("two blocks of columns or more", blocks))
@@ -46,16 +46,15 @@ func BlockCorrelation(z, mean, logVariance *gorgonia.Node, blocks [][]int, e TCE
 	return dependence.TotalCorrelation(z, mean, logVariance, nil, dependence.Estimator(e), dataSize, blocks...)
 }
 
-// ConditionalTotalCorrelation is [TotalCorrelation] for codes with inactive columns: the
-// mask active, [n, D], is 1 where a column of a row is active and 0 elsewhere.
+// ConditionalTotalCorrelation is [TotalCorrelation] for codes with inactive columns: the mask active, [n, D], is 1 if a
+// column is active in a row, and otherwise 0.
 //
-// Only the active columns of row j enter. The rows with the same active columns estimate q(z_j). The rows with an
-// active column d estimate q(z_jd). With m such rows, m and N m/n replace n and N in the weights. A row with fewer than
-// two active columns contributes 0. The result is a scalar, in nats, differentiable in z, means and log variances.
-// Where all columns are active it equals [TotalCorrelation].
+// Only the active columns of row j are used. q(z_j) is estimated from the rows with the same active columns. q(z_jd) is
+// estimated from the rows where column d is active. With m such rows, m and N m/n replace n and N in the weights. A row
+// with fewer than two active columns contributes 0. The result is a scalar, in nats, differentiable in z, means and log
+// variances. If all columns are active, it equals [TotalCorrelation].
 //
-// Source: Ross and Doshi-Velez 2021, section 5.2, with a discriminator of codes and
-// permuted codes; the closed form is ours.
+// Source: Ross and Doshi-Velez 2021, section 5.2, who use a discriminator; the closed form is ours.
 func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	if active == nil {
 		return nil, fmt.Errorf("conditional tc: %w", graph.Wanted("a mask of active columns", "nothing"))
@@ -63,13 +62,12 @@ func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e 
 	return dependence.TotalCorrelation(z, mean, logVariance, active, dependence.Estimator(e), dataSize)
 }
 
-// TCEstimator is a way to estimate densities of codes from a batch (Chen et al.
-// 2018, section 4.1 and appendix C).
+// TCEstimator is an estimator of code densities from a batch (Chen et al. 2018, section 4.1 and appendix C).
 type TCEstimator uint8
 
 // The estimators.
 const (
-	TCMinibatch  TCEstimator = iota // sum_i q(z|x_i), as disentanglement_lib has it
+	TCMinibatch  TCEstimator = iota // sum_i q(z|x_i), as in disentanglement_lib
 	TCWeighted                      // minibatch weighted sampling
 	TCStratified                    // minibatch stratified sampling
 )
@@ -84,7 +82,7 @@ type TCLoss struct {
 	Discriminator *Discriminator `yaml:"discriminator" doc:"discriminator of the estimator adversarial"`
 }
 
-// NewTC returns the default settings; the discriminator has FactorVAE's.
+// NewTC returns the default settings, with FactorVAE's discriminator.
 func NewTC() *TCLoss {
 	return &TCLoss{Weight: Constant(1), Estimator: "minibatch",
 		Discriminator: NewDiscriminator()}
@@ -142,7 +140,7 @@ func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	return dependence.TotalCorrelation(in.Sample, in.Codes, in.LogVariance, active, e, in.Population)
 }
 
-// Estimator names, in a config, an estimator of total correlation: adversarial, with a discriminator, or a
+// Estimator names, in a config, an estimator of total correlation: adversarial, which trains a discriminator, or a
 // [TCEstimator], which uses the posteriors of a batch.
 type Estimator string
 
@@ -154,15 +152,14 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 	return choose(e, "estimator", text, Adversarial, "minibatch", "weighted", "stratified")
 }
 
-// ConditionalTCLoss is [ConditionalTotalCorrelation] of a model's samples, or its
-// adversarial estimate. Active columns come from the masks of a hierarchical model or from
-// levels of known factors.
+// ConditionalTCLoss computes [ConditionalTotalCorrelation] for a model's samples, or its adversarial estimate. The mask
+// of a hierarchical model, or the levels of known factors, determine the active columns.
 type ConditionalTCLoss struct {
 	TCLoss
 	Active []ActiveCodes `yaml:"active" doc:"factor levels at which columns are active; columns not listed are always active. If absent, the model's masks"`
 }
 
-// NewConditionalTC returns the default settings; the discriminator has COFHAE's (Ross and Doshi-Velez 2021).
+// NewConditionalTC returns the default settings, with COFHAE's discriminator (Ross and Doshi-Velez 2021).
 func NewConditionalTC() *ConditionalTCLoss {
 	l := &ConditionalTCLoss{TCLoss: *NewTC()}
 	l.Estimator = Adversarial
@@ -205,7 +202,7 @@ func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.Estimator != Adversarial {
 		return l.add(in, active)
 	}
-	// Inactive columns are hidden from the discriminator.
+	// Mask inactive columns, so the discriminator does not see them.
 	masked := *in
 	if masked.Sample, err = gorgonia.HadamardProd(in.Sample, active); err != nil {
 		return nil, err
@@ -213,7 +210,7 @@ func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return l.add(&masked, active)
 }
 
-// rules finds the factors and levels that the settings name.
+// rules returns the factors and levels that the settings name.
 func (l *ConditionalTCLoss) rules(in *Input) ([]dependence.Active, error) {
 	switch {
 	case in.Labels == nil:
@@ -241,8 +238,8 @@ func (l *ConditionalTCLoss) rules(in *Input) ([]dependence.Active, error) {
 	return rules, nil
 }
 
-// ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
-// inactive in all other rows, including rows where the factor is unknown.
+// ActiveCodes is a rule: the code columns are active in the rows where a factor has one of the given levels. In all
+// other rows, including rows where the factor is unknown, the columns are inactive.
 type ActiveCodes struct {
 	Columns []int  `yaml:"columns" doc:"columns of the codes"`
 	Factor  string `yaml:"factor" doc:"name of the factor"`

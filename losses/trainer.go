@@ -11,9 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Trainer accepts the requests of losses; the program that runs their graph implements it,
-// and [Requests] collects them. Losses call the methods of [Input], which prefix the loss's
-// name.
+// Trainer accepts the requests of losses. The program that runs their graph implements it, and [Requests] collects
+// them. Losses call the methods of [Input], which add the name of the loss as a prefix.
 type Trainer interface {
 	// Schedule adds an input of shape (1) that is set to at(step) before each step of
 	// training; the first is step 0.
@@ -25,8 +24,8 @@ type Trainer interface {
 	// Discriminator adds a discriminator and returns its logits, [rows, 1] or [rows, 2].
 	Discriminator(a Adversary) (*gorgonia.Node, error)
 
-	// Network adds a network and returns its values, [rows, n.Out]. The gradient of the total trains its parameters
-	// along with the model's.
+	// Network adds a network and returns its output, [rows, n.Out]. Its parameters are trained together with the model,
+	// by the gradient of the total.
 	Network(n TrainedNetwork) (*gorgonia.Node, error)
 
 	// Note adds a sentence to print when a run starts.
@@ -42,7 +41,7 @@ func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Nod
 	return in.Trainer.Schedule("losses/"+in.Name+"/"+name, at)
 }
 
-// needsTrainer returns the error of a request that nobody takes.
+// needsTrainer returns the error of a request if there is no trainer.
 func needsTrainer(what string) error {
 	return fmt.Errorf("it needs %s, which a trainer gives; want a losses.Trainer, such as losses.Requests with Graph and Discriminators", what)
 }
@@ -65,8 +64,8 @@ func (in *Input) Noise(name string, of Distribution, shape ...int) (*gorgonia.No
 }
 
 // Discriminator adds a discriminator of codes [rows, columns] and returns its logits, [rows, 1] or [rows, 2]; see
-// [DensityRatio]. Each step trains it on codes and permuted codes. With active, [rows, columns], a column is permuted
-// among the rows where active is above 0.
+// [DensityRatio]. Each step trains it on codes and permuted codes. With active, [rows, columns], the values of a column
+// are permuted only among the rows where active is above 0.
 func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
 		return nil, needsTrainer("a discriminator")
@@ -84,17 +83,18 @@ func (in *Input) Note(sentence string) {
 // Requests is a [Trainer] that collects the requests of losses for the program that runs
 // their graph.
 type Requests struct {
-	Graph          *nn.Graph  // receives inputs and networks
-	Discriminators *nn.Params // receives the parameters of discriminators and networks; nil: they are errors
+	Graph *nn.Graph // inputs and networks are added here
+	// parameters of discriminators and networks are added here; nil: requests for them are errors
+	Discriminators *nn.Params
 
-	Schedules   []Schedule  // to be set before each step
-	Noises      []Noise     // to be drawn before each step
-	Adversaries []Adversary // to be trained after each step
-	Networks    []Learner   // to be updated after each step
+	Schedules   []Schedule  // set these before each step
+	Noises      []Noise     // draw these before each step
+	Adversaries []Adversary // train these after each step
+	Networks    []Learner   // update these after each step
 	Notes       []string    // sentences to print when a run starts
 }
 
-// input adds an input of zeros.
+// input adds an input of the given shape, with zeros.
 func (r *Requests) input(name string, shape ...int) (*gorgonia.Node, error) {
 	if r.Graph == nil {
 		return nil, needsTrainer("the input " + name)
@@ -154,8 +154,8 @@ func (r *Requests) Note(sentence string) { r.Notes = append(r.Notes, sentence) }
 
 // Schedule is an input of one number that changes with the steps of training.
 type Schedule struct {
-	Node *gorgonia.Node         // of shape (1)
-	At   func(step int) float64 // the number in a step; the first is step 0
+	Node *gorgonia.Node         // an input of shape (1)
+	At   func(step int) float64 // the number for a step; the first step is 0
 }
 
 // Noise is an input of random numbers, drawn anew for each step.
@@ -164,7 +164,7 @@ type Noise struct {
 	Of   Distribution
 }
 
-// Fill draws the numbers.
+// Fill draws new numbers.
 func (n Noise) Fill(s *rng.Stream) {
 	data := nn.Data(n.Node)
 	if n.Of == Normal {
@@ -176,28 +176,29 @@ func (n Noise) Fill(s *rng.Stream) {
 	}
 }
 
-// Adversary is a discriminator of codes of a graph. After each step, a separate program trains it to minimise
-// [Discrimination] of the step's codes and permuted codes ([Permute]). With Renew, the updated parameters recompute the
-// step's codes. With SecondBatch, the permuted codes come from another batch, encoded with the updated parameters.
+// Adversary is a discriminator between codes of a graph and permuted codes. After each step, a separate program trains
+// it to minimise [Discrimination] on the step's codes and permuted codes ([Permute]). With Renew, the step's codes are
+// recomputed with the updated parameters. With SecondBatch, the permuted codes come from another batch, which is
+// encoded with the updated parameters.
 type Adversary struct {
-	Name          string         // of its parameters; one per loss
+	Name          string         // prefix of its parameters; unique for each loss
 	Codes         *gorgonia.Node // [batch, columns]
 	Active        *gorgonia.Node // [batch, columns], or nil
-	Blocks        []int          // columns are permuted in blocks of these widths; nil: one by one
+	Blocks        []int          // widths of blocks of columns that are permuted together; nil: single columns
 	Discriminator *Discriminator
 }
 
-// TrainedNetwork is a network of tanh units that a loss trains along with the model. Its parameters are not part of the
-// model. The gradient of the total updates them in each step, at the network's own learning rate.
+// TrainedNetwork is a network of tanh units that a loss trains together with the model. Its parameters are not part of
+// the model. The gradient of the total updates them in each step, at the network's own learning rate.
 type TrainedNetwork struct {
-	Name     string         // of its parameters; one per network
+	Name     string         // prefix of its parameters; unique for each network
 	Input    *gorgonia.Node // [rows, columns]
 	Layers   []int          // widths of the hidden layers
-	Out      int            // columns of its values
+	Out      int            // number of output columns
 	Training *NetworkTraining
 }
 
-// Build adds the network to a graph and returns its values.
+// Build adds the network to a graph and returns its output.
 func (n *TrainedNetwork) Build(g *nn.Graph) (*gorgonia.Node, error) {
 	h, err := hidden(g, n.Input, n.Name, n.Layers, graph.Tanh)
 	if err != nil {
@@ -217,7 +218,7 @@ func hidden(g *nn.Graph, h *gorgonia.Node, name string, widths []int, a graph.Ac
 	return h, nil
 }
 
-// NetworkTraining holds the settings of the Adam that trains a network along.
+// NetworkTraining holds the settings of Adam for such networks.
 type NetworkTraining struct {
 	LR    float64 `yaml:"lr" doc:"learning rate of Adam"`
 	Beta1 float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
@@ -242,7 +243,7 @@ func (t *NetworkTraining) Validate() error {
 	return nil
 }
 
-// Learner is a network and the graph that names its parameters.
+// Learner is a network and the graph with its parameters.
 type Learner struct {
 	TrainedNetwork
 	Graph *nn.Graph // the network's parameters

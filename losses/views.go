@@ -12,7 +12,7 @@ import (
 //
 // for predictions p_1, p_2 and targets t_1, t_2 of the two views of an image. The nodes are [2n, d], with the first
 // views in rows 0 to n-1 and the second views in rows n to 2n-1. The result is a scalar from 0 to 8, differentiable in
-// the predictions; no gradient flows into the targets. Norms below 1e-12 count as 1e-12.
+// the predictions; no gradient flows into the targets. Norms below 1e-12 are replaced by 1e-12.
 //
 // Source: Grill et al. 2020, equation 2.
 func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, error) {
@@ -49,9 +49,9 @@ func (l *CosineRegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 //
 //	sum_i (1 - C_ii)^2 + lambda sum_i sum_(j != i) C_ij^2, C = 1/n Z_1' Z_2,
 //
-// for projections [2n, d]. Their halves, the first and the second views, are standardised column by column to Z_1 and
-// Z_2: minus the mean, divided by sqrt(variance + 1e-5). The result is a scalar, at least 0, differentiable everywhere.
-// It takes n^2 d multiplications, not n d^2.
+// for projections [2n, d]. Its two halves, the first and the second views, are standardised by column to Z_1 and Z_2:
+// minus the mean, divided by sqrt(variance + 1e-5). The result is a scalar, at least 0, differentiable everywhere. It
+// needs n^2 d multiplications instead of n d^2.
 //
 // Source: Zbontar et al. 2021, equations 1 and 2.
 func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
@@ -75,10 +75,10 @@ func (l *CrossCorrelationLoss) Validate() error { return notNegative("lambda", l
 // Weighting implements [Loss].
 func (l *CrossCorrelationLoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: the views are equal, and their columns uncorrelated.
+// Optimum implements [Optimal]: the two views are equal, and their columns are uncorrelated.
 func (*CrossCorrelationLoss) Optimum(x *Example) bool {
 	half := len(x.Projections) / 2
-	uncorrelated(x.Projections[:half], 6, 1e4) // so large that the 1e-5 added to variances is negligible
+	uncorrelated(x.Projections[:half], 6, 1e4) // large, so the 1e-5 added to variances is negligible
 	copy(x.Projections[half:], x.Projections[:half])
 	return true
 }
@@ -119,7 +119,8 @@ func (l *InfoNCELoss) Validate() error { return positive("temperature", l.Temper
 // Weighting implements [Loss].
 func (l *InfoNCELoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: queries equal their keys, far from the negatives. The loss is 0 only in the limit.
+// Optimum implements [Optimal]: queries equal their keys and are far from the negatives. The loss is 0 only in the
+// limit.
 func (l *InfoNCELoss) Optimum(x *Example) bool {
 	far := 100 * max(1, l.Temperature)
 	fill(x.Queries, far)

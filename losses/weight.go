@@ -7,10 +7,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// Shape is the course of a [Ramp] between its two values.
+// Shape is the shape of a [Ramp] between its two values.
 type Shape uint8
 
-// The shapes, for the part p = step / steps of the ramp.
+// The shapes, as functions of the fraction p = step / steps of the ramp.
 const (
 	Linear Shape = iota // p
 	Cosine              // half a cosine: (1 - cos(pi p)) / 2
@@ -33,12 +33,12 @@ func (s *Shape) UnmarshalText(text []byte) error {
 }
 
 // Ramp is a number that changes with the steps of training. A step is an update of the parameters: with accumulated
-// gradients all batches of an update have the same number. In step t = 0, 1, ... it is
+// gradients, all batches of one update have the same value. In step t = 0, 1, ... it is
 //
 //	from + (to - from) f(t' / steps) before step t' = steps, and to from there on,
 //
-// with t' = t mod cycle, or t where cycle is 0, and f of [Shape]. Step 0 and the first step of each cycle have the
-// value from. A decay replaces steps: the distance to the end shrinks by a factor in each step and never is 0:
+// with t' = t mod cycle, or t if cycle is 0, and f of [Shape]. Step 0 and the first step of each cycle have the value
+// From. A decay replaces steps: each step multiplies the distance to the end by a factor, so it never becomes 0:
 //
 //	to + (from - to) decay^t'
 //
@@ -99,13 +99,14 @@ func (r *Ramp) At(step int) float64 {
 	return r.From + (r.To-r.From)*float64(step)/float64(r.Steps)
 }
 
-// Weight is the factor of a loss in the total: a number, or a [Ramp] over the steps of training. The zero value is 0.
+// Weight is the weight of a loss in the total: a number, or a [Ramp] over the training steps. The zero value is 0.
 type Weight struct{ Ramp }
 
-// Constant returns a weight that is the same in all steps.
+// Constant returns a weight with the same value in all steps.
 func Constant(w float64) Weight { return Weight{Ramp{To: w}} }
 
-// DecodeConfig reads a number or the keys of a [Ramp]. A ramp without an end in the config ends at the default weight.
+// DecodeConfig reads a number or the keys of a [Ramp]. A ramp without an end value in the config ends at the default
+// weight.
 func (w *Weight) DecodeConfig(n *config.Node) error {
 	switch {
 	case n.IsScalar():
@@ -125,7 +126,7 @@ func (w *Weight) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (w Weight) EncodeConfig() (any, error) {
 	if w.Constant() {
 		return w.To, nil
@@ -147,7 +148,7 @@ func (w *Weight) Validate() error {
 	return w.Ramp.Validate()
 }
 
-// String returns the number, or the ramp as a config has it.
+// String returns the number, or the ramp in the form of a config.
 func (w Weight) String() string {
 	if w.Constant() {
 		return fmt.Sprint(w.To)

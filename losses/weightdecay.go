@@ -9,8 +9,8 @@ import (
 // HalfSquare returns half the sum of the squares of all elements of x, a scalar; its gradient is x.
 func HalfSquare(x *gorgonia.Node) (*gorgonia.Node, error) { return total.HalfSquare(x) }
 
-// WeightDecayLoss is half the sum of the squares of a model's weights, excluding biases, as a part of the total. With
-// adam its gradient goes through the moments, unlike the optimiser's decay, which is decoupled.
+// WeightDecayLoss is half the sum of squares of a model's weights, without biases, as a part of the total. With Adam
+// its gradient enters the moments; the weight decay of the optimiser, in contrast, is decoupled.
 type WeightDecayLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }

@@ -13,36 +13,36 @@ import (
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
-// Chance is the chance level of a metric: its values with shuffled rows of the codes, which then tell nothing of the
-// factors.
+// Chance is the chance level of a metric: its values when the rows of the codes are shuffled, so they carry no
+// information about the factors.
 type Chance struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"` // standard deviation between shuffles
 	Shuffles  int     `json:"shuffles"`
-	Rows      int     `json:"rows"` // that each shuffle measures; slow metrics take fewer than the value
+	Rows      int     `json:"rows"` // rows of each shuffle; slow metrics use fewer rows than the value itself
 
-	// Differs says that the value is better than chance. Either it is beyond the mean by the quantile of Student's
-	// distribution that one of a hundred shuffles would pass. Or it is at most a third as far from the best possible
-	// value as the best shuffle.
+	// Differs says whether the value is better than chance. Either it lies beyond the mean by more than the quantile of
+	// Student's distribution that one shuffle in a hundred exceeds. Or its distance from the best possible value is at
+	// most a third of the best shuffle's distance.
 	Differs bool `json:"differs"`
 }
 
-// DefaultShuffles is the usual number of shuffles of a chance level.
+// DefaultShuffles is the default number of shuffles of a chance level.
 const DefaultShuffles = 5
 
-// Chances are the settings of chance levels.
+// Chances holds the settings of chance levels.
 type Chances struct {
-	Shuffles int // of every metric, 2 to 1000
+	Shuffles int // shuffles of every metric, 2 to 1000
 
 	Watch func(name string, done, of int) // called before every shuffle, if not nil
 }
 
-// The size of chance levels. They annotate a value, and should not cost more than it.
+// Limits on the work for chance levels. A chance level annotates a value, and should not cost more than the value.
 const (
-	chanceRows   = 2000 // least rows of a shuffle, if the input has them
+	chanceRows   = 2000 // minimum number of rows of a shuffle, if the input has them
 	slowRows     = 100
 	slowPart     = 25 // a shuffle of a slow metric has 1/slowPart of the rows
-	cheapPart    = 20 // or 1/cheapPart, if the metric is made cheaper
+	cheapPart    = 20 // or 1/cheapPart, if the metric uses fewer draws or rounds
 	cheaperBy    = 5
 	nearer       = 1.0 / 3
 	mostShuffles = 1000
@@ -53,7 +53,7 @@ const (
 func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, mostShuffles) }
 
 // Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on
-// factors, or a note that says why there is no level. in, seed and choices are the arguments of Evaluate. The same seed
+// factors. Other results get a note with the reason. in, seed and choices are the arguments of Evaluate. The same seed
 // gives the same levels.
 func (s Chances) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
 	if err := s.Validate(); err != nil {
@@ -118,8 +118,9 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 	return nil
 }
 
-// differs reports whether a value is better than the values of shuffled rows. The value must be beyond their
-// distribution, or so much nearer to the best possible value that no shape of the distribution explains it.
+// differs reports whether a value is better than the values for shuffled rows. The value must lie beyond their
+// distribution. Alternatively it is so much closer to the best possible value that no distribution of chance values
+// explains it.
 func differs(m Metric, value float64, shuffled []float64) bool {
 	sign := 1.0 // larger is better
 	if m.Better() == LowerIsBetter {

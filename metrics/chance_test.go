@@ -102,4 +102,12 @@ func TestBasis(t *testing.T) {
 	if b := evaluated(t, wide, []Choice{choice("mse")}).Basis; b.Want != 10 || !b.Shared {
 		t.Errorf("%+v", b)
 	}
+	// the other factor is measured on all rows, and none is drawn
+	partly := gridInput(ordinals(8, 4), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
+	partly.Levels[0] = factor.Unknown
+	for _, name := range []string{"mse", "r4"} {
+		if b := evaluated(t, partly, []Choice{choice(name)}).Basis; b.Rows != 32 || len(b.Excluded) != 1 || b.Excluded[0].Rows != 1 {
+			t.Errorf("%s: %+v", name, b)
+		}
+	}
 }

@@ -107,7 +107,7 @@ func TestDownstreamShare(t *testing.T) {
 	m.Sizes, m.TestShare = []int{20, 40, 41}, 1.0/3
 	noise.Stream = rng.New(0, "metric/downstream")
 	r := compute(t, m, noise)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "40 rows can train: the sizes 41 are left out") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "there are 40 rows for training: the sizes 41 are left out") {
 		t.Errorf("%q", r.Notes)
 	}
 	if fit, test := r.Part("train_per_size")[1], r.Part("per_size")[1]; fit != 1 || test > 0.5 {

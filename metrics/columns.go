@@ -15,15 +15,15 @@ import (
 // defaultBins is the number of bins of a continuous factor.
 const defaultBins = 20
 
-// ColumnType is the kind of factor that a column of numbers holds.
+// ColumnType is the type of factor that a column of numbers holds.
 type ColumnType struct {
 	Kind       factor.Kind
 	Continuous bool    // ordinal for any Kind: levels are bins, and the values are kept in [Input.Exact]
 	Found      bool    // inferred from the values: whole numbers or few distinct values are ordinal, others continuous
-	Period     float64 // circular: values are angles, Period to a full turn; 0: levels are evenly spaced
+	Period     float64 // circular: values are angles, and Period is a full turn; 0: levels are evenly spaced
 }
 
-// ParseColumnType reads ordinal, circular, circular:PERIOD, categorical or continuous; angular and discrete are
+// ParseColumnType parses ordinal, circular, circular:PERIOD, categorical or continuous; angular and discrete are
 // synonyms of circular and categorical. Any other text is an error.
 func ParseColumnType(text string) (ColumnType, error) {
 	k, err := factor.ParseColumnKind(text)
@@ -34,16 +34,16 @@ func ParseColumnType(text string) (ColumnType, error) {
 type Column struct {
 	Name   string
 	Values []float64 // NaN where the factor is unknown
-	Ints   []int64   // the values as integers, where float64 may not distinguish them; nil: Values are exact
+	Ints   []int64   // the values as integers that float64 may not represent exactly; nil: Values are exact
 	Type   ColumnType
 }
 
-// SetFactors replaces the factors by one for each column. The levels of a factor are the distinct values of its column,
-// ascending. The levels of a continuous factor are bins of equal width; bins sets their number (0: 20).
-// Angles with a period are taken modulo the period. If few rows share an angle, metrics of levels get equal arcs
-// instead of the angles; bins sets their number. Values that are NaN are unknown levels; a column with only NaN is a
-// factor of one level. Errors: an empty or repeated name, a wrong number of values, infinite values, circular values
-// without a period that are not evenly spaced, and bins out of range.
+// SetFactors replaces the factors of the input by one factor for each column. The levels of a factor are the distinct
+// values of its column, ascending. The levels of a continuous factor are bins of equal width; bins is their number (0:
+// 20). Angles with a period are taken modulo the period. If few rows have the same angle, metrics of levels use equal
+// arcs as levels; bins is their number. NaN marks an unknown level; a column with only NaN becomes a factor with one
+// level. Errors: an empty or repeated name, a wrong number of values, infinite values, circular values that are
+// unevenly spaced and have no period, and bins out of range.
 func (in *Input) SetFactors(columns []Column, bins int) error {
 	if bins == 0 {
 		bins = defaultBins
@@ -78,15 +78,15 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 	return nil
 }
 
-// SetUnknown replaces the factors by one factor of one level, for images with unknown factors.
+// SetUnknown replaces the factors by a single factor with one level, for images with unknown factors.
 func (in *Input) SetUnknown() {
 	in.Factors, in.Exact = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}, nil
 	in.Levels = make([]int, in.Codes.Rows)
 }
 
 // AddRotations adds a categorical factor of rotations in space, one for each row of the codes. A row has 9 numbers (a
-// matrix, row by row) or 4 (a quaternion of any length, real part first). Equal rotations share a level. Errors:
-// another shape, a matrix that is no rotation, and a quaternion of zeros.
+// matrix, row by row) or 4 (a quaternion of any length, real part first). Equal rotations get the same level. Errors:
+// another shape, a matrix that is not a rotation, and a zero quaternion.
 func (in *Input) AddRotations(m matrix.Matrix) error {
 	if m.Rows != in.Codes.Rows || m.Cols != 9 && m.Cols != 4 {
 		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
@@ -104,7 +104,7 @@ func (in *Input) AddRotations(m matrix.Matrix) error {
 	return nil
 }
 
-// add adds a factor with the level of every row and, if it is continuous, the exact values.
+// add adds a factor with the level of every row and, for a continuous factor, the exact values.
 func (in *Input) add(f factor.Factor, own []int, exact []float64) {
 	k := len(in.Factors)
 	all := make([]int, 0, len(own)*(k+1))
@@ -119,19 +119,19 @@ func (in *Input) add(f factor.Factor, own []int, exact []float64) {
 	in.Levels, in.Factors = all, append(in.Factors[:k:k], f)
 }
 
-// Equational is implemented by metrics that only need to know which rows agree in a factor. They can measure an input
-// with equivalence classes as Levels (Zhang and Sugiyama 2024, appendix F.2).
+// Equational is implemented by metrics that only need to know which rows have equal values of a factor. They can
+// measure an input with equivalence classes instead of levels (Zhang and Sugiyama 2024, appendix F.2).
 type Equational interface {
-	// FromClasses reports whether the metric, with its settings, asks only which rows agree.
+	// FromClasses reports whether the metric, with its settings, only needs to know which rows have equal values.
 	FromClasses() bool
 }
 
 // FromClasses implements Equational.
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
-// SetClasses replaces the factors by the factors of classes. Rows of a class agree in a factor, and levels number the
-// classes. Answers different that the classes agree with become Differ. A factor without a class is left out; it is an
-// error if that leaves none.
+// SetClasses replaces the factors of the input by the factors of the classes. Rows of one class have equal values of
+// the factor, and the class number is the level. Answers "different" that do not contradict the classes become Differ.
+// Factors without a class are left out; it is an error if no factor remains.
 func (in *Input) SetClasses(c *similarity.Classes) error {
 	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes, in.Differ = nil, nil, nil, nil, nil, true, nil
 	var of [][]int32
@@ -169,14 +169,14 @@ func Bin(values []float64, bins int) (ids []int, centres []float64, err error) {
 	return levels.Bin(values, bins)
 }
 
-// Units are the units of a continuous factor, a factor with Exact values (see [Input]), in informativeness metrics.
-// Codes are taken as given. Ordinal levels are always mapped to [0, 1] and circular levels to turns
+// Units are the units of a continuous factor (a factor with Exact values, see [Input]) in informativeness metrics.
+// Codes are never rescaled. Ordinal levels are always mapped to [0, 1] and circular levels to turns
 // ([factor.Factor.Scaled]); the metric defines the distance of categorical levels.
 type Units string
 
-// The units. The zero value is unitsAsGiven.
+// The units of continuous factors; the zero value is unitsAsGiven.
 const (
-	unitsAsGiven Units = "as-given" // exact values unchanged
+	unitsAsGiven Units = "as-given" // unchanged exact values
 	unitsRange   Units = "range"    // exact values mapped to [0, 1] by their range over all rows
 )
 
@@ -184,7 +184,7 @@ func (u Units) validate() error {
 	return oneOfOrNone("units", "units", u, unitsAsGiven, unitsRange)
 }
 
-// factorRows returns the values of all factors in units u, rows x factors; 0 where a level is unknown.
+// factorRows returns the values of all factors in units u, rows x factors; unknown levels give 0.
 func (in *Input) factorRows(u Units) []float64 {
 	spans := in.spans
 	if u != unitsRange {
@@ -195,7 +195,7 @@ func (in *Input) factorRows(u Units) []float64 {
 	return in.table().Positions(in.Exact, spans)
 }
 
-// ranges returns the ranges of the Exact values, by factor.
+// ranges returns the range of each factor's Exact values.
 func (in *Input) ranges() (spans []levels.Span) {
 	for _, values := range in.Exact {
 		spans = append(spans, levels.SpanOf(values))

@@ -16,20 +16,20 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// HSIC is the Hilbert-Schmidt independence criterion of Gretton et al. 2005 of sub-codes, 0 or more: the loss of the
-// same name over all rows instead of a batch. It is the sum over pairs of
+// HSIC is the Hilbert-Schmidt independence criterion of Gretton et al. 2005 between sub-codes, 0 or more. The loss of
+// the same name computes it on a batch, and the metric on all rows. It is the sum over pairs of
 //
 //	1/n^2 trace(K H L H),  H = 1 - 1/n
 //
-// for the kernel matrices K and L of the rows. Between codes, the pairs are the sub-codes of different factors, or the
-// columns if the images have no factors. Between factors, a pair is a sub-code and the factor of another sub-code, over
-// the rows where that factor is known. Kernels of codes are Gaussian, exp(-|a - b|^2/(2 s^2)). Kernels of factors,
-// mapped to [0, 1], are Gaussian. A circular factor lies on a circle of circumference 1; a categorical factor has 1 for
-// equal levels. Independent codes have about 1/n for each pair.
+// for the kernel matrices K and L of the rows. With Between codes, the pairs are the sub-codes of different factors, or
+// single columns if the images have no factors. With Between factors, each sub-code is paired with the factor of every
+// other sub-code, over the rows where that factor is known. Kernels of codes are Gaussian, exp(-|a - b|^2/(2 s^2)).
+// Kernels of factors, mapped to [0, 1], are Gaussian. A circular factor lies on a circle of circumference 1; the kernel
+// of a categorical factor is 1 for equal levels and 0 otherwise. For independent codes, each pair adds about 1/n.
 //
-// The default bandwidth s is the lower median distance of pairs of rows, or 1 if that is 0. Up to 362 rows all pairs
-// count; larger inputs use 362 rows at equal steps. The time grows with the square of the number of rows; an input of
-// more than Samples rows is reduced to Samples rows.
+// The default bandwidth s is the lower median of the distances between rows, or 1 if that median is 0. The median uses
+// all pairs of up to 362 rows; a larger input contributes 362 evenly spaced rows. The time grows with the square of the
+// number of rows; an input with more than Samples rows is subsampled to Samples rows.
 type HSIC struct {
 	loss
 
@@ -60,7 +60,7 @@ func (*HSIC) Variants() []Metric {
 // SetCodes implements SubCoded.
 func (m *HSIC) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
 
-// Needs returns NoLevels between codes, where only columns matter, and KnownLevels between factors.
+// Needs returns NoLevels between codes, which only uses columns, and KnownLevels between factors.
 func (m *HSIC) Needs() Needs {
 	if m.Between == betweenFactors {
 		return KnownLevels
@@ -92,13 +92,13 @@ func (m *HSIC) Suits(in *Input) error {
 	return err
 }
 
-// alone reports whether every column is a separate sub-code, because the images have no known factors.
+// alone reports whether every column is a separate sub-code because the images have no known factors.
 func (m *HSIC) alone(in *Input) bool {
 	known := slices.ContainsFunc(in.Levels, func(l int) bool { return l != factor.Unknown })
 	return m.Between == betweenCodes && len(m.Codes) == 0 && (in.factorless() || !known)
 }
 
-// Compute returns the grid hsic of the pairs.
+// Compute returns the grid hsic, with the value of each pair.
 func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -128,7 +128,7 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Value += factor.Sum.Of(row)
 	}
 	if m.Between == betweenCodes {
-		r.Value /= 2 // the grid has each pair twice
+		r.Value /= 2 // the grid holds each pair twice
 	}
 	return r, nil
 }
@@ -149,7 +149,7 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 	return blocks, err
 }
 
-// withCodes compares every two sub-codes.
+// withCodes compares each pair of sub-codes.
 func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic"}
 	sides := make([]*dependence.Kernel, len(blocks))
@@ -184,7 +184,7 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 			continue
 		}
 		k, values := len(p.factors), matrix.Matrix{Rows: p.Codes.Rows, Cols: len(p.factors), Data: p.factorRows(unitsRange)}
-		var sides []*dependence.Kernel // of the factors, then of the sub-codes
+		var sides []*dependence.Kernel // kernels of the factors, then of the sub-codes
 		for at, f := range p.Factors {
 			sides = append(sides, dependence.FactorKernel(f.Kind, values.Columns([]int{at}).Data))
 		}
@@ -215,20 +215,21 @@ type MutualInformation struct {
 	mutual.Histogram `yaml:",inline"`
 }
 
-// TotalCorrelation is the total correlation of a normal distribution with the
-// covariance S of the codes (Locatello et al. 2019, section 5.2), in nats:
+// TotalCorrelation is the total correlation, in nats, of a normal distribution with the covariance S of the codes
+// (Locatello et al. 2019, section 5.2):
 //
 //	1/2 (sum ln S_ii - ln det S)
 //
 // It is 0 for uncorrelated columns. Constant columns are left out. A column that is a linear function of the others
-// makes it infinite, which is an error.
+// would make it infinite, and is an error.
 type TotalCorrelation struct {
 	noLevels
 	loss
 }
 
-// WassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions, as disentanglement_lib
-// computes it, in squared units of the codes. Their covariances are the codes' covariance S and its diagonal D:
+// WassersteinCorrelation is the squared 2-Wasserstein distance between two normal distributions, as disentanglement_lib
+// computes it, in squared units of the codes. Their covariances are the covariance S of the codes and the diagonal D of
+// S:
 //
 //	2 tr S - 2 tr (D S)^(1/2)
 //
@@ -318,7 +319,7 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	if err := in.Codes.WantSquares(); err != nil {
 		return Result{}, err
 	}
-	codes, exponent := in.Codes.ForSquares() // D S has fourth powers of them
+	codes, exponent := in.Codes.ForSquares() // D S has fourth powers of the codes
 	value, trace, covariance, err := dependence.WassersteinCorrelation(codes)
 	if err != nil {
 		return Result{}, err
@@ -341,10 +342,10 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	return r, nil
 }
 
-// CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1. Let u = z/|z| be the normalised codes of d
-// columns. The value is sqrt(d) times the mean over columns of the standard deviation of u_c over rows. It is 0 if all
-// codes have one direction (collapse) and about 1 if directions are uniform. It uses no factors. Models of two views
-// log the same number of their batches as spread.
+// CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1. Let u = z/|z| be the normalised code of d
+// columns. The value is sqrt(d) times the mean over columns c of the standard deviation of u_c over rows. It is 0 if
+// all codes point in one direction (collapse), and about 1 if directions are uniform. It uses no factors. Models of two
+// views log this value for each batch under the name spread.
 type CodeSpread struct {
 	noLevels
 }
@@ -355,7 +356,7 @@ func (*CodeSpread) Better() Direction { return HigherIsBetter }
 // Range implements Bounded.
 func (*CodeSpread) Range() (least, most float64) { return 0, math.Inf(1) }
 
-// Compute returns the value alone, without parts.
+// Compute returns only the value, without parts.
 func (m *CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -364,8 +365,8 @@ func (m *CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 	return Result{Value: value}, err
 }
 
-// ActiveCodes is a rule: its code columns are active in rows where a factor has one of the given levels. They are
-// inactive in all other rows, including rows where the factor is unknown.
+// ActiveCodes is a rule: the code columns are active in the rows where a factor has one of the given levels. The
+// columns are inactive in all other rows, including rows where the factor is unknown.
 type ActiveCodes struct {
 	Columns []int  `yaml:"columns" doc:"columns of the codes"`
 	Factor  string `yaml:"factor" doc:"name of the factor"`
@@ -373,17 +374,18 @@ type ActiveCodes struct {
 }
 
 // ConditionalTC is the total correlation, in nats, of codes with inactive columns (Ross and Doshi-Velez 2021, section
-// 5.2). It is the metric of the loss of the same name, with normal distributions of the codes' covariances instead of a
-// discriminator. Let m_p of n rows have the same active columns A_p. Let u be the codes minus the mean of their column,
-// over its standard deviation, both over the rows where the column is active. The value is
+// 5.2). The loss of the same name uses a discriminator; the metric assumes normal distributions with the covariances of
+// the codes. Let the set A_p of active columns be the same in m_p of the n rows. Let u be the codes standardised by
+// column, with the mean and standard deviation over the rows where the column is active. The value is
 //
 //	sum over p of m_p/n (sum over d in A_p of mean_p u_d^2 - |A_p| - ln det cov_p u) / 2
 //
-// A set of active columns adds 0 if fewer than two of them vary, or if it has no more rows than such columns. Where all
-// columns are active it is [TotalCorrelation]. It is 0 if columns that are active together are not correlated. It can
-// be slightly below 0 if their variances differ between sets of active columns.
+// A set of active columns adds 0 if fewer than two of its columns vary, or if it has at most as many rows as varying
+// columns. If all columns are always active, the value is [TotalCorrelation]. It is 0 if columns that are active
+// together are uncorrelated. It can be slightly below 0 if the variance of a column differs between sets.
 //
-// Active determines the active columns. Without it the hierarchy of the codes does: a column is inactive where it is 0.
+// Active determines the active columns. Without it, the hierarchy of the codes does: a column is inactive where its
+// value is 0.
 type ConditionalTC struct {
 	noLevels
 
@@ -431,7 +433,7 @@ func (m *ConditionalTC) Suits(in *Input) error {
 	return nil
 }
 
-// Compute returns the part per_pattern, by active columns: the total correlation of the rows.
+// Compute returns the part per_pattern: the total correlation for each set of active columns.
 func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

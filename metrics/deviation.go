@@ -28,27 +28,28 @@ import (
 //
 //	sum over factors i of aggregate over levels v of measure(S(i, v))
 //
-// over the levels that occur, 0 or more. It is 0 if every sub-code depends on its factor only, and also for constant
-// codes. The default aggregate is the maximum for radius and diameter and the mean for the others. It has the units of
-// the codes (variance: squared units), and is not divided by the number of columns. The part score is e^-value.
+// over the levels that occur, 0 or more. It is 0 if every sub-code depends on its factor only, and for constant codes.
+// The default aggregate is the maximum for radius and diameter and the mean for the others. It has the units of the
+// codes (variance: squared units), and is not divided by the number of columns. The part score is e^-value.
 //
-// With Assign best every factor has one column; the other columns are not measured. The assignment minimises the sum
-// over factors of the fraction of the column's variance that remains while the factor is fixed.
+// With Assign best every factor has one column; the metric ignores the remaining columns. For each pair of a column and
+// a factor, consider the fraction of the column's variance that remains while the factor is fixed. The assignment
+// minimises the sum of these fractions.
 //
-// Project finds sub-codes in codes without columns assigned to factors (appendix F.3: "linear projection to find the
+// Project finds the sub-codes when no columns are assigned to factors (appendix F.3: "linear projection to find the
 // most informative representations for each factor"):
 //
-//   - linear: the sub-code of factor i is h_i(z), its best affine prediction from all columns in mean square, over the
-//     rows in which the factor is known. It has the units of the factor, mapped to [0, 1]: levels as in [LeftInverse],
-//     continuous factors by their range. The part explained is the fraction of the variance of each factor that h_i
-//     explains.
-//   - best: one column for each factor, the assignment with the largest sum of their mutual information, in nats and 20
-//     bins of equal width.
-//   - blocks: the columns are cut into equal shares of adjacent columns, one for each factor. The assignment has the
-//     largest sum of the mutual information of a factor with the columns of its share.
+//   - linear: the sub-code of factor i is h_i(z), the best affine prediction of the factor from all columns in mean
+//     square, over the rows where the factor is known. It has the units of the factor mapped to [0, 1]: levels as in
+//     [LeftInverse], continuous factors by their range. The part explained is the fraction of the variance of each
+//     factor that h_i explains.
+//   - best: one column for each factor. The assignment maximises the sum of mutual information, in nats, with 20 bins
+//     of equal width.
+//   - blocks: the columns are divided into blocks of equal size, of adjacent columns, one block for each factor. The
+//     assignment maximises the sum of the mutual information between a factor and the columns of its block.
 //
-// A sub-code of one column takes time n log n. For sub-codes of several columns, diameter and mpd take time n^2, and
-// Samples bounds n; fewer rows make diameter and radius smaller.
+// A sub-code with one column takes time n log n. With several columns, diameter and mpd take time n^2, and Samples
+// limits n; fewer rows make diameter and radius smaller.
 type SubCodeDeviation struct {
 	knownLevels
 	loss
@@ -62,7 +63,7 @@ type SubCodeDeviation struct {
 	Samples     int              `yaml:"samples" doc:"largest number of random rows to measure, for sub-codes with several columns; 0: all rows"`
 }
 
-// NewSubCodeDeviation returns the metric of a deviation with its defaults.
+// NewSubCodeDeviation returns the metric of a deviation, with its defaults.
 func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 	s := &SubCodeDeviation{Deviation: d}
 	if d == factor.Radius || d == factor.Diameter {
@@ -100,9 +101,9 @@ func (s *SubCodeDeviation) Suits(in *Input) error {
 	return err
 }
 
-// Compute returns the parts per_factor and score. The mean variance adds fraction, the remaining part of each
-// sub-code's variance. Assign best, and Project best and blocks, add columns (the first column of each factor). Project
-// linear adds explained.
+// Compute returns the parts per_factor and score. The mean variance adds fraction, the remaining fraction of each
+// sub-code's variance. Assign best, and Project best and blocks, add columns (the first column of each factor's
+// sub-code). Project linear adds explained.
 func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, s, in); err != nil {
 		return Result{}, err
@@ -116,7 +117,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 			return Result{}, err
 		}
 	}
-	var rows []int // nil: all
+	var rows []int // nil: all rows
 	if s.Samples > 0 && in.Codes.Rows > s.Samples && slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
 		if rows, err = in.sample(s.Samples); err != nil {
 			return Result{}, err
@@ -149,8 +150,8 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	return r, err
 }
 
-// Levels returns a part for every factor: the deviations of its sub-code at the levels that occur. The metric joins
-// these. Errors are the same as for Compute.
+// Levels returns a part for every factor: the deviation of its sub-code at each level that occurs. The metric
+// aggregates these. The errors are the same as for Compute.
 func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error) {
 	if err := ready(ctx, s, in); err != nil {
 		return nil, err
@@ -167,8 +168,8 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 	})
 }
 
-// fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed over its variance.
-// No scale of the codes changes it; constant sub-codes have 0.
+// fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed, divided by its
+// total variance. It does not depend on the scale of the codes; constant sub-codes have 0.
 func (s *SubCodeDeviation) fractions(
 	ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64,
 ) (Part, error) {
@@ -214,8 +215,8 @@ func (s *SubCodeDeviation) subCodes(
 	return codes, blocks, r, nil
 }
 
-// byLevel returns the deviations of the sub-code of one factor at its levels: on the given rows (nil: all) if it has
-// several columns, otherwise on all rows.
+// byLevel returns the deviation of one factor's sub-code at each level. A sub-code with several columns uses the given
+// rows (nil: all), and one with a single column all rows.
 func (s *SubCodeDeviation) byLevel(
 	ctx context.Context, in *Input, codes matrix.Matrix, b factor.Block, rows []int,
 ) ([]float64, error) {
@@ -232,8 +233,8 @@ type Assign string
 
 // The rules.
 const (
-	AssignAuto  Assign = ""      // order if the factors can have equally many columns, otherwise best
-	AssignOrder Assign = "order" // equal shares, in order
+	AssignAuto  Assign = ""      // order if the columns divide evenly among the factors, otherwise best
+	AssignOrder Assign = "order" // equally many columns for each factor, in order
 	AssignBest  Assign = "best"  // one column for each factor: the column that varies least while the factor is fixed
 )
 
@@ -248,7 +249,7 @@ func validAggregate(a factor.Aggregate) error {
 
 var errNoSubCodes = errors.New("there are no factors; want at least one, to have a sub-code")
 
-// planBlocks returns the sub-codes of factors; nil if [Input.assigned] finds them.
+// planBlocks returns the sub-codes of factors, or nil if [Input.assigned] has to find them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	switch {
@@ -283,10 +284,10 @@ func describe(in *Input, blocks []factor.Block) string {
 	return "columns of factors: " + strings.Join(parts, ", ")
 }
 
-// SubCoded is implemented by metrics that measure sub-codes of factors.
+// SubCoded is implemented by metrics that measure the sub-codes of factors.
 type SubCoded interface {
 	// SetCodes sets the code columns of each factor's sub-code, or the rule that assigns them. A metric with a
-	// projection in its settings keeps the projection, and ignores both.
+	// projection in its settings keeps the projection and ignores both arguments.
 	SetCodes(factor.SubCodes, Assign)
 }
 
@@ -298,8 +299,8 @@ type Projection string
 const (
 	projectNone   Projection = ""       // no projection: columns are named, or assigned by [Assign]
 	projectLinear Projection = "linear" // the best affine prediction of the factor from all columns: one new column for each factor
-	projectBest   Projection = "best"   // one column for each factor, with the largest sum of mutual information
-	projectBlocks Projection = "blocks" // equal shares of adjacent columns, with the largest sum of mutual information of their columns
+	projectBest   Projection = "best"   // one column for each factor; maximises the sum of mutual information
+	projectBlocks Projection = "blocks" // equally many adjacent columns for each factor, in the same way
 )
 
 // validate rejects a projection together with settings that it excludes.
@@ -317,7 +318,7 @@ func (p Projection) validate(codes factor.SubCodes, a Assign) error {
 	return nil
 }
 
-// suits reports codes of d columns that cannot be projected to k factors.
+// suits returns an error if codes with d columns cannot be projected to k factors.
 func (p Projection) suits(d, k int) error {
 	switch {
 	case k == 0:
@@ -325,12 +326,12 @@ func (p Projection) suits(d, k int) error {
 	case p == projectBest && d < k:
 		return fmt.Errorf("codes have %d columns; want at least one for each of the %d factors, or project: linear", d, k)
 	case p == projectBlocks && (d < k || d%k != 0):
-		return fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want a multiple of them, or project: linear or best", d, k)
+		return fmt.Errorf("%d code columns cannot be divided evenly among %d factors; want a multiple of them, or project: linear or best", d, k)
 	}
 	return nil
 }
 
-// project returns codes, the columns of each factor's sub-code in them, and parts that describe the sub-codes.
+// project returns codes, the columns of each factor's sub-code, and parts that describe the sub-codes.
 func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []factor.Block, []Part, error) {
 	if p == projectLinear {
 		return in.affine(ctx)
@@ -383,16 +384,16 @@ func (in *Input) affine(ctx context.Context) (codes matrix.Matrix, blocks []fact
 //
 //	IRS_dj = 1 - mean over levels of j of q_dj / max |z_d - mean z_d|
 //
-// where q_dj is a quantile over the rows with that level of |z_d - their mean|. The value is the mean over columns of
-// the largest IRS_dj over factors, weighted by max |z_d - mean z_d|. It is 1 if every column is a function of one
-// factor. It is about 0 or slightly less if the other factors move it as far as all factors together. Constant columns
-// are left out; if all are constant, the value is 0.
+// where q_dj is a quantile, over the rows with one level of factor j, of the distance |z_d - mean of these rows|. The
+// value is the mean over columns of the largest IRS_dj over factors, weighted by max |z_d - mean z_d|. It is 1 if every
+// column is a function of one factor. It is about 0, or slightly below, if the other factors move every column as far
+// as all factors together. Constant columns are left out; if all columns are constant, the value is 0.
 //
-// The rows need not be a grid. The levels of a factor weigh the same for any number of rows, and levels without rows do
-// not count. The largest deviation of a column is over all rows with a known level.
+// The rows need not form a grid. All levels of a factor have equal weight, whatever their number of rows, and levels
+// without rows do not count. The largest deviation of a column is taken over all rows with a known level.
 //
-// The paper has Quantile 1, the maximum; the library's default is 0.99. The library joins the levels of a factor in 20
-// bins of equal width; Bins 0 keeps all levels apart.
+// The paper uses Quantile 1, the maximum; the library's default is 0.99. The library groups the levels of a factor into
+// 20 bins of equal width; Bins 0 keeps all levels separate.
 type IRS struct {
 	knownLevels
 
@@ -403,8 +404,8 @@ type IRS struct {
 // Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }
 
-// Range implements Bounded. Within a level, codes can be farther from their mean than any code is from the mean of all,
-// but less than twice as far.
+// Range implements Bounded. The codes of a level can be farther from their own mean than any code is from the overall
+// mean, but less than twice as far.
 func (*IRS) Range() (least, most float64) { return -1, 1 }
 
 // Validate checks the settings.
@@ -417,7 +418,7 @@ func (m *IRS) Validate() error {
 }
 
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
-// columns, in units of the codes). The grid irs has columns and factors.
+// columns, in units of the codes). The grid irs has rows for columns and columns for factors.
 func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -458,7 +459,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	if len(g.Rows) == 0 {
 		return r, nil
 	}
-	// weights relative to the largest have a finite sum
+	// relative to the largest, the weights have a finite sum
 	most, weights := slices.Max(deviations.Values), make([]float64, len(columns.Values))
 	for i, v := range deviations.Values {
 		weights[i] = v / most
@@ -468,15 +469,15 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// Manipulated measures how far one code column moves alone while one factor varies and all others are fixed (Cao et al.
-// 2022, section 4.3 and appendix B.4, figures 3 and 12, which show the variances as bars). Let V_ij be the variance of
-// column i while factor j varies ([Manipulation]). The value is the mean over factors of
+// Manipulated measures to what degree a single code column changes while one factor varies and all others are fixed
+// (Cao et al. 2022, section 4.3 and appendix B.4, figures 3 and 12, which show the variances as bars). Let V_ij be the
+// variance of column i while factor j varies ([Manipulation]). The value is the mean over factors of
 //
 //	max over i of V_ij / sum over i of V_ij
 //
-// 1 if one column alone moves with every factor, 1/D if all D columns move alike. With Components, columns are
-// principal components of the codes. A factor is left out, with a note, if no two images differ in it alone, or if it
-// moves no column.
+// 1 if only one column changes with every factor, 1/D if all D columns change equally. With Components, the principal
+// components of the codes replace the columns. A factor is left out, with a note, if no two images differ in it alone,
+// or if no column changes with it.
 type Manipulated struct {
 	knownLevels
 	twoFactors
@@ -488,8 +489,8 @@ type Manipulated struct {
 // Validate checks the settings.
 func (m *Manipulated) Validate() error { return m.Reduction.validate() }
 
-// Compute returns the part per_factor, the largest share of a column, and the grid manipulation of variances. Both have
-// only the factors that count.
+// Compute returns the part per_factor, the largest share of any column, and the grid manipulation, with the variances.
+// Both contain only the factors that count.
 func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -513,7 +514,7 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 	for j, column := range mutual.Transposed(g.Values) {
 		name := g.Columns[j]
 		share := deviation.LargestShare(column)
-		if math.IsNaN(share) { // of none, or of infinite variances
+		if math.IsNaN(share) { // no column changes, or variances are infinite
 			r.Notes = append(r.Notes, "no column moves while "+name+" alone varies, or no two images differ in it alone")
 			continue
 		}
@@ -536,12 +537,13 @@ const manipulatedRows = 20000
 const gridOfVariances = "manipulation"
 
 // Manipulation returns the variance of every code column while one factor varies and all others are fixed (Cao et al.
-// 2022, section 4.3, figures 3 and 12), in squared units of the codes. Images that agree in all other factors form a
-// group. The variance is the sum of squared distances from the mean of the group, divided by the number of images minus
-// the number of groups. Groups are drawn at random, without replacement, until they hold 20,000 images. Rows of the
-// grid are code columns, columns are factors; NaN where no two images differ in that factor alone. Images with an
-// unknown level are left out, and so are factors without a known level. Codes with squares that overflow or vanish are
-// divided by a power of two, which the grid's name tells. The only error is the context's.
+// 2022, section 4.3, figures 3 and 12), in squared units of the codes. Images with equal values of all other factors
+// form a group. The variance is the sum of squared distances from the mean of the group, divided by the number of
+// images minus the number of groups. Groups are drawn at random, without replacement, until they contain 20,000 images.
+// The grid has a row for each code column and a column for each factor; it is NaN if no two images differ in that
+// factor alone. Images with an unknown level are left out, and so are factors without a known level. If squares of
+// codes would overflow or vanish, the codes are divided by a power of two, which the grid's name states. The only
+// possible error is the context's.
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	in = in.complete()
 	k, name := len(in.Factors), gridOfVariances

@@ -16,12 +16,12 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// Dialect is the list of metrics that a library or paper defines, with all options as it sets them. A metric that the
-// list lacks is not in the source.
+// Dialect is the list of metrics that a library or paper defines, with its values for all options. The source does not
+// define any other metric.
 type Dialect []Choice
 
-// Dialects lists the sources that `like` can name, in `unravel eval --like` and in a metric's config. Sub-codes belong
-// to the codes, not to a dialect.
+// Dialects lists the sources that the key `like` and `unravel eval --like` accept. Sub-codes are a property of the
+// codes, not of a dialect.
 var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.Entry[Dialect]{
 	{
 		Name: "disentanglement_lib", Doc: "google-research/disentanglement_lib with the settings of its study unsupervised_study_v1",
@@ -32,7 +32,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 		Source: "disent 0.8, disent/metrics", New: disent,
 	},
 	{
-		Name: "enriching", Doc: "properties as quantities; the existing metrics in the form of table 2's printed values",
+		Name: "enriching", Doc: "properties as quantities; the existing metrics in the form of table 2's printed values, dci in the form of their other tables",
 		Source: "Zhang and Sugiyama 2024, table 2", New: enriching,
 	},
 	{
@@ -55,7 +55,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 	},
 }}
 
-// only returns the metrics of a dialect with some names, in their order.
+// only returns the metrics of a dialect with the given names, in the order of the names.
 func (d Dialect) only(names ...string) Dialect {
 	var list Dialect
 	for _, name := range names {
@@ -97,7 +97,7 @@ func disent() Dialect {
 	return library(0).only("factor-vae", "mig", "dci", "sap", "mutual-information", "total-correlation", "wasserstein-correlation")
 }
 
-// enriching returns the metrics of table 2 of Zhang and Sugiyama 2024, over all rows and pairs.
+// enriching returns the metrics of table 2 of Zhang and Sugiyama 2024, on all rows and pairs.
 func enriching() Dialect {
 	var list Dialect
 	for _, d := range []struct {
@@ -126,7 +126,8 @@ func enriching() Dialect {
 	}...)
 }
 
-// lsbdVAE returns the metrics of table 5 of Tonnaer et al. 2022: the principal plane of all columns, for every object.
+// lsbdVAE returns the metrics of table 5 of Tonnaer et al. 2022. D_LSBD uses the principal plane of all columns, for
+// each object.
 func lsbdVAE() Dialect {
 	return append(Dialect{{"dlsbd", &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: spacesNever, Objects: objectsEach}}},
 		library(0.05).only("beta-vae", "factor-vae", "sap", "dci", "mig", "modularity")...)
@@ -160,8 +161,7 @@ func negativeFree() Dialect {
 // likeKey is the key in a metric's config that names a dialect; the dialect's options replace the defaults.
 const likeKey = "like"
 
-// In returns the metric of a name as a dialect defines it. Errors: an unknown dialect, and a metric that the dialect
-// lacks.
+// In returns the named metric with the options of a dialect. It returns an error if the dialect lacks the metric.
 func (d Dialect) In(dialect, name string) (Choice, error) {
 	i := slices.IndexFunc(d, func(c Choice) bool { return c.Name == name })
 	if i < 0 {
@@ -179,8 +179,7 @@ func (d Dialect) Names() []string {
 	return names
 }
 
-// Like returns a metric as a dialect defines it. Errors: a dialect that [Dialects] does not list, and a metric that the
-// dialect lacks.
+// Like returns a metric as a dialect defines it. Errors: an unknown dialect, and a metric that the dialect lacks.
 func Like(dialect, name string) (Choice, error) {
 	entry, err := Dialects.Lookup(dialect)
 	if err != nil {
@@ -189,9 +188,10 @@ func Like(dialect, name string) (Choice, error) {
 	return entry.New().In(dialect, name)
 }
 
-// decodeLike reads a choice that starts from the options of a dialect: {mig: {like: disent, bins: 10}}.
+// decodeLike reads a choice with the key like, which starts from the options of a dialect: {mig: {like: disent, bins:
+// 10}}.
 func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) error {
-	if _, err := Registry.Lookup(name); err != nil { // it returns the error of an unknown name
+	if _, err := Registry.Lookup(name); err != nil { // returns the error for an unknown name
 		return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))
 	}
 	if _, err := Like(like.Text(), name); err != nil {
@@ -216,8 +216,8 @@ func likeOf(n *config.Node) (name string, like *config.Node) {
 	return name, nil
 }
 
-// define sets the options of a result, and the dialects that define its metric so. An external metric gets no options
-// if its settings cannot be written in a config.
+// define sets the options of a result, and lists the dialects that define the metric with these options. An external
+// metric gets no options if its settings cannot be written in a config.
 func (r *Result) define(c Choice) {
 	var err error
 	if r.Options, err = optionsOf(c.Value); err != nil {

@@ -12,53 +12,57 @@ import (
 
 // DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for any number K of circular
 // factors (subgroups SO(2)) and factors of rotations in space (SO(3)). The rows may be any sample, in any order; their
-// factors give their group elements. If they cover every combination of these factors' levels once, the value is the
-// one in section 4.3 and in its public code. For subgroup k, with angle theta = 2 pi level/Size:
+// factors give their group elements. If they contain every combination of these factors' levels exactly once, the
+// computation is the one in section 4.3 and in the authors' code. For subgroup k, with the angle theta = 2 pi
+// level/Size:
 //
 //  1. subtract from the codes their mean over the levels of factor k;
 //  2. project on the first two principal components;
 //  3. divide each component by sqrt(2) times its standard deviation (n-1 degrees of
 //     freedom), so that perfect codes stay perfect under invertible linear maps;
-//  4. D_k = min over whole numbers w, |w| <= Omega, of the mean squared distance of
-//     the points, turned back by w theta, to their mean.
+//  4. D_k = min over whole numbers w, |w| <= Omega, of the mean squared distance of the points, rotated back by w
+//     theta, from their mean.
 //
-// Other samples estimate the same number, also angles of an arc and any set of rotations. The codes are fitted to
-// cosine and sine of w theta, or to the elements of the rotation, by least squares. The moments belong to the whole
-// group even if the rows cover a part of it, so perfect codes score 0 on every sample. Rows that share all other
-// factors lose their mean. If fewer than half of the rows share them with another row, an effect of each other factor
-// is subtracted. The effect is any function of the factor's levels, or its harmonics up to Omega turns if these are
-// fewer. A sum of effects treats the joint effect of the other factors as noise. A note says if rows cover a direction
-// of the group by less than a tenth: noise then counts for more.
+// For other samples, such as angles of an arc or any set of rotations, the metric estimates the same number. The codes
+// are fitted by least squares to cosine and sine of w theta, or to the elements of the rotation matrix. Moments are
+// taken over the whole group even if the rows cover only a part of it, so perfect codes score 0 on every sample. The
+// mean of rows with equal values of all other factors is subtracted. If more than half of the rows have no such
+// partner, an effect of each other factor is subtracted instead. An effect is any function of the factor's levels, or
+// its harmonics up to Omega if these are fewer. A sum of effects treats interactions of the other factors as noise. A
+// note says when the rows have less than a tenth of the group's second moment in some direction: noise then has more
+// weight.
 //
-// For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation. D_k is the least mean
-// squared distance of g^T Q^T p to its mean over orthogonal Q: the irreducible representations on three columns are Q g
-// Q^T. A grid of rotations with the moments of all rotations, such as the rotations of a regular solid, is measured as
-// in section 4.3. Other rotations are a sample.
+// For rotations g, the steps take 3 components, divided by sqrt(3) times the standard deviation. D_k is the minimum,
+// over orthogonal Q, of the mean squared distance of g^T Q^T p from its mean: the irreducible representations on three
+// columns are Q g Q^T. A grid of rotations with the moments of the whole group, such as the rotations of a regular
+// solid, is measured as in section 4.3. Other rotations are treated as a sample.
 //
-// The value is the mean of the D_k, without units. It is 0 for codes that turn with every factor in a separate plane,
-// and about 1 for codes without any such structure. The paper's tables for K = 2 hold the sum (values up to 2). Step 3
-// is not in the paper's text but in its authors' code.
+// The value is the mean of the D_k, without units. It is 0 for codes that rotate with every factor in a separate plane,
+// and about 1 for codes without any such structure. The paper's tables for K = 2 contain the sum (values up to 2). Step
+// 3 is not in the paper's text but in its authors' code.
 //
-// Combinations of the other factors' levels are objects. Each object is measured separately, and the D_k are averaged
-// over objects (appendix E). Objects of a sample with fewer than 5 different angles (20 rotations) are left out. With
-// Objects together, all objects share one plane, and each has a centre.
+// Each combination of the other factors' levels is an object. Every object is measured separately, and D_k is the mean
+// over objects (appendix E). In a sample, objects with fewer than 5 different angles (20 rotations) are left out. With
+// Objects together, all objects have one plane in common, and each object has its own centre.
 //
-// A principal component with a standard deviation below 1e-12 of the codes' root mean square counts as noise, not as a
-// perfect fit. It adds 1/2 (n-1)/n (1/3 for rotations), as noise with the variance of step 3 does. If all are that
-// small, the codes do not depend on the factor, and D_k = 1. (Equation 7 gives 0 for constant codes, with norm 0 by
-// appendix C: a constant map is equivariant. It says nothing of the factor, so it counts as no structure here.)
+// A principal component counts as noise, not as a perfect fit, if its standard deviation is below 1e-12 of the codes'
+// root mean square. It adds 1/2 (n-1)/n (1/3 for rotations), as noise with the variance of step 3 does. If all
+// components are that small, the codes do not depend on the factor, and D_k = 1. (Equation 7 gives 0 for constant
+// codes, because a constant map is equivariant and has norm 0 by appendix C. Such codes say nothing about the factor,
+// so here they count as codes without structure.)
 //
-// The plane is arbitrary, and so is the value, if the standard deviations of the last component taken and the next
-// differ by less than a tenth. Codes on two circles of equal radius for one factor are perfect, and score .16 to .70.
-// Codes with known spaces ([Input.Spaces]) are then measured in each space, and the least D_k counts, with a note;
-// otherwise a note warns. Equation 7 also allows sums of representations, in more columns than one plane has. If such a
-// sum leaves less than D_k, by .02, a note gives its name and remainder; the value stays the plane's, as in section
-// 4.3. The sum takes the principal components in which the factor moves the codes significantly. It takes first the
-// representation (up to Omega turns, or degrees 1 and 2) that explains most, then the next in the remaining components.
-// Codes names the columns of a factor, instead of all.
+// If the standard deviations of the last component used and of the next one differ by less than a tenth, the plane is
+// arbitrary, and so is the value. Codes that follow one factor on two circles of equal radius are perfect, but score
+// .16 to .70. Codes with known spaces ([Input.Spaces]) are then measured in each space, and the smallest D_k counts,
+// with a note; without known spaces, a note warns. Equation 7 also allows sums of representations, which need more
+// columns than one plane has. If such a sum lowers D_k by more than .02, a note gives its name and its D_k; the value
+// stays that of the plane, as in section 4.3. The sum uses the principal components that the factor changes
+// significantly. The search is greedy: it takes the representation (up to Omega turns, or degrees 1 and 2) that
+// explains most, then the next one in the remaining components. Codes names the columns of a factor; by default a
+// factor has all columns.
 //
-// Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981). Rows get random weights,
-// exponentially distributed; columns and turns stay the same as for the value.
+// Bootstrap adds a 95 % percentile interval by the Bayesian bootstrap of Rubin (1981). Rows get random, exponentially
+// distributed weights; columns and turns stay the same as for the value.
 type DLSBD struct {
 	allLevels
 	loss
@@ -72,13 +76,13 @@ type DLSBD struct {
 	Bootstrap   int              `yaml:"bootstrap" doc:"bootstrap samples for a 95 % interval; 0: no interval"`
 }
 
-// UseSpaces is the condition for measuring each space of a code separately.
+// UseSpaces says when each space of a code is measured separately.
 type UseSpaces string
 
 // Objects says how objects are measured.
 type Objects string
 
-// The ways; empty is the first.
+// The ways to measure objects; empty means separately.
 const (
 	spacesWhereArbitrary UseSpaces = "where-arbitrary"
 	spacesAlways         UseSpaces = "always"
@@ -123,7 +127,7 @@ func (m *DLSBD) Suits(in *Input) error {
 	return err
 }
 
-// sample returns the rows as a sample, also if they are a grid.
+// sample returns the rows as a sample, even if they form a grid.
 func (m *DLSBD) sample(in *Input) (*lsbd.Sample, error) {
 	return lsbd.NewSample(in.table(), m.settings())
 }
@@ -132,9 +136,9 @@ func (m *DLSBD) settings() lsbd.Settings {
 	return lsbd.Settings{Omega: m.Omega, Shared: m.SharedOmega, Together: m.Objects == objectsTogether}
 }
 
-// Compute returns D_LSBD with the parts per_subgroup and omega. omega is |w|, the mean over objects, or 1 for
-// rotations; the sign of w depends on the arbitrary orientation of principal axes. The part per_object comes with
-// several objects, interval with a bootstrap.
+// Compute returns D_LSBD with the parts per_subgroup and omega. omega is the mean of |w| over objects, or 1 for
+// rotations; the sign of w depends on the arbitrary orientation of principal axes. Several objects add the part
+// per_object, and a bootstrap adds the interval.
 func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -189,8 +193,8 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// turningBasis returns the basis of objects, given their numbers of rows. Fewer rows than 2 omega + 1 fit some number
-// of turns by chance.
+// turningBasis returns the basis of the value, from the number of rows of each object. Fewer than 2 omega + 1 rows fit
+// some number of turns by chance.
 func turningBasis(objects []int, omega int) (b Basis) {
 	b.count(objects)
 	for _, n := range objects {
@@ -202,7 +206,7 @@ func turningBasis(objects []int, omega int) (b Basis) {
 	return b
 }
 
-// collect measures the subgroups of all factors and joins them to a result.
+// collect measures the subgroups of all factors and combines them into a result.
 func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Measured, error)) (Result, error) {
 	subgroups := Part{Name: "per_subgroup"}
 	turns := Part{Name: "omega"}
@@ -232,15 +236,15 @@ func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Mea
 }
 
 // DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12). Code columns are divided by
-// their standard deviation before the principal components are taken. The components are scaled by 1/sqrt(2) alone, and
-// subgroups are summed. The subtracted mean is over the subgroup's levels, as in the paper's text, not over the other
-// subgroups' levels, as in its equation 6.
+// their standard deviation before the principal components are computed. The components are only scaled by 1/sqrt(2),
+// and subgroups are summed. The subtracted mean is over the levels of the subgroup, as in the paper's text. Its
+// equation 6 takes the mean over the levels of the other subgroups.
 //
-// Without Whiten this is equation 8 to the letter, and contradicts the rest of the paper. It is not invariant under
-// linear maps, and columns that carry a factor add up, which can lift one subgroup above 1. Whiten divides the
-// components by their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under invertible linear
-// maps, as section 5 reports. The mean square of a subgroup's points is 1, as equation 18 demands. The value is at most
-// the number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
+// Without Whiten this is exactly equation 8, which contradicts the rest of the paper. It is not invariant under linear
+// maps. Several columns that carry the same factor add up, so a subgroup can exceed 1. Whiten divides the components by
+// their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under invertible linear maps, as
+// section 5 reports. The mean square of a subgroup's points is 1, as equation 18 requires. The value is at most the
+// number of subgroups. Both forms amplify noise in columns that do not depend on a factor.
 type DLSBDWorkshop struct {
 	allLevels
 	loss

@@ -181,7 +181,7 @@ func TestAngles(t *testing.T) {
 	r := compute(t, dlsbd(), in)
 	near(t, "value", r.Value, 0, 1e-18)
 	near(t, "turns", r.Part("omega")[0], 2, 0)
-	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "equal steps") {
+	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "not evenly spaced") {
 		t.Errorf("the earlier form: error %v", err)
 	}
 }

@@ -94,7 +94,7 @@ func TestDownstreamOracles(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := r[0].Grids[0]
-		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "12 rows can train: the sizes 100 are left out") {
+		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "there are 12 rows for training: the sizes 100 are left out") {
 			t.Errorf("%s: %+v", p, r[0])
 		}
 		m := downstream(p, 12)

@@ -11,11 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// inactive is the largest absolute value of a dimension that counts as inactive, as in the
-// code of Ross and Doshi-Velez 2021.
+// inactive is the largest absolute value that counts as inactive, as in the code of Ross and Doshi-Velez 2021.
 const inactive = 1e-10
 
-// fits checks that a hierarchy is known and has one dimension for each of cols columns.
+// fits checks that the hierarchy is known and has as many dimensions as there are columns.
 func fits(h hierarchy.Hierarchy, whose string, cols int) error {
 	categorical, continuous := len(h.Categoricals()), h.Continuous()
 	switch {
@@ -31,7 +30,7 @@ func fits(h hierarchy.Hierarchy, whose string, cols int) error {
 	return nil
 }
 
-// optionsFit checks that the categorical columns of the codes hold options, from 1, or 0.
+// optionsFit checks that the categorical columns of the codes contain 0 or option numbers, which start at 1.
 func (in *Input) optionsFit() error {
 	for c, options := range in.Hierarchy.Categoricals() {
 		for i := range in.Codes.Rows {
@@ -43,8 +42,8 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// categoricalFactors lists the categorical factors of the true hierarchy; without one, all factors without Exact
-// values.
+// categoricalFactors lists the categorical factors of the true hierarchy; without a hierarchy, it lists all factors
+// without Exact values.
 func (in *Input) categoricalFactors() (list []int, err error) {
 	if in.TrueHierarchy != nil {
 		if err := fits(in.TrueHierarchy, "factor", len(in.Factors)); err != nil {
@@ -67,8 +66,8 @@ func (in *Input) categoricalFactors() (list []int, err error) {
 }
 
 // HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3, in edits, 0 or more. It is the edit
-// distance between the canonical trees of the hierarchy of the codes and of the true hierarchy (see
-// [hierarchy.Distance]). It uses neither codes nor factors.
+// distance between the canonical trees of the codes' hierarchy and of the true hierarchy (see [hierarchy.Distance]). It
+// depends on neither codes nor factors.
 type HError struct {
 	noLevels
 	loss
@@ -93,8 +92,8 @@ func (m *HError) Compute(ctx context.Context, in *Input) (Result, error) {
 	return Result{Value: float64(hierarchy.Distance(in.Hierarchy, in.TrueHierarchy))}, nil
 }
 
-// Purity is the agreement of the components that MIMOSA finds in the codes with the images' paths through the true
-// hierarchy (Ross and Doshi-Velez 2021, section 6.2). It is at most 1:
+// Purity compares the components that MIMOSA finds in the codes with the images' paths through the true hierarchy (Ross
+// and Doshi-Velez 2021, section 6.2). It is at most 1:
 //
 //	1 - (rows without the majority path of their component)/(rows in components)
 type Purity struct {
@@ -102,14 +101,14 @@ type Purity struct {
 	share
 }
 
-// Coverage is the fraction of rows that MIMOSA keeps in a component rather than discards (Ross and Doshi-Velez 2021,
-// section 6.2), 0 to 1.
+// Coverage is the fraction of rows that MIMOSA assigns to a component instead of discarding them (Ross and Doshi-Velez
+// 2021, section 6.2), 0 to 1.
 type Coverage struct {
 	noLevels
 	share
 }
 
-// maxComponentGrid is the largest number of components and of paths with a grid.
+// maxComponentGrid is the largest number of components, and of paths, in a grid of Purity.
 const maxComponentGrid = 256
 
 // Suits implements Selective.
@@ -136,8 +135,8 @@ func (*Coverage) Suits(in *Input) error {
 	return nil
 }
 
-// found returns the components and the true paths of the explored images, or of the rows. Paths are numbered from 0.
-// Without Paths, rows with equal values of all categorical factors have the same path.
+// found returns the components and the true paths of the explored images, or of the rows if no images were explored.
+// Paths are numbered from 0. Without Paths, rows with equal values of all categorical factors have the same path.
 func (in *Input) found() (components, paths []int, count int, err error) {
 	switch {
 	case in.Explored != nil:
@@ -159,8 +158,8 @@ func (in *Input) found() (components, paths []int, count int, err error) {
 	return in.Components, paths, count, nil
 }
 
-// Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. It is an
-// error if all rows are discarded.
+// Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. If all
+// rows are discarded, it returns an error.
 func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -218,7 +217,7 @@ func purityResult(members map[int]map[int]int, paths int) Result {
 	return r
 }
 
-// Compute returns the parts kept and discarded, in rows.
+// Compute returns the parts kept and discarded, as numbers of rows.
 func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -238,13 +237,13 @@ func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
 	}}, nil
 }
 
-// DescriptionLength is the mean length, in bits, of the description of a code by the hierarchy of the codes (Ross and
-// Doshi-Velez 2021, section 8.1), 0 or more. Each categorical dimension on the code's path costs log2 K for its choice
-// among K options; each active continuous dimension costs Bits. Of two models that reconstruct images equally well, the
-// model with fewer active dimensions describes its codes in fewer bits. It uses no factors, and no values of continuous
-// columns.
+// DescriptionLength is the mean number of bits that the hierarchy of the codes needs to describe a code (Ross and
+// Doshi-Velez 2021, section 8.1), 0 or more. Each categorical dimension on the code's path costs log2 K bits for its
+// choice among K options; each active continuous dimension costs Bits. If two models reconstruct images equally well,
+// the one with fewer active dimensions has the shorter descriptions. It does not use factors or the values of
+// continuous columns.
 //
-// Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
+// Input.Hierarchy gives the layout of the code columns (see [hierarchy.Hierarchy.Row]).
 type DescriptionLength struct {
 	noLevels
 	loss
@@ -252,7 +251,7 @@ type DescriptionLength struct {
 	Bits float64 `yaml:"bits" doc:"bits of a number"`
 }
 
-// The longest number.
+// The largest number of bits of a continuous dimension.
 const maxNumberBits = 1024
 
 // Validate checks the settings.
@@ -264,8 +263,9 @@ func (m *DescriptionLength) Validate() error {
 // Suits implements Selective.
 func (*DescriptionLength) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
 
-// Compute returns four parts. options and values are the bits of a code that each takes. flat is the bits of a code as
-// a flat vector as long as the longest code. tree is the bits of the hierarchy, once; the value excludes them.
+// Compute returns four parts. options and values are the bits for options and for values. flat is the size of a flat
+// code vector with as many values as the longest code. tree is the bits of the hierarchy itself, which the value
+// excludes.
 func (m *DescriptionLength) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

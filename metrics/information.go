@@ -15,14 +15,13 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// MIG is the mutual information gap of Chen et al. 2018, section 4.1: the mean over
-// factors of
+// MIG is the mutual information gap of Chen et al. 2018, section 4.1: the mean over factors of
 //
 //	(largest - second largest mutual information with a code column) / entropy of the factor
 //
-// from the frequencies of levels and of bins of code columns. It is 1 if the bin of one column determines each factor
-// and all other columns are independent of the factor. It is 0 if the two most informative columns of each factor are
-// equally informative.
+// computed from the frequencies of factor levels and of the bins of code columns. It is 1 if for each factor the bin of
+// one column determines the factor, and all other columns are independent of it. It is 0 if the two most informative
+// columns of each factor are equally informative.
 //
 // Gap factors gives the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
 // largest mutual information with a factor) / entropy of the factor with the largest.
@@ -35,7 +34,8 @@ type MIG struct {
 	Reduction        `yaml:",inline"`
 }
 
-// Gap names the sides of a mutual information gap.
+// Gap names the direction of a mutual information gap: over the columns of each factor, or over the factors of each
+// column.
 type Gap string
 
 // The gaps.
@@ -105,7 +105,7 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... of principal components.
+// columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... for principal components.
 func (in *Input) columnName(c int) string {
 	if in.principal {
 		return fmt.Sprint("pc", c)
@@ -113,7 +113,7 @@ func (in *Input) columnName(c int) string {
 	return fmt.Sprint("z", c)
 }
 
-// columnNames returns the names of some code columns; nil: of all.
+// columnNames returns the names of some code columns (nil: all).
 func (in *Input) columnNames(columns []int) (names []string) {
 	if columns == nil {
 		columns = numeric.UpTo(in.Codes.Cols)
@@ -124,12 +124,12 @@ func (in *Input) columnNames(columns []int) (names []string) {
 	return names
 }
 
-// perFactor returns the part of a number for each factor.
+// perFactor returns the part per_factor, with a number for each factor.
 func (in *Input) perFactor(values []float64) Part {
 	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
 }
 
-// selected returns the part of the numbers of some code columns.
+// selected returns a part with the numbers of some code columns.
 func (in *Input) selected(name string, columns []int) Part {
 	p := Part{Name: name}
 	for _, c := range columns {
@@ -138,13 +138,13 @@ func (in *Input) selected(name string, columns []int) Part {
 	return p
 }
 
-// byFactor returns a grid of code columns and factors.
+// byFactor returns a grid of code columns by factors.
 func (in *Input) byFactor(name string, values [][]float64) Grid {
 	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}
 }
 
-// information returns the mutual information of code columns with factors. Halves of an [Interval] share bins, and count
-// the same pairs as independent.
+// information returns the mutual information of code columns with factors. The halves of an [Interval] use the same
+// bins, and treat the same pairs as independent.
 func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.Information, error) {
 	return mutual.New(ctx, in.Codes, in.Factors, in.Levels, h, in.shared)
 }
@@ -155,7 +155,8 @@ func (in *Input) information(ctx context.Context, h mutual.Histogram) (*mutual.I
 //	1 - (sum over the other factors of m^2) / ((K - 1) max m^2)
 //
 // where m is the mutual information of the binned column with each of the K factors, and the maximum is over factors.
-// It is 1 if every column is informative of one factor only, and 0 at least. A column without information counts as 0.
+// It is 1 if every column is informative about only one factor; the minimum is 0. A column without information counts
+// as 0.
 type Modularity struct {
 	knownLevels
 	twoFactors
@@ -167,7 +168,7 @@ type Modularity struct {
 // Validate checks the settings.
 func (m *Modularity) Validate() error { return m.Histogram.Check() }
 
-// wantFactors returns an error if there are fewer than least factors.
+// wantFactors returns an error if the input has fewer factors than the minimum.
 func wantFactors(in *Input, least int) error {
 	if k := len(in.Factors); k < least {
 		return fmt.Errorf("there is %d factor; want at least %d", k, least)
@@ -175,12 +176,14 @@ func wantFactors(in *Input, least int) error {
 	return nil
 }
 
-// Compute returns the part per_column and the part per_factor: the mean over the columns with the largest mutual
-// information for the factor, or 0 without such columns. The grid mutual_information is in nats.
+// Compute returns the parts per_column and per_factor. A factor's value is the mean over the columns that are most
+// informative about this factor, or 0 without such columns. The grid mutual_information is in nats. Factors with one
+// level are left out.
 func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
+	in, notes := in.varying()
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
@@ -201,20 +204,20 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	for j, n := range counts {
 		factors.Values[j] /= max(n, 1)
 	}
-	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}}
+	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Notes: notes}
 	r.Grids = []Grid{in.byFactor("mutual_information", x.Mutual)}
 	if dead > 0 {
-		r.note("%d of %d columns have no information on a factor and count as 0", dead, in.Codes.Cols)
+		r.note("%d of %d columns have no information about any factor and count as 0", dead, in.Codes.Cols)
 	}
 	return r, nil
 }
 
 // Responses counts the code columns that respond to one factor, to several and to none, as Cao et al. 2022 (section 5.4
-// and figure 5) count them by eye in latent traversals. A column responds to a factor if their mutual information is at
-// least the Threshold of the factor's entropy. The value is the fraction of the responding columns that respond to one
-// factor only, and 0 if none responds.
+// and figure 5) count them visually in latent traversals. A column responds to a factor if their mutual information is
+// at least the fraction Threshold of the factor's entropy. The value is the fraction of the responding columns that
+// respond to only one factor, or 0 if no column responds.
 //
-// The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats.
+// The mutual information of a sample of n rows is biased upwards by about (bins-1)(levels-1)/2n nats.
 type Responses struct {
 	knownLevels
 	twoFactors
@@ -233,9 +236,9 @@ func (m *Responses) Validate() error {
 	)
 }
 
-// Compute returns two parts and a grid. columns has the numbers of columns that respond to one factor, to several and
-// to none. per_column has the number of factors that each column responds to. The grid information is mutual
-// information over entropy.
+// Compute returns two parts and a grid. columns counts the columns that respond to one factor, to several and to none.
+// per_column counts, for each column, the factors that it responds to. The grid information is mutual information over
+// entropy.
 func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -246,14 +249,14 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	g := in.byFactor("information", nil)
 	each := Part{Name: "per_column", Labels: g.Rows}
-	count := map[int]float64{} // by number of factors, 2 for several
+	count := map[int]float64{} // by number of factors, 2 means several
 	for _, row := range x.Mutual {
 		share, factors := make([]float64, len(row)), 0
 		for j, v := range row {
 			if x.Entropy[j] > 0 {
 				share[j] = v / x.Entropy[j]
 			}
-			if share[j] >= m.Threshold { // above 0
+			if share[j] >= m.Threshold { // the threshold is above 0
 				factors++
 			}
 		}
@@ -270,15 +273,15 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // CoOccurrence is the normalised co-occurrence of factors in the mutual information of code columns (Cao et al. 2022,
-// section 4.2, equation 4). With the mutual information I_i of factor i and every column,
+// section 4.2, equation 4). Let I_i be the vector of mutual information between factor i and every column. Then
 //
 //	C_ij = <I_i, I_j>/(|I_i| |I_j|)
 //
-// is the cosine between two factors: 0 if no column is informative of both, 1 if I_i and I_j are proportional. The
-// value, 0 to 1, is the mean over pairs of different factors.
+// is the cosine between two factors: 0 if no column is informative about both factors, 1 if I_i and I_j are
+// proportional. The value, 0 to 1, is the mean over pairs of different factors.
 //
-// With TopK, as in the paper, [MED] selects the columns: the k best of every factor. A factor without information in
-// any column has C_ij = 0, and a note.
+// With TopK, as in the paper, [MED] selects the columns: the k best columns of every factor. Factors with one level are
+// left out. If no column is informative about factor i, C_ij is 0 and the result has a note.
 type CoOccurrence struct {
 	knownLevels
 	twoFactors
@@ -298,13 +301,14 @@ func (m *CoOccurrence) Validate() error {
 	return cmp.Or(notNegative("k", m.TopK, "all columns"), m.Histogram.Check())
 }
 
-// Compute returns the part per_factor (mean cosine with the other factors), with TopK the part selected (numbers of the
-// columns), and the grid co_occurrence of factors.
+// Compute returns the part per_factor (mean cosine with the other factors) and the grid co_occurrence of factors. TopK
+// adds the part selected (numbers of the columns).
 func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	var r Result
+	in, r.Notes = in.varying()
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
@@ -337,15 +341,15 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // SAP is the separated attribute predictability of Kumar et al. 2018, section 3, 0 to 1, as disentanglement_lib
-// computes it: the mean over factors of the largest minus the second largest score of a code column. With Score svm,
-// the score is the accuracy on the test rows of a linear support vector machine with one input. The machine (squared
-// hinge loss, balanced weights, one against all others, intercept penalised) is fitted exactly to the train rows. With
-// Score correlation, it is the squared correlation of column and level number on the train rows, 0 if the variance of
-// the column is 1e-12 or less.
+// computes it: the mean over factors of the difference between the largest and the second largest score of a code
+// column. With Score svm, the score is the accuracy on the test rows of a linear support vector machine with one input
+// column. The machine (squared hinge loss, balanced class weights, one-vs-rest, penalised intercept) is fitted to the
+// train rows, to the exact optimum. With Score correlation, the score is the squared correlation between column and
+// level number on the train rows, or 0 if the variance of the column is at most 1e-12.
 //
-// With Score linear, all rows both fit and score, as in the code of Ross and Doshi-Velez 2021. A categorical factor
-// takes the accuracy of the support vector machine. Any other factor takes R^2 of the linear regression of its values:
-// their squared correlation with the column.
+// With Score linear, the same rows, all of them, serve for fitting and for scoring, as in the code of Ross and
+// Doshi-Velez 2021. A categorical factor uses the accuracy of the support vector machine. Any other factor uses R^2 of
+// a linear regression of its values on the column: their squared correlation.
 type SAP struct {
 	eachLevel
 	share
@@ -387,8 +391,8 @@ func (m *SAP) Suits(in *Input) error {
 	return m.wantVarying(in)
 }
 
-// Compute returns the part per_factor and the grid score of columns and factors. Factors with one level in the train
-// rows are left out.
+// Compute returns the part per_factor and the grid score of columns and factors. Factors with only one level in the
+// train rows are left out.
 func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -404,7 +408,7 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	return all.compute(ctx, in)
 }
 
-// compute measures codes after reduction.
+// compute measures the codes after the reduction.
 func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	train, test, err := m.TrainTest.rows(in)
 	if err != nil {
@@ -445,8 +449,8 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// values returns the numbers to correlate columns with, by factor, from the labels of the train rows. It returns nil
-// for factors that support vector machines predict.
+// values returns, by factor, the numbers to correlate with columns, from the labels of the train rows. It returns nil
+// for factors that are predicted by support vector machines.
 func (m *SAP) values(in *Input, fit [][]int) [][]float64 {
 	list, k := make([][]float64, len(in.Factors)), len(in.Factors)
 	if m.Score == scoreSVM {

@@ -14,31 +14,31 @@ import (
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
-// Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more: the
-// distance that pairs lose from factors to codes,
+// Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more. It measures
+// how much smaller the distance of a pair is in the codes than in the factors:
 //
 //	aggregate over ordered pairs of rows of max(d(y, y') - d(z, z'), 0),
 //
-// where the aggregate is the maximum or the mean (pairs of a row with itself included). It is 0 if the codes keep or
-// enlarge all distances; the codes then determine the factors. d(z, z') is the Euclidean distance of codes, over all or
-// some columns. d(y, y') is the distance over all or some factors: the root of the sum of the squared differences of
-// their values, in the [Units] of the settings. Circular factors take the shorter arc in turns; different values of a
-// categorical factor have the difference 1. The part score is e^-value.
+// where the aggregate is the maximum or the mean (which includes each row paired with itself). It is 0 if the codes
+// preserve or enlarge all distances; the codes then determine the factors. d(z, z') is the Euclidean distance of codes,
+// over all or some columns. d(y, y') is the distance over all or some factors: the root of the sum of squared
+// differences of their values, in the [Units] of the settings. For circular factors the difference is the shorter arc,
+// in turns; two different values of a categorical factor have the difference 1. The part score is e^-value.
 type Contraction struct {
 	allLevels
 	loss
 
-	Max   bool  `yaml:"-"` // the maximum, not the mean
+	Max   bool  `yaml:"-"` // the maximum instead of the mean
 	Pairs int   `yaml:"pairs" doc:"number of random row pairs to measure, for sets with over 32 times this number; 0: all pairs"`
 	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
 
 	Columns []int    `yaml:"columns,omitempty" doc:"code columns to compare; none: all"`
 	Factors []string `yaml:"factors,omitempty" doc:"names of the factors to compare; none: all"`
 
-	numbers bool // distances of factors of all kinds are differences of their values
+	numbers bool // for factors of every kind, the distance is the difference of values
 }
 
-// allForRandom is the number of pairs measured in tiles in the time of one random pair.
+// allForRandom is the number of pairs that can be measured in tiles in the time of one random pair.
 const allForRandom = 32
 
 // Validate checks the settings.
@@ -48,7 +48,7 @@ func (c *Contraction) Validate() error {
 	}
 	for i, column := range c.Columns {
 		if column < 0 || slices.Contains(c.Columns[:i], column) {
-			return config.Invalid("columns", "%v; want different columns from 0 on", c.Columns)
+			return config.Invalid("columns", "%v; want distinct columns, numbered from 0", c.Columns)
 		}
 	}
 	for i, name := range c.Factors {
@@ -70,7 +70,7 @@ func (c *Contraction) Suits(in *Input) error {
 	return err
 }
 
-// factors returns the numbers of the factors to compare; nil: all.
+// factors returns the numbers of the compared factors (nil: all).
 func (c *Contraction) factors(in *Input) ([]int, error) {
 	names := factor.Names(in.Factors)
 	var list []int
@@ -84,7 +84,7 @@ func (c *Contraction) factors(in *Input) ([]int, error) {
 	return list, nil
 }
 
-// Compute measures all pairs, or Pairs random ones, and returns the part score, e^-value.
+// Compute measures all pairs, or Pairs random pairs, and returns the part score, e^-value.
 func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, c, in); err != nil {
 		return Result{}, err
@@ -105,7 +105,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 		if in.Stream == nil {
 			return Result{}, fmt.Errorf("%d of %.0f pairs of rows: %w", c.Pairs, possible, errNoStream)
 		}
-		r.note("measured on %d random pairs of rows of %.0f", c.Pairs, possible)
+		r.note("measured on %d random pairs of rows out of %.0f", c.Pairs, possible)
 		for pair := range c.Pairs {
 			if err := stops(ctx, pair, 1<<16); err != nil {
 				return Result{}, err
@@ -120,23 +120,23 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if r.Value = s.Most; !c.Max && s.Pairs > 0 {
-		r.Value = s.Sum / s.Pairs * float64(n-1) / float64(n) // pairs of a row with itself shrink by 0
+		r.Value = s.Sum / s.Pairs * float64(n-1) / float64(n) // a row paired with itself adds 0
 	}
 	return r.scored()
 }
 
-// Separation measures the informativeness of sub-codes from pairs of rows that are known to differ, 0 or more. It is
-// the loss of the same name:
+// Separation measures the informativeness of sub-codes on pairs of rows that are known to differ, 0 or more. It is the
+// metric of the loss of the same name:
 //
 //	sum over factors i of the aggregate, over pairs of rows r, s that differ in factor i, of max(margin - |z_i(r) - z_i(s)|, 0)
 //
-// It is [Contraction] when only the answer different is known: the margin stands for the unknown distance of the
-// factors. |.| is the Euclidean norm of the sub-code. It is 0 if all these pairs are at least the margin apart. For
-// constant codes, which modularity cannot tell from perfect codes, it is the sum of the margins. It has the units of
-// the codes.
+// It is [Contraction] for pairs that are only known to differ: the margin replaces the unknown distance of the factors.
+// |.| is the Euclidean norm of the sub-code. It is 0 if the two sub-codes of every such pair are at least the margin
+// apart. Modularity cannot distinguish constant codes from perfect codes; for constant codes, Separation is the sum of
+// the margins. It has the units of the codes.
 //
-// With [Input.Classes] the pairs are [Input.Differ], which an answer calls different. With levels they are all pairs of
-// rows with different known levels, or Pairs random ones of them. The part score is e^-value.
+// With [Input.Classes] the pairs are [Input.Differ], the pairs with the answer different. With levels they are all
+// pairs of rows with different known levels, or Pairs random ones. The part score is e^-value.
 //
 // Source: Zhang and Sugiyama 2024, definition 9 and equation 27; the hinge of Hadsell et al. 2006.
 type Separation struct {
@@ -180,8 +180,8 @@ func (m *Separation) Suits(in *Input) error {
 	return err
 }
 
-// Compute returns the parts per_factor, pairs (each factor's number of differing pairs), score and, if the metric
-// assigns columns, columns.
+// Compute returns the parts per_factor, pairs (the number of differing pairs for each factor) and score. If the metric
+// assigns columns, it adds columns.
 func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -221,19 +221,19 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26 and table 2. It is the error, 0 or
-// more, of the best affine map h from whole codes z to factors y over all rows.
+// more, of the best affine map h from whole codes z to factors y, fitted to all rows.
 //
-//   - mse: the least mean over rows and factors of (y - h(z))^2.
-//   - mae: the least mean over rows and factors of |y - h(z)|.
-//   - me: the largest error. As the paper computes it (Fit least-squares), it is the radius of the smallest ball around
-//     the vectors y - h(z), with h from least squares. By its definition 8 (Fit minimax), h minimises the largest
-//     length of y - h(z). With Fit minimax-by-factor, h_i minimises the largest |y_i - h_i(z)| of every factor i. The
-//     value is the root of the sum of these largest errors' squares: an upper bound of minimax.
+//   - mse: the minimum mean over rows and factors of (y - h(z))^2.
+//   - mae: the minimum mean over rows and factors of |y - h(z)|.
+//   - me: the largest error. In the paper's computation (Fit least-squares), it is the radius of the smallest ball
+//     around the vectors y - h(z), where h is the least-squares fit. In the paper's definition 8 (Fit minimax), h
+//     minimises the largest length of y - h(z). With Fit minimax-by-factor, h_i minimises the largest |y_i - h_i(z)| of
+//     every factor i. The value is the root of the sum of their squares, an upper bound of the minimax error.
 //
-// All fits are exact optima with an intercept and without a penalty. Continuous factors are in the [Units] of the
-// settings. Ordinal values, circular turns (which no affine map recovers from a circle) and categorical levels are
-// mapped to [0, 1]. Errors have the units of the factors, and squared errors their squares; a mean over factors mixes
-// the units of different factors. The part score is e^-value.
+// All fits are exact optima, with an intercept and without a penalty. Continuous factors are in the [Units] of the
+// settings. Ordinal values, circular angles in turns (which no affine map recovers from a circle) and categorical
+// levels are mapped to [0, 1]. Errors have the units of the factors, and squared errors the squared units; a mean over
+// factors mixes the units of different factors. The part score is e^-value.
 type LeftInverse struct {
 	eachLevel
 	loss
@@ -243,7 +243,7 @@ type LeftInverse struct {
 	Units   Units    `yaml:"units" doc:"units of continuous factors: as-given, or range (maps the range over all rows to [0, 1]); levels are always mapped to [0, 1]"`
 }
 
-// MaxError is the metric me of [LeftInverse], with the fit as a setting.
+// MaxError is the metric me of [LeftInverse] with a choice of fits.
 type MaxError struct {
 	allLevels
 	loss
@@ -313,7 +313,7 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, err
 }
 
-// recovered fits an affine map from codes to factors, and returns the error that fit finds.
+// recovered fits an affine map from codes to factors, and returns the error that fit computes.
 func recovered(
 	ctx context.Context, m Metric, in *Input, samples int, u Units,
 	fit func(p *predict.Recovery) (value float64, perFactor []float64, err error),

@@ -111,7 +111,7 @@ func TestContractionSamples(t *testing.T) {
 	}
 	r := sampled(false, 100000)
 	near(t, "mean", r.Value, all, 0.003)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "100000 random pairs of rows of 3790881") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "100000 random pairs of rows out of 3790881") {
 		t.Errorf("notes %v", r.Notes)
 	}
 	if r := sampled(true, 100000); r.Value > most || r.Value < most-0.3 {

@@ -18,61 +18,65 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Input holds the codes that a metric measures, and the knowledge about their images.
+// Input holds the codes to measure, and the known facts about their images.
 type Input struct {
 	Codes   matrix.Matrix   // n x d: the representation of n images
-	Levels  []int           // n x k: the levels of their factors, image by image; [factor.Unknown] where one is not known
-	Factors []factor.Factor // k
+	Levels  []int           // n x k: the levels of the factors, image by image; [factor.Unknown] for an unknown level
+	Factors []factor.Factor // the k factors
 
-	// Classes says that Levels number equivalence classes: rows of a class agree in the factor, and rows of different
-	// classes may agree too. Only metrics that are [Equational], or need no levels, can measure them.
+	// Classes says that Levels are the numbers of equivalence classes: rows of one class have equal values of the
+	// factor, and rows of different classes may have equal values too. Only metrics that are [Equational], or that need
+	// no levels, can measure such inputs.
 	Classes bool
 
-	// Differ holds, by factor, the pairs of rows that an answer calls different, if Levels number classes. nil: no such
-	// pairs are known.
+	// If Levels are classes, Differ holds, by factor, the pairs of rows with the answer different. nil: no such pairs
+	// are known.
 	Differ [][][2]int
 
-	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
-	// Metrics of values use Exact, metrics of levels the bins. If Exact or a factor's entry is nil, the factor has
-	// levels only. Where a level is unknown, so is the value: NaN.
+	// Exact holds, for each continuous factor (of kind ordinal), the value of every image; the factor's levels are bins
+	// (see [Bin]). Metrics of values use Exact, and metrics of levels use the bins. If Exact or a factor's entry is
+	// nil, the factor has levels only. If a level is unknown, so is the value: NaN.
 	Exact [][]float64
 
-	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With a
-	// hierarchy, columns have the layout of [hierarchy.Hierarchy.Row]: categorical dimensions first, as 1 + the option
-	// chosen, then continuous dimensions. Inactive dimensions are 0.
+	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors (nil: unknown). With a hierarchy,
+	// columns have the layout of [hierarchy.Hierarchy.Row]: first the categorical dimensions, as 1 + the chosen option,
+	// then the continuous dimensions. Inactive dimensions are 0.
 	Hierarchy, TrueHierarchy hierarchy.Hierarchy
 
-	// Components holds, by image, the component of its code, or -1 if the code was discarded. Paths holds the image's
-	// path through the true hierarchy. nil: not known; the categorical factors then determine paths.
+	// Components holds, for each image, the component of its code, or -1 if the code was discarded. Paths holds each
+	// image's path through the true hierarchy. nil: unknown; the categorical factors then determine the paths.
 	Components, Paths []int
 
-	// Spaces lists the code columns of each latent space of the model, such as a sphere; nil: not known.
+	// Spaces lists the code columns of each latent space of the model, such as a sphere (nil: unknown).
 	Spaces [][]int
 
-	// Explored holds the images that the components were learned on. nil: the images of the codes.
+	// Explored describes the training images of the components. nil: the images of the codes.
 	Explored *Explored
 
-	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
+	Stream *rng.Stream // for metrics that draw random numbers; set by Evaluate
 
-	arcs int // number of arcs of a circular factor with few rows for each angle, for metrics of levels (see inArcs); 0: arcs only if the factor has Angles
+	// for metrics of levels: number of arcs of a circular factor with few rows for each angle (see inArcs); 0: arcs
+	// only if the factor has Angles
+	arcs int
 
 	principal bool // the columns are principal components (see Reduction)
 
-	shared *mutual.Shared // bins of the halves of an [Interval]; nil: not a half
-	spans  []levels.Span  // in a part of the rows: ranges, by factor, of the Exact values of all rows
+	shared *mutual.Shared // bins that the halves of an [Interval] have in common; nil: not a half
+	spans  []levels.Span  // for a subset of the rows: the range of each factor's Exact values over all rows
 }
 
-// Explored holds components and paths of the images that a hierarchy was learned on, if a run measures held-out images.
+// Explored holds components and paths of the images that a hierarchy was learned from, for a run that measures held-out
+// images.
 type Explored struct {
 	Components []int // as in an Input
-	Paths      []int // as in an Input; nil: not known
+	Paths      []int // as in an Input (nil: unknown)
 }
 
 // table returns the levels of the factors.
 func (in *Input) table() levels.Table { return levels.Table{Factors: in.Factors, Levels: in.Levels} }
 
-// Validate checks that there are codes and factors, shapes agree, levels are in range and codes are finite. Evaluate
-// calls it; a Metric may rely on it.
+// Validate checks that the input has codes and factors, that shapes match, that levels are in range and that codes are
+// finite. Evaluate calls it, so metrics may rely on it.
 func (in *Input) Validate() error {
 	if in == nil {
 		return fmt.Errorf("there is no input; want the result of NewInput")
@@ -97,7 +101,7 @@ func (in *Input) Validate() error {
 	return in.validHierarchical()
 }
 
-// NewMatrix converts float32 codes, rows x cols, row by row.
+// NewMatrix converts float32 codes, rows x cols, in row-major order.
 func NewMatrix(rows, cols int, data []float32) matrix.Matrix {
 	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
 	for i, v := range data {
@@ -106,7 +110,7 @@ func NewMatrix(rows, cols int, data []float32) matrix.Matrix {
 	return m
 }
 
-// FromRows copies rows. They must have equal lengths and finite numbers.
+// FromRows copies rows of numbers to a matrix. Rows must have equal lengths, and all numbers must be finite.
 func FromRows(rows [][]float64) (matrix.Matrix, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
 		return matrix.Matrix{}, fmt.Errorf("there are no numbers; want at least one row and one column")
@@ -121,7 +125,7 @@ func FromRows(rows [][]float64) (matrix.Matrix, error) {
 	return m, m.Finite("row %d, column %d is %v")
 }
 
-// FromMat copies a gonum matrix. It must have finite numbers.
+// FromMat copies a gonum matrix. All numbers must be finite.
 func FromMat(a mat.Matrix) (matrix.Matrix, error) {
 	if isNil(a) {
 		return matrix.Matrix{}, errors.New("the matrix is nil; want at least one row and one column")
@@ -133,7 +137,7 @@ func FromMat(a mat.Matrix) (matrix.Matrix, error) {
 	return filled(rows, cols, a.At)
 }
 
-// filled returns a matrix of finite numbers.
+// filled returns a matrix, and checks that its numbers are finite.
 func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
 	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, 0, rows*cols)}
 	for i := range rows {
@@ -144,8 +148,8 @@ func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
 	return m, m.Finite("row %d, column %d is %v")
 }
 
-// FromTensor copies a tensor, or a view, of shape [rows, columns] and type float32 or float64. It must have finite
-// numbers.
+// FromTensor copies a tensor, or a view of one, with shape [rows, columns] and type float32 or float64. All numbers
+// must be finite.
 func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 	if isNil(t) {
 		return matrix.Matrix{}, errors.New("the tensor is nil; want two dimensions, rows and columns")
@@ -160,7 +164,7 @@ func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 		return matrix.Matrix{}, fmt.Errorf("the tensor holds numbers of type %v; want float32 or float64", t.Dtype())
 	}
 	return filled(shape[0], shape[1], func(i, j int) float64 {
-		switch v, _ := t.At(i, j); v := v.(type) { // the error is of indices out of range
+		switch v, _ := t.At(i, j); v := v.(type) { // the error only reports indices out of range
 		case float32:
 			return float64(v)
 		case float64:
@@ -170,15 +174,15 @@ func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 	})
 }
 
-// isNil says whether an interface holds nothing, or a nil pointer.
+// isNil reports whether an interface is nil or holds a nil pointer.
 func isNil(v any) bool {
 	r := reflect.ValueOf(v)
 	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-// NewInput joins codes with the levels of their factors, one row for each image. If factors is nil, they are ordinal,
-// named y0, y1, ..., with the levels from 0 to the largest that occurs. An unknown level is [factor.Unknown]. Errors:
-// shapes that differ, and the errors of [Input.Validate].
+// NewInput combines codes with the levels of their factors, one row for each image. If factors is nil, the factors are
+// ordinal and named y0, y1, ...; their levels go from 0 to the largest level that occurs. An unknown level is
+// [factor.Unknown]. Errors: shapes that do not match, and the errors of [Input.Validate].
 func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {
 		return nil, fmt.Errorf("there are levels of %d images and codes of %d images; want one code for each image", len(levels), codes.Rows)
@@ -203,7 +207,7 @@ func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*In
 	return in, in.Validate()
 }
 
-// AddContinuous adds a continuous ordinal factor, with a value for every image. Metrics of levels see its bins ([Bin]).
+// AddContinuous adds a continuous ordinal factor, with a value for every image. Metrics of levels use its bins ([Bin]).
 // Errors: the errors of [Bin], and a number of values that differs from the number of images.
 func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if len(values) != in.Codes.Rows {
@@ -270,7 +274,7 @@ const (
 	MissingCircular      Missing = "there is no circular factor; want at least one"
 	MissingFactors       Missing = "the images have no known factor of several levels"
 
-	// MissingLevels is the error of metrics that need levels, not only which rows agree.
+	// MissingLevels is the error of metrics that need levels, if only equality of rows is known.
 	MissingLevels Missing = "it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or factors"
 )
 

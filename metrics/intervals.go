@@ -13,15 +13,15 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// Intervals are the settings of confidence intervals (see [interval.Interval]).
+// Intervals holds the settings of confidence intervals (see [interval.Interval]).
 type Intervals interval.Settings
 
 // Validate checks the settings.
 func (s Intervals) Validate() error { return interval.Settings(s).Validate() }
 
-// Add measures the metrics of [Evaluate] again and adds an interval to each result, or a note that says why there is
+// Add repeats the metrics of [Evaluate] and adds an interval to each result, or a note with the reason why there is
 // none. in, seed and choices are the arguments of Evaluate. The same seed gives the same intervals. If the context
-// ends, the current metric keeps the interval of its finished repeats, if they are enough, and the error wraps
+// ends, the current metric gets an interval from its finished repeats, if there are enough, and the error wraps
 // ctx.Err().
 func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
 	if err := s.Validate(); err != nil {
@@ -40,7 +40,7 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	x := &repeating{in: in, seed: seed, choice: c, result: r}
 	some, err := inputsFor(c.Value, in)
 	if err == nil && !some.each {
-		x.in = some.list[0] // rows that the metric leaves out set no bins
+		x.in = some.list[0] // rows that the metric leaves out do not affect bins
 	}
 	t := traitsOf(c.Value)
 	way, why := t.way, t.why
@@ -68,7 +68,7 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	return err
 }
 
-// repeating measures one metric again and again.
+// repeating measures one metric repeatedly.
 type repeating struct {
 	in     *Input
 	seed   uint64
@@ -76,13 +76,13 @@ type repeating struct {
 	result *Result
 }
 
-// The usual numbers of repeats.
+// The default numbers of repeats.
 const (
 	fastRepeats = 200
-	slowRepeats = 20 // of metrics that fit predictors
+	slowRepeats = 20 // for metrics that fit predictors
 )
 
-// repeated returns the value with its bounds and the number of repeats; 0: as suits the metric.
+// repeated returns the value with its bounds and the number of repeats; 0 means the metric's usual number.
 func (x *repeating) repeated(repeats, usual int) interval.Value {
 	v := interval.Value{Name: x.result.Name, Value: x.result.Value, Repeats: usual}
 	v.Least, v.Most = bounds(x.choice.Value)
@@ -108,7 +108,7 @@ func (x *repeating) rows(ctx context.Context, s interval.Settings) (*interval.In
 	})
 }
 
-// value measures the metric on an input, with the stream of repeat b; sub names the kind of repeat.
+// value measures the metric on an input, with the random stream of repeat b; sub names the kind of repeat.
 func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (float64, error) {
 	some, err := inputsFor(x.choice.Value, in)
 	if err != nil {
@@ -126,10 +126,11 @@ func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (fl
 	return r.Value, nil
 }
 
-// corrected returns the input with the bins that halves share, and the value without the bias of mutual information.
+// corrected returns the input with the bins that halves have in common, and the value without the bias of mutual
+// information.
 func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 	t := traitsOf(x.choice.Value)
-	if mig, ok := x.choice.Value.(*MIG); t.bins == nil || ok && mig.reduces(x.in) { // principal components are binned
+	if mig, ok := x.choice.Value.(*MIG); t.bins == nil || ok && mig.reduces(x.in) { // principal components have bins
 		return x.in, x.result.Value, nil
 	}
 	in := *x.in
@@ -169,7 +170,7 @@ func (x *repeating) measuredRows() int {
 	return n
 }
 
-// noInterval says why there is no interval.
+// noInterval is the reason why there is no interval.
 type noInterval string
 
 func (e noInterval) Error() string { return string(e) }

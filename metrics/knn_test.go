@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -299,6 +300,46 @@ func TestProbeRegression(t *testing.T) {
 	}
 }
 
+// The penalty of a probe, 1/C, does not depend on the other factors. The value is scikit-learn's: Ridge(alpha=1) of a
+// column that is standardised by the train rows has the weight sum x (y - mean y) / (n + alpha).
+func TestProbePenalty(t *testing.T) {
+	const n, train = 24, 16
+	columns := func(k int) *Input { // factors of n/4 levels, the first with the codes' order
+		in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 1}, Factors: ordinals(slices.Repeat([]int{n / 4}, k)...)}
+		for i := range n {
+			in.Codes.Data = append(in.Codes.Data, float64(i*7%n))
+			for j := range k {
+				in.Levels = append(in.Levels, (i*7%n/4+j*i)%(n/4))
+			}
+		}
+		return in
+	}
+	probe := named("probe").(*Probe)
+	probe.TrainRows = train
+	in := columns(1)
+	var mean, square, level, slope float64
+	for i, z := range in.Codes.Data[:train] {
+		mean, square, level = mean+z/train, square+z*z/train, level+float64(in.Levels[i])/train
+	}
+	deviation := math.Sqrt(square - mean*mean)
+	for i, z := range in.Codes.Data[:train] {
+		slope += (z - mean) / deviation * (float64(in.Levels[i]) - level) / (train + 1)
+	}
+	var errors, all, tested float64
+	for _, l := range in.Levels[train:] {
+		tested += float64(l) / (n - train)
+	}
+	for i := train; i < n; i++ {
+		y := float64(in.Levels[i])
+		e := y - level - slope*(in.Codes.Data[i]-mean)/deviation
+		errors, all = errors+e*e, all+(y-tested)*(y-tested)
+	}
+	for k := range 3 {
+		r := compute(t, probe, columns(k+1))
+		near(t, fmt.Sprintf("R^2 of one of %d factors", k+1), r.Part("r2")[0], 1-errors/all, 1e-12)
+	}
+}
+
 // Train and test rows are apart, and a metric that is asked to stop does.
 func TestApart(t *testing.T) {
 	in := directions(ordinals(10, 10, 5))
@@ -332,7 +373,7 @@ func TestApart(t *testing.T) {
 		{func(k *KNN, p *Probe) { k.Temperature = -1 }, "temperature: -1 is out of range"},
 		{func(k *KNN, p *Probe) { k.Distance = "manhattan" }, `metric: unknown metric "manhattan"; want cosine or euclidean`},
 		{func(k *KNN, p *Probe) { k.TestShare = 1 }, "test_share: 1 is out of range"},
-		{func(k *KNN, p *Probe) { k.K, k.TrainRows = 1, 6 }, "6 of 6 rows train"},
+		{func(k *KNN, p *Probe) { k.K, k.TrainRows = 1, 6 }, "6 of 6 rows are train rows"},
 		{func(k *KNN, p *Probe) { k.K, p.C = 1, 0 }, "c: 0 is not a positive number"},
 		{func(k *KNN, p *Probe) { k.K, p.Iterations = 1, 0 }, "iterations: 0 is too few"},
 	} {

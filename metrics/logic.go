@@ -15,22 +15,22 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Logic is the quantity of a sentence of first-order logic about codes z and factors y, 0 or more (Zhang and Sugiyama
-// 2024, section 2 and table 1). It is the loss of the same sentence, over all rows instead of a batch. See package
-// logic for the language.
+// Logic is the value of a sentence of first-order logic about codes z and factors y, 0 or more (Zhang and Sugiyama
+// 2024, section 2 and table 1). It computes the loss of the same sentence on all rows instead of a batch. Package logic
+// describes the language.
 //
-// z are the codes. z.name are the columns that Codes assigns to a name: a factor or any other name. Without Codes,
-// Assign gives each factor columns. A transformation acts on the columns of its factor; the single column that Assign
-// best gives is too few. y.name are values of factors: levels mapped to [0, 1] (for circular factors, to turns), and
-// continuous values in the [Units] of the settings. Rows with unknown levels of factors that the sentence mentions are
-// outside the domain of its quantifiers. Turns of circular factors and rotations in space relate all rows that agree in
-// every other factor; the groups of a supervision play no part. A sentence about z alone measures images without
-// factors.
+// z are the codes. z.name are the columns that Codes assigns to the name of a factor, or to any other name. Without
+// Codes, Assign gives columns to each factor. A transformation acts on the columns of its factor, and needs more than
+// the one column that Assign best gives. y.name are values of factors: levels mapped to [0, 1] (or, for circular
+// factors, to turns), and continuous values in the [Units] of the settings. A row with an unknown level of a factor
+// that the sentence mentions is outside the domain of the quantifiers. Turns of circular factors and rotations in space
+// relate all rows with equal values of every other factor; the groups of a supervision are not used. A sentence about z
+// alone can measure images without factors.
 //
-// A sentence that runs over more than Tuples tuples of rows is measured on fewer random rows. A note gives their
-// number.
+// A sentence with more than Tuples tuples of rows is measured on a random subset of the rows. A note gives the size of
+// the subset.
 //
-// The part score is e^-value. Truth of the result says what a value of 0 means; see [logic.Sentence.Truth].
+// The part score is e^-value. Truth of the result says what the value 0 implies; see [logic.Sentence.Truth].
 type Logic struct {
 	loss
 
@@ -51,10 +51,10 @@ const (
 	wantLogic  = "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"
 )
 
-// plainLogic is Logic without its short form.
+// plainLogic is Logic without its short form in YAML.
 type plainLogic Logic
 
-// DecodeConfig reads the sentence alone, or all keys.
+// DecodeConfig reads a sentence, or a mapping with all keys.
 func (l *Logic) DecodeConfig(n *config.Node) error {
 	if n.IsScalar() {
 		n.Wrap("sentence")
@@ -68,7 +68,7 @@ func (l Logic) EncodeConfig() (any, error) { return plainLogic(l), nil }
 // ConfigForms implements config.Former.
 func (l Logic) ConfigForms() []any { return []any{plainLogic(l), config.Short("sentence")} }
 
-// ConfigType describes the accepted values.
+// ConfigType describes the accepted values in words.
 func (Logic) ConfigType() string { return "a sentence, or a mapping" }
 
 // Variants implements [Varied]; the defaults have no sentence.
@@ -92,7 +92,7 @@ func (*Logic) Variants() []Metric {
 // Title implements [Titled].
 func (l *Logic) Title() string { return l.Name }
 
-// SetCodes implements [SubCoded]. Without new codes the settings keep their codes.
+// SetCodes implements [SubCoded]. Without new codes, the settings keep their own.
 func (l *Logic) SetCodes(c factor.SubCodes, a Assign) {
 	if len(c) > 0 || len(l.Codes) == 0 {
 		l.Codes, l.Assign = c, a
@@ -143,8 +143,8 @@ func (l *Logic) Suits(in *Input) error {
 	return err
 }
 
-// compile checks the sentence against an input. best finds one column for each factor, if the sentence has sub-codes
-// that nothing assigns; blocks are the columns found.
+// compile checks the sentence against an input. If the sentence has sub-codes without assigned columns, best finds one
+// column for each factor; blocks are these columns.
 func (l *Logic) compile(
 	in *Input, best func() ([]factor.Block, error),
 ) (q *logic.Quantity, blocks []factor.Block, err error) {
@@ -156,7 +156,7 @@ func (l *Logic) compile(
 		even, err := planBlocks(in, nil, l.Assign)
 		switch {
 		case !subCodes && err != nil:
-			even = nil // the sentence may say itself which columns move
+			even = nil // the sentence may name the transformed columns itself
 		case err != nil:
 			return nil, nil, err
 		case subCodes && even == nil:
@@ -176,7 +176,7 @@ func (l *Logic) compile(
 	return q, blocks, l.available(q)
 }
 
-// available returns an error if a sentence needs something that codes do not have.
+// available returns an error if a sentence needs something that the input does not have.
 func (l *Logic) available(q *logic.Quantity) error {
 	switch {
 	case q.NeedsLogVariances():
@@ -187,8 +187,8 @@ func (l *Logic) available(q *logic.Quantity) error {
 	return nil
 }
 
-// Compute returns the parts score and, with Assign best, columns (the column of each factor), and sets Sentence and
-// Truth of the result.
+// Compute returns the part score and, with Assign best, columns (the column of each factor). It sets Sentence and Truth
+// of the result.
 func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, l, in); err != nil {
 		return Result{}, err
@@ -214,7 +214,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if q.NeedsValues() && l.Units == unitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
 		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")
 	}
-	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits draw their starts
+	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits are initialised at random
 	if r.Value, err = q.ValueOf(batch); err != nil {
 		return Result{}, unprefixed{err}
 	}
@@ -224,7 +224,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r.scored()
 }
 
-// unprefixed is an error of package logic without the package's name, which is also the metric's.
+// unprefixed is an error of package logic without the package name, which is also the metric's name.
 type unprefixed struct{ error }
 
 func (e unprefixed) Error() string { return strings.TrimPrefix(e.error.Error(), "logic: ") }
@@ -250,27 +250,27 @@ func columnsPart(in *Input, blocks []factor.Block) Part {
 	return p
 }
 
-// Approximation holds the nearest product function of the factors and the nearest left inverse, in mean square (Zhang
+// Approximation holds the best product function of the factors and the best affine left inverse, in mean square (Zhang
 // and Sugiyama 2024, definitions 5 and 8, figure 9).
 type Approximation struct {
 	// Blocks are the sub-codes of the factors.
 	Blocks []factor.Block
 
-	// Product is m*, the best product approximation, n x d: the mean of the sub-codes of all rows with the row's level
-	// of the factor (equations 15 and 16). An unknown level gives NaN. Columns that belong to no factor keep their
-	// codes.
+	// Product is m*, the best product approximation, n x d. A row is the mean of the sub-codes over all rows with the
+	// same level of the factor (equations 15 and 16). An unknown level gives NaN. Columns that belong to no factor keep
+	// their codes.
 	Product matrix.Matrix
 
-	// LeftInverse is the affine map from codes to factors with the least mean squared error, at the codes, n x k.
+	// LeftInverse is the prediction of the factors by the affine map with the minimum mean squared error, n x k.
 	LeftInverse matrix.Matrix
 
-	// Values are the factors that LeftInverse approximates, n x k: continuous factors as given, others mapped to [0,
-	// 1]. Unknown values are NaN.
+	// Values are the factors that LeftInverse predicts, n x k: continuous factors in their own units, others mapped to
+	// [0, 1]. Unknown values are NaN.
 	Values matrix.Matrix
 }
 
-// Approximate returns the best product approximation of codes and the best affine left inverse. codes gives the
-// sub-codes; without it, assign gives them. The context ends it, with ctx.Err().
+// Approximate returns the best product approximation of codes and the best affine left inverse. codes assigns columns
+// to factors; without it, assign does. When the context ends, it returns ctx.Err().
 func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign Assign) (*Approximation, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err

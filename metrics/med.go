@@ -13,26 +13,28 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// MED is the mutual-information-based entropy disentanglement of Cao et al. 2022, section 3.2, at most 1. With the
+// MED is the mutual-information-based entropy disentanglement of Cao et al. 2022, section 3.2, at most 1. From the
 // mutual information of binned code column i and factor j,
 //
 //	R_ij = mutual information / its sum over columns,
 //
-// column i scores S_i = 1 - H(R_i / sum_j R_ij). The value is the mean of the S_i with the weights sum_j R_ij: 1 if
-// every column is informative of one factor only. By default the entropy H has base K, the number of factors, as in the
-// authors' code. With Log natural it is in nats, as in the paper's equation 2 and appendix F.2, and the least value is
-// 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij, which changes S_i by 1e-7 for 1000 columns.
+// column i scores S_i = 1 - H(R_i / sum_j R_ij). The value is the mean of the S_i with weights sum_j R_ij: 1 if every
+// column is informative about only one factor. By default the entropy H has base K, the number of factors, as in the
+// authors' code. With Log natural it is in nats, as in the paper's equation 2 and appendix F.2, and the minimum value
+// is 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij, which changes S_i by 1e-7 for 1000 columns.
 //
-// With TopK (section 3.3) only k columns count for each factor. A column belongs to the factor with its largest R_ij,
-// and a factor keeps its columns with the largest S_i: the first of equal ones, with a note. With Whole it keeps all
-// columns that tie with the k-th best; a column with several largest R_ij then belongs to each of their factors. The
-// authors' code keeps their rows of R; with Renormalise, R is computed from these columns alone, as in the paper.
+// With TopK (section 3.3) only the k best columns of each factor count. A column belongs to the factor with its largest
+// R_ij, and each factor keeps the columns with the largest S_i. Of tied columns it keeps the first, and the result has
+// a note. With Whole it keeps all columns that tie with the k-th best; a column whose largest R_ij is tied then belongs
+// to each of these factors. The authors' code uses the rows of R that belong to these columns. With Renormalise, R is
+// computed from these columns alone, as in the paper.
 //
-// The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats; values of many
-// uninformative columns therefore depend on n. Samples fixes n for tables of different sizes; the authors' code has
-// 10,000.
+// The mutual information of a sample of n rows is biased upwards by about (bins-1)(levels-1)/2n nats, so values for
+// many uninformative columns depend on n. Samples fixes n, so inputs of different sizes are comparable; the authors'
+// code uses 10,000.
 //
-// A factor without information in any column has a column of zeros in R, and a note.
+// Factors with one level are left out. If no column is informative about a factor, its column of R is 0, and the result
+// has a note.
 type MED struct {
 	knownLevels
 	twoFactors
@@ -63,14 +65,14 @@ func (m *MED) Validate() error {
 	)
 }
 
-// Compute returns the parts per_column (S_i) and weights. Two or more columns add completeness (1 - entropy of each
-// factor's column of R, to the base of the number of columns). The grid is R, and the part per_factor is the MED of
-// each factor:
+// Compute returns the parts per_column (S_i) and weights. With two or more columns it adds completeness (1 - entropy of
+// each factor's column of R, to the base of the number of columns). The grid is R, and the part per_factor is the MED
+// of each factor:
 //
 //	MED_j = sum_i R_ij S_i / sum_i R_ij
 //
-// The value is the mean of these with the weights sum_i R_ij. With TopK, the part selected has the numbers of the
-// selected columns, and all parts and R are restricted to these.
+// The value is the mean of these with weights sum_i R_ij. TopK adds the part selected (numbers of the selected columns)
+// and restricts all parts and R to these columns.
 func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -81,6 +83,9 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	r.Basis.Rows = drawn
+	if in, r.Notes = in.varying(); len(in.Factors) < 2 { // of the drawn rows
+		return Result{}, m.Suits(in)
+	}
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
@@ -106,8 +111,9 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// Select returns the matrix R of all columns, and the selected columns, ascending. They are the TopK best of every
-// factor, or the best two if TopK is 0 (Cao et al. 2022, figure 15). Errors are the same as for [Metric.Compute].
+// Select returns the matrix R of all columns, and the numbers of the selected columns, ascending. These are the TopK
+// best columns of every factor, or the best two if TopK is 0 (Cao et al. 2022, figure 15). Errors are the same as for
+// [Metric.Compute].
 func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Grid{}, nil, err
@@ -125,7 +131,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	return in.byFactor("R", relative), columns, nil
 }
 
-// parts sets the value, parts and grid of a result from the rows of R of some columns.
+// parts sets the value, parts and grid of a result from the given rows of R.
 func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
 	g := Grid{Name: "R", Rows: in.columnNames(columns), Columns: factor.Names(in.Factors), Values: relative}
@@ -162,18 +168,19 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	r.Parts, r.Grids = append(r.Parts, per), append(r.Grids, g)
 }
 
-// tiedNote is the note of a selection of columns that ties decided.
+// tiedNote is the note for a selection that was decided by ties.
 const tiedNote = "columns are tied; the first of them are chosen"
 
-// Reduction replaces code columns by principal components, which makes codes of 1000 columns comparable with codes of
-// 10. Cao et al. 2022, section 5.1, do so for metrics of gaps between columns. Narrower codes stay unchanged.
+// Reduction replaces code columns by principal components. Codes with 1000 columns then become comparable with codes
+// with 10. Cao et al. 2022, section 5.1, reduce codes in this way for metrics of gaps between columns. Codes with fewer
+// columns stay unchanged.
 type Reduction struct {
 	Components int `yaml:"components" doc:"number of principal components to measure for codes with more columns; 0: measure the columns"`
 }
 
 func (m Reduction) validate() error { return notNegative("components", m.Components, "the columns") }
 
-// columns returns the number of columns that are measured.
+// columns returns the number of measured columns.
 func (m Reduction) columns(in *Input) int {
 	if m.Components == 0 {
 		return in.Codes.Cols
@@ -184,7 +191,7 @@ func (m Reduction) columns(in *Input) int {
 // reduces reports whether there are more columns than components.
 func (m Reduction) reduces(in *Input) bool { return m.Components > 0 && in.Codes.Cols > m.Components }
 
-// reduce returns the input with its components, named pc0, pc1, ..., if they are fewer than its columns.
+// reduce returns the input with principal components, named pc0, pc1, ..., if there are fewer of them than columns.
 func (m Reduction) reduce(in *Input) (*Input, error) {
 	if !m.reduces(in) {
 		return in, nil
@@ -200,9 +207,8 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	return &reduced, reduced.Validate()
 }
 
-// PrincipalMED is the [MED] of the first principal components of the codes instead of their columns (Cao et al. 2022,
-// appendix B.4 and figure 12, which reduce a thousand columns to ten). Codes with no more columns than components are
-// measured unchanged.
+// PrincipalMED is the [MED] of the first principal components of the codes (Cao et al. 2022, appendix B.4 and figure
+// 12, which reduce a thousand columns to ten). Codes with at most as many columns as components are measured unchanged.
 type PrincipalMED struct {
 	MED       `yaml:",inline"`
 	Reduction `yaml:",inline"`

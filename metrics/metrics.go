@@ -1,10 +1,9 @@
-// Package metrics measures how well representations separate the factors of
-// variation of their data.
+// Package metrics measures how well representations separate the factors of variation.
 //
-// A metric is a pure function. It takes codes (one row per image), the levels of the factors of the same images, and a
-// stream of random numbers if it draws any. It never touches a model. The settings structs in [Registry] are the
-// metrics; [Evaluate] runs several of them. Codes come from [FromRows], [FromMat] or [FromTensor], and with the levels
-// of their factors from [NewInput].
+// A metric is a pure function. It takes codes (one row per image), the levels of the images' factors, and a random
+// stream if it draws random numbers. It never uses a model. Each metric is a settings struct that [Registry] lists;
+// [Evaluate] runs several metrics. [FromRows], [FromMat] and [FromTensor] read codes, and [NewInput] combines them with
+// the levels of their factors.
 package metrics
 
 import (
@@ -13,7 +12,7 @@ import (
 	"math"
 )
 
-// Direction says whether a metric improves upwards or downwards.
+// Direction says whether larger or smaller values of a metric are better.
 type Direction uint8
 
 // The two directions.
@@ -29,7 +28,7 @@ func (d Direction) String() string {
 	return "higher"
 }
 
-// MarshalText makes a Direction its name in JSON.
+// MarshalText encodes a Direction as its name.
 func (d Direction) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
@@ -45,55 +44,53 @@ func (d *Direction) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Metric is a measure with its settings.
+// Metric is a metric with its settings.
 type Metric interface {
-	// Better returns the direction of better values.
+	// Better returns whether larger or smaller values are better.
 	Better() Direction
 
-	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input
-	// and its Stream alone. Its errors are:
+	// Compute measures an input and does not modify it. It is pure: the result depends only on the settings, the input
+	// and the input's Stream. Its errors are:
 	//   - settings out of range, by key (see [config.Invalid]);
 	//   - an input that [Input.Validate] rejects, such as an input without factors, or with unknown levels that the
 	//     metric needs (see [Needs]);
-	//   - an input that does not suit the metric: the error from Suits of a [Selective] metric, or a [Missing] for
-	//     something unknown;
-	//   - no Stream, if the metric draws random numbers;
-	//   - a value or a fit that is NaN or infinite, does not exist or does not converge;
+	//   - an input that the metric cannot measure: the error from Suits of a [Selective] metric, or a [Missing] field;
+	//   - a missing Stream, if the metric draws random numbers;
+	//   - a value or a fit that is NaN or infinite, does not exist, or does not converge;
 	//   - the end of the context, which the metric checks often: the error wraps ctx.Err().
 	Compute(ctx context.Context, in *Input) (Result, error)
 }
 
-// Bounded is implemented by metrics with bounded values; an infinite bound means none.
+// Bounded is implemented by metrics with bounded values; a value without a bound has an infinite one.
 type Bounded interface {
 	Range() (least, most float64)
 }
 
 // Selective is implemented by metrics that cannot measure every input.
 type Selective interface {
-	// Suits returns an error that says why the metric cannot measure an input, judged by its factors, levels and shape.
-	// It does not read the codes.
+	// Suits returns an error with the reason if the metric cannot measure an input with these factors, levels and
+	// shape. It does not read the codes.
 	Suits(in *Input) error
 }
 
-// Titled is implemented by metrics whose results can have another name than the metric's.
+// Titled is implemented by metrics whose results may have a different name.
 type Titled interface {
-	Title() string // empty: no other name
+	Title() string // empty: the metric's name
 }
 
-// Varied is implemented by metrics with defaults that measure nothing, and by metrics that are also tested with other
-// settings.
+// Varied is implemented by metrics that need tests with other settings than the defaults.
 type Varied interface {
 	Variants() []Metric // settings for tests
 }
 
-// Metrics embed the levels that they need ([Needy]) and the bounds of their values ([Bounded]).
+// Metrics embed a type for the levels that they need ([Needy]) and a type for the bounds of their values ([Bounded]).
 type (
 	allLevels   struct{}
 	eachLevel   struct{}
 	knownLevels struct{}
 	noLevels    struct{}
 
-	twoFactors struct{} // suits inputs of at least two factors
+	twoFactors struct{} // requires at least two factors that vary
 
 	share struct{} // 0 to 1, higher is better
 	loss  struct{} // 0 or more, lower is better
@@ -104,14 +101,22 @@ func (eachLevel) Needs() Needs   { return EachLevel }
 func (knownLevels) Needs() Needs { return KnownLevels }
 func (noLevels) Needs() Needs    { return NoLevels }
 
-func (twoFactors) Suits(in *Input) error { return wantFactors(in, 2) }
+func (twoFactors) Suits(in *Input) error {
+	if err := wantFactors(in, 2); err != nil {
+		return err
+	}
+	if n := len(in.table().Varying(in.Codes.Rows)); n < 2 {
+		return fmt.Errorf("%d of %d factors have several levels in the %d rows; want at least 2", n, len(in.Factors), in.Codes.Rows)
+	}
+	return nil
+}
 
 func (share) Better() Direction            { return HigherIsBetter }
 func (share) Range() (least, most float64) { return 0, 1 }
 func (loss) Better() Direction             { return LowerIsBetter }
 func (loss) Range() (least, most float64)  { return 0, math.Inf(1) }
 
-// bounds returns the bounds of a metric's values; infinite if it states none.
+// bounds returns the bounds of a metric's values; infinite if the metric states none.
 func bounds(m Metric) (least, most float64) {
 	if b, ok := m.(Bounded); ok {
 		return b.Range()
@@ -119,7 +124,7 @@ func bounds(m Metric) (least, most float64) {
 	return math.Inf(-1), math.Inf(1)
 }
 
-// ready checks the settings of a metric, its input, that the input suits it, and the context.
+// ready checks the settings of a metric, the input, whether the metric suits the input, and the context.
 func ready(ctx context.Context, m Metric, in *Input) error {
 	if v, ok := m.(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {
@@ -140,8 +145,8 @@ func ready(ctx context.Context, m Metric, in *Input) error {
 	return ctx.Err()
 }
 
-// Suits returns the error of the first metric that cannot measure an input, as far as this is known before there are
-// codes. It asks each metric's Suits about the rows and factors that [Evaluate] gives it.
+// Suits returns the error of the first metric that cannot measure an input. It needs no codes, so a run can check
+// before training. It asks each metric's Suits about the rows and factors that [Evaluate] would give to the metric.
 func Suits(in *Input, choices []Choice) error {
 	for _, c := range choices {
 		if _, err := inputsFor(c.Value, in); err != nil {
@@ -151,8 +156,8 @@ func Suits(in *Input, choices []Choice) error {
 	return nil
 }
 
-// ResultNames returns the names of the results of choices: the names of the metrics, or their titles (see [Titled]),
-// with -2, -3, ... for a repeated one.
+// ResultNames returns the names of the results: the name of each metric, or its title (see [Titled]). A repeated name
+// gets the suffix -2, -3, ....
 func ResultNames(choices []Choice) []string {
 	names, count := make([]string, len(choices)), map[string]int{}
 	for i, c := range choices {
@@ -169,16 +174,16 @@ func ResultNames(choices []Choice) []string {
 }
 
 // Evaluate validates the input and computes metrics in order, with the names of [ResultNames]. Every metric draws from
-// a separate stream of the seed, which makes its value independent of the others; a repeated metric draws the same
-// numbers. The first error ends it, and names the metric; the error of a context that ends wraps ctx.Err().
+// its own stream of the seed, so its value does not depend on the other metrics; a repeated metric draws the same
+// numbers. Evaluate stops at the first error, which names the metric; if the context ends, the error wraps ctx.Err().
 //
-// With unknown levels, a metric gets the rows with the levels that it [Needs], without the factors that have no known
-// level. Notes of its result say how many rows were left out.
+// If some levels are unknown, a metric gets the rows with the levels that it [Needs], without factors that are unknown
+// in all rows. Notes of its result give the number of rows left out.
 func Evaluate(ctx context.Context, in *Input, seed uint64, choices []Choice) ([]Result, error) {
 	return EvaluateWatched(ctx, in, seed, choices, func(int, string) {})
 }
 
-// EvaluateWatched is [Evaluate] with a call of watch before every metric.
+// EvaluateWatched is [Evaluate] and calls watch before every metric.
 func EvaluateWatched(
 	ctx context.Context, in *Input, seed uint64, choices []Choice, watch func(i int, name string),
 ) ([]Result, error) {

@@ -20,11 +20,11 @@ import (
 )
 
 // Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as disentanglement_lib computes it, 0
-// to 1. It is the mean over factors and their levels of the area under the ROC curve on the test rows. The score of a
-// level is its probability by multinomial logistic regression on all code columns. 1/2 is chance and 1 perfect. Columns
-// are standardised by the train rows; constant ones are 0.
+// to 1. It is the mean, over factors and their levels, of the area under the ROC curve on the test rows. The
+// classifier's score for a level is the probability by multinomial logistic regression on all code columns. 1/2 is
+// chance level and 1 is perfect. Columns are standardised with statistics of the train rows; constant columns become 0.
 //
-// Levels that lack train or test rows are left out, and so are factors with fewer than two levels in the train rows.
+// Levels without train or test rows are left out, and so are factors with fewer than two levels in the train rows.
 type Explicitness struct {
 	eachLevel
 	share
@@ -49,7 +49,7 @@ func (m *Explicitness) Suits(in *Input) error {
 		return err
 	}
 	if m.TestShare > 0 && m.TrainRows == 0 && m.tested(in) < 2 {
-		return fmt.Errorf("%d of %d rows test; want two test rows with different levels, or train_rows", m.tested(in), in.Codes.Rows)
+		return fmt.Errorf("%d of %d rows are test rows; want two with different levels, or train_rows", m.tested(in), in.Codes.Rows)
 	}
 	return m.wantVarying(in)
 }
@@ -109,13 +109,13 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// Probe is the quality of linear probes of the codes (Alain and Bengio 2017), one for each factor, 0 to 1, the mean
-// over factors. Codes are standardised by the train rows. A factor with levels has the accuracy, on the test rows, of
-// multinomial logistic regression (as in Cao et al. 2022, appendix G); a continuous factor the R^2 of ridge regression
-// of its values, or 0 if that is negative. Both minimise C times a sum over rows plus the penalty |W|^2/2. The sum is
-// of cross-entropies for levels, and of half the squared errors for values.
+// Probe is the mean quality of linear probes of the codes (Alain and Bengio 2017), one for each factor, 0 to 1. Codes
+// are standardised with statistics of the train rows. For a factor with levels, the quality is the accuracy of
+// multinomial logistic regression on the test rows (as in Cao et al. 2022, appendix G). For a continuous factor it is
+// the R^2 of ridge regression of its values, or 0 if R^2 is negative. Both minimise C times a sum over rows plus the
+// penalty |W|^2/2. For levels the sum is of cross-entropies; for values it is half the sum of squared errors.
 //
-// Factors with one level are left out.
+// Factors with only one level are left out.
 type Probe struct {
 	eachLevel
 	share
@@ -137,9 +137,9 @@ func (m *Probe) Validate() error {
 // Suits implements Selective.
 func (m *Probe) Suits(in *Input) error { return m.Apart.suits(in) }
 
-// Compute returns the parts per_factor, majority (the accuracy of the most frequent train level) and r2. The part r2
-// covers ordinal and circular factors too: it is the R^2 of ridge regression of the level, or of the cosine and sine of
-// the angle. It shows order in the codes that accuracy does not see.
+// Compute returns the parts per_factor, majority (accuracy of always predicting the most frequent train level) and r2.
+// The part r2 also covers ordinal and circular factors: it is the R^2 of ridge regression of the level, or of the
+// cosine and sine of the angle. It shows whether codes preserve the order of levels, which accuracy ignores.
 func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -187,7 +187,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// classify predicts the levels of rows y by logistic regression of the levels of train rows.
+// classify predicts the levels of rows y by logistic regression fitted to the train rows.
 func (m *Probe) classify(
 	ctx context.Context, inputs *linear.Inputs, levels []int, y []float64, columns int,
 ) (predicted []int, converged bool, err error) {
@@ -206,16 +206,16 @@ func (m *Probe) classify(
 func (in *Input) continuous(j int) bool { return in.Exact != nil && in.Exact[j] != nil }
 
 // KNN is the accuracy of predicting the level of every factor by a weighted vote of the K nearest train rows (Wu et al.
-// 2018, section 3.4), 0 to 1, the mean over factors. Nearest are, by cosine similarity s, the rows of L2-normalised
-// codes; a neighbour has the weight exp(s/Temperature). By euclidean distance of the codes as given every neighbour has
-// one vote. Among equally near rows the first count; among levels with equal votes the smallest wins. A code of zeros
-// has similarity 0 to all.
+// 2018, section 3.4), 0 to 1. It is the mean over factors. By default the nearest rows have the largest cosine
+// similarity s; a neighbour has the weight exp(s/Temperature). With the Euclidean distance of unnormalised codes, every
+// neighbour has one vote. Of equally near rows, the first ones are taken; of levels with equal votes, the smallest
+// wins. A zero code has similarity 0 to all codes.
 //
-// Neighbours are exact in double precision; single precision only finds the candidates. Continuous factors are
+// The neighbours are exact in double precision; single precision only finds candidates. Continuous factors are
 // predicted by their bins. Factors with one level are left out.
 //
-// The time grows with the square of the number of rows; a table with more than Samples rows is reduced to Samples rows,
-// chosen at random.
+// The time grows with the square of the number of rows; a table with more than Samples rows is subsampled at random to
+// Samples rows.
 type KNN struct {
 	eachLevel
 	share
@@ -227,7 +227,7 @@ type KNN struct {
 	Apart       `yaml:",inline"`
 }
 
-// Distance says which rows are near.
+// Distance names the distance between rows.
 type Distance string
 
 // The distances.
@@ -248,7 +248,7 @@ func (m *KNN) Validate() error {
 	)
 }
 
-// rows returns the number of rows that are measured of n.
+// rows returns the number of measured rows, out of n.
 func (m *KNN) rows(n int) int {
 	if m.Samples > 0 && m.TrainRows == 0 {
 		n = min(n, m.Samples)
@@ -313,21 +313,21 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 	return scores.result(), nil
 }
 
-// Downstream is the accuracy of predicting the factors from the codes with few and with many labelled rows (Locatello
-// et al. 2019, section 5.5), 0 to 1. For every size, a classifier of every factor is fitted to that number of train
-// rows; a third of the rows is held out for the test. The value is the mean over factors of the accuracy on the test
-// rows, for the largest size. Sizes above the number of train rows are left out. With TestShare 0, train and test rows
-// are drawn with replacement, as in disentanglement_lib.
+// Downstream is the accuracy of predicting the factors from the codes when few or many rows are labelled (Locatello et
+// al. 2019, section 5.5), 0 to 1. For every size, one classifier per factor is fitted to that number of train rows; a
+// third of the rows is held out for testing. The value is the mean over factors of the accuracy on the test rows, for
+// the largest size. Sizes larger than the number of train rows are left out. With TestShare 0, train and test rows are
+// drawn with replacement, as in disentanglement_lib.
 //
-// The predictor logistic-cv is multinomial logistic regression of the raw codes. It chooses C among ten values from
-// 1e-4 to 1e4, evenly spaced in log C. The choice has the best mean accuracy over five folds of consecutive train rows;
-// the smallest of equally good values wins. Fits take at most 200 iterations (scikit-learn stops after 100 iterations
-// of a slower solver). The predictor logistic has the given C and codes standardised by the train rows (Cao et al.
-// 2022, appendix G: informativeness). The predictor boosted is the classifier of [DCI], with ties first.
+// The predictor logistic-cv is multinomial logistic regression on unscaled codes. Of ten values of C from 1e-4 to 1e4,
+// evenly spaced in log C, it takes the one with the best mean accuracy over five folds of consecutive train rows. Ties
+// go to the smallest C. Fits stop after at most 200 iterations (scikit-learn stops after 100 iterations of a slower
+// solver). The predictor logistic uses the given C, on codes standardised with statistics of the train rows (Cao et al.
+// 2022, appendix G: informativeness). The predictor boosted is the classifier of [DCI] with ties first.
 //
-// With TopK, the classifiers see only the columns that [MED] selects with its defaults, the k best of every factor. All
-// selected columns predict each factor (Cao et al. 2022, table 8). By default the train rows of each size select, which
-// keeps test rows out of the choice. With Choose all, all rows select once.
+// With TopK, the classifiers only see the columns that [MED] selects with its default settings, the k best columns of
+// every factor. Every classifier sees all selected columns (Cao et al. 2022, table 8). By default the selection uses
+// the train rows of each size, so it never sees the test rows. With Choose all, it uses all rows once.
 type Downstream struct {
 	share
 
@@ -341,7 +341,7 @@ type Downstream struct {
 	Choose    Choose    `yaml:"choose" doc:"with top: rows for choosing columns: train (the training rows of each size) or all (also the test rows)"`
 }
 
-// Choose names the rows that select columns for Downstream.
+// Choose names the rows that Downstream uses to select columns.
 type Choose string
 
 // The rows. The zero value is chooseTrain.
@@ -350,7 +350,7 @@ const (
 	chooseAll   Choose = "all"   // all rows, test rows included
 )
 
-// Predictor names the classifier of a factor.
+// Predictor names the classifier.
 type Predictor string
 
 // The predictors.
@@ -360,7 +360,7 @@ const (
 	boostedTrees  Predictor = "boosted"
 )
 
-// Needs returns EachLevel, or AllLevels where columns are selected by all factors.
+// Needs returns EachLevel, or AllLevels if all factors together select columns.
 func (m *Downstream) Needs() Needs {
 	if m.TopK > 0 {
 		return AllLevels
@@ -391,7 +391,7 @@ func (m *Downstream) Suits(in *Input) error {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {
-		return fmt.Errorf("%d rows can train; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
+		return fmt.Errorf("there are %d rows for training; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
 	}
 	if m.TopK > 0 {
 		return wantFactors(in, 2)
@@ -399,12 +399,13 @@ func (m *Downstream) Suits(in *Input) error {
 	return nil
 }
 
-// accuracy returns the accuracy of a classifier of each factor on the train and on the test rows.
+// accuracy returns the accuracy of each factor's classifier on the train and on the test rows.
 func (m *Downstream) accuracy(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
 ) (onTrain, onTest []float64, err error) {
 	switch m.Predictor {
 	case boostedTrees:
+		codes, _ = codes.ForTrees()
 		return trees.Accuracies(ctx, codes, t, train, test)
 	case logisticCV:
 		return predict.LogisticCV(ctx, codes, t, train, test)
@@ -417,7 +418,7 @@ func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
 }
 
-// available returns the number of rows that may train.
+// available returns the number of possible train rows.
 func (m *Downstream) available(in *Input) int {
 	if m.TrainRows > 0 {
 		return m.TrainRows
@@ -425,7 +426,7 @@ func (m *Downstream) available(in *Input) int {
 	return in.Codes.Rows - m.split(1).tested(in)
 }
 
-// sizes splits Sizes into sizes that the table can supply, ascending, and the others.
+// sizes divides Sizes into sizes that do not exceed the number of train rows, ascending, and the others.
 func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 	sorted := slices.Clone(m.Sizes)
 	slices.Sort(sorted)
@@ -437,16 +438,19 @@ func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 }
 
 // Compute returns the parts per_factor (for the largest size), per_size (means over factors) and train_per_size (the
-// same on the train rows). With TopK it adds selected (numbers of the columns for the largest size). The grid accuracy
-// has sizes and factors.
+// same on the train rows). TopK adds the part selected (numbers of the columns for the largest size). The grid accuracy
+// is sizes by factors.
 func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	var r Result
+	if m.Predictor == boostedTrees {
+		r.Notes = in.sized(matrix.Matrix.ForTrees).coarseForTrees()
+	}
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {
-		r.note("%d rows can train: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]"))
+		r.note("there are %d rows for training: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]"))
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == chooseAll {
@@ -508,7 +512,7 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 	columns, tied := mutual.Best(relative, mutual.LibraryEntropy(), m.TopK, false)
 	switch {
 	case len(columns) == 0:
-		return selection{notes: []string{"no code column has information on a factor: all columns are taken"}}, nil
+		return selection{notes: []string{"no code column has information about any factor: all columns are used"}}, nil
 	case tied:
 		return selection{columns, []string{tiedNote}}, nil
 	}
@@ -521,7 +525,7 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if m.TestShare > 0 && m.TrainRows == 0 { // the train rows are ascending: shuffle them
+	if m.TestShare > 0 && m.TrainRows == 0 { // the train rows are ascending, so shuffle them
 		order := in.Stream.Perm(len(train))
 		for i, at := range order {
 			order[i] = train[at]

@@ -114,7 +114,7 @@ func TestProjectionMistakes(t *testing.T) {
 		{SubCodeDeviation{Project: "linar"}, `unknown projection "linar"; want linear, best or blocks, or nothing`},
 		{SubCodeDeviation{Project: "best", Assign: AssignBest}, "want no codes and no assign"},
 		{SubCodeDeviation{Project: "linear", Codes: factor.SubCodes{"f0": {0}}}, "want no codes and no assign"},
-		{SubCodeDeviation{Project: "blocks"}, "3 code columns cannot be shared out evenly to 2 factors; want a multiple of them, or project: linear or best"},
+		{SubCodeDeviation{Project: "blocks"}, "3 code columns cannot be divided evenly among 2 factors; want a multiple of them, or project: linear or best"},
 	} {
 		_, err := test.s.Compute(t.Context(), in)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

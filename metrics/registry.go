@@ -158,7 +158,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Doc:   "mean bits of a code in the codes' hierarchy: options on the code's path and active dimensions",
 		Units: "bits of a code", Source: "Ross and Doshi-Velez 2021, section 8.1"},
 }, Hints: map[string]string{
-	"mic": "", "mcc": "", // other measures, although the letters are near
+	"mic": "", "mcc": "", // different metrics, although the names are similar
 	"sap-score": didYouMean("sap"), "mig-score": didYouMean("mig"), "dci-score": didYouMean("dci"),
 	"beta-vae-sklearn": didYouMean("beta-vae"), "beta-vae-metric": didYouMean("beta-vae"), "beta-vae-score": didYouMean("beta-vae"),
 	"factor-vae-metric": didYouMean("factor-vae"), "factor-vae-score": didYouMean("factor-vae"),
@@ -169,13 +169,14 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	"unsupervised-metrics":    "want [mutual-information, total-correlation, wasserstein-correlation]",
 }}
 
-// FastNames lists the metrics that take a few milliseconds for 10,000 codes, like training on a few hundred images.
+// FastNames lists the metrics that take a few milliseconds for 10,000 codes, about as long as training on a few hundred
+// images.
 func FastNames() []string { return []string{"dlsbd", "variance", "mig", "modularity", "med"} }
 
 // Fast returns the metrics of FastNames that suit an input, with their defaults.
 func Fast(in *Input) []Choice {
 	var list []Choice
-	for _, name := range FastNames() { // a test sees that all of them are in the table
+	for _, name := range FastNames() { // a test checks that all of them are registered
 		if c, err := Named(name); err == nil && Suits(in, []Choice{c}) == nil {
 			list = append(list, c)
 		}
@@ -187,8 +188,8 @@ const byDCI = "it is a part of the metric dci: [dci]"
 
 func didYouMean(name string) string { return fmt.Sprintf("did you mean %q?", name) }
 
-// Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`. The option like sets all options as one of the
-// [Dialects] does: `{mig: {like: disent}}`. Further options change them.
+// Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`. The option like replaces the default options by
+// the options of one of the [Dialects]: `{mig: {like: disent}}`. Other options override these.
 type Choice struct {
 	Name  string
 	Value Metric
@@ -229,7 +230,8 @@ func (Choice) ConfigForms() []any {
 	return []any{c}
 }
 
-// Register adds a metric, which a config can then name. Call it before reading a config. A repeated name is an error.
+// Register adds a metric, so configs can name it. Call it before reading a config. It returns an error if the name is
+// taken.
 func Register(e registry.Entry[Metric]) error { return Registry.Register(e) }
 
 // Named returns a metric with its defaults; an unknown name is an error.

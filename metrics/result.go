@@ -15,24 +15,25 @@ type Result struct {
 	Name   string    `json:"name"` // set by Evaluate
 	Value  float64   `json:"value"`
 	Better Direction `json:"better"` // set by Evaluate
-	Basis  Basis     `json:"basis"`  // the rows behind the value
+	Basis  Basis     `json:"basis"`  // the rows that the value is computed from
 
-	// Scale is the root of the mean variance of the code columns, if the value depends on it: values of codes with
-	// different scales are not comparable. 0: the value does not depend on it, or the codes are constant.
+	// Scale is the root of the mean variance of the code columns. It is set if the value depends on the scale of the
+	// codes: values of codes with different scales are not comparable. 0: the value does not depend on the scale, or
+	// the codes are constant.
 	Scale float64 `json:"scale,omitempty"`
 
 	Parts []Part   `json:"parts,omitempty"`
 	Grids []Grid   `json:"grids,omitempty"`
-	Notes []string `json:"notes,omitempty"` // remarks, such as degenerate codes
+	Notes []string `json:"notes,omitempty"` // remarks, for instance on degenerate codes
 
 	Chance   *Chance            `json:"chance,omitempty"`   // set by [Chances.Add]
 	Interval *interval.Interval `json:"interval,omitempty"` // set by [Intervals.Add]
 
-	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
+	Options map[string]any `json:"options,omitempty"` // all options of the metric, as in a config; set by Evaluate
 	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
 
-	// Sentence is the sentence of a [Logic]. Truth is equivalent (a Value of 0 is equivalent to the sentence being
-	// true), implied (at 0 the sentence is true) or undecided.
+	// Sentence is the sentence of a [Logic]. Truth is equivalent (the value is 0 if and only if the sentence is true),
+	// implied (if the value is 0, the sentence is true) or undecided.
 	Sentence string `json:"sentence,omitempty"`
 	Truth    string `json:"truth,omitempty"`
 }
@@ -56,14 +57,14 @@ func (r *Result) finite() error {
 	return nil
 }
 
-// Part is a list of numbers behind a result, such as one per factor or code column.
+// Part is a list of numbers that explain a result, such as one for each factor or code column.
 type Part struct {
 	Name   string    `json:"name"`             // "per_subgroup"
 	Labels []string  `json:"labels,omitempty"` // names of the values; empty for a single value
 	Values []float64 `json:"values"`
 }
 
-// Grid is a matrix behind a result, such as the mutual information of code columns with factors.
+// Grid is a matrix that explains a result, such as the mutual information of code columns with factors.
 type Grid struct {
 	Name    string      `json:"name"`
 	Rows    []string    `json:"rows"`
@@ -71,7 +72,7 @@ type Grid struct {
 	Values  [][]float64 `json:"values"` // by row
 }
 
-// Part returns the values of a part by name, or nil.
+// Part returns the values of the named part, or nil.
 func (r *Result) Part(name string) []float64 {
 	for _, p := range r.Parts {
 		if p.Name == name {
@@ -86,7 +87,7 @@ func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// add adds a number with its label.
+// add adds a value with its label.
 func (p *Part) add(label string, value float64) {
 	p.Labels, p.Values = append(p.Labels, label), append(p.Values, value)
 }
@@ -100,30 +101,30 @@ func (r Result) scored() (Result, error) {
 	return r, nil
 }
 
-// Basis states the rows that a [Result] uses.
+// Basis describes the rows behind a [Result].
 type Basis struct {
 	Rows     int         `json:"rows"`               // rows measured
 	Of       int         `json:"of"`                 // rows given
-	Excluded []Exclusion `json:"excluded,omitempty"` // why Rows are fewer
+	Excluded []Exclusion `json:"excluded,omitempty"` // why there are fewer Rows
 
-	Groups   int `json:"groups,omitempty"`   // groups of rows that share a level of a factor (D_LSBD: objects)
+	Groups   int `json:"groups,omitempty"`   // groups of rows with equal levels of a factor (D_LSBD: objects)
 	Smallest int `json:"smallest,omitempty"` // rows of the smallest group
 	Single   int `json:"single,omitempty"`   // groups of one row
 
-	Train int `json:"train,omitempty"` // rows, or drawn points, that trained a predictor
-	Test  int `json:"test,omitempty"`  // rows, or drawn points, that tested it
-	// Shared says that train rows may also be test rows, which a predictor can know by heart.
+	Train int `json:"train,omitempty"` // rows, or drawn points, for training a predictor
+	Test  int `json:"test,omitempty"`  // rows, or drawn points, for testing it
+	// Shared says that a train row may also be a test row, so a predictor can memorise it.
 	Shared bool `json:"shared,omitempty"`
 
-	// Want is the number of rows that the metric needs, if there are fewer, and otherwise 0. For names the count ("rows
-	// of each object"). A value of too few rows says little.
+	// Want is the number of rows that the metric needs, if there are fewer, and otherwise 0. For says what is counted
+	// ("rows of each object"). A value from too few rows says little.
 	Want int    `json:"want,omitempty"`
 	For  string `json:"for,omitempty"`
 }
 
-// Exclusion is a number of rows that a metric did not measure.
+// Exclusion counts rows that a metric did not measure, with the reason.
 type Exclusion struct {
-	Factor string `json:"factor,omitempty"` // the factor that excludes them; empty: all factors
+	Factor string `json:"factor,omitempty"` // the factor whose level is unknown; empty: all factors
 	Rows   int    `json:"rows"`
 	Why    string `json:"why"` // "without a known level"
 }
@@ -136,15 +137,15 @@ const (
 	whyObject  = "of objects with too few rows"
 )
 
-// want marks a basis of too few rows.
+// want records that there are too few rows.
 func (b *Basis) want(rows int, what string) {
 	if b.Want == 0 {
 		b.Want, b.For = rows, what
 	}
 }
 
-// Remarkable reports whether a reader should see the basis next to the value: rows are left out or too few, predictors
-// were fitted, or groups have one row.
+// Remarkable reports whether the basis should be shown next to the value: rows are left out or too few, predictors were
+// fitted, or groups have only one row.
 func (b *Basis) Remarkable() bool {
 	return b.Rows < b.Of || b.Train > 0 || b.Shared || b.Single > 0 || b.Want > 0
 }
@@ -189,7 +190,7 @@ func (b *Basis) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// fitted adds the train and test rows of a split.
+// fitted records the train and test rows of a split.
 func (b *Basis) fitted(train, test []int) {
 	b.Train, b.Test = len(train), len(test)
 	seen := make(map[int]bool, len(train))
@@ -199,7 +200,7 @@ func (b *Basis) fitted(train, test []int) {
 	b.Shared = slices.ContainsFunc(test, func(i int) bool { return seen[i] })
 }
 
-// fittedToAll records the affine maps of a projection, which are fitted to the measured rows.
+// fittedToAll records that the affine maps of a projection are fitted to the measured rows.
 func (b *Basis) fittedToAll(p Projection, in *Input) {
 	if p == projectLinear {
 		b.Shared = true
@@ -207,15 +208,15 @@ func (b *Basis) fittedToAll(p Projection, in *Input) {
 	}
 }
 
-// affine marks affine maps with the given rows and columns: with fewer rows than parameters, every such map has no
-// error.
+// affine records affine maps with the given numbers of rows and columns: with fewer rows than parameters, a map fits
+// without error.
 func (b *Basis) affine(rows, columns int) {
 	if least := columns + 2; rows < least {
 		b.want(least, "rows, as an affine map fits fewer without error")
 	}
 }
 
-// join adds the basis of one factor and keeps the fewest rows of any factor.
+// join merges the basis of one factor and keeps the smallest number of rows.
 func (b *Basis) join(one Basis) {
 	if one.Rows > 0 && (b.Rows == 0 || one.Rows < b.Rows) {
 		b.Rows = one.Rows
@@ -229,7 +230,7 @@ func (b *Basis) join(one Basis) {
 	}
 }
 
-// basis completes the basis of a result: rows, exclusions, and groups of levels unless the metric has set its groups.
+// basis completes the basis of a result: rows, exclusions, and, unless the metric has set groups, the groups of levels.
 func (x *inputs) basis(r *Result, needs Needs) {
 	b := &r.Basis
 	b.Of, b.Excluded = x.of, slices.Concat(x.excluded, b.Excluded)
@@ -249,7 +250,7 @@ func (x *inputs) basis(r *Result, needs Needs) {
 	}
 }
 
-// count adds groups, given their numbers of rows.
+// count records groups, given their numbers of rows.
 func (b *Basis) count(groups []int) {
 	for _, n := range groups {
 		if n == 0 {

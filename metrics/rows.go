@@ -15,24 +15,27 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Needs says which levels of a row a metric needs if some are unknown (see [Input]).
+// Needs says which levels a metric needs if some levels of a row are unknown (see [Input]).
 type Needs uint8
 
 // The needs.
 const (
-	AllLevels   Needs = iota // all levels: rows with an unknown level are left out
-	EachLevel                // the levels of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
-	KnownLevels              // the known levels: rows without any are left out, others may have unknown levels
-	NoLevels                 // no levels: it measures codes, not factors
+	AllLevels Needs = iota // all levels: rows with an unknown level are left out
+	// the levels of one factor at a time: each factor is measured separately, on the rows where it is known; the value
+	// is the mean over factors
+	EachLevel
+	// the known levels: rows without any known level are left out, other rows may have unknown levels
+	KnownLevels
+	NoLevels // no levels: it measures codes, not factors
 )
 
-// Needy is implemented by metrics that say which levels they need. Others need [AllLevels]; they may measure images
-// without factors.
+// Needy is implemented by metrics that state which levels they need. Other metrics need [AllLevels]; they may measure
+// images without factors.
 type Needy interface {
 	Needs() Needs
 }
 
-// needsOf returns the needs of a metric, and whether the metric states them.
+// needsOf returns the needs of a metric, and whether the metric states them itself.
 func needsOf(m Metric) (needs Needs, says bool) {
 	if n, ok := m.(Needy); ok {
 		return n.Needs(), true
@@ -40,7 +43,8 @@ func needsOf(m Metric) (needs Needs, says bool) {
 	return AllLevels, false
 }
 
-// complete returns the input with the factors that some row knows, and with the rows where all these factors are known.
+// complete returns the input with the factors that are known in some row, and with the rows where all these factors are
+// known.
 func (in *Input) complete() *Input {
 	unknown := in.table().Unknown()
 	if unknown == nil {
@@ -71,14 +75,14 @@ func (in *Input) wantKnown() error {
 	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", at/k, in.Factors[at%k].Name)
 }
 
-// restrict returns the input of some factors, with the rows where all of these factors are known.
+// restrict returns the input with only some factors, and with the rows where all of these are known.
 func (in *Input) restrict(factors []int) *Input {
 	return in.choose(factors, in.rowsWhere(func(levels []int) bool {
 		return !slices.ContainsFunc(factors, func(j int) bool { return levels[j] == factor.Unknown })
 	}))
 }
 
-// rowsWhere lists the rows with levels of all factors that keep accepts.
+// rowsWhere lists the rows with levels that keep accepts.
 func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
 	k := len(in.Factors)
 	for i := range in.Codes.Rows {
@@ -89,14 +93,14 @@ func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
 	return rows
 }
 
-// choose returns the input of some factors and of some rows, ascending.
+// choose returns the input with only some factors and rows; the rows are ascending.
 func (in *Input) choose(factors, rows []int) *Input {
 	k := len(in.Factors)
 	some := *in
 	some.Factors, some.Exact = levels.Chosen(in.Factors, factors), nil
 	some.Levels = make([]int, 0, len(rows)*len(factors))
 	if len(factors) < k {
-		some.TrueHierarchy = nil // it has a dimension for each factor
+		some.TrueHierarchy = nil // it has one dimension for each of the old factors
 	}
 	for _, i := range rows {
 		for _, j := range factors {
@@ -104,7 +108,7 @@ func (in *Input) choose(factors, rows []int) *Input {
 		}
 	}
 	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
-	if in.Codes.Data != nil { // not before there are codes
+	if in.Codes.Data != nil { // when checking before training there are no codes
 		some.Codes.Data = in.Codes.Take(rows)
 	}
 	if in.Exact != nil {
@@ -119,15 +123,16 @@ func (in *Input) choose(factors, rows []int) *Input {
 	return &some
 }
 
-// knownPart is an input of some factors whose levels are all known.
+// knownPart is an input with some factors and without unknown levels.
 type knownPart struct {
 	*Input
 	factors []int // their numbers in the whole input
 	rows    []int // of the whole input; nil: all
 }
 
-// knownParts divides an input for metrics that fit each factor to the rows where it is known, and then relate the
-// factors. It returns the whole input if all levels are known, otherwise a part for each factor, which may have no rows.
+// knownParts divides an input for metrics that fit each factor on the rows where it is known, and then relate the
+// factors. It returns the whole input if all levels are known. Otherwise it returns a part for each factor, which may
+// have no rows.
 func (in *Input) knownParts() (parts []knownPart) {
 	if in.table().Unknown() == nil {
 		return []knownPart{{in, numeric.UpTo(len(in.Factors)), nil}}
@@ -139,7 +144,8 @@ func (in *Input) knownParts() (parts []knownPart) {
 	return parts
 }
 
-// known returns the rows where each factor is known: all in order or, if some are unknown, level by level.
+// known returns the rows where each factor is known: all rows in order or, if some levels are unknown, grouped by
+// level.
 func (in *Input) known() [][]int {
 	all, rows := numeric.UpTo(in.Codes.Rows), make([][]int, len(in.Factors))
 	for j := range rows {
@@ -150,7 +156,22 @@ func (in *Input) known() [][]int {
 	return rows
 }
 
-// part returns the input of some rows with all knowledge of them, and continuous factors in units of all rows.
+// varying returns the input with the factors that have several levels, and notes on the others.
+func (in *Input) varying() (some *Input, notes []string) {
+	factors := in.table().Varying(in.Codes.Rows)
+	if len(factors) == len(in.Factors) {
+		return in, nil
+	}
+	for j, f := range in.Factors {
+		if !slices.Contains(factors, j) {
+			notes = append(notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
+		}
+	}
+	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), notes
+}
+
+// part returns the input with some rows and everything known about them. Continuous factors keep their range over all
+// rows.
 func (in *Input) part(rows []int) *Input {
 	some := in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
 	if in.Exact != nil && in.spans == nil {
@@ -159,7 +180,7 @@ func (in *Input) part(rows []int) *Input {
 	return some
 }
 
-// sample draws n rows without replacement, and returns them ascending.
+// sample draws n rows without replacement, in ascending order.
 func (in *Input) sample(n int) ([]int, error) {
 	if in.Stream == nil {
 		return nil, fmt.Errorf("%d of %d rows: %w", n, in.Codes.Rows, errNoStream)
@@ -169,7 +190,7 @@ func (in *Input) sample(n int) ([]int, error) {
 	return rows, nil
 }
 
-// reduced returns the input with at most n random rows (0: all), and their number if rows are left out.
+// reduced returns the input with at most n random rows (0: all), and the number of rows if some are left out.
 func (in *Input) reduced(n int) (*Input, int, error) {
 	if n == 0 || in.Codes.Rows <= n {
 		return in, 0, nil
@@ -181,7 +202,7 @@ func (in *Input) reduced(n int) (*Input, int, error) {
 	return in.part(rows), n, nil
 }
 
-// shuffled returns random rows in the given number, with the levels of a random permutation of them.
+// shuffled returns n random rows, with their levels permuted at random.
 func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
 	order := s.Perm(in.Codes.Rows)
 	some := in.part(order[:rows])
@@ -199,17 +220,17 @@ func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
 	return some
 }
 
-// inputs holds the rows and factors of an input that a metric measures: all of them, or the rest without unknown
-// levels.
+// inputs holds the rows and factors of an input that a metric measures: the whole input, or what remains without
+// unknown levels.
 type inputs struct {
-	list     []*Input // one, or one for each factor
-	each     bool     // the results of list are joined
+	list     []*Input // one input, or one for each factor
+	each     bool     // the results of list are merged
 	rows, of int      // measured rows, and rows of the whole input
 	excluded []Exclusion
 	notes    []string
 }
 
-// inputsFor returns the rows and factors of an input that a metric measures, or an error if it cannot.
+// inputsFor returns the rows and factors that a metric measures, or an error if it cannot measure the input.
 func inputsFor(m Metric, in *Input) (*inputs, error) {
 	if traitsOf(m).angles {
 		return knownInputs(m, in)
@@ -222,7 +243,7 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 	return x, err
 }
 
-// knownInputs is inputsFor with unchanged levels.
+// knownInputs is inputsFor after levels have been adapted.
 func knownInputs(m Metric, in *Input) (*inputs, error) {
 	needs, says := needsOf(m)
 	whole := &inputs{list: []*Input{in}, rows: in.Codes.Rows, of: in.Codes.Rows}
@@ -236,7 +257,7 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		return nil, MissingFactors
 	}
 	unknown := in.table().Unknown()
-	if _, ofPairs := m.(*Separation); unknown == nil || ofPairs && in.Classes { // rows without a class may differ
+	if _, ofPairs := m.(*Separation); unknown == nil || ofPairs && in.Classes { // a row without a class may differ
 		return whole, suits(m, in)
 	}
 	x := &inputs{of: in.Codes.Rows}
@@ -260,7 +281,7 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
 		return x, suits(m, some)
 	}
-	some := in.choose(factors, in.rowsWhere(func(levels []int) bool { // other rows would still set bins and deviations
+	some := in.choose(factors, in.rowsWhere(func(levels []int) bool { // other rows must not affect bins and deviations
 		return slices.ContainsFunc(factors, func(j int) bool { return levels[j] != factor.Unknown })
 	}))
 	x.rows = some.Codes.Rows
@@ -283,7 +304,7 @@ func (x *inputs) exclude(factor string, rows int, why string) {
 	}
 }
 
-// apart measures each factor alone, if the metric can measure it.
+// apart measures each factor separately, if the metric suits it.
 func (x *inputs) apart(m Metric, in *Input, factors []int) (refused error) {
 	x.each = true
 	for _, j := range factors {
@@ -301,7 +322,7 @@ func (x *inputs) apart(m Metric, in *Input, factors []int) (refused error) {
 	return refused
 }
 
-// unknownOf lists how many rows have an unknown level of each of some factors: "hair 12 of 50, age 3 of 50".
+// unknownOf formats the number of rows with an unknown level, for each of some factors: "hair 12 of 50, age 3 of 50".
 func (in *Input) unknownOf(factors, unknown []int) string {
 	var parts []string
 	for _, j := range factors {
@@ -320,7 +341,7 @@ func suits(m Metric, in *Input) error {
 	return nil
 }
 
-// compute measures the inputs of a metric, each with the same random numbers.
+// compute measures every input of a metric, each with the same random numbers.
 func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream string) (Result, error) {
 	results := make([]Result, len(x.list))
 	for i, in := range x.list {
@@ -344,8 +365,8 @@ func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream stri
 	return r, nil
 }
 
-// join joins the results of factors: the mean of the values, parts and grids of all factors side by side. Parts without
-// the name of the factor are means; parts that some factors lack are left out.
+// join merges the results of the factors: the value is the mean, and the parts and grids of all factors are
+// concatenated. Parts without the name of the factor become means; parts that are missing for some factor are left out.
 func (x *inputs) join(results []Result) Result {
 	var joined Result
 	for i, r := range results {
@@ -372,7 +393,8 @@ func (x *inputs) join(results []Result) Result {
 	return joined
 }
 
-// joinPart joins a part over all factors. It returns false if some factor lacks the part or has other labels.
+// joinPart merges a part over all factors. It returns false if the part is missing for some factor or has different
+// labels.
 func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
 	joined := Part{Name: name}
 	for i, r := range results {
@@ -399,7 +421,7 @@ func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
 	return joined, true
 }
 
-// joinGrid puts the columns of a grid of all factors side by side. It returns false if the grids have different rows.
+// joinGrid concatenates the columns of a grid over all factors. It returns false if the grids have different rows.
 func joinGrid(results []Result, first Grid) (Grid, bool) {
 	joined := Grid{Name: first.Name, Rows: first.Rows, Values: make([][]float64, len(first.Values))}
 	for _, r := range results {
@@ -416,7 +438,7 @@ func joinGrid(results []Result, first Grid) (Grid, bool) {
 	return joined, true
 }
 
-// sized returns the input with codes of another size: [matrix.Matrix.ForSquares] or ForTrees.
+// sized returns the input with rescaled codes: [matrix.Matrix.ForSquares] or ForTrees.
 func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
 	codes, e := how(in.Codes)
 	if e == 0 {
@@ -427,8 +449,9 @@ func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
 	return &s
 }
 
-// inArcs returns the input for a metric of levels. A circular factor with many angles and few rows for each gets equal
-// arcs as levels. Other factors keep their angles, and a data set keeps evenly spaced levels.
+// inArcs returns the input for a metric of levels. For a circular factor with many angles and few rows for each, the
+// levels become arcs of equal length. Other factors keep their angles, and factors of a data set keep their evenly
+// spaced levels.
 func (in *Input) inArcs() (*Input, []string) {
 	bins := in.arcs
 	if bins == 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
 )
 
-// Checks of settings, which Validate joins by cmp.Or: the first error counts.
+// Checks of settings. Validate combines them with cmp.Or, so the first error counts.
 
-// rule returns an error for a setting that does not keep it.
+// rule returns an error for a setting that violates a rule.
 func rule(kept bool, key, format string, args ...any) error {
 	if kept {
 		return nil
@@ -24,7 +24,7 @@ func rule(kept bool, key, format string, args ...any) error {
 	return config.Invalid(key, format, args...)
 }
 
-// oneOf returns an error for another value than the given ones.
+// oneOf returns an error if the list lacks the value.
 func oneOf[S ~string](key, what string, value S, values ...S) error {
 	var list []string
 	for _, v := range values {
@@ -43,7 +43,7 @@ func oneOfOrNone[S ~string](key, what string, value S, values ...S) error {
 	return oneOf(key, what, value, values...)
 }
 
-// within returns an error for a number out of range.
+// within returns an error for an integer that is out of range.
 func within(key string, n, least, most int) error {
 	return rule(n >= least && n <= most, key, "%d is out of range; want %d to %d", n, least, most)
 }
@@ -60,9 +60,10 @@ func positive(key string, v float64) error {
 
 // TrainTest sets the train and the test rows of metrics that fit a predictor.
 //
-// TestShare holds rows out: it divides them at random, without overlap. With TestShare 0, train and test rows are drawn
-// independently and with replacement, as disentanglement_lib draws its points. A row may be in both, and a table may
-// have fewer rows than are drawn. TrainRows divides the table in order and overrides the others.
+// With TestShare, a random fraction of the rows is held out for testing, so train and test rows do not overlap. With
+// TestShare 0, train and test rows are drawn independently and with replacement, as disentanglement_lib draws its
+// points. A row may then be in both, and more rows may be drawn than the table has. TrainRows splits the table in order
+// and overrides the other fields.
 type TrainTest struct {
 	Train     int `yaml:"train" doc:"number of train rows drawn with replacement; setting this key implies test_share 0"`
 	Test      int `yaml:"test" doc:"number of test rows drawn with replacement, independently of the train rows; setting this key implies test_share 0"`
@@ -71,22 +72,22 @@ type TrainTest struct {
 	TestShare float64 `yaml:"test_share" doc:"fraction of rows held out at random for testing; the other rows train; 0: draw train and test rows with replacement, possibly overlapping"`
 }
 
-// maxDrawn bounds the rows that are drawn.
+// maxDrawn limits the number of drawn rows.
 const maxDrawn = 1 << 24
 
-// heldOut is the share of the rows that test by default.
+// heldOut is the default fraction of test rows.
 const heldOut = 1.0 / 3
 
-// apartTrainTest returns the default split, which holds rows out.
+// apartTrainTest returns the default split, which holds out test rows.
 func apartTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000, TestShare: heldOut} }
 
-// splits is implemented by metrics that hold rows out unless a config sets numbers of rows to draw.
+// splits is implemented by metrics that hold out test rows unless a config sets numbers of rows to draw.
 type splits interface{ draw() }
 
 func (s *TrainTest) draw()  { s.TestShare = 0 }
 func (m *Downstream) draw() { m.TestShare = 0 }
 
-// drawsRows reports whether options set a number of rows to draw, but no held-out share.
+// drawsRows reports whether options set a number of rows to draw, but no TestShare.
 func drawsRows(options *config.Node) bool {
 	return options.IsMap() && (options.Get("train") != nil || options.Get("test") != nil) && options.Get("test_share") == nil
 }
@@ -136,7 +137,7 @@ func (s TrainTest) wantVarying(in *Input) error {
 	return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
 }
 
-// tested returns the number of test rows with TestShare.
+// tested returns the number of test rows for TestShare.
 func (s TrainTest) tested(in *Input) int {
 	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
 }
@@ -173,14 +174,14 @@ var (
 	errNoStreamOrRows = fmt.Errorf("%w, or train_rows", errNoStream)
 )
 
-// Apart divides the rows into train and test rows, without overlap: a fraction at random tests, or all rows after the
-// first few.
+// Apart splits the rows into train and test rows without overlap. Either a random fraction is for testing, or all rows
+// after the first TrainRows.
 type Apart struct {
 	TestShare float64 `yaml:"test_share" doc:"fraction of rows chosen at random for testing; the other rows train"`
 	TrainRows int     `yaml:"train_rows" doc:"instead of random rows: train on this many first rows, test on the other rows; 0: random rows"`
 }
 
-// quarterApart tests a quarter of the rows.
+// quarterApart uses a quarter of the rows for testing.
 func quarterApart() Apart { return Apart{TestShare: 0.25} }
 
 func (a Apart) validate() error {
@@ -191,7 +192,7 @@ func (a Apart) validate() error {
 	)
 }
 
-// train returns the number of train rows of n.
+// train returns the number of train rows, out of n.
 func (a Apart) train(n int) int {
 	if a.TrainRows > 0 {
 		return a.TrainRows
@@ -199,11 +200,11 @@ func (a Apart) train(n int) int {
 	return n - int(math.Round(a.TestShare*float64(n)))
 }
 
-// suits reports too few rows, and factors that do not vary.
+// suits returns an error for too few rows, or if no factor varies.
 func (a Apart) suits(in *Input) error {
 	n := in.Codes.Rows
 	if train := a.train(n); train < 1 || train >= n {
-		return fmt.Errorf("%d of %d rows train; want at least one train row and one test row", train, n)
+		return fmt.Errorf("%d of %d rows are train rows; want at least one train row and one test row", train, n)
 	}
 	return TrainTest{TrainRows: a.TrainRows}.wantVarying(in)
 }
@@ -235,8 +236,8 @@ func newFactorScores() *factorScores {
 	return &factorScores{scores: Part{Name: "per_factor"}, majority: Part{Name: "majority"}}
 }
 
-// varies reports whether a factor has several levels among the train and test rows. A factor with one level is left
-// out, with a note.
+// varies reports whether a factor has several levels among the train and test rows together. If it has only one, the
+// factor is left out, with a note.
 func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
 	if predict.Vary(train) || predict.Vary(test) || train[0] != test[0] {
 		return true
@@ -245,13 +246,13 @@ func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
 	return false
 }
 
-// add adds the score of a factor, and the accuracy of always predicting the most frequent of the levels that train.
+// add adds the score of a factor, and the accuracy of always predicting the most frequent train level.
 func (s *factorScores) add(f factor.Factor, score float64, train, test []int) {
 	s.scores.Labels, s.scores.Values = append(s.scores.Labels, f.Name), append(s.scores.Values, score)
 	s.majority.Labels, s.majority.Values = s.scores.Labels, append(s.majority.Values, predict.Majority(train, test, f.Size))
 }
 
-// result is the mean over factors.
+// result returns the mean over factors.
 func (s *factorScores) result() Result {
 	return Result{Value: factor.Mean.Of(s.scores.Values), Parts: []Part{s.scores, s.majority}, Basis: s.basis, Notes: s.notes}
 }

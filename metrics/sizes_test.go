@@ -93,6 +93,35 @@ func TestSizesOfCodes(t *testing.T) {
 	}
 }
 
+// Metrics of trees say so if they tell apart few numbers of a column.
+func TestCoarseForTrees(t *testing.T) {
+	for _, at := range []struct {
+		size, offset float64
+		want         string
+	}{
+		{1, 0, ""},
+		{1e-3, 0, ""},
+		{1, 1000, ""},
+		{1e-30, 0, ""}, // multiplied
+		{1e-6, 0, "trees see few steps of 2 of 3 columns, such as z0 (standard deviation 9e-07, steps of 1e-07); want codes nearer to 1, around 0"},
+		{1, 1e6, "trees see few steps of 2 of 3 columns, such as z0 (standard deviation 9e-01, steps of 1e-01); want codes nearer to 1, around 0"},
+	} {
+		noise := rng.New(2, "noise")
+		in := gridInput(ordinals(6, 4), 3, func(l []int, z []float64) {
+			z[0] = at.size*(float64(l[0])+noise.NormFloat64()/10)/2 + at.offset
+			z[1] = at.size*(float64(l[1])+noise.NormFloat64()/10) + at.offset
+			z[2] = at.size*float64(l[0]) + at.offset // no number is lost
+		})
+		r4, regression, downstream := choice("r4"), choice("dci-regression"), choice("downstream")
+		downstream.Value.(*Downstream).Predictor = "boosted"
+		for _, c := range []Choice{choice("dci"), regression, r4, downstream} {
+			if got := strings.Join(evaluated(t, in, []Choice{c}).Notes, "; "); !strings.Contains(got, at.want) || at.want == "" && strings.Contains(got, "steps") {
+				t.Errorf("%s of codes times %g plus %g: note %q, want %q", c.Name, at.size, at.offset, got, at.want)
+			}
+		}
+	}
+}
+
 // Concentrations of equal importances are 0, and not less by rounding.
 func TestEntropyIsNotNegative(t *testing.T) {
 	for n := 2; n < 40; n++ {

@@ -12,22 +12,23 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// traits are facts of a metric with its settings, for the rows that it gets, intervals and chance levels.
+// traits are properties of a metric with its settings. They decide which rows, intervals and chance levels the metric
+// gets.
 type traits struct {
-	way    interval.Way // how an interval measures it again
+	way    interval.Way // how an interval repeats the measurement
 	why    string       // the reason if there is no interval
-	slow   bool         // it fits predictors, and may take seconds
-	angles bool         // it measures angles of circular factors, or values, and not levels alone
-	scaled bool         // its value changes with the scale of the codes
+	slow   bool         // it fits predictors, so it may take seconds
+	angles bool         // it uses angles of circular factors, or values, and not only levels
+	scaled bool         // its value depends on the scale of the codes
 	whole  bool         // chance levels need all rows
-	rows   int          // the largest number of rows that it measures; 0: all
-	counts []*int       // settings that its time grows with, which chance levels divide
+	rows   int          // maximum number of measured rows; 0: all
+	counts []*int       // settings that determine its time; chance levels divide them
 
-	bins     *mutual.Histogram // of mutual information that halves of the rows share; nil: none
-	informed bool              // only pairs of a column and a factor with more information than chance count
+	bins     *mutual.Histogram // bins that both halves of the rows use for mutual information (nil: none)
+	informed bool              // a pair of a column and a factor only counts with more information than chance
 }
 
-// traitsOf returns the facts of a metric.
+// traitsOf returns the properties of a metric.
 func traitsOf(m Metric) traits {
 	const (
 		rows, draws, none = interval.Rows, interval.Draws, interval.None
@@ -87,7 +88,7 @@ func traitsOf(m Metric) traits {
 		return traits{way: none, why: extreme, angles: true}
 	case *Logic:
 		t := traits{angles: true, scaled: true, counts: []*int{&m.Tuples}}
-		if t.rows = int(math.Sqrt(float64(m.Tuples))); m.Samples > 0 { // as sentences are mostly about pairs
+		if t.rows = int(math.Sqrt(float64(m.Tuples))); m.Samples > 0 { // most sentences are about pairs
 			t.rows = min(t.rows, m.Samples)
 		}
 		t.way, t.why = m.resample()
@@ -122,7 +123,7 @@ func traitsOf(m Metric) traits {
 	return traits{way: none, why: "the metric does not say how to measure it again"}
 }
 
-// onlyDraws returns the facts of a metric of other codes, whose intervals only come from draws.
+// onlyDraws returns the properties of a metric of other codes, which only gets an interval over its draws.
 func (t traits) onlyDraws(otherwise string) traits {
 	if t.way == interval.Draws {
 		otherwise = ""
@@ -136,26 +137,26 @@ func (t traits) onlyDraws(otherwise string) traits {
 // aggregator finds the aggregates in the formula of a quantity, such as mean{i, j}.
 var aggregator = regexp.MustCompile(`([a-z]+)[^ {}]*\{`)
 
-// resample returns rows if all quantifiers over rows in the sentence are means, and otherwise none.
+// resample returns the way rows if all quantifiers over rows in the sentence are means, and otherwise none.
 func (l *Logic) resample() (interval.Way, string) {
 	if l.Sentence == nil {
 		return interval.None, "there is no sentence"
 	}
 	for _, found := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
-		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf is over functions
+		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf quantifies over functions
 			return interval.None, fmt.Sprintf("its %s over rows depends on the number of rows", name)
 		}
 	}
 	return interval.Rows, ""
 }
 
-// Resampled is implemented by metrics of other programs that have intervals.
+// Resampled is implemented by metrics outside this package that have intervals.
 type Resampled interface {
-	// Resample says how to measure the metric again, with its settings. With [interval.None], why gives the reason.
+	// Resample says how an interval repeats the metric with its settings. With [interval.None], why gives the reason.
 	Resample() (way interval.Way, why string)
 }
 
-// cheaper returns a copy of a metric with a fraction of its draws or rounds, if its time grows with these.
+// cheaper returns a copy of a metric with a fraction of its draws or rounds, if these determine its time.
 func cheaper(m Metric, by int) (few Metric, ok bool) {
 	switch m := m.(type) {
 	case *Projected:

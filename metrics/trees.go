@@ -18,26 +18,28 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// DCI is disentanglement, completeness and informativeness of Eastwood and Williams
-// 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
+// DCI measures disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with the
+// gradient-boosted classifiers of disentanglement_lib.
 //
 // For every factor j a classifier (boosted trees: 100 rounds, depth 3) predicts the factor's level from all code
-// columns. R(c, j) is the importance of column c to the classifier. With the rows and columns of R + 1e-11 divided by
-// their sums,
+// columns. R(c, j) is the importance of column c to the classifier. Divide the rows and the columns of R + 1e-11 by
+// their sums. Then
 //
 //	disentanglement = sum over columns c of w(c) (1 - entropy of row c, base k)
 //	completeness    = sum over factors j of v(j) (1 - entropy of column j, base d)
 //	informativeness = mean over factors of the accuracy on test rows
 //
-// for d columns and k factors. w(c) and v(j) are the shares of column c and factor j in the sum of R, or all equal if R
-// is 0. All three are 0 to 1. Disentanglement is 1 if every important column is important for one factor only;
-// completeness is 1 if every factor needs one column. Log and Floor (the 1e-11) change the entropy of rows.
+// for d columns and k factors. w(c) and v(j) are the fractions of column c and of factor j in the sum of R; they are
+// all equal if R is 0. All three scores are 0 to 1. Disentanglement is 1 if every important column is important for
+// only one factor; completeness is 1 if every factor needs only one column. Log and Floor (the 1e-11) change the
+// entropy.
 //
-// Trees do not see differences of 1e-7 and less in a column.
+// Trees do not see differences of at most 1e-7 in a column.
 //
-// With random ties, columns that split equally well share importance; with ties first, the first of them takes all of
-// it, and completeness is larger. Bins are an approximation for large tables. With few rows per level, importance moves
-// between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
+// With random ties, columns that split equally well share the importance; with ties first, the first such column gets
+// all of it, and completeness is larger. Bins approximate the splits in large tables. With few rows per level, bins
+// shift importance between columns (1000 rows, a factor with 30 levels, 128 bins: disentanglement 0.82 instead of
+// 0.89).
 type DCI struct {
 	knownLevels
 
@@ -63,7 +65,7 @@ func (s DCIScore) validate() error {
 	return oneOf("score", "score", s, Disentanglement, Completeness, Informativeness)
 }
 
-// Ties is a tree's rule for choosing among equally good columns.
+// Ties says how a tree chooses among equally good columns.
 type Ties string
 
 // The ways to break ties.
@@ -72,12 +74,12 @@ const (
 	tiesFirst  Ties = "first"
 )
 
-// NewDCI returns the metric with the defaults of disentanglement_lib, except that test rows are held out.
+// NewDCI returns the metric with the defaults of disentanglement_lib, except that it holds out test rows.
 func NewDCI() *DCI {
 	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: tiesRandom}
 }
 
-// maxBoosted bounds the rounds of trees.
+// maxBoosted limits the number of boosting rounds.
 const maxBoosted = 10000
 
 // Better returns HigherIsBetter.
@@ -110,7 +112,7 @@ func (m *DCI) Suits(in *Input) error {
 	return m.Score.suits(m.varying(in), in.Codes.Cols)
 }
 
-// suits reports too few varying factors, or code columns, for a score.
+// suits returns an error if a score needs more varying factors or more code columns.
 func (s DCIScore) suits(varying, columns int) error {
 	switch {
 	case s == Disentanglement && varying < 2:
@@ -123,7 +125,7 @@ func (s DCIScore) suits(varying, columns int) error {
 
 // Compute returns the parts disentanglement, completeness, informativeness_train and informativeness_test. It adds
 // per_column (disentanglement), per_factor (completeness), per_factor_train and per_factor_test (accuracy), and the
-// grid importance. Factors that have one level in the train rows are left out.
+// grid importance. Factors with only one level in the train rows are left out.
 func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -132,7 +134,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
-	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}}
+	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}, notes: in.coarseForTrees()}
 	for _, p := range in.knownParts() {
 		if err := errors.Join(m.TrainTest.suits(p.Input), m.wantVarying(p.Input)); err != nil {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s is left out: %v", p.Factors[0].Name, err))
@@ -153,7 +155,7 @@ type fittedDCI struct {
 	notes []string
 }
 
-// fit adds the classifiers of the factors of a part of the input.
+// fit adds the classifiers for the factors of one part of the input.
 func (m *DCI) fit(ctx context.Context, p knownPart, f *fittedDCI) error {
 	train, test, err := m.TrainTest.rows(p.Input)
 	if err != nil {
@@ -193,7 +195,7 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	r.score("informativeness_train", "per_factor_train", g.Columns, factor.Mean.Of(f.Train), f.Train)
 	r.score("informativeness_test", "per_factor_test", g.Columns, factor.Mean.Of(f.Test), f.Test)
 	if slices.Max(slices.Concat(g.Values...)) == 0 {
-		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0"+in.tinyForTrees())
+		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0")
 	}
 	return r, nil
 }
@@ -219,23 +221,23 @@ func (r *Result) concentrations(in *Input, x *trees.Importances, rows mutual.Ent
 	return g
 }
 
-// score adds a part of a mean and a part of the numbers behind it.
+// score adds a part with a mean, and a part with the numbers behind the mean.
 func (r *Result) score(name, item string, labels []string, mean float64, each []float64) {
 	r.Parts = append(r.Parts, Part{Name: name, Values: []float64{mean}}, Part{Name: item, Labels: labels, Values: each})
 }
 
-// DCIRegression is disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2, with
-// boosted regressors instead of the classifiers of [DCI]. For every factor, mapped to [0, 1], trees fitted by squared
-// error predict it from all code columns. Disentanglement and completeness follow from the importances of the columns
+// DCIRegression measures disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2,
+// with boosted regressors instead of the classifiers of [DCI]. Every factor is mapped to [0, 1], and trees predict it
+// from all code columns by squared error. Disentanglement and completeness follow from the importances of the columns
 // as in DCI. Informativeness is the mean over factors of the coefficient of determination
 //
 //	R^2 = 1 - sum_i (y_i - h(z_i))^2 / sum_i (y_i - mean y)^2
 //
-// on the rows that the trees were fitted to, which are all rows. It is 0 for codes that tell nothing; an accuracy would
-// be at guessing level. Levels of a categorical factor count as numbers.
+// on the rows that the trees are fitted to, which are all rows. It is 0 for codes without information, where an
+// accuracy would be at chance level. Levels of a categorical factor count as numbers.
 //
-// Columns that split equally well are taken at random, as in scikit-learn. Trees do not see differences of 1e-7 and
-// less in a column.
+// Columns that split equally well are chosen at random, as in scikit-learn. Trees do not see differences of at most
+// 1e-7 in a column.
 type DCIRegression struct {
 	allLevels
 	share
@@ -250,7 +252,7 @@ func newDCIRegression() *DCIRegression {
 	return &DCIRegression{Score: Disentanglement, Rounds: gbt.Defaults().Rounds, Depth: gbt.Defaults().Depth}
 }
 
-// maxBoostedDepth bounds the depth of trees.
+// maxBoostedDepth limits the depth of trees.
 const maxBoostedDepth = 16
 
 // Validate checks the settings.
@@ -270,7 +272,8 @@ func (m *DCIRegression) Suits(in *Input) error {
 }
 
 // Compute returns the parts disentanglement, completeness and informativeness. It adds per_column (disentanglement),
-// per_factor (completeness), per_factor_informativeness, and the grid importance. Factors with one level are left out.
+// per_factor (completeness), per_factor_informativeness, and the grid importance. Factors with only one level are left
+// out.
 func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -285,7 +288,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 		return Result{}, err
 	}
 	informative := factor.Mean.Of(x.Train)
-	r := Result{Value: informative, Basis: Basis{Shared: true}}
+	r := Result{Value: informative, Basis: Basis{Shared: true}, Notes: in.coarseForTrees()}
 	g := r.concentrations(in, x, mutual.LibraryEntropy(), m.Score)
 	r.score(string(Informativeness), "per_factor_informativeness", g.Columns, informative, x.Train)
 	if len(x.Factors) < len(in.Factors) {
@@ -294,13 +297,41 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	return r, nil
 }
 
-// tinyForTrees is the end of a note about trees that found nothing in codes too small for them, or "" for other codes.
-func (in *Input) tinyForTrees() string {
-	const least = -20
-	if e := in.Codes.Exponent(); e < least {
-		return fmt.Sprintf(". Trees treat codes that differ by less than 1e-7 as equal, and the largest code is about %.0e: want codes nearer to 1", math.Ldexp(1, e-1))
+// coarseForTrees returns a note about columns with few steps for trees, which see single precision and take numbers
+// that differ by 1e-7 or less for equal.
+func (in *Input) coarseForTrees() []string {
+	const steps = 100 // in a standard deviation; with fewer, importances and accuracies fall
+	first, coarse := "", 0
+	column := make([]float64, in.Codes.Rows)
+	for c := range in.Codes.Cols {
+		deviation, step := in.Codes.UnitColumn(c, column), 1e-7
+		for i := range column {
+			column[i] = in.Codes.Row(i)[c]
+			step = max(step, math.Abs(column[i])*0x1p-23)
+		}
+		if deviation == 0 || deviation >= steps*step || !joinedByTrees(column) {
+			continue
+		}
+		if coarse++; coarse == 1 {
+			first = fmt.Sprintf("%s (standard deviation %.0e, steps of %.0e)", in.columnName(c), deviation, step)
+		}
 	}
-	return ""
+	if coarse == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("trees see few steps of %d of %d columns, such as %s; want codes nearer to 1, around 0",
+		coarse, in.Codes.Cols, first)}
+}
+
+// joinedByTrees reports whether trees take some different numbers for equal. It sorts the numbers.
+func joinedByTrees(numbers []float64) bool {
+	slices.Sort(numbers)
+	for i, v := range numbers[1:] {
+		if last := numbers[i]; v > last && float32(v)-float32(last) <= 1e-7 {
+			return true
+		}
+	}
+	return false
 }
 
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
@@ -308,13 +339,13 @@ func (in *Input) tinyForTrees() string {
 //
 //	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
 //
-// where R2(X -> Y) is the mean over random splits of the coefficient of determination, on a quarter of the rows.
-// Boosted trees, fitted to the other rows, predict Y from X alone. If Y is categorical (at most 10 values, all whole
-// numbers), the trees are a classifier and R2 is its accuracy. The trees have 100 rounds and depth 3; they do not see
-// differences of 1e-7 and less in X. As in the code of that paper, R2 is 1 if Y has a single value in either part, and
-// 0 with fewer than two rows.
+// where R2(X -> Y) is the coefficient of determination on a quarter of the rows, averaged over random splits. Boosted
+// trees, fitted to the other rows, predict Y from X alone. If Y is categorical (at most 10 values, all whole numbers),
+// the trees are a classifier and R2 is its accuracy. The trees have 100 rounds and depth 3; they do not see differences
+// of at most 1e-7 in X. As in the authors' code, R2 is 1 if Y has a single value in either part, and 0 with fewer than
+// two rows.
 //
-// It is 1 if every factor has a code column that is a bijection of it.
+// R4 is 1 if for every factor some code column is a bijection of the factor.
 type R4 struct {
 	eachLevel
 	share
@@ -325,19 +356,19 @@ type R4 struct {
 // newR4 returns the metric with its defaults.
 func newR4() *R4 { return &R4{Predictions: Predictions{Splits: 5, Samples: 10000}} }
 
-// R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
-// S(V, g) of the outermost group g of code columns. It uses the rows where V is active (its absolute value is above
-// 1e-10). On given rows,
+// R4C is R4 for hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
+// S(V, g), where g is the outermost group of code columns. It uses the rows where V is active (its absolute value is
+// above 1e-10). On a set of rows,
 //
 //	S(V, g) = the largest, over columns Z of g, of R2(V <-> Z) and, if Z is categorical,
 //	          sum over options o of Z of S(V, o), on the rows that chose o, weighted by their number
 //
-// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z, as in the code of that
-// paper. With Weights printed they are fractions of all rows where V is active, as equation 4 prints them. A column at
-// depth k then counts the product of the fractions of all k options above it. Pushing a factor down into nested options
-// lowers the score. For flat codes and factors without inactive values both equal R4.
+// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z, as in the authors' code.
+// With Weights printed they are fractions of all rows where V is active, as in the printed equation 4. A column at
+// depth k is then weighted by the product of the fractions of all k options above it. That lowers the score of factors
+// in nested options. For flat codes and factors without inactive values, both variants equal R4.
 //
-// Input.Hierarchy names the code columns, laid out for metrics (see [hierarchy.Hierarchy.Row]).
+// Input.Hierarchy gives the layout of the code columns (see [hierarchy.Hierarchy.Row]).
 type R4C struct {
 	allLevels
 	share
@@ -360,7 +391,7 @@ func (m *R4C) Validate() error {
 	return cmp.Or(oneOf("weights", "weights", m.Weights, weightsGroup, weightsPrinted), m.Predictions.Validate())
 }
 
-// Predictions sets the splits and rows of boosted trees.
+// Predictions sets the number of splits and of rows for boosted trees.
 type Predictions struct {
 	Splits  int `yaml:"splits" doc:"number of random splits of the rows, 3/4 to train and 1/4 to test"`
 	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`
@@ -377,8 +408,8 @@ func (p *Predictions) Validate() error {
 // Suits implements Selective.
 func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
 
-// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor and
-// r2_from_code of columns and factors.
+// Compute returns the part per_factor, and three grids of columns by factors: r2 (both directions), r2_from_factor and
+// r2_from_code.
 func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -386,9 +417,9 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.compute(ctx, in, make(hierarchy.Hierarchy, in.Codes.Cols), in.columnNames(nil), nil)
 }
 
-// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows, all of
-// columns and factors. It compares a column with a factor on the rows where the factor is active and the column's group
-// is chosen.
+// Compute returns the part per_factor, and four grids of columns by factors: r2 (both directions), r2_from_factor,
+// r2_from_code and rows. A column is compared with a factor on the rows where the factor is active and the column's
+// group is chosen.
 func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -399,7 +430,7 @@ func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.compute(ctx, in, in.Hierarchy, in.Hierarchy.Names(), m)
 }
 
-// compute scores every factor against a hierarchy of the code columns; R4C uses the rows where the factor is active.
+// compute scores every factor against the hierarchy of code columns; R4C uses the rows where the factor is active.
 func (p *Predictions) compute(
 	ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, c *R4C,
 ) (Result, error) {
@@ -407,10 +438,10 @@ func (p *Predictions) compute(
 		return Result{}, errNoStream
 	}
 	in = in.sized(matrix.Matrix.ForTrees)
-	n := in.Codes.Rows
+	n, drawn := in.Codes.Rows, 0
 	rows := numeric.UpTo(n)
 	if p.Samples > 0 && n > p.Samples {
-		n, rows = p.Samples, in.Stream.Perm(n)[:p.Samples]
+		n, drawn, rows = p.Samples, p.Samples, in.Stream.Perm(n)[:p.Samples]
 	}
 	factors, codes, err := in.predictors(rows)
 	if err != nil {
@@ -426,7 +457,7 @@ func (p *Predictions) compute(
 			}
 		}
 	}
-	orders := make([][]int, p.Splits) // the first quarter of any subset tests
+	orders := make([][]int, p.Splits) // the first quarter of any subset is for testing
 	for s := range orders {
 		orders[s] = in.Stream.Perm(n)
 	}
@@ -434,7 +465,7 @@ func (p *Predictions) compute(
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: n, Train: n - n/4, Test: n / 4}}
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}, Notes: in.coarseForTrees()}
 	if c == nil {
 		r.Grids = r.Grids[:3]
 	}

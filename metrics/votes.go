@@ -3,7 +3,9 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
@@ -11,18 +13,20 @@ import (
 	"github.com/unravel-ml/unravel/metrics/internal/votes"
 )
 
-// FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes it, 0 to 1. A vote is the
-// column with the least variance over Batch rows that share a level of a random factor, relative to its variance over
-// all rows. The first column wins among variances within a millionth. Columns with a standard deviation below Prune are
-// left out. Every column stands for the factor with the most of its Train votes. The value is the fraction of Test
-// votes for a column that stands for the vote's factor. It is 0 if all columns are left out.
+// FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes it, 0 to 1. For a vote, Batch
+// rows are drawn with the same level of a random factor. The vote is the column with the smallest variance over these
+// rows, relative to its variance over all rows. If variances differ by less than a millionth, the first column wins.
+// Columns with a standard deviation below Prune are left out. Each column is assigned to the factor with most of the
+// column's Train votes. The value is the fraction of Test votes whose column is assigned to the drawn factor. It is 0
+// if all columns are left out.
 //
-// The rows need not be a grid. A vote draws its factor uniformly, and its rows from the table. The first row is uniform
-// among the rows with a known level, which draws a level by its frequency. The others are uniform among the rows with
-// that level, with replacement. On a full grid all other factors are uniform and independent, as in the paper.
+// The rows need not form a grid. A vote draws its factor uniformly, and its rows from the table. The first row is
+// uniform among the rows with a known level, so a level is drawn with its frequency. The others are uniform among the
+// rows with that level, with replacement. On a full grid all other factors are then uniform and independent, as in the
+// paper.
 //
-// Table 2 of Zhang and Sugiyama 2024 computes the score with Direct (column i stands for factor i, without Train
-// votes), Raw (absolute variances), Batch 8 and Prune 0.
+// Table 2 of Zhang and Sugiyama 2024 uses Direct (column i is assigned to factor i, without Train votes), Raw (absolute
+// variances), Batch 8 and Prune 0.
 type FactorVAE struct {
 	knownLevels
 	twoFactors
@@ -42,9 +46,9 @@ func (m *FactorVAE) Validate() error {
 		"%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
 }
 
-// Compute returns the parts per_factor (the share of correct votes among its test votes) and, without Direct, train
-// (the share among all Train votes). The grid votes counts the Train votes, with Direct the Test votes, by column and
-// factor.
+// Compute returns the part per_factor (the fraction of correct votes among the factor's Test votes) and, without
+// Direct, train (the fraction among all Train votes). The grid votes counts the Train votes (with Direct: the Test
+// votes) by column and factor.
 func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -53,7 +57,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, errNoStream
 	}
 	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
-	var r Result
+	r := Result{Notes: in.always()}
 	d := in.Codes.Cols
 	active, scales := votes.Active(in.Codes, m.Prune, m.Raw)
 	if len(active) < d {
@@ -63,7 +67,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return r, nil
 	}
 	columns := votes.NewColumns(in.Codes, active, scales)
-	stands := numeric.UpTo(d) // the factor that a column stands for
+	stands := numeric.UpTo(d) // the factor that each column is assigned to
 	g := in.byFactor("votes", nil)
 	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
 	var err error
@@ -97,7 +101,7 @@ func validDraws(batch, least, train, test int) error {
 	)
 }
 
-// perFactor returns the part per_factor: right/all of every factor with points.
+// perFactor returns the part per_factor: right/all for every factor with points.
 func perFactor(in *Input, right, all []float64) Part {
 	part := Part{Name: "per_factor"}
 	for j, f := range in.Factors {
@@ -110,16 +114,16 @@ func perFactor(in *Input, right, all []float64) Part {
 }
 
 // BetaVAE is the score of Higgins et al. 2017, section 3, as disentanglement_lib computes it, 0 to 1. A point is the
-// mean of |z - z'|, column by column, over Batch pairs of rows that share the level of a random factor. A logistic
-// regression (L2 penalty, C = 1), fitted to Train points, predicts the factor; the value is its accuracy on Test
+// mean of |z - z'|, column by column, over Batch pairs of rows with the same level of a random factor. A logistic
+// regression (L2 penalty, C = 1) is fitted to Train points and predicts the factor; the value is its accuracy on Test
 // points.
 //
-// The rows need not be a grid. A point draws its factor uniformly, and the rows of each pair from the table. The first
-// row is uniform among the rows with a known level, which draws a level by its frequency. The second is uniform among
-// the rows with the same level, and may be the same row. On a full grid of levels all other factors are uniform and
-// independent, as in the paper. On other tables they are distributed as among the rows with that level. With
-// Standardise, inputs are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama 2024
-// does this, with Batch 8.
+// The rows need not form a grid. A point draws its factor uniformly, and the rows of each pair from the table. The
+// first row is uniform among the rows with a known level, so a level is drawn with its frequency. The second is uniform
+// among the rows with the same level, and may be the same row. On a full grid of levels all other factors are then
+// uniform and independent, as in the paper. On other tables they are distributed as among the rows with that level.
+// With Standardise, points are divided by their standard deviation over the Train points. Table 2 of Zhang and Sugiyama
+// 2024 does this, with Batch 8.
 type BetaVAE struct {
 	knownLevels
 	twoFactors
@@ -162,7 +166,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	part, value := predicted(in, model, y, answers)
 	_, fitted := predicted(in, model, x, labels)
-	r := Result{Value: value, Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}}
+	r := Result{Value: value, Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}, Notes: in.always()}
 	if !model.Converged {
 		r.Notes = append(r.Notes, "the regression has not converged")
 	}
@@ -181,4 +185,15 @@ func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (P
 		}
 	}
 	return perFactor(in, right, all), factor.Sum.Of(right) / float64(len(factors))
+}
+
+// always returns a note on each factor with one level: all rows share it.
+func (in *Input) always() (notes []string) {
+	varying := in.table().Varying(in.Codes.Rows)
+	for j, f := range in.Factors {
+		if !slices.Contains(varying, j) {
+			notes = append(notes, fmt.Sprintf("factor %s has only one level: no column tells it; want input without it", f.Name))
+		}
+	}
+	return notes
 }

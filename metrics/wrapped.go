@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// Sampled is another metric on rows drawn at random with replacement: it shows the metric's value on a small sample.
+// Sampled is another metric on rows drawn at random with replacement. It shows how the metric behaves on small samples.
 // Its value is the mean over Draws samples.
 //
 // The values of SAP, DCI and MIG in table 5 of Tonnaer et al. 2022 are near the values for 100 rows.
@@ -36,10 +36,10 @@ func (*Sampled) Variants() []Metric {
 // Title implements Titled.
 func (m *Sampled) Title() string { return m.Of.title("sampled-") }
 
-// Better implements Metric: the direction of the other metric.
+// Better returns the direction of the other metric.
 func (m *Sampled) Better() Direction { return m.Of.better() }
 
-// Range implements Bounded: it returns the range of the other metric.
+// Range returns the bounds of the other metric.
 func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
@@ -52,7 +52,7 @@ func (m *Sampled) Validate() error {
 	)
 }
 
-// maxDraws bounds the number of samples.
+// maxDraws limits the number of samples.
 const maxDraws = 10000
 
 // Suits implements Selective.
@@ -64,7 +64,7 @@ func (m *Sampled) Suits(in *Input) error {
 }
 
 // Compute returns the mean of the other metric over the samples, the parts and grids of the first sample, and the part
-// draws: the value of each sample.
+// draws with the value of each sample.
 func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -89,7 +89,7 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 		values = append(values, r.Value)
 	}
 	first.Value, _ = interval.MeanAndDeviation(values)
-	first.Basis.Rows = 0 // each sample may draw any row
+	first.Basis.Rows = 0 // each sample draws from all rows
 	if m.Draws > 1 {
 		part := Part{Name: "draws", Values: values}
 		for draw := range m.Draws {
@@ -100,14 +100,14 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 	return first, nil
 }
 
-// BestColumns is another metric, of the K columns of every factor that [MED] finds best (Cao et al. 2022, section 3.3,
-// which measures codes of a thousand columns in this way). A column belongs to the factor with its largest R_ij; the
-// best columns of a factor have the largest S_i. The columns keep their order. If columns tie with the k-th best, the
-// first count, or all with Whole. Columns without information are never best. If fewer than two columns are best, the
-// first of the others fill up, because gaps need two columns.
+// BestColumns is another metric on the K best columns of every factor, which [MED] selects (Cao et al. 2022, section
+// 3.3, which measures codes with a thousand columns in this way). A column belongs to the factor with its largest R_ij;
+// the best columns of a factor have the largest S_i. The columns keep their original order. If columns tie with the
+// k-th best, the first ones are selected, or all of them with Whole. Columns without information are never selected.
+// Gaps need two columns: if fewer are selected, the first of the other columns are added.
 //
-// med itself has the option k, which normalises over all columns, as the authors' code does. With its option
-// renormalise, med equals best-columns of med.
+// med itself has the option k, which normalises R over all columns, as the authors' code does. med with its option
+// renormalise equals best-columns of med.
 type BestColumns struct {
 	allLevels
 
@@ -127,10 +127,10 @@ func (*BestColumns) Variants() []Metric {
 // Title implements Titled.
 func (m *BestColumns) Title() string { return m.Of.title("best-columns-") }
 
-// Better implements Metric: the direction of the other metric.
+// Better returns the direction of the other metric.
 func (m *BestColumns) Better() Direction { return m.Of.better() }
 
-// Range implements Bounded: it returns the range of the other metric.
+// Range returns the bounds of the other metric.
 func (m *BestColumns) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
@@ -158,8 +158,8 @@ func (m *BestColumns) Suits(in *Input) error {
 	return suits(m.Of.Value, projectedInput(in, in.Codes))
 }
 
-// Compute returns the parts and grids of the other metric, with columns counted from 0 among the best. The part best
-// has the columns' numbers in the codes.
+// Compute returns the parts and grids of the other metric, which number the selected columns from 0. The part best has
+// the original numbers of these columns.
 func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -184,15 +184,15 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 // Projected is another metric on codes with one column for each factor: "linear projection to find the most informative
-// representations for each factor" (Zhang and Sugiyama 2024, appendix F.3). With Project linear, column i is the best
-// affine prediction h_i(z) of factor i from all columns in mean square, in units of the factor mapped to [0, 1]. With
-// Project best, an assignment with the largest sum of mutual information gives a code column to each factor (see
+// representations for each factor" (Zhang and Sugiyama 2024, appendix F.3). With Project linear, column i is h_i(z),
+// the best affine prediction of factor i from all columns in mean square, in units of the factor mapped to [0, 1]. With
+// Project best, each factor gets one code column; the assignment maximises the sum of mutual information (see
 // [SubCodeDeviation]).
 //
-// The contraction of affine predictions maps factors of any kind and units to [0, 1], as the projection does. Otherwise
-// it would call even a perfect prediction of categorical or circular levels contracted.
+// Contraction of affine predictions maps factors of every kind and unit to [0, 1], as the projection does. Otherwise
+// even a perfect prediction of categorical or circular levels would count as contracted.
 //
-// The projection is fitted to the measured rows. A row with an unknown level is left out.
+// The projection is fitted to the measured rows. Rows with an unknown level are left out.
 type Projected struct {
 	allLevels
 
@@ -211,10 +211,10 @@ func (*Projected) Variants() []Metric {
 // Title implements Titled.
 func (m *Projected) Title() string { return m.Of.title("projected-") }
 
-// Better implements Metric: the direction of the other metric.
+// Better returns the direction of the other metric.
 func (m *Projected) Better() Direction { return m.Of.better() }
 
-// Range implements Bounded: it returns the range of the other metric.
+// Range returns the bounds of the other metric.
 func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 // Validate checks the settings.
@@ -240,15 +240,16 @@ func (m *Projected) Suits(in *Input) error {
 	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
 }
 
-// projectedInput is the input with other codes for the same rows. It drops the knowledge about the old codes' columns.
+// projectedInput is the input with different codes for the same rows. It drops the facts about the columns of the old
+// codes.
 func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
 	return &other
 }
 
-// Compute returns the parts and grids of the other metric, and the projection's part explained (linear) or columns
-// (best).
+// Compute returns the parts and grids of the other metric. It adds the part explained (linear) or columns (best) of the
+// projection.
 func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -281,7 +282,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// title returns the name of the metric with a prefix; empty without a metric.
+// title returns the name of the metric with a prefix; empty if there is no metric.
 func (c Choice) title(prefix string) string {
 	if c.Name == "" {
 		return ""
@@ -289,7 +290,7 @@ func (c Choice) title(prefix string) string {
 	return prefix + c.Name
 }
 
-// better returns the direction of the metric; HigherIsBetter without a metric.
+// better returns the direction of the metric; HigherIsBetter if there is no metric.
 func (c Choice) better() Direction {
 	if c.Value == nil {
 		return HigherIsBetter
@@ -297,7 +298,7 @@ func (c Choice) better() Direction {
 	return c.Value.Better()
 }
 
-// wrapped checks the metric of a metric of something else: again says that it is the same wrapper once more.
+// wrapped checks the metric inside a wrapper; again reports that it is the same wrapper.
 func (c Choice) wrapped(of string, again bool, message string) error {
 	switch {
 	case c.Value == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Heads holds the settings of projector and predictor, the networks on top of codes.
+// Heads holds the settings of projector and predictor, the networks that follow the encoder.
 type Heads struct {
 	Hidden    int `yaml:"hidden" doc:"width of the hidden layers of the projector"`
 	Projected int `yaml:"projected" doc:"width of projections and predictions"`
@@ -38,8 +38,8 @@ func (h *Heads) predictor() layers {
 // (f', g') follow the parameters theta of (f, g): xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is
 // f(x).
 //
-// Projector and predictor are dense, batch norm, ReLU, dense. The target normalises with the moments of its batches,
-// so its running moments are not averaged.
+// Projector and predictor are dense, batch norm, ReLU, dense. The target normalises with the statistics of its own
+// batches, so its running statistics are not averaged.
 type BYOL struct {
 	Views     `yaml:",inline"`
 	CodeViews `yaml:",inline"`
@@ -61,12 +61,12 @@ func (s *BYOL) New(data Data, seed uint64) (Model, error) {
 	return m, m.start(m)
 }
 
-// SimSiam is [BYOL] without a target (Chen and He 2021), for the loss cosine-regression. Up to factor and constant,
+// SimSiam is [BYOL] without a target (Chen and He 2021), for the loss cosine-regression. Up to a factor and a constant,
 // it minimises equation 4:
 //
 //	-1/2 cos(q(z1), stop(z2)) - 1/2 cos(q(z2), stop(z1))
 //
-// z1 and z2 are the projections of the two views, q is the predictor, and stop passes no gradient. The projector has
+// z1 and z2 are the projections of the two views, q is the predictor, and stop is the stop-gradient. The projector has
 // three layers without biases, each followed by batch norm.
 type SimSiam struct {
 	Views     `yaml:",inline"`
@@ -118,8 +118,8 @@ type siamese struct {
 	twoViews
 	views     CodeViews
 	projector layers    // from codes to projections
-	predictor layers    // from projections to predictions; no widths: none
-	momentum  *Momentum // of the EMA target, which the predictions should meet; nil: they should meet the projections
+	predictor layers    // from projections to predictions; no widths: no predictor
+	momentum  *Momentum // of the EMA target that predictions are compared with; nil: they are compared with projections
 }
 
 // Paced implements [Paced].

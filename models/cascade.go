@@ -8,8 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/assign"
 )
 
-// cascade computes what a step of a cascadeVAE needs first: its place in the schedule, and the categories of the
-// batch.
+// cascade computes what a step of a cascadeVAE needs first: its phase of the schedule, and the categories of the batch.
 type cascade struct {
 	*cascadeVAE
 	images, noise *gorgonia.Node // inputs of the step
@@ -18,14 +17,13 @@ type cascade struct {
 	passes        []Pass
 
 	sampled         *gorgonia.Node // output of the first pass: samples
-	encoded, eps    []float32      // its inputs
+	encoded, eps    []float32      // inputs of the first pass
 	targets, points []float32      // inputs of the second pass: images, and points to decode
 	cost            *gorgonia.Node // output of the second pass, [n, 1]
 	table           []float64      // [n, Categories]
 }
 
-// categories adds the input of one-hot categories in front of the samples z, and the passes that choose the
-// categories.
+// categories adds the input of one-hot categories to the samples z, and the passes that choose the categories.
 func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorgonia.Node, err error) {
 	k := c.settings.Categories
 	choice, err := g.Input("categories", n, k)
@@ -42,7 +40,7 @@ func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorg
 	return graph.ConcatColumns(choice, z)
 }
 
-// sampling builds the pass from images and noise to samples.
+// sampling builds the pass that maps images and noise to samples.
 func (c *cascade) sampling(g *nn.Graph, n int) error {
 	d, err := c.drawn(g, n)
 	if err != nil {
@@ -53,7 +51,7 @@ func (c *cascade) sampling(g *nn.Graph, n int) error {
 	return nil
 }
 
-// costing builds the pass from points to the costs of their images.
+// costing builds the pass that maps points to the costs of their images.
 func (c *cascade) costing(g *nn.Graph, n int) error {
 	images, err := c.cascadeVAE.images(g, n)
 	if err != nil {
@@ -71,7 +69,7 @@ func (c *cascade) costing(g *nn.Graph, n int) error {
 	return nil
 }
 
-// decide sets the weights of the divergences and the categories of a batch.
+// decide sets the weights of the divergences, and the categories of a batch.
 func (c *cascade) decide(e *Early) error {
 	opened, open := c.phase(e)
 	before := c.params.Get(cascadeOpened).Float32s()

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// softplusFloor is added to a softplus before the logarithm, as in public code of CascadeVAE.
+// softplusFloor is added to a softplus before the logarithm, as in CascadeVAE's public code.
 const softplusFloor = 1e-8
 
 // logSoftplus returns log(log(1 + e^s) + 1e-8), element by element.
@@ -39,7 +39,7 @@ func (logSoftplusOf[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// withCategory puts a one-hot choice in front of z [rows, n]: category number category out of of, [rows, of + n].
+// withCategory prepends a one-hot category to z [rows, n]: category number category out of of, [rows, of + n].
 func withCategory(z *gorgonia.Node, category, of int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "with category",
@@ -71,8 +71,8 @@ func categoryOf[T graph.Float](category, of int) func([]tensor.Shape) forward[T]
 	}
 }
 
-// cheapest returns, for each row of costs [rows, K], the number of the least cost from 1, times open: [rows, 1].
-// Among equal costs the first counts. open is a node of one number.
+// cheapest returns, for each row of costs [rows, K], the number (from 1) of the smallest cost, times open: [rows, 1].
+// Of equal costs, the first wins. open is a node with one number.
 func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "cheapest",

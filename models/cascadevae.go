@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// CascadeVAE is the VAE of Jeong and Song 2019, which opens its codes one after the other. It first opens the
-// continuous dimensions, by lowering the weight of their divergence, and then one choice among Categories categories.
+// CascadeVAE is the VAE of Jeong and Song 2019, which opens its dimensions one by one. It first opens the continuous
+// dimensions, by lowering the weight of their divergence, and then one categorical dimension with Categories options.
 // With the losses reconstruction and kl it minimises, in nats per image,
 //
 //	-log p(x | z, d) + sum_l w_l KL(q(z_l|x) || N(0, 1)),  w_l = Low for the first i dimensions, High for the others
@@ -29,8 +29,8 @@ import (
 // the sample z_b (equation 8; assign.Balanced). Categories have no network and no gradient. Each step therefore first
 // decodes every sample with every category ([Prelude]). The optimiser forgets its moments whenever i changes.
 //
-// The first column of the code is the category of least cost for z = mu, from 1, or 0 before categories open. The
-// columns of mu follow. Computing the code takes Categories passes through the decoder. Categories 0 gives
+// The first column of the code is the category with the smallest cost for z = mu, from 1, or 0 before categories open.
+// The columns of mu follow. Computing the code needs Categories passes through the decoder. Categories 0 gives
 // CascadeVAE-C, the schedule of z without categories.
 type CascadeVAE struct {
 	Networks
@@ -199,7 +199,7 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 	switch {
 	case len(all) == 0 && m.data.Losses != nil:
 		return nil, errors.New("the choice of categories needs each image's reconstruction error, but the config has no such loss; want the loss reconstruction")
-	case len(all) == 0: // the losses are not known
+	case len(all) == 0: // the losses are unknown
 		return losses.NewReconstruction().Costs(images, logits, m.data.Real)
 	}
 	sum := all[0]

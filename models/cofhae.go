@@ -22,14 +22,14 @@ import (
 //	L_x(x', x) + lambda_1 L_a(a', a) - lambda_2 log D(z)/(1 - D(z))
 //
 // x' are reconstructions, a' option weights, a assigned options (by MIMOSA or the truth), and z masked values. The
-// discriminator D compares z with values permuted over the images that use them.
+// discriminator D distinguishes z from values that are permuted over the images that use them.
 //
-// Linear heads on the features give the values of the continuous dimensions, and the logits of the options of each
-// categorical dimension. Option weights are softmax(logits/Tau) times the weight of the option above the dimension.
-// Each value is multiplied by the weight of its option, the soft mask. The decoder gets weights and masked values.
+// Linear heads on the features compute the values of the continuous dimensions, and the logits for the options of each
+// categorical dimension. Option weights are softmax(logits/Tau), times the weight of the enclosing option. Each value
+// is multiplied by the weight of its option, the soft mask. The decoder gets weights and masked values.
 //
-// The code for metrics has one column for each dimension, categorical ones first. A categorical column holds 1 + the
-// option of the largest weight, a continuous column the value, and an inactive dimension 0. The code uses temperature
+// The code for metrics has one column for each dimension, categorical ones first. A categorical column contains 1 + the
+// option with the largest weight, a continuous column the value, and an inactive dimension 0. The code uses temperature
 // 1e-10, not Tau.
 type COFHAE struct {
 	Networks
@@ -38,7 +38,7 @@ type COFHAE struct {
 	Mimosa    Mimosa  `yaml:"mimosa" doc:"settings of mimosa, which learns the hierarchy from codes of an autoencoder with the same networks and training"`
 }
 
-// Mimosa holds the settings for learning the hierarchy first.
+// Mimosa holds the settings for learning the hierarchy in a first stage.
 type Mimosa struct {
 	InitialDim     int `yaml:"initial_dim" doc:"dimensions of the codes for MIMOSA; choose one more than any image's true dimension"`
 	mimosa.Options `yaml:",inline"`
@@ -58,7 +58,7 @@ const (
 	learnedHierarchy = "mimosa"
 )
 
-// hardTau is the temperature at which the softmax is one-hot.
+// hardTau is a temperature that makes the softmax one-hot.
 const hardTau = 1e-10
 
 // NewCOFHAE returns the default settings.
@@ -188,7 +188,7 @@ type cofhae struct {
 	autoencoder
 	tree    hierarchy.Hierarchy
 	options optionBlocks
-	places  []int // the place of each continuous dimension
+	places  []int // the option column of each continuous dimension
 	tau     float64
 }
 

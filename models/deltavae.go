@@ -18,9 +18,9 @@ import (
 //
 //	-E_q(z|x)[log p(x|z)] + sum_i KL(q_i(z_i|x) || p_i(z_i))
 //
-// over the spaces i. The posterior of a sphere is a random walk from a location, and its prior is uniform; see
-// package latent. The code holds the locations of all spaces, side by side. Categorical spaces come first, and the
-// code holds the number of their likeliest option.
+// over the spaces i. The posterior of a sphere is a random walk from a location, and its prior is uniform; see package
+// latent. The code contains the locations of all spaces, side by side. Categorical spaces come first; their column
+// contains the number of the most probable option.
 type DeltaVAE struct {
 	Networks
 	Latent latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
@@ -40,7 +40,7 @@ func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
 type deltaVAE struct {
 	mixed
 	latent latent.List
-	frames [][]int // groups of spaces with orthogonal locations
+	frames [][]int // groups of spaces with mutually orthogonal locations
 }
 
 func deltaVAEOf(n Networks, data Data, seed uint64, spaces latent.List) deltaVAE {
@@ -89,7 +89,7 @@ func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	}
 }
 
-// reject replaces a point of the unit sphere by its component orthogonal to another point, scaled to length 1.
+// reject replaces a point of the unit sphere by its component orthogonal to another point, normalised.
 func reject(point, other []float32) {
 	var along, length, square float64
 	for i, v := range other {
@@ -127,8 +127,8 @@ func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Vari
 	return v, nil
 }
 
-// orthogonalise replaces the location of a variable by its component orthogonal to other locations, scaled to length
-// 1 (the Gram-Schmidt process). This commutes with a rotation of all locations.
+// orthogonalise replaces the location of a variable by its component orthogonal to other locations, normalised (the
+// Gram-Schmidt process). This commutes with a rotation of all locations.
 func orthogonalise(all []*latent.Variable, others []int, i int) (err error) {
 	v := all[i]
 	for _, other := range others {
@@ -156,8 +156,8 @@ func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, e
 	return numbered(weights, values, m.sizes)
 }
 
-// parts joins the columns of the discrete variables, which come first, and the columns of the others. A result
-// without columns is nil.
+// parts joins the columns of the discrete variables, which come first, and separately the columns of the others. A
+// result without columns is nil.
 func parts(v []*latent.Variable, discrete int, join func([]*latent.Variable) (*gorgonia.Node, error)) (weights, values *gorgonia.Node, err error) {
 	if discrete > 0 {
 		if weights, err = join(v[:discrete]); err != nil {
@@ -186,7 +186,7 @@ func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, err
 }
 
-// begin adds the graph up to the samples. Losses see the codes and samples of the continuous spaces, if the model has
+// begin adds the graph up to the samples. Losses get the codes and samples of the continuous spaces, if the model has
 // any.
 func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
 	images, err := m.images(g, n)

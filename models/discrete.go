@@ -48,7 +48,7 @@ func (c *Categoricals) spaces() latent.List {
 	return latent.Of(list...)
 }
 
-// choices lists the numbers of options of the discrete spaces at the beginning of a list.
+// choices lists the number of options of each discrete space at the beginning of a list.
 func choices(l latent.List) (sizes []int) {
 	for _, c := range l {
 		if n := latent.ChoicesOf(c.Value); n > 0 {
@@ -58,7 +58,7 @@ func choices(l latent.List) (sizes []int) {
 	return sizes
 }
 
-// mixed is an autoencoder with a code of categories, then width continuous columns.
+// mixed is an autoencoder with a code of categories followed by width continuous columns.
 type mixed struct {
 	autoencoder
 	sizes []int // numbers of options of the categories
@@ -84,7 +84,7 @@ func (m *mixed) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error
 	return m.autoencoder.Decode(g, points)
 }
 
-// discreteSpaces lists the parts of codes that are choices among options.
+// discreteSpaces lists the categorical parts of codes.
 func discreteSpaces(sizes []int) (list []Space) {
 	for i, n := range sizes {
 		list = append(list, Space{Name: "categorical", First: i, Width: 1, Options: n})
@@ -99,8 +99,8 @@ func drawOptions(r *rng.Stream, sizes []int, code []float32) {
 	}
 }
 
-// numbered returns codes for metrics, [rows, blocks + n]. Each block of weights becomes the number of its likeliest
-// option. The values [rows, n] follow, unless they are nil.
+// numbered returns codes for metrics, [rows, blocks + n]. Each block of weights becomes the number of its most probable
+// option. The values [rows, n] follow if they are not nil.
 func numbered(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	if len(sizes) == 0 {
 		return values, nil
@@ -112,8 +112,7 @@ func numbered(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, erro
 	return graph.ConcatColumns(numbers, values)
 }
 
-// unnumbered inverts numbered: it returns one-hot choices, then the values. A number that matches no option gives
-// zeros.
+// unnumbered inverts numbered: it returns one-hot options, then the values. A number that is no option gives zeros.
 func unnumbered(codes *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	if len(sizes) == 0 {
 		return codes, nil
@@ -122,8 +121,8 @@ func unnumbered(codes *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return readOptions(codes, optionBlocks{Sizes: sizes, Parents: parents}, places)
 }
 
-// likeliest returns 1 + the option with the largest weight for every block of weights [rows, K]: [rows, blocks].
-// sizes holds the widths of the blocks. Among equal weights the first counts. The node has no gradient.
+// likeliest returns 1 + the option with the largest weight for every block of weights [rows, K]: [rows, blocks]. sizes
+// holds the widths of the blocks. Of equal weights, the first wins. The node has no gradient.
 func likeliest(weights *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "likeliest options",
@@ -145,7 +144,7 @@ func likeliestOptions[T graph.Float](sizes []int) func([]tensor.Shape) forward[T
 	return func([]tensor.Shape) forward[T] {
 		return func(in [][]T, out []T) {
 			weights := in[0]
-			for i := range out { // rows of blocks
+			for i := range out { // by row and block
 				n, best := sizes[i%len(sizes)], 0
 				for j, w := range weights[:n] {
 					if w > weights[best] {

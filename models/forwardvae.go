@@ -15,13 +15,13 @@ import (
 )
 
 // ForwardVAE is a VAE with linear actions on its codes (Caselles-Dupré et al. 2019). The actions come from the
-// supervision walks. Each factor that they change has two columns, and each action a has a 2 x 2 matrix M_a on the
-// columns of its factor:
+// supervision walks. Each factor that they change has two columns of the code, and each action a has a 2 x 2 matrix M_a
+// for the columns of its factor:
 //
 //	z = mu + sigma noise,  A_a = the identity but for M_a in the columns of a's factor.
 //
 // The loss prediction, a mean of |A_a z_t - mu_t+1|^2 over successive images, learns the matrices together with
-// reconstruction and kl. The matrices are free, not rotations.
+// reconstruction and kl. The matrices are unconstrained, not only rotations.
 type ForwardVAE struct {
 	Networks
 	Latent int    `yaml:"latent" doc:"dimensions of the code; 0: two for each factor that actions change"`
@@ -70,8 +70,8 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	return m, Materialise(m, data)
 }
 
-// blocksOf returns the block of two columns for each action, and the number of columns. Blocks follow the order in
-// which actions name factors.
+// blocksOf returns the block of two columns for each action, and the number of columns. The order of blocks is the
+// order in which actions first mention the factors.
 func blocksOf(actions []supervision.Action) (blocks []int, width int) {
 	known := map[int]int{}
 	for _, a := range actions {

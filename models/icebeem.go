@@ -19,16 +19,15 @@ import (
 //
 //	E(x | y) = f(x) . g(y).
 //
-// f(x), [batch, Width], is a linear map of the encoder's features. g(y) is a linear map, without a bias, of the
-// one-hot labels of the factors in Conditions, side by side: the sum of one vector per label. One-hot labels of all
-// combinations would need a row per combination. Here g has a row per level, and every image trains several rows.
-// Without Conditions g is a vector of ones, as in the public code of the unconditional model. With the loss
-// score-matching it minimises denoising score matching. This loss leaves out images that lack the label of a
-// condition. The code is f(x).
+// f(x), [batch, Width], is a linear map of the encoder's features. g(y) is a linear map, without a bias, of the one-hot
+// labels of the factors in Conditions, side by side: the sum of one vector per label. One-hot labels of combinations
+// would need a row for each combination. Here g has a row for each level, and every image trains several rows. Without
+// Conditions g is a vector of ones, as in the public code of the unconditional model. With the loss score-matching it
+// minimises denoising score matching. This loss skips images without the label of a condition. The code is f(x).
 //
-// Without conditions the objective determines only the sum of the columns. Differences between columns stay random.
-// With conditions it determines f up to a linear map, if the g of the labels span all directions (theorem 1 of the
-// paper).
+// Without conditions, the objective determines only the sum of the columns. Differences between columns remain random.
+// With conditions, it determines f up to a linear map, if the vectors g of the labels span all directions (theorem 1 of
+// the paper).
 type ICEBeeM struct {
 	Encoder    nn.EncoderChoice `yaml:"encoder" doc:"network from images to features, without batch normalisation"`
 	Width      int              `yaml:"width" doc:"columns of the code f(x)"`
@@ -129,8 +128,8 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 // conditionColumn locates a condition: its column of labels, and its rows in the table.
 type conditionColumn struct{ labels, first, size int }
 
-// level returns the level of a condition in a row of labels, or -1 if it is not known. Numbers beyond the levels
-// belong to similar images.
+// level returns the level of a condition in a row of labels, or -1 if it is unknown. Larger numbers than the levels
+// mark groups of similar images.
 func level[T graph.Float](row []T, c conditionColumn) int {
 	if v := int(row[c.labels]); v >= 0 && v < c.size {
 		return v

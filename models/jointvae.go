@@ -8,13 +8,13 @@ import "github.com/unravel-ml/unravel/configs/config"
 //
 //	-E_q(z,c|x)[log p(x|z,c)] + gamma_z |KL(q(z|x) || p(z)) - C_z| + gamma_c |KL(q(c|x) || p(c)) - C_c|
 //
-// Both divergences are means over the batch before the absolute value. c has one choice for each number in
-// Categorical. The probabilities alpha of a choice are a softmax of linear maps of the features, and its prior is
-// uniform. The decoder gets relaxed choices (Gumbel-softmax) and z. Capacities rise with the updates. C_c stops at
-// sum log K, the largest possible divergence. At this value the loss pulls alpha to one-hot choices.
+// Both divergences are averaged over the batch before the absolute value is taken. c has one categorical variable for
+// each number in Categorical. Its probabilities alpha are a softmax of linear maps of the features, and its prior is
+// uniform. The decoder gets relaxed samples (Gumbel-softmax) and z. The capacities increase during training. C_c stops
+// at sum log K, the largest possible divergence. At this value the loss pulls alpha towards one-hot vectors.
 //
-// The code first has a column for each choice, 1 + the likeliest option, and then mu: [batch, len(Categorical) +
-// Latent].
+// The code has a column for each categorical variable, 1 + the most probable option, followed by mu: [batch,
+// len(Categorical) + Latent].
 type JointVAE struct {
 	VAE
 }

@@ -25,10 +25,10 @@ import (
 // rho is the action on each space, Pi the projection onto the space, and gamma the weight of lsbd. The supervision
 // sets M: pairs, paths or views.
 //
-// Circular factors act on circles and on spheres with an axis. The k-th such space follows the k-th circular factor
-// of Factors. The r-th other S^2 follows the r-th factor of poses in Factors, under SO(3), or the r-th rotation of
-// the groups. A single pose moves every S^2. The code of a pose without symmetry is z = (Rv, Rw), two spheres under
-// one rotation, because one sphere forgets the turn about one axis of the object.
+// Circular factors act on circles and on spheres with an axis. The k-th such space follows the k-th circular factor of
+// Factors. The r-th other S^2 follows the r-th factor of poses in Factors, under SO(3), or the r-th rotation of the
+// groups. A single pose transforms every S^2. The code of a pose without symmetry is z = (Rv, Rw), two spheres under
+// one rotation. A single sphere would lose the rotation about one axis of the object.
 type LSBDVAE struct {
 	Networks
 	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
@@ -63,7 +63,7 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared := len(s.Factors) == 0 && data.Rotations == 1 // one pose for every sphere
+	shared := len(s.Factors) == 0 && data.Rotations == 1 // one pose for all spheres
 	var list [][]int
 	for i, c := range s.Latent {
 		switch space := c.Value; {
@@ -73,7 +73,7 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 			list = append(list, angles[:1])
 			angles = angles[1:]
 		case space.Turns():
-			return nil, fmt.Errorf("lsbd-vae: latent space %d takes a circular factor, and there is no circular factor left; want as many such spaces as circular factors", i)
+			return nil, fmt.Errorf("lsbd-vae: latent space %d needs a circular factor, but none is left; want a circular factor for each such space", i)
 		case len(poses) > 0:
 			first := len(data.Factors) + 4*poses[0]
 			list = append(list, []int{first, first + 1, first + 2, first + 3})
@@ -81,24 +81,24 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 				poses = poses[1:]
 			}
 		case data.Rotations > 0:
-			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) takes a rotation in space, and there is none left; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or a factor of rotations for each sphere in model.lsbd-vae.factors, which may be named more than once", i, c.Name)
+			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) needs a rotation in space, but none is left; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or a factor of rotations for each sphere in model.lsbd-vae.factors, which may be named more than once", i, c.Name)
 		default:
 			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is acted on by axis and angle, and factors only give angles; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or rotations in the supervision groups", i, c.Name)
 		}
 	}
 	if len(angles) > 0 {
-		return nil, fmt.Errorf("lsbd-vae: factor %q has no space to act on; want as many circles (or spheres with an axis) as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[angles[0]].Name)
+		return nil, fmt.Errorf("lsbd-vae: factor %q has no space to act on; want a circle (or a sphere with an axis) for each circular factor, or fewer factors in model.lsbd-vae.factors", data.Factors[angles[0]].Name)
 	}
 	if shared && slices.ContainsFunc(list, func(columns []int) bool { return len(columns) == 4 }) {
 		poses = nil
 	}
-	if names := poseNames(data.Factors); len(poses) > 0 && len(names) > 0 { // rotations from a file may stay unused
+	if names := poseNames(data.Factors); len(poses) > 0 && len(names) > 0 { // rotations from a file may remain unused
 		return nil, fmt.Errorf("lsbd-vae: factor %q is a rotation in space and has no sphere to act on; want {sphere: {dim: 2}} among the latent spaces for every such factor, or name other factors with model.lsbd-vae.factors", names[poses[0]])
 	}
 	return list, nil
 }
 
-// frames lists the spaces of each rotation that moves several spaces.
+// frames lists, for each rotation that acts on several spaces, these spaces.
 func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
 	byRotation := map[int][]int{}
 	for i, columns := range moves {
@@ -120,8 +120,8 @@ func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
 	return frames, nil
 }
 
-// factors lists the circular factors by their indices, and the rotations in space by their indices in the groups. The
-// order is the order in which spaces take them.
+// factors lists the circular factors by their indices, and the rotations in space by their indices in the groups. They
+// are in the order in which spaces use them.
 func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 	if len(s.Factors) == 0 {
 		for i, f := range data.Factors {
@@ -149,7 +149,7 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 		case data.Factors[found].Kind == factor.Circular:
 			angles = append(angles, found)
 		default:
-			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want one that turns: %s", name, data.Factors[found].Kind, strings.Join(namesWith(data.Factors, factor.Factor.Turns), ", "))
+			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want a circular factor or rotations: %s", name, data.Factors[found].Kind, strings.Join(namesWith(data.Factors, factor.Factor.Turns), ", "))
 		}
 	}
 	return angles, poses, nil

@@ -263,17 +263,17 @@ func TestLSBDVAERefuses(t *testing.T) {
 		of         []factor.Factor
 	}{
 		{"too few circles", `"column" has no space`, latent.Of(circle), nil, []factor.Factor{row, column}},
-		{"too many circles", "no circular factor left", latent.Of(circle, circle), nil, []factor.Factor{row, object}},
+		{"too many circles", "needs a circular factor, but none is left", latent.Of(circle, circle), nil, []factor.Factor{row, object}},
 		{"no circles", `"row" has no space`, latent.Of(line), nil, []factor.Factor{row}},
 		{"unknown factor", `no factor "colum"; did you mean "column"?`, latent.Of(circle), []string{"colum"}, []factor.Factor{row, column}},
 		{"factor that does not turn", `"object" is categorical`, latent.Of(circle), []string{"object"}, []factor.Factor{row, object}},
 		{"pose without a sphere", `factor "pose" is a rotation in space and has no sphere to act on; want {sphere: {dim: 2}}`, latent.Of(circle), nil, []factor.Factor{pose, row}},
 		{"one sphere for two poses", `factor "other" is a rotation in space and has no sphere`, latent.Of(ball), nil, []factor.Factor{pose, other}},
-		{"three spheres for two poses", "latent space 2 (sphere) takes a rotation in space, and there is none left", latent.Of(ball, ball, ball), nil, []factor.Factor{pose, other}},
-		{"two spheres for a pose named once", "latent space 1 (sphere) takes a rotation in space, and there is none left", latent.Of(ball, ball), []string{"pose"}, []factor.Factor{pose}},
+		{"three spheres for two poses", "latent space 2 (sphere) needs a rotation in space, but none is left", latent.Of(ball, ball, ball), nil, []factor.Factor{pose, other}},
+		{"two spheres for a pose named once", "latent space 1 (sphere) needs a rotation in space, but none is left", latent.Of(ball, ball), []string{"pose"}, []factor.Factor{pose}},
 		{"a circle for a named pose", `factor "pose" is a rotation in space and has no sphere`, latent.Of(circle), []string{"row", "pose"}, []factor.Factor{pose, row}},
-		{"a circle without a factor", "no circular factor left", latent.Of(ball, circle), nil, []factor.Factor{pose}},
-		{"factor that does not turn, beside a pose", "want one that turns: pose, row", latent.Of(ball), []string{"object"}, []factor.Factor{pose, object, row}},
+		{"a circle without a factor", "needs a circular factor, but none is left", latent.Of(ball, circle), nil, []factor.Factor{pose}},
+		{"factor that does not turn, beside a pose", "want a circular factor or rotations: pose, row", latent.Of(ball), []string{"object"}, []factor.Factor{pose, object, row}},
 		{"sphere without rotations", "axis and angle", latent.Of(ball), nil, []factor.Factor{row}},
 	} {
 		s := &LSBDVAE{Networks: small(16), Latent: c.spaces, Factors: c.factors}

@@ -1,13 +1,13 @@
 // Package models builds the graphs of representation learners.
 //
-// A model owns named parameters and offers one or several objectives. For each objective and a given number of images
-// it builds a graph, which ends in the outputs for losses (losses.Outputs). A model does not depend on optimisers or
-// data files. A config chooses among the settings in [Registry].
+// A model owns named parameters and has one or more objectives. For each objective and batch size it builds a graph;
+// its outputs are the inputs of losses (losses.Outputs). A model does not depend on optimisers or data files. A config
+// chooses among the settings in [Registry].
 //
 // To write a model outside this module, implement [Settings] and [Model], and [Decoder], [Hierarchical] or [Staged]
-// where they apply. End New with [Materialise], and call [Register]. Keep everything that a step changes in the
-// parameters, as weights or as states (nn.Graph.State): checkpoints hold nothing else. conformance.CheckModel tests a
-// model.
+// where they apply. End New with [Materialise], and call [Register]. Keep everything that changes from step to step in
+// the parameters, as weights or as states (nn.Graph.State), because checkpoints contain nothing else.
+// conformance.CheckModel tests a model.
 package models
 
 import (
@@ -26,11 +26,12 @@ import (
 type Data struct {
 	Height, Width, Channels int
 	Factors                 []factor.Factor
-	Rotations               int                  // rotations in space of each labelled group; see supervision.Split
-	Real                    bool                 // pixels are any real numbers, not only in [0, 1]; see datasets.RealValued
-	Actions                 []supervision.Action // actions that lead from image to image within labelled groups; nil: not known
+	Rotations               int  // rotations in space of each labelled group; see supervision.Split
+	Real                    bool // pixels are any real numbers, not only in [0, 1]; see datasets.RealValued
+	// actions that lead from image to image within labelled groups; nil: unknown
+	Actions []supervision.Action
 
-	Losses []losses.Choice // losses of the training, which models may ask for costs (losses.PerImage); nil: not known
+	Losses []losses.Choice // losses of the training, which models can ask for costs (losses.PerImage); nil: unknown
 
 	Hierarchy hierarchy.Hierarchy // hierarchy of the data set's dimensions; nil: none
 	Learned   *Learned            // result of an earlier stage, see Staged; nil: none
@@ -47,7 +48,7 @@ func DataOf(d datasets.Dataset) Data {
 	return data
 }
 
-// Settings make a model. New initialises its parameters from the seed.
+// Settings create a model. New initialises the parameters from the seed.
 type Settings interface {
 	New(data Data, seed uint64) (Model, error)
 }
@@ -65,8 +66,8 @@ type Model interface {
 	// Objectives lists the objectives for training: at most one for labelled and one for unlabelled batches.
 	Objectives() []Objective
 
-	// Build adds the graph of an objective on a batch of images. A labelled batch consists of groups with group
-	// images each.
+	// Build adds the graph of an objective on a batch of images. A labelled batch consists of groups, each with group
+	// images.
 	Build(g *nn.Graph, o Objective, images, group int) (*Program, error)
 
 	// Encode adds the graph from images, [n, H, W, C], to codes, [n, d], the deterministic representation for
@@ -95,8 +96,9 @@ type Hierarchical interface {
 	Hierarchy() hierarchy.Hierarchy
 }
 
-// HierarchyOf returns the hierarchy of a model's codes. A [Hierarchical] model has one. Codes with discrete columns
-// have a flat one: its categorical dimensions have empty options. For other models it returns nil.
+// HierarchyOf returns the hierarchy of a model's codes. A [Hierarchical] model has a hierarchy itself. Codes with
+// discrete columns get a flat hierarchy, with empty options in its categorical dimensions. For other models it returns
+// nil.
 func HierarchyOf(m Model) hierarchy.Hierarchy {
 	if h, ok := m.(Hierarchical); ok {
 		return h.Hierarchy()
@@ -117,18 +119,18 @@ func HierarchyOf(m Model) hierarchy.Hierarchy {
 	return flat
 }
 
-// Starter is implemented by models that derive states from parameters at the start. EMA targets, for example, are
-// copies.
+// Starter is implemented by models with states that are computed from parameters at the start. EMA targets, for
+// example, start as copies.
 type Starter interface {
-	// Started is called before training, after some parameters and states got values from another run or file. taken
-	// reports these. Started derives states that were not taken, and lists them.
+	// Started is called before training, after some parameters and states were loaded from another run or file. taken
+	// reports whether a name was loaded. Started computes the other states and lists them.
 	Started(taken func(name string) bool) (derived []string)
 }
 
 // Paced is implemented by models that use [Step.Progress] or [Early.Progress] only with some settings. Every other
-// model with a [Program.After] or a [Program.Prelude] counts as using the progress.
+// model with a [Program.After] or a [Program.Prelude] is assumed to use the progress.
 type Paced interface {
-	// Paced reports whether training depends on its progress, a fraction of its whole length.
+	// Paced reports whether training depends on the progress, which is a fraction of its whole length.
 	Paced() bool
 }
 
@@ -136,18 +138,18 @@ type Paced interface {
 type Space struct {
 	Name   string // "sphere", "euclidean"
 	First  int    // its first column
-	Width  int    // how many columns it has
-	Circle bool   // whether it is the unit circle
-	Sphere bool   // whether it is the unit sphere in space, S^2
-	Unit   bool   // whether its points have length 1: circles, and spheres of any dimension
+	Width  int    // number of columns
+	Circle bool   // the space is the unit circle
+	Sphere bool   // the space is the unit sphere S^2
+	Unit   bool   // points have length 1, as on circles and spheres of any dimension
 
-	// Options, if above 0, says that the space is a choice among that many options. Its one column in a code holds
-	// the number of the chosen option, from 1, or 0 for none. Decode takes the nearest option. Such spaces come
-	// first, as in the layout of hierarchy.Hierarchy for metrics.
+	// Options, if above 0, says that the space is categorical with this number of options. Its single column contains
+	// the number of the option, from 1, or 0 for none. Decode rounds to the nearest option. Such spaces come first, as
+	// in the layout for metrics (hierarchy.Hierarchy).
 	Options int
 }
 
-// Program is the graph of an objective: its outputs, and the inputs to fill before every step.
+// Program is the graph of an objective: its outputs, and the inputs that must be filled before every step.
 type Program struct {
 	Outputs         *losses.Outputs
 	Views           []*gorgonia.Node // inputs of augmented views of the batch, [n, H, W, C] each; nil: the input is Outputs.Images
@@ -156,17 +158,17 @@ type Program struct {
 	Actions         *gorgonia.Node   // for a labelled objective, [images, Data.Actions]: 1 for the action that leads from the previous image to this one, all 0 for the first image of a group; nil: the model uses no actions
 
 	Schedules []losses.Schedule // inputs that change with the updates of training, such as a temperature
-	Prelude   *Prelude          // runs at the beginning of a step; nil: nothing
+	Prelude   *Prelude          // runs before each step; nil: nothing
 
 	Logged  []Logged           // scalars to log in addition to the losses
 	Targets *Targets           // EMA targets; nil: none
 	Queue   *Queue             // queue of keys; nil: none
-	Kept    []*gorgonia.Node   // nodes that After reads
+	Kept    []*gorgonia.Node   // nodes that After uses
 	After   func(s Step) error // updates other states after the gradient step; nil: no such states
 }
 
-// Targets are EMA targets. After every update of the parameters they take a step of the average with the momentum at
-// the progress of training before the step, from 0 to 1.
+// Targets are EMA targets. After every update they move towards the parameters. The momentum depends on the progress of
+// training before the step, from 0 to 1.
 type Targets struct {
 	*nn.Average
 	Momentum func(progress float64) float64
@@ -179,7 +181,7 @@ type Queue struct {
 	Next    *gorgonia.Node // state, [1]: index of the oldest column
 }
 
-// Push overwrites the oldest columns with keys, and moves the index on.
+// Push overwrites the oldest columns with keys, and advances the index.
 func (q *Queue) Push(keys []float32) {
 	columns, next := nn.Data(q.Columns), nn.Data(q.Next)
 	width, capacity := q.Columns.Shape()[0], q.Columns.Shape()[1]
@@ -193,7 +195,7 @@ func (q *Queue) Push(keys []float32) {
 	next[0] = float32(at)
 }
 
-// Logged is a scalar to log, without effect on training.
+// Logged is a scalar that is logged and does not affect training.
 type Logged struct {
 	Name string
 	Node *gorgonia.Node
@@ -203,8 +205,8 @@ type Logged struct {
 type Step struct {
 	Progress float64 // fraction of training before the step, from 0 to 1
 
-	// Accumulating says that the parameters have not changed, because the gradient accumulates over further batches.
-	// EMA targets must not move then.
+	// Accumulating says that this step only accumulates gradients and leaves the parameters unchanged. EMA targets must
+	// not move then.
 	Accumulating bool
 
 	Value func(*gorgonia.Node) []float32 // value of a kept node in the step

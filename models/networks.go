@@ -18,10 +18,10 @@ type Networks struct {
 	Decoder *nn.DecoderChoice `yaml:"decoder" doc:"network from codes to images; if absent, the encoder's mirror image"`
 }
 
-// newNetworks returns the default: the encoder conv64 and its mirror image.
+// newNetworks returns the default: the encoder conv64 and its mirrored decoder.
 func newNetworks() Networks { return Networks{Encoder: nn.DefaultEncoder()} }
 
-// Decoding returns the chosen decoder, or the mirror image of the encoder.
+// Decoding returns the chosen decoder, or else the mirrored encoder.
 func (n Networks) Decoding() (nn.Decoder, error) {
 	if n.Decoder != nil && n.Decoder.Value != nil {
 		return n.Decoder.Value, nil
@@ -32,8 +32,8 @@ func (n Networks) Decoding() (nn.Decoder, error) {
 	return nil, fmt.Errorf("model: the encoder %q has no mirror image; want a decoder in the config", n.Encoder.Name)
 }
 
-// base is shared by all models. Unless a model says otherwise, it learns from single images without labels, and its
-// code is z = W f(x) + b for the features f(x).
+// base is embedded in all models. By default, a model learns from single images without labels, and its code is z = W
+// f(x) + b for features f(x).
 type base struct {
 	encoder nn.EncoderChoice
 	data    Data
@@ -75,7 +75,7 @@ func (b *base) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
 	return g.Input("images", n, b.data.Height, b.data.Width, b.data.Channels)
 }
 
-// deterministic builds the program of a model without noise and decoder.
+// deterministic builds the program of a model without noise or a decoder.
 func (b *base) deterministic(g *nn.Graph, n int) (*Program, error) {
 	images, err := b.images(g, n)
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *base) deterministic(g *nn.Graph, n int) (*Program, error) {
 	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Rows: n}}, nil
 }
 
-// autoencoder is shared by all models with a decoder.
+// autoencoder is embedded in all models with a decoder.
 type autoencoder struct {
 	base
 	networks Networks
@@ -107,8 +107,8 @@ func (a *autoencoder) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node,
 	return d.Decode(g, codes, "decoder", tensor.Shape{a.data.Height, a.data.Width, a.data.Channels})
 }
 
-// Materialise builds the encoder of a model once, and its decoder if it has one. All their parameters then exist, and
-// it returns an error for a network that does not fit the images. A model's New ends with it.
+// Materialise builds a model's encoder, and its decoder if it has one. All parameters then exist. It returns an error
+// if a network does not fit the images. Call it at the end of a model's New.
 func Materialise(m Model, data Data) error {
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", 1, data.Height, data.Width, data.Channels)

@@ -11,9 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// optionBlocks describes the columns of option weights [rows, K]. Each categorical dimension has a block with a
-// column for each option; Sizes holds their numbers. A block may belong under an option in an earlier block. Parents
-// holds the column of that option, or -1 for a block at the top.
+// optionBlocks describes the columns of option weights [rows, K]. Each categorical dimension has a block with a column
+// for each option; Sizes holds the widths. A block may belong to an option of an earlier block. Parents holds the
+// column of that option, or -1 for an outermost block.
 type optionBlocks struct{ Sizes, Parents []int }
 
 func (o optionBlocks) columns() (k int) {
@@ -37,9 +37,9 @@ func (o optionBlocks) check() error {
 	return nil
 }
 
-// weighOptions returns the weights of the options of categorical dimensions, [rows, K]. In every block this is the
-// softmax of logits/tau, times the weight of the option above the block. As tau goes to 0, the weights become 0 and
-// 1, or equal parts at equal logits.
+// weighOptions returns the weights of the options of categorical dimensions, [rows, K]. Within a block this is the
+// softmax of logits/tau, times the weight of the block's parent option. As tau goes to 0, the weights become 0 or 1, or
+// equal fractions at equal logits.
 func weighOptions(logits *gorgonia.Node, o optionBlocks, tau float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "option weights",
@@ -116,7 +116,7 @@ func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 		f.softmaxes(in[0][at : at+f.columns])
 		copy(f.sum, dout[at:at+f.columns])
 		first := f.columns
-		for b := len(f.Sizes) - 1; b >= 0; b-- { // blocks under an option come after it
+		for b := len(f.Sizes) - 1; b >= 0; b-- { // child blocks come after their parents
 			n := f.Sizes[b]
 			first -= n
 			var mean T // mean of the gradients
@@ -135,8 +135,8 @@ func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	}
 }
 
-// gateValues returns values [rows, n] times weights [rows, K]: column c of the values times column columns[c] of the
-// weights, or times 1 for -1.
+// gateValues multiplies values [rows, n] by weights [rows, K]: column c of the values by column columns[c] of the
+// weights, or by 1 for -1.
 func gateValues(values, weights *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "gate",
@@ -201,8 +201,8 @@ func (f gate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// numberOptions returns hierarchical codes in the layout for metrics, [rows, blocks + n]. Every block of weights,
-// which are 0 and 1, becomes 1 + the chosen option, or 0 for none. The values [rows, n] follow. It has no gradient.
+// numberOptions returns hierarchical codes in the layout for metrics, [rows, blocks + n]. Every block of weights, which
+// are 0 or 1, becomes 1 + the chosen option, or 0 for none. The values [rows, n] follow. It has no gradient.
 func numberOptions(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "option numbers",
@@ -246,10 +246,9 @@ func optionNumbers[T graph.Float](sizes []int) func([]tensor.Shape) forward[T] {
 	}
 }
 
-// readOptions inverts numberOptions: from numbers [rows, blocks + n] it returns the input of a decoder, [rows, K +
-// n]. The weight is 1 for the option of the nearest whole number. It is 0 for other options, and for all options
-// under an option that is not chosen. Values are 0 if their column of the weights (see gateValues) is 0. It has no
-// gradient.
+// readOptions inverts numberOptions: from numbers [rows, blocks + n] it computes the input of a decoder, [rows, K + n].
+// The weight is 1 for the option of the nearest whole number. It is 0 for all other options, and for all options below
+// an option that is not chosen. Values are 0 if their column of the weights (see gateValues) is 0. It has no gradient.
 func readOptions(numbers *gorgonia.Node, o optionBlocks, columns []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "numbered options",

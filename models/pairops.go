@@ -11,18 +11,18 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// adaptive as the number of private dimensions lets the pair's divergences decide.
+// adaptive, as the number of private dimensions, leaves the choice to the divergences of the pair.
 const adaptive = -1
 
 // mergeRule says how a pair of Gaussian posteriors shares dimensions.
 type mergeRule struct {
-	Private   int  // number of private dimensions; adaptive: dimensions with a divergence above the threshold
+	Private   int  // number of private dimensions; adaptive: the dimensions whose divergence exceeds the threshold
 	Symmetric bool // divergences are the mean of both directions
 	Precise   bool // ML-VAE: means weighted by precisions, and the mean of precisions
-	Product   bool // ML-VAE: the product of the densities, with half the variance of Precise
+	Product   bool // ML-VAE: the product of the densities, which has half the variance of Precise
 }
 
-// Limits of exponents in divergences. Beyond them a divergence is the largest of its row in any case.
+// Limits of exponents in divergences. A divergence beyond them is the largest of its row in any case.
 const (
 	mostLogRatio     = 40
 	mostLogPrecision = 300
@@ -34,8 +34,8 @@ const (
 //	delta_i = v_1/v_2 + (mu_2 - mu_1)^2/v_2 - 1 + log v_2 - log v_1 = 2 KL(q_1 || q_2),
 //
 // or the mean of both directions. The adaptive mask is delta >= (min delta + max delta)/2 over the dimensions of the
-// pair, and 0 if all delta are equal. Otherwise the k dimensions with the largest delta are private. Among equal
-// delta the first count. The node has no gradient.
+// pair, and 0 if all delta are equal. Otherwise the k dimensions with the largest delta are private. Of equal delta,
+// the first wins. The node has no gradient.
 func pairMask(mean, logVariance *gorgonia.Node, r mergeRule) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "private dimensions",

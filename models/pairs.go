@@ -9,19 +9,18 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// PairVAE holds the settings shared by the models of image pairs. These models are a [VAE] for pairs of images that
-// differ in few factors (supervision changes). The two posteriors of a pair share dimensions. With the losses
-// reconstruction and kl the models minimise, in nats per image,
+// PairVAE holds the settings that all models of image pairs have in common. These models are a [VAE] for pairs of
+// images that differ in few factors (supervision changes). The two posteriors of a pair share dimensions. With the
+// losses reconstruction and kl the models minimise, in nats per image,
 //
 //	1/2 sum_j (-E_q~(z_j|x_1, x_2)[log p(x_j|z_j)] + beta KL(q~(z_j|x_1, x_2) || N(0, I))),  j = 1, 2.
 //
-// In the private dimensions of the pair, q~_j is the posterior of image j. In the others it is one posterior for both
-// images. z_1 and z_2 have different noise in all dimensions. On single images the models are a VAE. The code is mu
-// of one image, [batch, Latent], without sharing.
+// In the private dimensions of the pair, q~_j is the posterior of image j. In the shared dimensions it is a single
+// posterior for both images. z_1 and z_2 have independent noise in all dimensions. On single images, the models are a
+// plain VAE. The code is mu of one image, [batch, Latent], without sharing.
 //
-// The dimensions with the largest divergences delta_i = 2 KL(q_1i || q_2i) are private. Their number is K. The
-// adaptive models instead take the dimensions with delta_i >= (min delta + max delta)/2. No gradient flows through
-// this choice.
+// The dimensions with the largest divergences delta_i = 2 KL(q_1i || q_2i) are private. Their number is K. The adaptive
+// models instead take the dimensions with delta_i >= (min delta + max delta)/2. This choice has no gradient.
 type PairVAE struct {
 	Networks
 	Latent    int  `yaml:"latent" doc:"dimensions of the code"`
@@ -34,7 +33,7 @@ func newPairSettings() PairVAE { return PairVAE{Networks: newNetworks(), Latent:
 func (s *PairVAE) Validate() error { return validLatent(s.Latent) }
 
 // GVAE is the group VAE of pairs that differ in K factors (Hosoya 2019; Locatello et al. 2020, section 4). Shared
-// dimensions have the mean of the means and the mean of the variances. See [PairVAE].
+// dimensions have the average of the means and the average of the variances. See [PairVAE].
 type GVAE struct {
 	PairVAE
 	K int `yaml:"k" doc:"number of private dimensions of a pair: the dimensions with the largest divergences"`
@@ -64,8 +63,8 @@ func (s *AdaGVAE) New(data Data, seed uint64) (Model, error) {
 }
 
 // MLVAE is the multi-level VAE of pairs that differ in K factors (Bouchacourt et al. 2018; Locatello et al. 2020,
-// section 4). Shared dimensions have the mean weighted by precisions. Their variance is the harmonic mean of the
-// variances, as in the authors' code. This is twice the variance of a product of densities. See [PairVAE].
+// section 4). Shared dimensions have the precision-weighted mean. Their variance is the harmonic mean of the variances,
+// as in the authors' code. This is twice the variance of a product of densities. See [PairVAE].
 type MLVAE struct {
 	PairVAE
 	K       int  `yaml:"k" doc:"number of private dimensions of a pair: the dimensions with the largest divergences"`
@@ -135,7 +134,7 @@ func (s *PairVAE) model(name string, r mergeRule, data Data, seed uint64) (Model
 type pairVAE struct {
 	vae
 	name string
-	rule *mergeRule // nil: pairs share nothing
+	rule *mergeRule // nil: the images of a pair share no dimensions
 }
 
 func newPairVAE(name string, n Networks, latent int, r *mergeRule, data Data, seed uint64) (Model, error) {

@@ -20,10 +20,10 @@ import (
 //
 //	z_0 = Pi(W f(x_0) + b),  z_t = g_a(t) z_t-1,  t = 1 ... T.
 //
-// The g_a are matrices of losses.RotationWalk, and their angles are parameters. An action and its inverse have
-// separate angles. The loss reconstruction compares the decoded codes with the images of the episode. The loss
-// entanglement makes each action rotate one plane. On single images it is an autoencoder. The code of an image is
-// Pi(W f(x) + b), of length 1.
+// The g_a are matrices of losses.RotationWalk, and their angles are parameters. An action and its inverse have separate
+// angles. The loss reconstruction compares the decoded codes with the images of the episode. The loss entanglement
+// makes each action rotate only one plane. On single images, it is an autoencoder. The code of an image is Pi(W f(x) +
+// b), of length 1.
 type Quessard struct {
 	Networks
 	Dim int `yaml:"dim" doc:"dimensions of the code on the unit sphere; 2 for each factor that actions turn"`
@@ -51,8 +51,8 @@ func (s *Quessard) New(data Data, seed uint64) (Model, error) {
 
 type quessard struct{ autoencoder }
 
-// angles returns the parameters of the actions, [actions, planes]. They start uniform within pi/Dim on both sides of
-// 0, as in the public notebooks. Larger angles would be ambiguous.
+// angles returns the parameters of the actions, [actions, planes]. They are initialised uniformly between -pi/Dim and
+// pi/Dim, as in the public notebooks. Larger angles would be ambiguous.
 func (m *quessard) angles(g *nn.Graph) (*gorgonia.Node, error) {
 	return g.Param("actions/angles", tensor.Shape{len(m.data.Actions), losses.Planes(m.width)}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
 		for i := range values {

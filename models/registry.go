@@ -77,8 +77,8 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
-// Register adds a model to [Registry], and configs can then name it. Call it before reading a config. A second entry
-// with the same name is an error.
+// Register adds a model to [Registry], so configs can name it. Call it before reading a config. It returns an error if
+// the name is taken.
 func Register(e registry.Entry[Settings]) error { return Registry.Register(e) }
 
 // Named returns a model by name with its defaults.

@@ -12,9 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// spreadOf measures how far codes [rows, d] are from all being the same. It takes the standard deviation over the
-// rows of each column of codes/|codes|, averages it over the columns, and multiplies by sqrt(d). The result is 0 if
-// all codes have one direction, and about 1 if their directions are uniform. It has no gradient.
+// spreadOf measures whether codes [rows, d] have collapsed. It takes the standard deviation over the rows of each
+// column of codes/|codes|, averages it over the columns, and multiplies by sqrt(d). The result is 0 if all codes point
+// in one direction, and about 1 if their directions are uniform. It has no gradient.
 //
 // Source: Chen and He 2021, section 4.1.
 func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
@@ -44,7 +44,7 @@ func spread[T graph.Float](s []tensor.Shape) forward[T] {
 	return func(in [][]T, out []T) {
 		clear(mean)
 		clear(square)
-		for i := range rows { // Welford: equal rows give a deviation of 0
+		for i := range rows { // Welford's algorithm: equal rows have a deviation of exactly 0
 			x := in[0][i*columns : (i+1)*columns]
 			scale, part := 1/max(math.Sqrt(numeric.Square(x)), leastSpread), 1/float64(i+1)
 			for c, v := range x {

@@ -14,21 +14,21 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Views holds the settings shared by models of two views per image. Their code is the encoder's output. A network on
-// both views of n images gets 2n images: the first views, then the second views. Batch norm takes the moments of each
-// half separately, as if each half ran alone.
+// Views holds the settings that all models of two views per image have in common. Their code is the output of the
+// encoder. A network that encodes both views of n images gets 2n images: first all first views, then all second views.
+// Batch norm computes the statistics of each half separately, as if each half ran alone.
 type Views struct {
 	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to codes"`
 }
 
-// The views that give codes to losses.
+// The views whose codes losses can use.
 const (
 	bothViews  = "both"
 	firstView  = "first"
 	secondView = "second"
 )
 
-// CodeViews chooses the views that a two-view model offers to losses on codes.
+// CodeViews selects the views of a two-view model whose codes are passed to losses.
 type CodeViews struct {
 	Of string `yaml:"code_views" doc:"views for losses on codes: both (two rows for each image), first or second"`
 }
@@ -41,7 +41,7 @@ func (c *CodeViews) Validate() error {
 	return nil
 }
 
-// rows selects the codes of the chosen views. codes holds both.
+// rows returns the codes of the selected views; codes holds both views.
 func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	n := codes.Shape()[0] / 2
 	switch c.Of {
@@ -83,8 +83,8 @@ func (m *Momentum) Validate() error {
 	return nil
 }
 
-// At returns the momentum at a progress of training from 0 to 1: base. With the cosine schedule it returns 1 - (1 -
-// base)(1 + cos(pi progress))/2 (Grill et al. 2020, section 3.2).
+// At returns the momentum at a progress of training from 0 to 1. If it is constant, it is base. With the cosine
+// schedule it returns 1 - (1 - base)(1 + cos(pi progress))/2 (Grill et al. 2020, section 3.2).
 func (m Momentum) At(progress float64) float64 {
 	if m.Schedule == constantMomentum {
 		return m.Base
@@ -101,10 +101,10 @@ type twoViews struct {
 	target *nn.Average // nil until the model's graphs exist
 }
 
-// targetPrefix begins the parameter names of EMA targets.
+// targetPrefix is the prefix of the parameter names of EMA targets.
 const targetPrefix = "target/"
 
-// start builds a model's graphs once, to create all its parameters, and copies parameters to their EMA targets.
+// start builds a model's graphs once, which creates all its parameters, and copies parameters to their EMA targets.
 func (m *twoViews) start(model Model) error {
 	g := nn.NewGraph(m.params)
 	images, err := m.images(g, 1)
@@ -128,8 +128,8 @@ func (m *twoViews) start(model Model) error {
 	return nil
 }
 
-// following returns the targets that follow the parameters of a graph. Targets of frozen parameters stay out of it. It
-// is nil until the model's graphs exist.
+// following returns the EMA targets for the parameters of a graph. Frozen parameters have no targets. It is nil until
+// the model's graphs exist.
 func (m *twoViews) following(g *nn.Graph, momentum Momentum) *Targets {
 	switch {
 	case m.target == nil:
@@ -140,7 +140,7 @@ func (m *twoViews) following(g *nn.Graph, momentum Momentum) *Targets {
 	return &Targets{m.target.Without(g.Frozen), momentum.At}
 }
 
-// Started implements Starter. The target of a taken parameter starts as a copy of it.
+// Started implements Starter. The target of a loaded parameter starts as a copy of it.
 func (m *twoViews) Started(taken func(name string) bool) []string {
 	return nn.CopyTargets(m.params, targetPrefix, taken)
 }
@@ -166,7 +166,7 @@ func (m *twoViews) inputs(g *nn.Graph, n int) (both *gorgonia.Node, each []*gorg
 // codes.
 const SpreadName = "spread"
 
-// program wraps the outputs of a two-view model. Losses on codes get seen, some rows of codes.
+// program wraps the outputs of a two-view model. Losses on codes get seen, a subset of the rows of codes.
 func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, views *losses.Views) (*Program, error) {
 	spread, err := spreadOf(codes)
 	if err != nil {
@@ -179,11 +179,11 @@ func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, 
 // layers is a network of dense layers. Batch norm and ReLU follow each layer but the last.
 type layers struct {
 	widths []int
-	bias   bool // whether the layers have biases
-	norm   bool // normalise the last layer too, without learned factors and offsets
+	bias   bool // the layers have biases
+	norm   bool // normalise the last layer too, without learned scale and offset
 }
 
-// build adds the network to rows.
+// build applies the network to the rows of x.
 func (l layers) build(g *nn.Graph, x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	var err error
 	last := len(l.widths) - 1

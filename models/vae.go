@@ -14,9 +14,9 @@ import (
 //
 //	-E_q(z|x)[log p(x|z)] + beta KL(q(z|x) || p(z)),  q(z|x) = N(mu(x), diag sigma(x)^2),  p(z) = N(0, I).
 //
-// One sample z = mu + sigma noise estimates the expectation (equation 10). beta is the weight of kl: 1 gives the
-// negative ELBO, more gives the beta-VAE (Higgins et al. 2017, equation 4). The additional loss tc makes it a
-// beta-TCVAE or FactorVAE, and dip-i or dip-ii makes it a DIP-VAE.
+// The expectation is estimated with a single sample z = mu + sigma noise (equation 10). beta is the weight of kl: 1
+// gives the negative ELBO, a larger weight the beta-VAE (Higgins et al. 2017, equation 4). With the additional loss tc
+// it is a beta-TCVAE or FactorVAE, and with dip-i or dip-ii a DIP-VAE.
 //
 // mu and log sigma^2 are linear maps of the features, as in Locatello et al. 2019. The code is mu, [batch, Latent].
 // With Categorical it is the model of [JointVAE].
@@ -46,7 +46,7 @@ func (s *VAE) New(data Data, seed uint64) (Model, error) {
 type vae struct {
 	mixed
 	discrete latent.List // spaces of categorical codes
-	wide     bool        // samples of a head h have deviation exp(h), but the divergence uses deviation exp(h/2)
+	wide     bool        // the samples for a head h have standard deviation exp(h), but the divergence uses exp(h/2)
 }
 
 // heads adds the mean and the logarithm of the variance of the posterior, and the categorical variables.

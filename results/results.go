@@ -1,5 +1,5 @@
-// Package results holds the ledger that comes with Unravel: a folder for each folder of runs of tables, with files of JSON lines, compressed
-// by gzip (package ledger reads them).
+// Package results has the ledger that comes with Unravel: a folder for each folder of runs of tables, with JSON lines
+// files compressed by gzip (package ledger reads them).
 package results
 
 import (

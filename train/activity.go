@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise an event now and then.
-// A nil Activity shows nothing.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, or otherwise an occasional
+// event. A nil Activity shows nothing.
 type Activity struct{ shown *watch.Activity }
 
 // NewActivity returns an Activity that draws bars on a terminal or, without a terminal, logs events. It returns nil if
@@ -20,7 +20,7 @@ func NewActivity(log *slog.Logger, terminal *os.File) *Activity {
 	return nil
 }
 
-// Begin starts to show an activity, such as "encoding", with a number of parts.
+// Begin starts to show an activity, such as "encoding", with the given number of parts.
 func (a *Activity) Begin(what string, all int) {
 	if a != nil {
 		a.shown.Begin(what, all)

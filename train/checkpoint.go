@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// saveHook saves every so many seconds (0: not before the end), and when training ends or is stopped.
+// saveHook saves a checkpoint every given number of seconds (0: only at the end), and when training ends or is stopped.
 func (s *session) saveHook(every float64) engine.Hook {
 	s.saved = time.Now()
 	due := func(l *engine.Loop) error {
@@ -48,7 +48,7 @@ func (s *session) saveHook(every float64) engine.Hook {
 		}}
 }
 
-// save writes a checkpoint and keeps as many earlier ones as the config asks.
+// save writes a checkpoint and keeps the number of earlier checkpoints that the config sets.
 func (s *session) save(done bool) error {
 	if err := s.store.Present(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *session) save(done bool) error {
 // checkpoint collects everything that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
 	all := checkpoint.State{Watch: s.watch, Best: (*checkpoint.Best)(s.best), Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
-	if s.stop.Enough() == "" { // otherwise the next session finds out by itself
+	if s.stop.Enough() == "" { // otherwise the next session decides for itself
 		all.Stopped = s.loop.Stopped()
 	}
 	return checkpoint.Encode(s.loop, all)
@@ -84,8 +84,8 @@ type Best struct {
 	Step   int     `json:"step"`
 }
 
-// bestHook compares an epoch's evaluation, if any, with the best, and keeps the checkpoint of a better one. A run that
-// continues from an earlier step finds and writes the same again.
+// bestHook compares the evaluation of an epoch, if there is one, with the best so far, and keeps the checkpoint of a
+// better one. A run that continues from an earlier step repeats the same comparisons.
 func (s *session) bestHook(m *monitor.Monitor) engine.Hook {
 	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		if m.MeasuredAt != r.Epoch {
@@ -132,8 +132,8 @@ func began(s *checkpoint.State, dir string) (Config, error) {
 }
 
 // Unlike returns the history of an unfinished run, from the state in its checkpoint. It also says why the run differs
-// from a run of its config c; empty if it agrees so far. text is the text of c. A run without a readable checkpoint
-// has taken no step.
+// from a run of its config c, or returns "" if the run agrees so far. text is the text of c. A run without a readable
+// checkpoint has taken no step.
 func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	s := checkpoint.ReadState(dir)
 	if s == nil {
@@ -158,13 +158,13 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	return s.History, why
 }
 
-// passed is the error for fewer epochs than a run has trained.
+// passed returns the error for a config with fewer epochs than a run has trained.
 func passed(epochs, trained int) error {
 	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, wording.Count(trained, "epoch"), trained)
 }
 
-// goOn adds a state's history to a continued run. began is the config at that state. It refuses a length that the run
-// has passed.
+// goOn adds a state's history to a continued run. began is the config at that state. It rejects a length that the run
+// has already exceeded.
 func (s *session) goOn(state *checkpoint.State, began Config) error {
 	l := s.loop
 	epochs := s.experiment.Config.Train.Epochs
@@ -188,8 +188,8 @@ func (s *session) goOn(state *checkpoint.State, began Config) error {
 	return nil
 }
 
-// unwritten returns the history of a checkpoint from code that wrote none: one segment. If the run had ended, its
-// record names the code.
+// unwritten returns the history of a checkpoint written by code without histories: one segment. If the run had ended,
+// its record names the code.
 func (s *session) unwritten(state *checkpoint.State, began Config) rundir.History {
 	one := rundir.Segment{To: state.Step, Kernels: state.Kernels}
 	one.Config, _ = began.Hash() // a config that was loaded can be encoded
@@ -199,8 +199,7 @@ func (s *session) unwritten(state *checkpoint.State, began Config) rundir.Histor
 	return rundir.History{one}
 }
 
-// otherTraining says why this session's config would have trained differently until now than an earlier config; empty
-// if it would not.
+// otherTraining says how training so far would differ with this session's config from an earlier one, or returns "".
 func (s *session) otherTraining(began Config) string {
 	now := &s.experiment.Config
 	if s.loop.Step() == 0 {
@@ -221,14 +220,14 @@ func (s *session) otherTraining(began Config) string {
 // otherWatched is the reason for a run that watched something different.
 const otherWatched = "train.stop, train.keep.best or the metrics that they watch were others"
 
-// otherWatches reports whether training now watches something that an earlier config did not.
+// otherWatches reports whether training now watches something else than with an earlier config.
 func otherWatches(began, now Config) bool {
 	was, err := began.watches()
 	is, also := now.watches()
 	return err == nil && also == nil && is != "" && was != is
 }
 
-// watches returns the settings that decide when training stops and which checkpoint it keeps; empty if nothing is
+// watches returns the settings that decide when training stops and which checkpoint is kept, or "" if nothing is
 // watched.
 func (c *Config) watches() (string, error) {
 	t, m := &c.Train, c.Metrics
@@ -256,7 +255,7 @@ func (c *Config) watches() (string, error) {
 
 // attribute puts the configs and code of the training into a record.
 func (s *session) attribute(r *rundir.Record) {
-	all := append(slices.Clone(s.history), s.segment()) // the last one has measured, even if it took no step
+	all := append(slices.Clone(s.history), s.segment()) // the last one did the measuring, even if it took no step
 	r.History, r.Version, r.Machine.Kernels = s.trainedBy(), all.Versions(), s.kernels
 	r.Generation = r.History.Generation()
 }

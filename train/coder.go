@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/program"
 )
 
-// Coder runs a trained model's encoder and decoder. Goroutines may share it unless one trains the model. They take
-// turns, batch by batch.
+// Coder runs a trained model's encoder and decoder. Several goroutines may use it, unless one of them trains the model.
+// They take turns after each batch.
 type Coder struct {
 	data             models.Data
 	views            *augment.Views // views with the normalisation of images; nil: none
@@ -41,8 +41,8 @@ func NewCoder(m models.Model, data models.Data) (*Coder, error) {
 	return c, err
 }
 
-// UseDevice runs the encoder and the decoder on a device from now on. The parameters are copied there once, and must not
-// change any more. The device stays open until the process ends.
+// UseDevice runs the encoder and the decoder on a device from now on. The parameters are copied there once, and must
+// not change afterwards. The device stays open until the process ends.
 func (c *Coder) UseDevice(name engine.Device) error {
 	d, err := name.Open()
 	if err != nil || d == nil {
@@ -64,7 +64,7 @@ func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) (
 	return c.encode(ctx, d, indices, func(int) {})
 }
 
-// encode is Encode; before every batch it calls watch with the number of encoded images.
+// encode is Encode, and calls watch before every batch with the number of encoded images.
 func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, watch func(done int)) ([]float32, error) {
 	codes, batch := make([]float32, 0, len(indices)*c.width), c.encoder.Images
 	for from := 0; from < len(indices); from += batch {

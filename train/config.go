@@ -39,7 +39,7 @@ type Config struct {
 	Train       Settings            `yaml:"train" doc:"training settings"`
 	Metrics     Measures            `yaml:"metrics" doc:"metrics to measure at the end and during training"`
 
-	source *config.Node // the YAML it was read from, for messages; nil if a program made it
+	source *config.Node // the source YAML, for messages; nil if a program created the config
 }
 
 // Settings say how to train.
@@ -65,7 +65,7 @@ type Settings struct {
 	Figures    bool                   `yaml:"figures" doc:"draw figures and the report at the end"`
 }
 
-// EarlyStop ends training when a metric or a loss is good enough, or no longer improves.
+// EarlyStop ends training when a metric or a loss is good enough, or stops improving.
 type EarlyStop struct {
 	Metric   string   `yaml:"metric" doc:"metric to watch: a metric measured during training, or a sentence to measure then: forall[mean] i: z(i) =[squared] y(i)"`
 	Loss     string   `yaml:"loss" doc:"instead of metric: training loss to watch, averaged over an epoch: loss (total) or a part such as reconstruction; OBJECTIVE/LOSS with several objectives"`
@@ -81,7 +81,7 @@ type Keep struct {
 	Last int    `yaml:"last" doc:"number of newest checkpoints to keep: checkpoint.safetensors, the previous one (.prev), the one before (.prev2) and so on"`
 }
 
-// maxKept is the largest number of kept checkpoints.
+// maxKept is the maximum number of kept checkpoints.
 const maxKept = 1000
 
 // Validate checks the settings' ranges.
@@ -92,7 +92,7 @@ func (k *Keep) Validate() error {
 	return nil
 }
 
-// Validation says on which images losses are measured that do not train the model.
+// Validation sets the images for validation losses, which do not train the model.
 type Validation struct {
 	Fraction float64         `yaml:"fraction" doc:"fraction of images held out of training at random, in addition to hold_out"`
 	Dataset  *catalog.Choice `yaml:"dataset" doc:"instead of fraction: another data set with images of the same shape"`
@@ -133,7 +133,8 @@ func Defaults() Config {
 
 // Load reads a config from YAML source, with overrides key.path=value. Errors give file, line and column; file is the
 // name of the source in them. The config may build on another one ([configs.Parse]). An override may name the public
-// data set of the config's twin, such as dataset=dsprites for sprites. The data set then comes from [catalog.RealOf].
+// data set that the config's data set imitates, such as dataset=dsprites for sprites. The data set then comes from
+// [catalog.RealOf].
 func Load(file string, source []byte, overrides ...string) (Config, error) {
 	return loadFrom(func() (*config.Node, error) { return configs.Parse(file, source, Defaults()) }, overrides)
 }
@@ -201,7 +202,7 @@ func (c *Config) Validate() error {
 	return c.Metrics.validate(&c.Train)
 }
 
-// No training needs as much, and no machine has as much.
+// Limits that no training and no machine reaches.
 const (
 	maxEpochs  = 1e9
 	maxThreads = 1024
@@ -282,7 +283,7 @@ func (s *EarlyStop) sentence() (*logic.Sentence, error) {
 // the list and the metric's index; -1 if no sentence is watched.
 func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) {
 	sentence, err := s.sentence()
-	if sentence == nil || err != nil { // Validate has found it
+	if sentence == nil || err != nil { // Validate reports the error
 		return list, -1
 	}
 	at := slices.IndexFunc(list, func(c metrics.Choice) bool {
@@ -297,7 +298,7 @@ func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) 
 	return append(slices.Clone(list), metrics.Choice{Name: "logic", Value: l}), len(list)
 }
 
-// bySentence reports whether a sentence is watched: as text, or by the name of its metric in a list.
+// bySentence reports whether a sentence is watched: by its text, or by the name of its metric in a list.
 func (s *EarlyStop) bySentence(list []metrics.Choice) bool {
 	if s == nil || s.Loss != "" {
 		return false
@@ -310,7 +311,7 @@ func (s *EarlyStop) bySentence(list []metrics.Choice) bool {
 	return ok
 }
 
-// stopByText returns an error for a metric with settings. A name or a sentence is wanted.
+// stopByText returns an error for a metric with settings, because a name or a sentence is wanted.
 func stopByText(n *config.Node) error {
 	for _, key := range []string{"train", "stop", "metric"} {
 		if n = n.Get(key); n == nil {
@@ -369,8 +370,8 @@ func (c Config) sameTraining(other Config) error {
 }
 
 // Hash identifies the computation of a run. Configs have the same hash if they differ only in name, threads,
-// checkpoints (except the best one) or figures. For a start with a recorded content, the content counts and not its
-// location (see [Config.Resolve]).
+// checkpoints (except for the best one) or figures. For a start with recorded content, the hash uses the content
+// instead of the location (see [Config.Resolve]).
 func (c Config) Hash() (string, error) {
 	text, err := c.Identity()
 	if err != nil {
@@ -379,7 +380,7 @@ func (c Config) Hash() (string, error) {
 	return rundir.FileHash(text), nil
 }
 
-// Identity returns the text that [Config.Hash] hashes: the config without settings that change no result.
+// Identity returns the text that [Config.Hash] hashes: the config without settings that do not affect results.
 func (c Config) Identity() ([]byte, error) {
 	c = c.byContent()
 	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Keep.Last, c.Train.Figures = "", 0, 0, 0, false
@@ -389,8 +390,8 @@ func (c Config) Identity() ([]byte, error) {
 	return c.Encode()
 }
 
-// WithoutSource returns the config without its source, which gives errors their lines and takes more memory than the
-// config.
+// WithoutSource returns the config without its source. The source gives errors their lines, but takes more memory than
+// the config.
 func (c Config) WithoutSource() Config {
 	c.source = nil
 	return c
@@ -398,7 +399,7 @@ func (c Config) WithoutSource() Config {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// Hint explains some keys of other programs that a config lacks; empty for an unknown key.
+// Hint explains some keys of other programs that a config does not have, or returns "".
 func (c *Config) Hint(key string) string {
 	if strings.Contains(key, ".") {
 		return fmt.Sprintf("a path of keys stands under set, in a config with a base: set: {%s: ...}", key)
@@ -426,5 +427,5 @@ func (s *Settings) Hint(key string) string {
 	return hints.Key(key)
 }
 
-// HintValue explains a list where the config wants one value: lists make a sweep.
+// HintValue explains a list where the config wants a single value: lists define a sweep.
 func (c *Config) HintValue(n *config.Node, want string) string { return hints.Value(n, want) }

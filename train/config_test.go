@@ -196,7 +196,7 @@ func TestUnregistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `config.yaml:3:9: model: unknown model "borrowed"`
-	why := `the run was made by a program with the model "borrowed", the loss "lent", which this program has not registered; want that program, or another that registers it`
+	why := `the run was trained by a program with the model "borrowed", the loss "lent", which this program has not registered; want that program, or another that registers it`
 	_, _, opening := OpenExperiment(dir)
 	_, serving := OpenEncoder(dir)
 	_, resuming := Run(t.Context(), load(t), Options{Dir: dir, Resume: true})

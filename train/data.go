@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// PrepareData converts the files of a data set that needs a conversion. Building the data set is quick afterwards.
+// PrepareData converts the files of a data set if it needs a conversion. Building the data set is then fast.
 func PrepareData(ctx context.Context, d catalog.Choice, a *Activity) error {
 	defer a.End()
 	var lock sync.Mutex
@@ -79,7 +79,7 @@ func PrepareRun(ctx context.Context, dir string, a *Activity) error {
 	return c.prepareData(ctx, a)
 }
 
-// Inputs lists the config's user files, with their hashes.
+// Inputs lists the user's files that the config names, with their hashes.
 func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Input, error) {
 	var list []datasets.Input
 	for _, part := range c.readers() {
@@ -129,7 +129,7 @@ func (c *Config) readers() (list []reader) {
 	return list
 }
 
-// filesOf returns the files that a run on a data set reads: the files of a cached set, and the user's; nil for no
+// filesOf returns the files that a run on a data set reads: the files of a cached set, and the user's files; nil for no
 // files.
 func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Files, error) {
 	inputs, err := c.Inputs(ctx, new(datasets.Hasher))
@@ -148,7 +148,7 @@ func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Fil
 	return &with, nil
 }
 
-// noteData records the files read by a new run in its folder. For a resumed run, it says if they have changed.
+// noteData records the files read by a new run in its folder. For a resumed run, it reports whether they have changed.
 func (s *session) noteData(ctx context.Context) error {
 	var err error
 	if s.files, err = s.experiment.Config.filesOf(ctx, s.experiment.Data); err != nil { // metrics may see a sample of the data
@@ -167,7 +167,7 @@ func (s *session) noteData(ctx context.Context) error {
 	return s.store.Write(rundir.DataFile, rundir.JSON(s.files))
 }
 
-// dataWarning says if files of the run in a folder have changed since it began; empty if not.
+// dataWarning reports files of the run that have changed since it began, or returns "".
 func dataWarning(dir string, e *Experiment) (string, error) {
 	began, err := rundir.ReadData(dir)
 	if began == nil || err != nil {
@@ -192,7 +192,7 @@ func (c *Config) buildData() (datasets.Dataset, error) {
 	return d, nil
 }
 
-// holdOut removes the images for metrics and for validation from the split.
+// holdOut removes images that are held out for metrics and for validation from the split.
 func (e *Experiment) holdOut() error {
 	n, c := e.Data.Len(), &e.Config
 	e.HeldOut = datasets.HoldOut(n, c.Train.HoldOut, c.Seed)
@@ -200,7 +200,7 @@ func (e *Experiment) holdOut() error {
 		rest := e.TrainingImages()
 		e.validated = figures.Gather(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))
 		if len(e.validated) == 0 {
-			return fmt.Errorf("%v of %d images leaves no image to validate on; want a larger fraction", v.Fraction, len(rest))
+			return fmt.Errorf("%v of %d images leaves no image for validation; want a larger fraction", v.Fraction, len(rest))
 		}
 	}
 	if e.HeldOut == nil && e.validated == nil {
@@ -220,7 +220,7 @@ func (e *Experiment) holdOut() error {
 	return nil
 }
 
-// held reports of each image whether it is held out of training.
+// held reports for each image whether it is held out from training.
 func (e *Experiment) held() []bool {
 	held := make([]bool, e.Data.Len())
 	for _, i := range slices.Concat(e.HeldOut, e.validated) {
@@ -241,7 +241,7 @@ func (e *Experiment) TrainingImages() []int {
 }
 
 // On returns the experiment on another data set, for encoding and measuring. The images must have the shape, channels
-// and pixel range of the model's images; factors may differ. All images are measured: none is held out.
+// and pixel range of the model's images; factors may differ. All images are measured, and none is held out.
 func (e *Experiment) On(c catalog.Choice, d datasets.Dataset) (*Experiment, error) {
 	if err := e.suitsModel(d); err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (e *Experiment) On(c catalog.Choice, d datasets.Dataset) (*Experiment, erro
 	return &other, nil
 }
 
-// suitsModel returns an error for a data set with images that the model does not take.
+// suitsModel returns an error for a data set with images that the model cannot encode.
 func (e *Experiment) suitsModel(d datasets.Dataset) error {
 	h, w, channels := d.ImageShape()
 	want := e.Coder.data

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/program"
 )
 
-// Encoder computes codes of images, and images of codes, with the model of a run. Goroutines may share it.
+// Encoder computes codes of images, and images of codes, with the model of a run. Several goroutines may use it.
 type Encoder struct {
 	data  models.Data
 	views *augment.Views // views with the normalisation of images; nil: none
@@ -48,7 +48,7 @@ func (e *Encoder) ImageShape() (height, width, channels int) {
 // Decodes reports whether the model has a decoder.
 func (e *Encoder) Decodes() bool { return e.decoders != nil }
 
-// Close makes later calls return errors. Running calls end as usual.
+// Close makes later calls fail. Calls in progress finish normally.
 func (e *Encoder) Close() error {
 	e.encoders.Close()
 	if e.decoders != nil {
@@ -96,7 +96,7 @@ func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
 	return images, nil
 }
 
-// checkBatch returns an error for an array without n rows of a size, or with a number that is not finite.
+// checkBatch returns an error for an array without n rows of the given size, or with a NaN or infinite number.
 func checkBatch(what string, values []float32, n, size int, shape string) error {
 	switch {
 	case n < 0 || n > math.MaxInt/size:

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// mistake returns an error about a key, located at the key or at the part around it.
+// mistake returns an error about a key, located at the key or else at the enclosing part.
 func (c *Config) mistake(key string, err error) *config.Error {
 	if c.source != nil {
 		return c.source.Near(key, err)
@@ -20,8 +20,8 @@ func (c *Config) mistake(key string, err error) *config.Error {
 	return &config.Error{Key: key, Err: err}
 }
 
-// misfit returns an error from making the model. It points to the failing layer of a network from parts, or to the
-// model.
+// misfit returns an error from creating the model. It points to the failing layer of a network that is a list of
+// layers, or to the model.
 func (c *Config) misfit(err error) *config.Error {
 	key := "model." + c.Model.Name
 	var l *nn.LayerError
@@ -32,7 +32,7 @@ func (c *Config) misfit(err error) *config.Error {
 	at := c.source
 	for _, segment := range []string{"model", c.Model.Name, network, "layers"} {
 		if at = at.Get(segment); at == nil {
-			return c.mistake(key, err) // a preset, or the mirror image of an encoder
+			return c.mistake(key, err) // a preset, or the mirrored encoder
 		}
 	}
 	layer := l.Key
@@ -42,13 +42,13 @@ func (c *Config) misfit(err error) *config.Error {
 	return c.mistake(key+"."+network+"."+layer, err)
 }
 
-// dataError is an error of building a data set, located in the config. The config may be right: files may be damaged.
+// dataError is an error from building a data set, located in the config. The config may be right: files may be damaged.
 type dataError struct{ located, err error }
 
 func (e *dataError) Error() string { return e.located.Error() }
 func (e *dataError) Unwrap() error { return e.err }
 
-// untrainable returns an error of preparing to train. It points to a loss, a key, or otherwise the model.
+// untrainable returns an error from preparing to train. It points to a loss, a key, or otherwise the model.
 func (c *Config) untrainable(err error) *config.Error {
 	var k *engine.Error
 	var of *losses.Error

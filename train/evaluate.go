@@ -19,8 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/fit"
 )
 
-// Final lists the metrics at the end: the config's, and for a learned hierarchy purity, coverage and H-error if they
-// can be computed.
+// Final lists the metrics for the end of training: the config's metrics and, for a learned hierarchy, purity, coverage
+// and H-error if they can be computed.
 func (e *Experiment) Final() []metrics.Choice {
 	list := slices.Clone(e.Config.Metrics.Final)
 	if e.Learned == nil {
@@ -36,8 +36,8 @@ func (e *Experiment) Final() []metrics.Choice {
 	return list
 }
 
-// suits returns an error before training for metrics that do not suit the data set. The data set may be a sample with
-// a number of images.
+// suits returns an error before training if a metric does not suit the data set. The data set may be a sample, with the
+// given number of images.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	note := ""
 	if n := e.Data.Len(); n < of {
@@ -57,7 +57,7 @@ func (c *Config) suit(in *metrics.Input, list []metrics.Choice, key, note string
 	return nil
 }
 
-// withoutFactors completes the error of a metric that needs factors with the remedy.
+// withoutFactors adds a remedy to the error of a metric that needs factors.
 func withoutFactors(err error) error {
 	if errors.Is(err, metrics.MissingFactors) {
 		return fmt.Errorf("%w; want metrics of codes alone, such as mutual-information, or metrics: []", err)
@@ -65,7 +65,7 @@ func withoutFactors(err error) error {
 	return err
 }
 
-// Evaluate measures codes of the whole data set. If the context ends, it returns ErrStopped.
+// Evaluate measures codes for the whole data set. If the context ends, it returns ErrStopped.
 func (e *Experiment) Evaluate(ctx context.Context, codes matrix.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
 	e.Progress.Begin("measuring", len(choices))
 	defer e.Progress.End()
@@ -94,7 +94,7 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// Input returns the input of final metrics for codes of the whole data set: all rows, or the held-out rows.
+// Input returns the input of the final metrics, given codes for the whole data set: all rows, or the held-out rows.
 func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 	if e.HeldOut == nil {
 		return e.InputOf(codes, all(e.Data))
@@ -116,7 +116,7 @@ func (e *Experiment) InputOf(codes matrix.Matrix, images []int) *metrics.Input {
 	return in
 }
 
-// InputOf returns the input of metrics for codes of some images of a data set, made by any encoder.
+// InputOf returns the input of metrics for codes of some images of a data set, from any encoder.
 func InputOf(d datasets.Dataset, codes matrix.Matrix, images []int) *metrics.Input {
 	k := len(d.Factors())
 	in := &metrics.Input{Codes: codes, Factors: d.Factors(), Levels: make([]int, len(images)*k)}
@@ -127,7 +127,7 @@ func InputOf(d datasets.Dataset, codes matrix.Matrix, images []int) *metrics.Inp
 		in.TrueHierarchy, in.Exact = d.Hierarchy(), datasets.Exact(d, images)
 		in.Paths, _ = datasets.PathsOf(d, images)
 		if in.TrueHierarchy != nil {
-			in.Hierarchy = make(hierarchy.Hierarchy, codes.Cols) // a code without options is a group of dimensions
+			in.Hierarchy = make(hierarchy.Hierarchy, codes.Cols) // one group of dimensions
 		}
 	}
 	return in
@@ -144,20 +144,20 @@ func spacesOf(m models.Model) (spaces [][]int) {
 	return spaces
 }
 
-// mostKept is the number of images encoded at the end if no metric asks for more.
+// mostKept is the number of images that are encoded at the end if no metric needs more.
 const mostKept = 10000
 
-// mostNumbers is the largest number of elements, 1 GiB, in the codes measured at the end. metrics.sample or
-// metrics.encode can ask for more. If all images have more elements, a random sample of this size is measured.
+// mostNumbers is the maximum number of elements, 1 GiB, of the codes that are measured at the end. metrics.sample or
+// metrics.encode can raise it. If the codes of all images exceed it, a random sample is measured.
 const mostNumbers = 1 << 27
 
 // Sample returns the experiment on the images that metrics measure at the end. metrics.sample sets their number.
-// Without it these are all images, or as many as have codes of mostNumbers elements.
+// Otherwise these are all images, or fewer if their codes would have more than mostNumbers elements.
 func (e *Experiment) Sample() *Experiment {
 	return e.sampleOf(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
 }
 
-// most returns the largest number of images measured at the end, for codes of a width; 0 means all.
+// most returns the maximum number of images measured at the end, for codes of the given width; 0 means all.
 func (m *Measures) most(width int) int {
 	if m.Sample == 0 && m.Encode != EncodeAll {
 		return max(1, mostNumbers/width)
@@ -165,8 +165,8 @@ func (m *Measures) most(width int) int {
 	return m.Sample
 }
 
-// encoded returns the experiment on the images encoded at the end; nil for none. If metrics or the config ask for the
-// sample, these are its images. Otherwise all seeds take the same images, because users compare the runs.
+// encoded returns the experiment on the images encoded at the end; nil for none. If metrics or the config request the
+// sample, it returns the sample. Otherwise all seeds use the same images, because users compare the runs.
 func (e *Experiment) encoded() *Experiment {
 	m := &e.Config.Metrics
 	switch {
@@ -213,50 +213,50 @@ func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 	return &some
 }
 
-// Codes encodes the whole data set: the model's representation, row by row.
+// Codes encodes the whole data set, in row-major order.
 func (e *Experiment) Codes(ctx context.Context) (matrix.Matrix, error) {
 	codes, err := e.Encode(ctx, all(e.Data))
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
 }
 
-// Encode returns the codes of images, row by row, and shows its progress.
+// Encode returns the codes of images in row-major order, and shows its progress.
 func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error) {
 	e.Progress.Begin("encoding", len(images))
 	defer e.Progress.End()
 	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }
 
-// Fit says how well a model with a decoder fits its images. It uses the codes that metrics see: posterior means and
-// chosen options.
+// Fit measures how well a model with a decoder reconstructs its images. It uses the codes that metrics use: posterior
+// means and chosen options.
 type Fit struct {
 	Images         int      `json:"images"`               // number of training images used
 	Reconstruction float64  `json:"reconstruction"`       // mean squared error of a pixel
-	Variance       float64  `json:"variance"`             // variance of a pixel: the error of the mean image
+	Variance       float64  `json:"variance"`             // variance of a pixel, which is the error of the mean image
 	HeldOut        *float64 `json:"held_out,omitempty"`   // mean squared error of held-out images
 	Assignment     *float64 `json:"assignment,omitempty"` // assignment loss of the chosen options
 	Square         float64  `json:"square,omitempty"`     // mean square of a pixel; 0: unknown, or the pixels are real-valued
 	Decoded        float64  `json:"decoded,omitempty"`    // mean square of a pixel of the reconstructions, if Square is known
-	Converged      bool     `json:"converged"`            // whether the fields above are good enough
+	Converged      bool     `json:"converged"`            // the values above are good enough
 	Why            string   `json:"why,omitempty"`        // why training has not converged
 }
 
 // fitImages is the largest number of images for Fit.
 const fitImages = 5000
 
-// A model has not converged if it leaves a larger fraction of the variance, or assigns a larger fraction wrongly. A
-// decoder with less than leastDecoded of the images' mean square is black: its error is at least 81 % of that square,
-// (1 - sqrt(leastDecoded))^2.
+// A model has not converged if the unexplained fraction of the variance, or the fraction of wrong assignments, is
+// larger. A decoder with less than leastDecoded of the images' mean square is black: its error is at least 81 % of that
+// mean square, (1 - sqrt(leastDecoded))^2.
 const (
 	mostUnexplained = 0.5
 	mostMisassigned = 0.1
 	leastDecoded    = 0.01
 )
 
-// Black reports whether the decoder is black: for all codes together, the mean square of its pixels is less than 1 %
-// of the images' mean square.
+// Black reports whether the decoder is black: over all codes, the mean square of its pixels is less than 1 % of the
+// images' mean square.
 func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
 
-// WithoutSquares returns the fit as runs recorded it before the fields Square and Decoded existed.
+// WithoutSquares returns the fit without the fields Square and Decoded, as earlier versions recorded it.
 func (f *Fit) WithoutSquares() *Fit {
 	g := *f
 	g.Square, g.Decoded, g.Why = 0, 0, ""
@@ -264,13 +264,13 @@ func (f *Fit) WithoutSquares() *Fit {
 	return &g
 }
 
-// fit measures how well the model fits; nil without a decoder.
+// fit measures how well the model reconstructs its images; nil without a decoder.
 func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
 	}
 	trained := e.trained()
-	if len(trained) == 0 { // a small sample may have only held-out images
+	if len(trained) == 0 { // a small sample may contain only held-out images
 		return nil, nil
 	}
 	f := &Fit{Images: len(trained)}
@@ -324,7 +324,7 @@ func (e *Experiment) trained() []int {
 	return sampled(append(list, e.Split.Unlabelled...), fitImages, e.Config.Seed, "fit")
 }
 
-// sampled draws at most count elements of a list with a stream of random numbers.
+// sampled draws at most count elements of a list with the named random stream.
 func sampled(list []int, count int, seed uint64, stream string) []int {
 	if len(list) <= count {
 		return list

@@ -19,28 +19,28 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Experiment is a config with its data set, labels and model.
+// Experiment is a config together with its data set, labels and model.
 type Experiment struct {
 	Config  Config
 	Data    datasets.Dataset
 	Split   *supervision.Split
-	Learned *models.Learned // results of the stage before; nil without one
-	HeldOut []int           // held-out images, ascending, for the final metrics; nil: metrics use all images
+	Learned *models.Learned // results of the earlier stage; nil if there is none
+	HeldOut []int           // images held out for the final metrics, ascending; nil: metrics use all images
 	Model   models.Model
 	Coder   *Coder
-	Start   *rundir.Start // parameters taken by the config's init; nil: the seed draws all
+	Start   *rundir.Start // parameters that the config's init has loaded; nil: all are drawn from the seed
 
 	validated  []int         // images of train.validation.fraction, ascending; nil: none
-	others     []*Experiment // on the data sets of metrics.on
+	others     []*Experiment // the same model on the data sets of metrics.on
 	validation *engine.Validation
-	explored   *metrics.Explored // input of the hierarchy's learning, for the whole data set; nil: unknown
-	images     []int             // indices in the config's data set of the images in Data; nil: all
-	components []byte            // picture of the components that the stage before found; nil: none
+	explored   *metrics.Explored // images that the hierarchy was learned from; nil: unknown
+	images     []int             // indices of the images of Data in the config's data set; nil: all
+	components []byte            // picture of the components that the earlier stage found; nil: none
 
 	Progress *Activity // progress of encoding and measuring; nil: not shown
 }
 
-// NewExperiment builds the data set and model of a config, with the parameters from its start. Parts that do not fit
+// NewExperiment builds the data set and model of a config, and loads the parameters of its start. Parts that do not fit
 // together give a *config.Error.
 func NewExperiment(c Config) (*Experiment, error) {
 	if err := c.Validate(); err != nil {
@@ -93,7 +93,7 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 	return e, err
 }
 
-// newModel returns a model with the parameters that the seed draws, and its coder.
+// newModel returns a model with parameters drawn from the seed, and its coder.
 func (e *Experiment) newModel() (models.Model, *Coder, error) {
 	c, data := &e.Config, e.modelData()
 	m, err := c.Model.Value.New(data, c.Seed)
@@ -108,7 +108,7 @@ func (e *Experiment) newModel() (models.Model, *Coder, error) {
 	return m, coder, nil
 }
 
-// Loop prepares the training of the experiment's model, on views of the images if the config has views.
+// Loop prepares the training of the experiment's model, on views of the images if the config sets views.
 func (e *Experiment) Loop() (*engine.Loop, error) {
 	c := &e.Config
 	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, c.Train.engine())
@@ -124,7 +124,7 @@ func (e *Experiment) compile() (*engine.Loop, *monitor.Monitor, error) {
 		return nil, nil, unsuited
 	}
 	l, err := e.Loop()
-	if err != nil { // report a mistake in a loss before the metric that takes its settings
+	if err != nil { // report a mistake in a loss before a metric that inherits its settings
 		return nil, nil, e.Config.untrainable(err)
 	}
 	if unsuited != nil {
@@ -159,7 +159,7 @@ func (e *Experiment) watch(l *engine.Loop) (*monitor.Monitor, error) {
 	return newMonitor(e, l.EpochImages())
 }
 
-// measurable returns an error for more images than memory can measure.
+// measurable returns an error if there are more images than fit in memory for measuring.
 func (e *Experiment) measurable() error {
 	n := e.Data.Len()
 	if count := e.Config.Metrics.Sample; count > 0 {
@@ -172,8 +172,8 @@ func (e *Experiment) measurable() error {
 	return nil
 }
 
-// codeNumbers returns how many numbers an encoded and measured image takes: its factors, its code, and its places in
-// a split, an order and a sample.
+// codeNumbers returns the number of numbers in memory for an image that is encoded and measured: its factors, its code,
+// and its indices in a split, an order and a sample.
 func (e *Experiment) codeNumbers() int {
 	const lists = 4
 	return lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
@@ -231,7 +231,7 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		}
 		images = all(d)
 	}
-	split, err := e.Config.Supervision.Split(d, e.Config.Seed) // anew: training has forgotten the labels of held-out images
+	split, err := e.Config.Supervision.Split(d, e.Config.Seed) // training has dropped held-out labels
 	if err != nil {
 		return nil, e.Config.mistake("train.validation", fmt.Errorf("supervision of its images: %w", err))
 	}
@@ -242,7 +242,7 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		}
 	}
 	if e.Learned != nil && v.Dataset != nil {
-		return nil, e.Config.mistake("train.validation.dataset", errors.New("the stage before assigns labels to the images of the run alone; want fraction"))
+		return nil, e.Config.mistake("train.validation.dataset", errors.New("the earlier stage only labels images of this run; want fraction"))
 	}
 	made, err := l.NewValidation(d, &supervision.Split{Unlabelled: images, Known: known}, e.Config.Seed)
 	if err != nil {
@@ -251,7 +251,7 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 	return made, nil
 }
 
-// losses lists the losses of every objective in the order of the config, and then the validation losses.
+// losses lists the losses of every objective in the order of the config, followed by the validation losses.
 func (e *Experiment) losses(l *engine.Loop) []engine.ObjectiveLoss {
 	list := l.Losses()
 	if e.validation != nil {
@@ -260,7 +260,7 @@ func (e *Experiment) losses(l *engine.Loop) []engine.ObjectiveLoss {
 	return list
 }
 
-// validationHook adds the validation losses to the losses of an epoch, before the log and early stopping see them.
+// validationHook adds the validation losses to the losses of an epoch, before logging and early stopping.
 func validationHook(v *engine.Validation, every int) engine.Hook {
 	return engine.Hook{Name: "validation", Priority: validationPriority, OnEpoch: engine.EveryEpochs(every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		found, err := v.Measure(ctx)

@@ -15,17 +15,17 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// RateTest is a learning-rate range test (Smith 2017, section 3.3). The rate rises by the same factor at each update,
+// RateTest is a learning-rate range test (Smith 2017, section 3.3). The rate grows by a constant factor at each update
 // until the loss diverges.
 type RateTest struct {
 	Low, High float64 // learning rates of the first and the last update
-	Steps     int     // updates
+	Steps     int     // number of updates
 }
 
 // NewRateTest returns a test of 200 rates from 1e-6 to 1.
 func NewRateTest() RateTest { return RateTest{Low: 1e-6, High: 1, Steps: 200} }
 
-// maxRateSteps bounds the steps of a test.
+// maxRateSteps is the maximum number of updates of a test.
 const maxRateSteps = 100_000
 
 func (t *RateTest) check() error {
@@ -38,29 +38,29 @@ func (t *RateTest) check() error {
 	return nil
 }
 
-// RatePoint is an update of a range test.
+// RatePoint is one update of a range test.
 type RatePoint struct {
 	Step      int     `json:"step"`
 	Rate      float64 `json:"rate"`
 	Objective string  `json:"objective"`
 	Loss      float64 `json:"loss"`     // weighted sum, mean over the batches of the update
-	Smoothed  float64 `json:"smoothed"` // mean of the losses of the objective so far, with weights that fall by 0.9 a step
+	Smoothed  float64 `json:"smoothed"` // moving average with factor 0.9, bias-corrected
 }
 
 // Rates is the result of a range test.
 type Rates struct {
 	Optimizer  string      `json:"optimizer"`
-	Objective  string      `json:"objective"`          // the objective with most updates; its curve suggests the rate
-	Suggested  float64     `json:"suggested"`          // rate of the steepest fall of the smoothed loss, by the logarithm of the rate; 0: it never fell
+	Objective  string      `json:"objective"`          // objective with the most updates; its curve gives the rate
+	Suggested  float64     `json:"suggested"`          // rate at the steepest decrease over log rate; 0: none
 	Lowest     RatePoint   `json:"lowest"`             // point with the lowest smoothed loss
 	Configured float64     `json:"configured"`         // the rate of the config
-	Diverged   string      `json:"diverged,omitempty"` // why the test ended before the highest rate; empty: it did not
+	Diverged   string      `json:"diverged,omitempty"` // why the test ended early; empty: it did not
 	Points     []RatePoint `json:"points"`
 }
 
 // FindRate tests learning rates on the first updates of a config's training. It uses the config's data, losses,
-// optimiser, gradient clipping and accumulation, without its schedule and warm-up. Rates of parts keep their ratio to
-// the optimiser's rate. FindRate leaves no files.
+// optimiser, gradient clipping and accumulation, but not its schedule and warm-up. Rates of parameter groups keep their
+// ratio to the optimiser's rate. FindRate writes no files.
 func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("range test: %w", err)
@@ -96,7 +96,7 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	switch {
 	case errors.Is(err, engine.ErrStopped) || err != nil && len(x.Points) == 0:
 		return nil, err
-	case err != nil: // a rate too high for a step is a result
+	case err != nil: // a rate that is too high for a step is a result
 		x.Diverged = err.Error()
 	}
 	x.suggest()
@@ -105,12 +105,11 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 
 const (
 	rateSmoothing = 0.9 // weight of the previous smoothed loss
-	rateSettling  = 10  // updates of an objective before its smoothed loss is usable
-	rateRise      = 3   // a rise above the lowest smoothed loss by more than this multiple of its size is divergence
+	rateSettling  = 10  // number of updates before an objective's smoothed loss is used
+	rateRise      = 3   // a larger relative rise above the lowest loss is divergence
 )
 
-// risingRate is the schedule of a range test: factors of the optimiser's rate, from Low on, each Factor times the one
-// before.
+// risingRate is the schedule of a range test: multipliers of the optimiser's rate, from Low, growing by Factor.
 type risingRate struct {
 	Low, Factor float64
 	Steps       int
@@ -124,23 +123,23 @@ func (r *risingRate) RateAt(t engine.Time) float64 {
 	return r.Low * math.Pow(r.Factor, float64(min(t.Update, r.Steps-1)))
 }
 
-// rateRun is a running range test.
+// rateRun is a range test in progress.
 type rateRun struct {
 	*Rates
-	steps  int // updates
+	steps  int // number of updates
 	curves map[string]*rateCurve
-	sum    float64 // sum of the losses of batches that wait for an update
+	sum    float64 // sum of the losses of batches since the last update
 	count  int
 }
 
-// rateCurve is the loss of an objective so far.
+// rateCurve is the loss of one objective so far.
 type rateCurve struct {
-	mean   float64 // without correction
+	mean   float64 // without bias correction
 	count  int
 	lowest RatePoint
 }
 
-// step records an update, and ends the test when the loss diverges or after the last rate.
+// step records an update. It ends the test when the loss diverges, or after the last rate.
 func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) error {
 	x.sum += s.Values[0]
 	x.count++
@@ -173,11 +172,11 @@ func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) 
 	return nil
 }
 
-// suggest chooses the rate from the curve of the objective with the most points: the rate of the steepest fall before
-// the lowest point. A curve that never falls has the rate 0.
+// suggest chooses the rate from the curve of the objective with the most points: the rate at the steepest decrease
+// before the lowest point. If the curve never decreases, the rate is 0.
 func (x *rateRun) suggest() {
 	most := 0
-	for _, p := range x.Points { // in order, for ties
+	for _, p := range x.Points { // in order, so ties have a defined winner
 		if n := x.curves[p.Objective].count; n > most {
 			most, x.Objective = n, p.Objective
 		}
@@ -201,7 +200,7 @@ func (x *rateRun) suggest() {
 // WriteCSV writes the points as a table.
 func (r *Rates) WriteCSV(w io.Writer) error {
 	t := csv.NewWriter(w)
-	_ = t.Write([]string{"step", "rate", "objective", "loss", "smoothed"}) // Error reports it
+	_ = t.Write([]string{"step", "rate", "objective", "loss", "smoothed"}) // t.Error reports the error
 	for _, p := range r.Points {
 		row := []string{strconv.Itoa(p.Step)}
 		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
@@ -211,7 +210,7 @@ func (r *Rates) WriteCSV(w io.Writer) error {
 	return t.Error()
 }
 
-// Draw writes a picture: smoothed losses over the rate, with the suggested rate and the config's rate.
+// Draw draws the smoothed losses over the rate, with the suggested rate and the config's rate.
 func (r *Rates) Draw(w io.Writer, title string) error {
 	var names []string
 	curves := map[string]*report.Series{}

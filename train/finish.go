@@ -11,14 +11,14 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// finish encodes the data set, a sample of it, or nothing. It measures the codes, and draws figures and the report.
-// keep puts the codes into the result.
+// finish encodes the data set, a sample of it, or nothing. It measures the codes, and draws figures and the report. If
+// keep is true, the result contains the codes.
 func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) {
 	l := s.loop
 	s.experiment.Progress = NewActivity(s.console.Log, s.console.Terminal)
 	defer s.experiment.Progress.End()
 	l.Close()
-	runtime.GC() // the programs would otherwise stay until the next collection
+	runtime.GC() // otherwise the programs stay in memory until the next collection
 	if v := page.Spread(s.logs.Last); v != nil && *v < leastSpread {
 		s.console.Note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, "+
 			"where random codes have about 1", *v), "spread", *v)
@@ -77,8 +77,8 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	return s.writeReport(ctx, codes, r, drawn)
 }
 
-// encode computes and stores the codes of the kept images, and measures their fit. From then on the session uses
-// these images. If no images are kept, the codes are empty, and files of an earlier end are removed.
+// encode computes and stores the codes of the kept images, and measures their fit. After that the session uses these
+// images. If no images are kept, the codes are empty, and files of an earlier end of the run are removed.
 func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.encoded()
 	if e == nil {
@@ -134,7 +134,7 @@ func (s *session) forget(files ...string) error {
 	return nil
 }
 
-// codesOf returns the codes of the data set, with its factors, as plain rows.
+// codesOf returns the codes of the data set, with its factors, as slices of rows.
 func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
 	list := &Codes{Factors: e.Data.Factors()}
 	for i := range codes.Rows {
@@ -151,7 +151,7 @@ func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
 // AverageSuffix is the suffix in names of results of averaged weights.
 const AverageSuffix = "-average"
 
-// measureAverage measures the average of the weights on the same images; nil without an average or metrics.
+// measureAverage measures the model with averaged weights on the same images; nil without an average or metrics.
 func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) {
 	e := s.experiment
 	if len(e.Final()) == 0 || !s.loop.SwapAverage() {
@@ -187,5 +187,5 @@ func (e *Experiment) measured(ctx context.Context, choices []metrics.Choice, suf
 	return results, err
 }
 
-// leastSpread is the smallest spread of codes that have not collapsed. Random codes have a spread near 1.
+// leastSpread is a threshold: codes with a smaller spread have collapsed. Random codes have a spread near 1.
 const leastSpread = 0.05

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/monitor"
 )
 
-// Measures say what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
+// Measures sets what to measure, and when. `metrics: [mig, dci]` is short for `metrics: {final: [mig, dci]}`.
 type Measures struct {
 	Final    []metrics.Choice `yaml:"final" doc:"metrics to measure at the end, on all images or a sample"`
 	On       []MeasuredOn     `yaml:"on,omitempty" doc:"metrics to measure at the end on other data sets, such as [{dataset: sprites, metrics: [mig]}]; results are called mig-on-sprites"`
@@ -27,7 +27,7 @@ type Measures struct {
 	Images   int              `yaml:"images" doc:"number of random images to measure during training; a smaller data set is measured whole"`
 }
 
-// During lists metrics; the word fast among them stands for metrics.Fast.
+// During lists metrics; the word fast in the list stands for metrics.Fast.
 type During struct {
 	Fast bool
 	List []metrics.Choice
@@ -35,10 +35,10 @@ type During struct {
 
 const fastWord = "fast"
 
-// trainedPerMeasured makes the fast metrics cost one to four percent of training (BenchmarkMeasure).
+// trainedPerMeasured limits the fast metrics to one to four percent of the training time (BenchmarkMeasure).
 const trainedPerMeasured = 20
 
-// fewestLooks is the smallest number of times to measure a sentence that can end training, if the config sets no
+// fewestLooks is the minimum number of measurements of a sentence that can end training, if the config sets no
 // interval.
 const fewestLooks = 10
 
@@ -91,7 +91,7 @@ func (m *Measures) decodeList(items []*config.Node) error {
 	return nil
 }
 
-// add decodes a metric, and adds it to a list without it.
+// add decodes a metric and adds it to a list, unless the list has it.
 func add(to *[]metrics.Choice, item *config.Node) error {
 	var c metrics.Choice
 	if err := item.Decode(&c); err != nil {
@@ -104,7 +104,7 @@ func add(to *[]metrics.Choice, item *config.Node) error {
 	return nil
 }
 
-// onFinal gives the final metrics to data sets without metrics in their entry.
+// onFinal adds the final metrics to data sets that list no metrics.
 func (m *Measures) onFinal(n *config.Node) error {
 	for i := range m.On {
 		if on := &m.On[i]; len(on.Metrics) == 0 {
@@ -144,8 +144,8 @@ type listedMeasure struct{ metrics.Choice }
 // ConfigForms implements config.Former.
 func (i listedMeasure) ConfigForms() []any { return append(i.Choice.ConfigForms(), MeasuredOn{}) }
 
-// MeasuredOn are metrics of the end on another data set, such as a labelled one for a model that trained without
-// labels. The names of their results end in -on- and the name of the data set.
+// MeasuredOn lists metrics that are measured at the end on another data set, such as a labelled one for a model that
+// was trained without labels. The names of their results end with -on- and the name of the data set.
 type MeasuredOn struct {
 	Dataset catalog.Choice   `yaml:"dataset" doc:"data set with images of the shape of the run's images"`
 	Metrics []metrics.Choice `yaml:"metrics" doc:"metrics of its codes; if absent, the final metrics"`
@@ -186,7 +186,7 @@ func (m *measures) Validate() error {
 	return nil
 }
 
-// DecodeConfig reads the word fast, or a list that may hold it.
+// DecodeConfig reads the word fast, or a list that may contain it.
 func (d *During) DecodeConfig(n *config.Node) error {
 	*d = During{}
 	var word string
@@ -211,7 +211,7 @@ func (d *During) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (d During) EncodeConfig() (any, error) {
 	if d.Fast && len(d.List) == 0 {
 		return fastWord, nil
@@ -245,11 +245,11 @@ func (i duringItem) ConfigForms() []any {
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
 
-// Encode is the number of images whose codes a run stores. The zero value stores the codes of the measured images, or
-// without metrics of at most mostKept images.
+// Encode is the number of images whose codes a run stores. The zero value stores the codes of the measured images or,
+// if there are no metrics, of at most mostKept images.
 type Encode int
 
-// Encode can also be a number of images from 1 on.
+// Encode can also be a positive number of images.
 const (
 	EncodeAll  Encode = math.MaxInt // all images, or the sample
 	EncodeNone Encode = -1
@@ -274,7 +274,7 @@ func (e *Encode) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (e Encode) EncodeConfig() (any, error) {
 	switch e {
 	case 0:
@@ -338,7 +338,7 @@ func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
 	return nil
 }
 
-// listed lists the metrics during training, without the ones behind the word fast.
+// listed lists the metrics during training, except those that fast stands for.
 func (m *Measures) listed(stop *EarlyStop) []metrics.Choice {
 	list := m.During.List
 	if m.During.empty() && m.Every > 0 {
@@ -357,8 +357,8 @@ func (m *Measures) watched(stop *EarlyStop) []string {
 	return append(names, metrics.ResultNames(m.listed(stop))...)
 }
 
-// Inherit returns metrics with the settings of the run's losses for the same property, such as the code columns of
-// each factor. A metric then measures what its loss trained. A metric keeps its own explicit settings: explicit
+// Inherit copies settings from the run's losses to metrics of the same property, such as the code columns of each
+// factor. A metric then measures the property that its loss trains. Explicit settings of a metric are kept: explicit
 // reports whether key was set for metric i. If several losses match a metric, it becomes one metric for each loss,
 // unless its columns were set. Losses with labels from a file give no settings, because they name the factors of the
 // file and not of the data set.
@@ -392,7 +392,7 @@ func (c *Config) inheritAll(n *config.Node) (err error) {
 	return err
 }
 
-// explicitIn reports which keys the metrics of a config's list set. The word fast is no metric.
+// explicitIn reports which keys the metrics of a config's list set. The word fast is not a metric.
 func explicitIn(list *config.Node) func(i int, key string) bool {
 	var items []*config.Node
 	if list != nil && list.IsList() {
@@ -411,8 +411,8 @@ func explicitIn(list *config.Node) func(i int, key string) bool {
 	}
 }
 
-// newMonitor returns the evaluator for training; nil if the config measures nothing then. epoch is the number of
-// images per epoch. Metrics that do not suit the data give a *config.Error.
+// newMonitor returns the evaluator for training, or nil if the config measures nothing during training. epoch is the
+// number of images per epoch. Metrics that do not suit the data give a *config.Error.
 func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 	m, stop := &e.Config.Metrics, e.Config.Train.Stop
 	w := &monitor.Monitor{Choices: m.listed(stop), Data: e.Data, Every: m.Every, Seed: e.Config.Seed, Coder: e.Coder, InputOf: e.InputOf}

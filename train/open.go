@@ -14,12 +14,12 @@ import (
 )
 
 // OpenExperiment builds the experiment of a run's folder with its trained parameters. If the newest checkpoint is
-// damaged, it warns and reads the previous one. It also warns if the data set has changed since the run began.
+// damaged, it warns and reads the previous one. It also warns if the data set has changed since the run started.
 func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	return OpenKept(dir, Weights{})
 }
 
-// OpenKept is [OpenExperiment] with other kept weights of the run.
+// OpenKept is [OpenExperiment] with the selected weights of the run.
 func OpenKept(dir string, which Weights) (e *Experiment, warning string, err error) {
 	if _, err := rundir.View(dir); err != nil {
 		return nil, "", err
@@ -63,7 +63,7 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	return e, strings.Join(warnings, "\n"), nil
 }
 
-// misfit warns if a checkpoint was trained with another config than its folder's; otherwise it is empty.
+// misfit returns a warning if a checkpoint was trained with another config than its folder's, and otherwise "".
 func misfit(s *checkpoint.State, dir string, c Config) string {
 	began, err := began(s, dir)
 	if err == nil {
@@ -75,8 +75,8 @@ func misfit(s *checkpoint.State, dir string, c Config) string {
 	return fmt.Sprintf("warning: %s: %v: %v", dir, checkpoint.ErrOtherModel, err)
 }
 
-// ReadConfig reads the config of the run in a folder, with overrides key.path=value. If this program has not
-// registered a part of the config, the error says so.
+// ReadConfig reads the config of the run in a folder, with overrides key.path=value. If the config names a part that
+// this program has not registered, the error says so.
 func ReadConfig(dir string, overrides ...string) (Config, error) {
 	source, err := ConfigText(dir)
 	if err != nil {
@@ -98,13 +98,13 @@ func ConfigText(dir string) ([]byte, error) {
 func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
 	c, err := LoadWhole(filepath.Join(dir, rundir.Config), source, overrides...)
 	if parts := unregistered(err); len(parts) > 0 {
-		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or another that registers it",
+		err = fmt.Errorf("%w\nthe run was trained by a program with the %s, which this program has not registered; want that program, or another that registers it",
 			err, strings.Join(parts, ", the "))
 	}
 	return c, err
 }
 
-// unregistered lists the parts that an error, or an error inside it, did not find in a registry.
+// unregistered lists the parts that were missing in a registry, according to an error or the errors inside it.
 func unregistered(err error) (parts []string) {
 	switch e := err.(type) {
 	case *registry.UnknownError:
@@ -123,7 +123,7 @@ func unregistered(err error) (parts []string) {
 	return parts
 }
 
-// Weights chooses among the kept weights of a run. The zero value chooses the newest checkpoint.
+// Weights selects among the stored weights of a run. The zero value selects the newest checkpoint.
 type Weights struct {
 	Best    bool // weights of the best evaluation, see Keep
 	Average bool // moving average of the weights, see engine.Average

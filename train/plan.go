@@ -16,13 +16,13 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Plan predicts a run of a config: its training data, its memory and time, its metrics and its files. For a model
-// that learns in stages it predicts the first stage.
+// Plan predicts what a run of a config will need: its training data, memory and time, and its metrics and files. For a
+// model that learns in stages it predicts the first stage.
 type Plan struct {
 	Name     string       `json:"name"`
-	Stage    string       `json:"stage,omitempty"` // the algorithm on the codes of the first of two stages; empty: one stage only
+	Stage    string       `json:"stage,omitempty"` // learns from the codes of the first of two stages; empty: one stage
 	Dataset  PlanData     `json:"dataset"`
-	Network  []PlanPart   `json:"network"` // parameters by the first part of their names
+	Network  []PlanPart   `json:"network"` // parameters, grouped by the first element of their names
 	Memory   PlanMemory   `json:"memory"`
 	Schedule PlanSchedule `json:"schedule"`
 	Time     PlanTime     `json:"time"`
@@ -41,16 +41,16 @@ type PlanData struct {
 	Width    int     `json:"width"`
 	Channels int     `json:"channels"`
 	Labelled int     `json:"labelled"`  // images in groups, and images with known labels
-	HeldOut  int     `json:"held_out"`  // not trained on
+	HeldOut  int     `json:"held_out"`  // images held out from training
 	Bytes    float64 `json:"bytes"`     // bytes in memory, measured when the data set was built
-	AllBytes float64 `json:"all_bytes"` // bytes of all images as float32; they need not be in memory at once
+	AllBytes float64 `json:"all_bytes"` // bytes of all images as float32, which need not be in memory at once
 }
 
-// PlanPart counts the numbers of a part of a model.
+// PlanPart counts the numbers in one part of a model.
 type PlanPart struct {
 	Name       string `json:"part"`
 	Parameters int    `json:"parameters"`
-	States     int    `json:"states"` // states that follow parameters, such as EMA targets and running moments
+	States     int    `json:"states"` // states that follow parameters, such as EMA targets and running statistics
 }
 
 // PlanMemory estimates memory in bytes.
@@ -59,9 +59,9 @@ type PlanMemory struct {
 	Training float64 `json:"training"` // the sum of the parts, the data set and the program
 	Encoding float64 `json:"encoding"` // memory of the networks for encoding and decoding, to measure and to draw
 	Codes    float64 `json:"codes"`    // memory of all codes at the end, and of measuring them
-	Peak     float64 `json:"peak"`     // everything together
-	Machine  float64 `json:"machine"`  // memory of the machine, its control group, or its limit of address space
-	Usable   float64 `json:"usable"`   // the part that this program may use
+	Peak     float64 `json:"peak"`     // maximum over the run
+	Machine  float64 `json:"machine"`  // memory of the machine, of its control group, or the limit of its address space
+	Usable   float64 `json:"usable"`   // the part of Machine that this program may use
 }
 
 // PlanSchedule counts steps.
@@ -90,9 +90,9 @@ type PlanMeasures struct {
 	Images      int      `json:"images"`
 }
 
-// Check reports whether a config can be trained and measured, as far as this is known before training. Its data set,
-// model and losses must fit together, and its metrics must suit their input. For a model that learns in stages, Check
-// looks at the first stage. It writes nothing.
+// Check reports whether a config can be trained and measured, as far as that can be checked before training. Its data
+// set, model and losses must fit together, and its metrics must suit their input. For a model that learns in stages,
+// Check checks the first stage. It writes nothing.
 func Check(c Config) error {
 	if err := c.Validate(); err != nil {
 		return config.AsError(err)
@@ -107,9 +107,9 @@ func Check(c Config) error {
 	return CheckSearch(c, "", nil)
 }
 
-// CheckSearch reports whether a search can train runs of a config and compare them by a loss of training, if one is
-// given, as [EarlyStop] names it. With epochs, it also reports whether training for these numbers of epochs is the
-// beginning of the config's training, as a run needs that goes on later.
+// CheckSearch reports whether a search can train runs of a config and, if loss is set, compare them by this training
+// loss, named as in [EarlyStop]. If epochs are given, it also checks that training for these numbers of epochs is a
+// prefix of the config's training, which a run that continues later needs.
 func CheckSearch(c Config, loss string, epochs []int) error {
 	if c.stage() != nil {
 		return Check(c)
@@ -137,8 +137,8 @@ func CheckSearch(c Config, loss string, epochs []int) error {
 	return nil
 }
 
-// Here returns a config that this machine can check, rehearse and estimate the memory of: in float32 if the processor
-// lacks mixed precision. Use it for runs on other machines. They check the config itself.
+// Here returns a variant of the config that this machine can check, rehearse and estimate: in float32 if the processor
+// lacks mixed precision. Use it for runs on other machines, which check the config themselves.
 func Here(c Config) Config {
 	if c.Train.Precision.Check() != nil {
 		c.Train.Precision = engine.Float32
@@ -147,14 +147,15 @@ func Here(c Config) Config {
 	return c
 }
 
-// programBytes is the memory of the process without a data set and a model: its code and Go's runtime.
+// programBytes is the memory of the process without a data set or a model: its code and Go's runtime.
 const programBytes = 30 << 20
 
-// Planned returns the plan of a config, after a rehearsal ([Rehearse]). If the context ends, it returns ErrStopped.
-// If [Check] refuses the config, Planned returns the same error.
+// Planned returns the plan of a config, after timing its first steps ([Rehearse]). If the context ends, it returns
+// ErrStopped. If [Check] rejects the config, Planned returns the same error.
 func Planned(ctx context.Context, c Config) (*Plan, error) { return planned(ctx, c, true) }
 
-// PeakMemory estimates the peak memory in bytes of a process that makes the run. It takes no step and writes nothing.
+// PeakMemory estimates the peak memory, in bytes, of a process that trains the run. It takes no step and writes
+// nothing.
 func PeakMemory(ctx context.Context, c Config) (float64, error) {
 	p, err := planned(ctx, c, false)
 	if err != nil {
@@ -179,7 +180,7 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	}
 	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
 	defer unlimit()
-	if err := c.prepareData(ctx, nil); err != nil { // it ends with the context
+	if err := c.prepareData(ctx, nil); err != nil { // returns when the context ends
 		return nil, err
 	}
 	before := heap()
@@ -217,6 +218,7 @@ func (m *PlanMemory) add(data float64) {
 
 func heap() float64 {
 	runtime.GC()
+	runtime.GC() // the second one frees what pools kept over the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)
@@ -226,7 +228,7 @@ func scheduleOf(c *Config, l *engine.Loop) PlanSchedule {
 	return PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(), Batch: l.MaxBatch()}
 }
 
-// BatchNote says that train.batch exceeds the images of an epoch; "" if it does not.
+// BatchNote says that train.batch exceeds the number of images of an epoch, or returns "".
 func BatchNote(asked int, s PlanSchedule) string {
 	if asked <= s.EpochImages {
 		return ""
@@ -260,7 +262,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor.Monitor) {
 	}
 	p.Memory.Usable = p.Memory.Machine * memory.Share
 	p.Memory.Codes = memory.Product(p.Measures.FinalImages, e.codeNumbers(), 8)
-	if len(p.Measures.Final) == 0 { // nothing copies them
+	if len(p.Measures.Final) == 0 { // no metric copies them
 		p.Memory.Codes = memory.Product(p.Measures.FinalImages, e.Coder.Width(), 4+8)
 	}
 }
@@ -295,7 +297,7 @@ func (e *Experiment) writes(codes bool) []string {
 	return append(list, rundir.RecordFile)
 }
 
-// time rehearses the run.
+// time estimates the times of the run from its first steps.
 func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, begin time.Time) error {
 	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate

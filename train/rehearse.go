@@ -18,8 +18,8 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/rehearsal"
 )
 
-// Estimate is the estimated time of a run by its parts, in seconds, from a rehearsal. The rehearsal takes a few first
-// steps, and tries the work after training on as many images as fit into a short time. The rest is extrapolated.
+// Estimate is the estimated time of a run, in seconds, by part. It comes from timing the first steps, and the work
+// after training on a small number of images. The rest is extrapolated.
 type Estimate struct {
 	Steps    int     `json:"timed_steps"`
 	Step     float64 `json:"step_seconds"`     // including the work of epochs between steps
@@ -37,7 +37,7 @@ func (e *Estimate) Seconds() float64 {
 	return e.Begin + e.Training + e.During + e.Learn + e.Encode + e.Measure + e.Draw
 }
 
-// With returns the estimate with the work after training from another estimate.
+// With returns the estimate, but with the work after training from another estimate.
 func (e Estimate) With(o *Estimate) *Estimate {
 	e.During, e.Learn, e.Encode, e.Measure, e.Draw = o.During, o.Learn, o.Encode, o.Measure, o.Draw
 	return &e
@@ -50,7 +50,7 @@ func (e *Estimate) add(o *Estimate) {
 }
 
 // Rehearse estimates how long the run of a config takes, and removes its temporary folder afterwards. It assumes that
-// early stopping (train.stop) never ends training. With alone, it estimates the parts Begin and Training only. If the
+// early stopping (train.stop) never ends training. If alone is true, it estimates only Begin and Training. If the
 // context ends, it returns ErrStopped.
 func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	begin := time.Now()
@@ -77,8 +77,8 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	return e.rehearse(ctx, l, m, begin, alone)
 }
 
-// rehearseStages is Rehearse for a model that learns from the codes of an earlier stage. The second stage uses the
-// true hierarchy instead. If the data set has none, the second stage counts as long as the first.
+// rehearseStages is Rehearse for a model that learns from the codes of an earlier stage. The second stage uses the true
+// hierarchy instead. If the data set has none, the second stage is assumed to take as long as the first.
 func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	initial, err := c.InitialConfig()
 	if err != nil {
@@ -106,8 +106,7 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 	return all, nil
 }
 
-// rehearseLearning returns the seconds that the stage before a config's training takes to learn from codes. The codes
-// come from the initialised model.
+// rehearseLearning estimates the seconds that the earlier stage needs to learn, from codes of the untrained model.
 func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
 	defer unlimit()
@@ -130,7 +129,7 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	})
 }
 
-// chosen lists the images of a sample by their numbers in the whole data set.
+// chosen lists the images of a sample by their indices in the whole data set.
 func (e *Experiment) chosen() []int {
 	if e.images != nil {
 		return e.images
@@ -168,7 +167,7 @@ func (r *Estimate) train(ctx context.Context, s *session) error {
 	if err := s.train(ctx); ctx.Err() != nil || err != nil && !errors.Is(err, ErrStopped) {
 		return stopped(ctx, err)
 	}
-	if t.Count == 0 && l.Step() > 0 { // there are no more
+	if t.Count == 0 && l.Step() > 0 { // training is over
 		t.Sum, t.Count = t.Warm, l.Step()
 	}
 	r.Steps, r.Step = t.Count, t.Sum.Seconds()/float64(max(1, t.Count))
@@ -176,7 +175,7 @@ func (r *Estimate) train(ctx context.Context, s *session) error {
 	return nil
 }
 
-// during times an evaluation and its pictures.
+// during times one evaluation during training, with its pictures.
 func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) error {
 	if m == nil {
 		return nil
@@ -206,7 +205,7 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) e
 	return nil
 }
 
-// finish times the work after training. Work that fails on codes of so few steps counts its time until the failure.
+// finish times the work after training. If work fails on codes after so few steps, the time until the failure counts.
 func (r *Estimate) finish(ctx context.Context, s *session) error {
 	e := s.experiment
 	kept := e.encoded()
@@ -274,8 +273,7 @@ func (r *Estimate) draw(ctx context.Context, s *session, codes matrix.Matrix, re
 	return nil
 }
 
-// withTruth returns a config with the data set's true hierarchy and all labels, instead of an earlier stage that
-// learns them.
+// withTruth returns a config with the data set's true hierarchy and all labels instead of an earlier stage.
 func (c Config) withTruth() Config {
 	c.Model.Value = c.Model.Value.(models.Staged).Known()
 	c.Supervision = supervision.Of("labels", &supervision.FactorLabels{Fraction: 1, Share: 0.5})

@@ -39,7 +39,7 @@ func FigureCaptions() []Caption {
 	return list
 }
 
-// drawing describes the codes of images for figures.
+// drawing returns the codes of images in the form that figures need.
 func (e *Experiment) drawing(codes matrix.Matrix, images []int, results []metrics.Result) *figures.Drawing {
 	return &figures.Drawing{Run: e.Config.Name, Data: e.Data, Model: e.Model, Coder: e.Coder, Codes: codes, Images: images, Results: results,
 		Final: e.Final, Input: e.Input, InputOf: e.InputOf, Initial: e.initialCodes, Components: e.components}
@@ -86,7 +86,7 @@ func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.
 	return list, nil
 }
 
-// drawDecoded writes pictures of the codes of a monitor, decoded, to TensorBoard's file during training.
+// drawDecoded writes pictures of decoded codes of a monitor to TensorBoard's file during training.
 func (s *session) drawDecoded(m *monitor.Monitor, step int) error {
 	list, err := s.experiment.drawing(m.Codes, m.Images, nil).Decoded(context.Background())
 	if err != nil {
@@ -136,10 +136,10 @@ func (s *session) keepComponents() error {
 	return err
 }
 
-// previewImages is the number of images in a preview: enough for the percentiles that bound traversals.
+// previewImages is the number of images in a preview, enough for the percentiles that limit traversals.
 const previewImages = 512
 
-// Preview is a look at a model during training: pictures, and the data of a page with an interactive decoder.
+// Preview shows a model during training: pictures, and the data of a page with an interactive decoder.
 type Preview struct {
 	Figures []Figure
 	Explore []byte // JSON, as of [Experiment.Explore]; nil: the model has no decoder
@@ -211,7 +211,7 @@ func (e *Experiment) exploreSome(ctx context.Context, count int) (*web.Explore, 
 	return d.Explore(e.images, e.source())
 }
 
-// pageContent adds to the content of a page what the experiment knows.
+// pageContent adds the facts that the experiment knows to the content of a page.
 func (e *Experiment) pageContent(c *page.Content) *page.Content {
 	c.Name, c.Model, c.Dataset, c.Seed = e.Config.Name, e.Config.Model.Name, e.Config.Dataset.Name, e.Config.Seed
 	c.Source, c.DataRows = e.source(), e.images
@@ -242,7 +242,7 @@ func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Resul
 }
 
 // StoredPage returns a writer of the page about the run in a folder, from its stored results, figures, log and codes.
-// It computes missing codes, but trains, measures and draws nothing. For an unfinished run it shows the log, and the
+// It computes missing codes, but it does not train, measure or draw. For an unfinished run it shows the log, and the
 // codes and the decoder of the newest checkpoint. remarks are warnings for people.
 func StoredPage(ctx context.Context, dir string, progress *Activity) (write func(io.Writer) error, remarks []string, err error) {
 	p, remarks, err := readPage(ctx, dir, progress)
@@ -280,8 +280,8 @@ func readPage(ctx context.Context, dir string, progress *Activity) (p report.Pag
 // maxPageCodes is the number of images encoded for a page without stored codes.
 const maxPageCodes = 10000
 
-// storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or
-// the run has not ended, and the config keeps or measures codes, it computes as many as a page shows.
+// storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or the
+// run has not ended, and the config keeps or measures codes, it computes the number of codes that a page shows.
 func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, matrix.Matrix, error) {
 	kept := e.encoded()
 	if kept == nil {

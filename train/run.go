@@ -21,26 +21,27 @@ import (
 
 // Options say where and how to run an experiment.
 type Options struct {
-	Dir    string // the run's folder; empty: runs/ and the config's name
+	Dir    string // the run's folder; empty: a folder in runs/ named after the config
 	Resume bool   // continue an existing run in Dir
-	Once   bool   // with Resume: the error is rundir.ErrLocked if another process ends the run before this one holds it
-	Wait   bool   // with Resume: if only a claim names a holder on another machine, wait to see whether it is alive
+	Once   bool   // with Resume: return rundir.ErrLocked if another process ends the run before this process locks it
+	Wait   bool   // with Resume: wait to see whether the machine of a foreign claim is alive
 
-	// Log receives the events of the run: a sentence for people, the attribute "event" and values. Notes have the level
-	// slog.LevelInfo+2. An event tells the progress every ten seconds, unless Terminal is set. nil: silent.
+	// Log receives the events of the run: a sentence for people, the attribute "event", and values. Notes have the
+	// level slog.LevelInfo+2. Unless Terminal is set, a progress event follows every ten seconds. nil: silent.
 	Log *slog.Logger
 
 	Terminal *os.File // a terminal to draw bars of progress on; nil: no bars
 
-	// Progress, if any, is called with the number of finished steps and of all steps: at the beginning and after each
-	// step.
+	// Progress, if set, is called at the start and after each step, with the numbers of finished steps and of all
+	// steps.
 	Progress func(done, all int)
 
-	// Hooks are called during training in addition to the run's own hooks. A hook of priority 0 is called after an
+	// Hooks are called during training, in addition to the run's own hooks. A hook of priority 0 is called after an
 	// epoch was logged and measured, and before the checkpoint of the step or epoch.
 	Hooks []engine.Hook
 
-	// Codes puts the codes of the images encoded at the end into the result, see metrics.sample and metrics.encode.
+	// If Codes is true, the result contains the codes of the images encoded at the end; see metrics.sample and
+	// metrics.encode.
 	Codes bool
 }
 
@@ -66,12 +67,13 @@ type Result struct {
 	Losses  rundir.Losses    `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
-	Best    *Best            `json:"best,omitempty"` // the evaluation with the kept checkpoint, see Keep
-	Codes   *Codes           `json:"-"`              // nil: Options.Codes did not ask for them, or the run encodes no image
+	Best    *Best            `json:"best,omitempty"` // the evaluation of the kept checkpoint, see Keep
+	Codes   *Codes           `json:"-"`              // nil: Options.Codes is false, or the run encodes no image
 }
 
 // Run trains, measures and stores an experiment. When the context ends, it saves a checkpoint and returns ErrStopped.
-// The [rundir.Record] of a failed run has the error. Parts of a config that do not fit together give a *config.Error.
+// If a run fails, its [rundir.Record] contains the error. Parts of a config that do not fit together give a
+// *config.Error.
 func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 	defer pages.Recover(&err)
 	return runFolder(ctx, c, o)
@@ -115,7 +117,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 		err = s.finish(ctx, r, o.Codes)
 	}
 	if err == nil {
-		err = s.logs.End(l.Step(), nil) // before the record, which has the hash of the file
+		err = s.logs.End(l.Step(), nil) // before the record, which contains the hash of this file
 	}
 	if err == nil {
 		err = s.record()
@@ -140,17 +142,17 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	return r, nil
 }
 
-// prepare builds the experiment, after the stage before its training if the model has one. A resumed run does not
-// load its start again.
+// prepare builds the experiment, after training the earlier stage if the model has one. A resumed run does not load its
+// start again.
 func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	resumed := o.resumes()
 	if stored, err := ReadConfig(o.Dir); resumed && err == nil {
 		c = c.Continuing(stored)
-		if found, err := c.Resolve(); err == nil { // the source may be gone, or elsewhere
+		if found, err := c.Resolve(); err == nil { // the source may have moved or disappeared
 			c = found
 		}
 	} else if c.stage() != nil && c.Init != nil && !resumed {
-		if _, err := c.Resolve(); err != nil { // before it takes an hour
+		if _, err := c.Resolve(); err != nil { // check before an hour of training
 			return nil, err
 		}
 	}

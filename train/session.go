@@ -25,7 +25,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Priorities of a run's hooks. Hooks of Options.Hooks have priority 0 by default.
+// Priorities of a run's hooks. Options.Hooks have priority 0 by default.
 const (
 	validationPriority = -500
 	progressPriority   = -400
@@ -49,15 +49,15 @@ type session struct {
 	stop       *monitor.Stop  // nil: training does not end early
 	watch      monitor.Seen   // observations of stop
 	best       *Best          // the best evaluation so far; nil: none
-	trained    bool           // whether an earlier session ended training
+	trained    bool           // an earlier session ended training
 	trainedAt  time.Time      // when training ended
 	saved      time.Time      // when the last checkpoint was written
 	begun      time.Time      // when the process began to work on the run
-	cpu        time.Duration  // core time of the process until begun
-	resumed    bool           // whether the session continues from a checkpoint
-	kernels    string         // instruction sets of the sessions so far, in their order
+	cpu        time.Duration  // core time of the process before begun
+	resumed    bool           // the session continues from a checkpoint
+	kernels    string         // instruction sets of the sessions so far, in order
 	history    rundir.History // history of the training before this session
-	from       int            // the step after which this session began
+	from       int            // number of steps before this session
 }
 
 // openSession creates or opens the run's folder, adds the hooks to the loop, and restores the loop of a resumed run.
@@ -87,11 +87,11 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.
 		return nil, err
 	}
 	if s.best == nil && e.Config.Train.Keep.Best != "" {
-		if err := s.store.Remove(rundir.BestFile); err != nil { // from a run that begins again
+		if err := s.store.Remove(rundir.BestFile); err != nil { // left from a run that starts again
 			return nil, err
 		}
 	}
-	if e.Start != nil && l.Step() == 0 { // before the folder is a run: it is resumed without the source
+	if e.Start != nil && l.Step() == 0 { // before the folder becomes a run, which can be resumed without the source
 		if err := s.save(false); err != nil {
 			return nil, err
 		}
@@ -112,8 +112,8 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.
 	return s, nil
 }
 
-// stopRule returns the rule that ends training by the results of a monitor or by losses; nil without settings. The rule
-// keeps its observations in seen.
+// stopRule returns the rule that ends training by the results of a monitor or by losses, or nil without settings. The
+// rule stores its observations in seen.
 func stopRule(s *EarlyStop, m *monitor.Monitor, seen *monitor.Seen) *monitor.Stop {
 	if s == nil {
 		return nil
@@ -128,7 +128,7 @@ func stopRule(s *EarlyStop, m *monitor.Monitor, seen *monitor.Seen) *monitor.Sto
 	return r
 }
 
-// instructions names what computes: the instruction set of the kernels, and the GPU.
+// instructions names the hardware in use: the instruction set of the kernels, and the GPU.
 func (s *session) instructions() (string, error) {
 	set, err := kernel.InstructionSet()
 	if gpu := s.loop.GPU(); gpu != "" {
@@ -154,7 +154,7 @@ func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err 
 		return false, existing(o.Dir)
 	}
 	if err == nil && o.Once {
-		if record, _ := rundir.ReadRecord(o.Dir); record != nil { // a damaged one is written again
+		if record, _ := rundir.ReadRecord(o.Dir); record != nil { // a damaged record is written again
 			return false, fmt.Errorf("%s: %w, and has ended it", o.Dir, rundir.ErrLocked)
 		}
 	}
@@ -196,8 +196,8 @@ func (s *session) addHooks(m *monitor.Monitor, o Options) {
 	s.loop.AddHook(o.Hooks...)
 }
 
-// checkEdited warns of edited files of a finished run that is resumed. Training writes results again, but goes on
-// from the results of an earlier stage. Checkpoints have checksums and are restored before.
+// checkEdited warns about edited files when a finished run is resumed. Results are then written again, but training
+// continues from the results of an earlier stage. Checkpoints have checksums and were restored earlier.
 func (s *session) checkEdited() error {
 	list, err := rundir.Check(s.store.Dir())
 	if err != nil && !errors.Is(err, rundir.ErrNoHashes) {
@@ -205,7 +205,7 @@ func (s *session) checkEdited() error {
 	}
 	for _, d := range list {
 		if rundir.Learned(d.File) {
-			return fmt.Errorf("%s: %s; want the file as the run wrote it, or the run made again in another folder", s.store.Path(d.File), d.What)
+			return fmt.Errorf("%s: %s; want the original file, or the run repeated in another folder", s.store.Path(d.File), d.What)
 		}
 		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
 			continue
@@ -216,8 +216,8 @@ func (s *session) checkEdited() error {
 	return nil
 }
 
-// writeConfig writes the files from before training: the config, and the results of an earlier stage. From here on
-// the run has no record until it ends.
+// writeConfig writes the files that exist before training: the config, and the results of an earlier stage. From here
+// until the end, the run has no record.
 func (s *session) writeConfig() error {
 	if err := s.store.Write(rundir.Config, rundir.Bytes([]byte(s.config))); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *session) writeConfig() error {
 	return s.keepComponents()
 }
 
-// introduce logs a summary of the training, and notes about surprises.
+// introduce logs a summary of the training, and notes on unexpected settings.
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, log := &s.experiment.Config, s.loop, s.console
 	epochs := wording.Count(c.Train.Epochs, "epoch")
@@ -286,7 +286,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	}
 }
 
-// restore continues from the folder's checkpoint, or from the beginning without one.
+// restore continues from the folder's checkpoint, or starts from the beginning if there is none.
 func (s *session) restore() error {
 	c, err := checkpoint.Read(s.store.Dir())
 	if errors.Is(err, checkpoint.ErrMissing) {
@@ -300,7 +300,7 @@ func (s *session) restore() error {
 		return err
 	}
 	if err := began.sameTraining(s.experiment.Config); err != nil {
-		if stored, reading := ReadConfig(s.store.Dir()); reading == nil && stored.sameTraining(s.experiment.Config) == nil { // the folder's config agrees
+		if stored, reading := ReadConfig(s.store.Dir()); reading == nil && stored.sameTraining(s.experiment.Config) == nil { // it agrees
 			return fmt.Errorf("%s: %w: %w", s.store.Dir(), checkpoint.ErrOtherModel, err)
 		}
 		return config.AsError(err)
@@ -330,7 +330,7 @@ func (s *session) restore() error {
 	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
 		s.best = (*Best)(b)
 	}
-	if text := []byte(c.Metadata[checkpoint.StateKey] + "\n"); !s.wrote(rundir.StateFile, text) { // a process was killed between the two
+	if text := []byte(c.Metadata[checkpoint.StateKey] + "\n"); !s.wrote(rundir.StateFile, text) { // a process was killed
 		if err := s.store.Write(rundir.StateFile, rundir.Bytes(text)); err != nil {
 			return err
 		}
@@ -344,7 +344,7 @@ func (s *session) wrote(name string, text []byte) bool {
 	return err == nil && bytes.Equal(found, text)
 }
 
-// restart begins a run again if its folder has no checkpoint.
+// restart starts a run again if its folder has no checkpoint.
 func (s *session) restart() error {
 	stored, err := ReadConfig(s.store.Dir())
 	if err != nil {
@@ -360,8 +360,8 @@ func (s *session) restart() error {
 	return s.encodeConfig()
 }
 
-// noteKernels adds this session's kernels to the list of earlier ones. It says so if the previous session used other
-// kernels. Old checkpoints do not record kernels.
+// noteKernels adds this session's kernels to the list of earlier ones, and logs a note if the previous session used
+// other kernels. Old checkpoints do not record kernels.
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {

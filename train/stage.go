@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// stage describes the stage before a config's training; nil if there is no such stage.
+// stage returns the stage before a config's training, or nil if there is none.
 func (c *Config) stage() *models.Stage {
 	m, ok := c.Model.Value.(models.Staged)
 	if !ok {
@@ -48,7 +48,7 @@ func (c Config) InitialConfig() (Config, error) {
 	if len(c.Losses) == 0 {
 		return Config{}, c.mistake(key, fmt.Errorf("%s needs the loss %s, to learn the codes that it explores", stage.Name, strings.Join(stage.Losses, " or ")))
 	}
-	c.Metrics, c.Train.Stop, c.Init, c.Freeze = defaultMeasures(), nil, nil, nil // these belong to the config's own model
+	c.Metrics, c.Train.Stop, c.Init, c.Freeze = defaultMeasures(), nil, nil, nil // they are for the second stage
 	return c, nil
 }
 
@@ -113,7 +113,7 @@ func learn(ctx context.Context, c Config, o Options) (found *models.Learned, pic
 	return found, picture, err
 }
 
-// initialTiming returns the training time of the stage's model, from the folder of its run.
+// initialTiming returns the training time of the stage's model, from its run's folder.
 func initialTiming(dir string, stage *models.Stage) []models.Timing {
 	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil {
@@ -125,8 +125,8 @@ func initialTiming(dir string, stage *models.Stage) []models.Timing {
 // initialSuffix is the suffix in the name of an earlier stage and its folder.
 const initialSuffix = "-initial"
 
-// trainedInitial finds a finished run of the earlier stage with a config, in the parent folder of the run; "" if it
-// finds none. The stage may belong to this run or to another one, such as a run of the same grid.
+// trainedInitial finds a finished run of the earlier stage's config in the parent folder of the run, or returns "". The
+// stage may belong to this run or to another one, such as a run of the same grid.
 func trainedInitial(run string, c Config) (string, error) {
 	want, err := c.Hash()
 	if err != nil {
@@ -140,13 +140,13 @@ func trainedInitial(run string, c Config) (string, error) {
 	for _, e := range entries {
 		dir := filepath.Join(folder, e.Name())
 		if strings.HasSuffix(e.Name(), initialSuffix) && isTrained(dir, want) {
-			return dir, nil // from any run: the same config makes the same bits
+			return dir, nil // from any run: equal configs give equal bits
 		}
 	}
 	return "", nil
 }
 
-// isTrained reports whether a folder holds a finished run of the config with a hash.
+// isTrained reports whether a folder contains a finished run of the config with the given hash.
 func isTrained(dir, hash string) bool {
 	c, err := ReadConfig(dir)
 	if err != nil {
@@ -181,7 +181,7 @@ func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	var picture []byte
 	if learned == nil {
 		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
-			return nil, existing(o.Dir) // before it takes an hour
+			return nil, existing(o.Dir) // check before an hour of training
 		}
 		learned, picture, err = learn(ctx, c, o)
 		if errors.Is(err, ErrStopped) {

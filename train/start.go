@@ -22,8 +22,8 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Init gives some parameters of a model initial values from a run or a file. The seed draws all other parameters as
-// usual.
+// Init gives some parameters of a model initial values from a run or a file. All other parameters are drawn from the
+// seed as usual.
 type Init struct {
 	Run     string            `yaml:"run" doc:"folder of a run, to load its last checkpoint; {seed} stands for this config's seed"`
 	File    string            `yaml:"file" doc:"safetensors file from unravel export or another program, instead of run; {seed} as in run"`
@@ -55,7 +55,7 @@ func (s *Init) Validate() error {
 	return validPatterns("only", s.Only)
 }
 
-// validPatterns checks patterns of parameters, as far as it can without a model.
+// validPatterns checks patterns of parameter names, as far as that is possible without a model.
 func validPatterns(key string, patterns []string) error {
 	for i, p := range patterns {
 		if p == "" {
@@ -70,7 +70,7 @@ func validPatterns(key string, patterns []string) error {
 
 func (s *Init) source() string { return s.Run + s.File }
 
-// key returns the key that names the source.
+// key returns the config key that names the source.
 func (s *Init) key() string {
 	if s.Run != "" {
 		return "init.run"
@@ -88,7 +88,7 @@ func (s *Init) options() weights.LoadOptions {
 	return o
 }
 
-// at returns the start for a seed.
+// at returns the start for the given seed.
 func (s *Init) at(seed uint64) *Init {
 	start, of := *s, strconv.FormatUint(seed, 10)
 	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", of), strings.ReplaceAll(s.File, "{seed}", of)
@@ -136,8 +136,8 @@ func nearRun(dir string) string {
 	return ""
 }
 
-// Resolve fills in the start of a config: the hash of its content, which is part of [Config.Hash], and the seed in
-// the names of its source. A config without a start, or with a known content, stays unchanged.
+// Resolve completes the start of a config: it adds the hash of its content, which is part of [Config.Hash], and
+// replaces the seed in the names of its source. A config without a start, or with known content, stays unchanged.
 func (c Config) Resolve() (Config, error) {
 	if c.Init == nil || c.Init.Content != "" {
 		return c, nil
@@ -176,7 +176,7 @@ func (c Config) Continuing(other Config) Config {
 	return c
 }
 
-// byContent returns the config with only the content of its start. The location of the same parameters does not
+// byContent returns the config with only the content of its start, because the location of the parameters does not
 // matter.
 func (c Config) byContent() Config {
 	if c.Init != nil && c.Init.Content != "" {
@@ -215,7 +215,7 @@ func (e *Experiment) loadStart() error {
 	source := e.source()
 	loaded, err := source.Load(f, c.Init.options())
 	if err != nil && c.Init.Strict {
-		err = fmt.Errorf("%w; want only: [...] with patterns of what to take, or strict: false to take what fits", err)
+		err = fmt.Errorf("%w; want only: [...] with patterns of the parameters to load, or strict: false to load all that fit", err)
 	}
 	if err != nil {
 		return c.mistake("init", err)
@@ -231,8 +231,8 @@ func (e *Experiment) loadStart() error {
 	return nil
 }
 
-// Begin makes the folder of an untrained run with given parameters: load sets them. The run can be measured and
-// encoded, and training can continue it. learned holds the results of the stage before training; nil without a stage.
+// Begin creates the folder of an untrained run with given parameters, which load sets. The run can be measured and
+// encoded, and its training can continue. learned holds the results of the earlier stage; nil without a stage.
 func Begin(c Config, dir string, learned *models.Learned, load func(*Experiment) error) (e *Experiment, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
@@ -289,7 +289,7 @@ func Begin(c Config, dir string, learned *models.Learned, load func(*Experiment)
 		if err := rundir.WriteBeginning(store, text); err != nil {
 			return err
 		}
-		return store.Write(rundir.Config, rundir.Bytes(text)) // last, because it makes the folder a run
+		return store.Write(rundir.Config, rundir.Bytes(text)) // last, because this file makes the folder a run
 	})
 }
 
@@ -313,7 +313,7 @@ func startLines(s *rundir.Start) (lines []string) {
 	return append(lines, line)
 }
 
-// someOf lists the first names, and the number of further ones.
+// someOf lists the first names, and the number of remaining ones.
 func someOf(names []string) string {
 	const most = 4
 	if len(names) <= most {

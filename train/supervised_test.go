@@ -107,11 +107,11 @@ func TestNamesOfObjectives(t *testing.T) {
 // TestFed checks that a loss without input and groups without a loss are errors.
 func TestFed(t *testing.T) {
 	for want, overrides := range map[string][]string{
-		"loss lsbd: nothing feeds it: it needs labelled groups of images": {"supervision={labels: {fraction: 0.5}}"},
-		"loss lsbd: nothing":                         {"supervision=none"},
-		"loss lsbd: nothing feeds it":                {"supervision=none", "losses=[lsbd, reconstruction, kl]"},
-		"nothing learns from them; want a loss such": {"model={ae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction]"},
-		"it needs labels of the factors":             {"losses=[reconstruction, kl, lsbd, variance]"},
+		"loss lsbd: it needs labelled groups of images": {"supervision={labels: {fraction: 0.5}}"},
+		"loss lsbd: nothing":                            {"supervision=none"},
+		"loss lsbd: it needs labelled groups":           {"supervision=none", "losses=[lsbd, reconstruction, kl]"},
+		"nothing learns from them; want a loss such":    {"model={ae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction]"},
+		"it needs labels of the factors":                {"losses=[reconstruction, kl, lsbd, variance]"},
 	} {
 		e, err := NewExperiment(load(t, overrides...))
 		if err != nil {

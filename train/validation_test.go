@@ -167,7 +167,7 @@ func TestValidationMistakes(t *testing.T) {
 		{[]string{"train.validation={}"}, "train.validation.fraction: 0 is out of range; want more than 0 and less than 1, or dataset"},
 		{[]string{"train.validation={fraction: 0.1, dataset: bumps}"}, "want only one of them"},
 		{[]string{"train.validation={fraction: 0.1, every: 0}"}, "train.validation.every"},
-		{[]string{"train.validation={fraction: 0.00001}"}, "leaves no image to validate on"},
+		{[]string{"train.validation={fraction: 0.00001}"}, "leaves no image for validation"},
 		{[]string{"train.validation={dataset: square}"}, "square has images of 64 x 64 x 1 (height, width, channels); want"},
 		{[]string{"train.validation={fraction: 0.1}", "train.stop={loss: loss, patience: 1}"}, "want one of unsupervised/loss, validation/loss"},
 		{[]string{"train.validation={fraction: 0.1}", "supervision={pairs: {count: 4}}", "dataset=square", "model=lsbd-vae", "losses=[reconstruction, kl, lsbd]"}, "groups of images"},

@@ -29,8 +29,8 @@
 // ([Former]) lists the accepted forms, and ConfigType ([Typer]) names them in a few words. A type that stands for one
 // entry of a registry implements the first three with [DecodeChoice], [EncodeChoice] and [ChoicesOf].
 //
-// A list or mapping in the file replaces the whole default. A new list element, mapping element or pointer starts
-// from its SetDefaults method, if any.
+// A list or mapping in the file replaces the default completely. New list elements, mapping elements and pointers start
+// from their SetDefaults method, if they have one.
 package config
 
 import (

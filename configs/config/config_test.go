@@ -268,7 +268,7 @@ var mistakes = []struct{ src, want string }{
 	{"losses: [kl: {weight: 3}]", "losses.0.kl.weight: unknown key \"weight\"; there are no options here"},
 	{"losses: [lsbd: {weight: x}]", "losses.0.lsbd.weight: want a number"},
 
-	{"dataset: {square: {size: 3}}", "x.yaml:1:11: dataset.square.side: must be at most size (3), got 16 (the default; the config does not give it)"},
+	{"dataset: {square: {size: 3}}", "x.yaml:1:11: dataset.square.side: must be at most size (3), got 16 (the default; the config does not set it)"},
 	{"dataset: {square: {size: 3, side: 4}}", "x.yaml:1:29: dataset.square.side: must be at most size (3), got 4"},
 	{"train: {epochs: 0}", "x.yaml:1:9: train.epochs: must be positive, got 0"},
 	{"level: -1", "x.yaml:1:1: level: must not be negative, got -1"},
@@ -382,8 +382,8 @@ func TestValidateDefaults(t *testing.T) {
 	bad.Dataset.Value = &square{2, 3}
 	bad.Layers = []layer{{}}
 	err := Load("x.yaml", []byte("name: x"), &bad)
-	want := "x.yaml:1:1: dataset.square.side: must be at most size (2), got 3 (the default; the config does not give it)\n" +
-		"x.yaml:1:1: train.epochs: must be positive, got 0 (the default; the config does not give it)"
+	want := "x.yaml:1:1: dataset.square.side: must be at most size (2), got 3 (the default; the config does not set it)\n" +
+		"x.yaml:1:1: train.epochs: must be positive, got 0 (the default; the config does not set it)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

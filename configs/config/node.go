@@ -191,7 +191,7 @@ func (n *Node) invalid(key string, err error) *Error {
 			break
 		}
 		if below == nil {
-			err = fmt.Errorf("%w (the default; the config does not give it)", err)
+			err = fmt.Errorf("%w (the default; the config does not set it)", err)
 			break
 		}
 		n = below

@@ -1,4 +1,4 @@
-// Package registry holds explicit lists of the parts that a config can name: models, losses, data sets, metrics.
+// Package registry has explicit lists of the parts that a config can name: models, losses, data sets, metrics.
 package registry
 
 import (

@@ -111,7 +111,7 @@ func (p Pipeline) Plain() Pipeline {
 func (p Pipeline) Validate() error {
 	for i, o := range p {
 		if _, ok := o.Value.(Normaliser); ok && i < len(p)-1 {
-			return fmt.Errorf("%s is operation %d of %d; want it last, as the others take pixels in [0, 1]", p[i].Name, i, len(p))
+			return fmt.Errorf("%s is operation %d of %d; want it last, because the others need pixels in [0, 1]", p[i].Name, i, len(p))
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func TestBroken(t *testing.T) {
 		"a file missing":  {"the file is missing", func(t *testing.T, k Key) { remove(t, k, FactorsFile) }},
 		"no description":  {"it has no set.json", func(t *testing.T, k Key) { remove(t, k, recordFile) }},
 		"garbage":         {"set.json", rewrite(recordFile, func([]byte) []byte { return []byte("{") })},
-		"another version": {"version 4 of the conversion made it; want version 3", rewrite(recordFile, swap(`"version": 3`, `"version": 4`))},
+		"another version": {"it was converted by version 4; want version 3", rewrite(recordFile, swap(`"version": 3`, `"version": 4`))},
 		"another format":  {"format 9", rewrite(recordFile, swap(`"format": 1`, `"format": 9`))},
 		"other options":   {`with the options "size=4"`, rewrite(recordFile, swap(`size=2`, `size=4`))},
 		"another size":    {"want uint8 of shape [100 4 3 3]", rewrite(recordFile, swap(`"channels": 2`, `"channels": 3`))},

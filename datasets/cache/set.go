@@ -145,7 +145,7 @@ func (r *record) check(k Key) error {
 	case r.Name != k.Name || r.Options != k.Options:
 		return fmt.Errorf("it holds %q with the options %q; want %q with %q", r.Name, r.Options, k.Name, k.Options)
 	case r.Version != k.Version:
-		return fmt.Errorf("version %d of the conversion made it; want version %d", r.Version, k.Version)
+		return fmt.Errorf("it was converted by version %d; want version %d", r.Version, k.Version)
 	case len(r.Files) != 2 || r.Files[0].Name != ImagesFile || r.Files[1].Name != FactorsFile:
 		return fmt.Errorf("%s does not name the files %s and %s", recordFile, ImagesFile, FactorsFile)
 	}

@@ -211,6 +211,17 @@ func TestPosesOfMesh(t *testing.T) {
 	}
 }
 
+// Light may come from any side, and from far.
+func TestPosesLightFrom(t *testing.T) {
+	for _, light := range [][3]float64{{1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1.4142135623730951}, {-1, 0, 0}, {0, 0, 2e-6}, {0, 999999, 0}} {
+		p := NewPoses()
+		p.Light = light
+		if err := p.Validate(); err != nil {
+			t.Errorf("light %v: %v", light, err)
+		}
+	}
+}
+
 func TestPosesErrors(t *testing.T) {
 	for want, change := range map[string]func(p *Poses){
 		`object: unknown object "cube"; want airplane, bottle, cone, vase`: func(p *Poses) { p.Object = "cube" },
@@ -223,6 +234,8 @@ func TestPosesErrors(t *testing.T) {
 		"hues: 0 is out of range":                                          func(p *Poses) { p.Hues = 0 },
 		"size: 4 is out of range; want 8 to 512":                           func(p *Poses) { p.Size = 4 },
 		`camera: unknown camera "fisheye"`:                                 func(p *Poses) { p.Camera = "fisheye" },
+		"light: [0 0 1e-07] has no direction":                              func(p *Poses) { p.Light = [3]float64{0, 0, 1e-7} },
+		"light: [0 1e+06 0] has no direction":                              func(p *Poses) { p.Light = [3]float64{0, 1e6, 0} },
 		"light: [0 0 0] has no direction":                                  func(p *Poses) { p.Light = [3]float64{} },
 		"light: [NaN 0 0] has no direction":                                func(p *Poses) { p.Light = [3]float64{math.NaN(), 0, 0} },
 	} {

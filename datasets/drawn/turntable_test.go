@@ -199,6 +199,19 @@ func TestTurntableFolder(t *testing.T) {
 	}
 }
 
+// The axis up of a file stands upright.
+func TestTurntableUp(t *testing.T) {
+	for axis, up := range map[int]string{1: "y", 2: "z"} {
+		path := filepath.Join(t.TempDir(), "pole.off")
+		if err := os.WriteFile(path, []byte(datatest.Pole(axis)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		datatest.CheckUpright(t, datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = path, up, 1, 8 })))
+		t.Setenv(cache.RootVariable, t.TempDir())
+		datatest.CheckUpright(t, datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = filepath.Dir(path), up, 1, 8 })))
+	}
+}
+
 func TestTurntableValidate(t *testing.T) {
 	for want, change := range map[string]func(*Turntable){
 		"size: 4 is out of range":               func(t *Turntable) { t.Size = 4 },

@@ -3,13 +3,13 @@ package factor
 import "math"
 
 // Aggregate is a universal aggregator of Zhang and Sugiyama 2024, section 2.2. It combines non-negative quantities into
-// one, which is 0 exactly if all are 0.
+// one, which is 0 if and only if all are 0.
 type Aggregate uint8
 
 // The aggregates.
 const (
 	Mean Aggregate = iota
-	Max            // among ties, the first has the gradient
+	Max            // the gradient goes to the first maximum
 	Sum
 	MeanSquare // the mean of the squares, without a root
 )
@@ -35,7 +35,7 @@ func (a *Aggregate) UnmarshalText(text []byte) (err error) {
 // Known reports whether a is a defined aggregate.
 func (a Aggregate) Known() bool { return int(a) < len(aggregateNames) }
 
-// Of returns the aggregate of quantities, and 0 without quantities.
+// Of returns the aggregate of quantities, or 0 if there are none.
 func (a Aggregate) Of(q []float64) float64 {
 	if len(q) == 0 {
 		return 0
@@ -76,7 +76,7 @@ func (a Aggregate) Slope(q, dq []float64) {
 	}
 }
 
-// first returns the index of the first NaN, or without NaN of the first largest quantity.
+// first returns the index of the first NaN, or else of the first maximum.
 func first(q []float64) int {
 	at := 0
 	for i, v := range q {

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// ColumnKind says how to turn a column of numbers into levels of a factor.
+// ColumnKind says how to convert a column of numbers to the levels of a factor.
 type ColumnKind struct {
 	Kind       Kind
 	Continuous bool    // ordinal, and levels are bins of the numbers
-	Period     float64 // circular: numbers are angles, Period to a full turn; 0: levels are evenly spaced
+	Period     float64 // circular: numbers are angles, and Period is a full turn; 0: levels are evenly spaced
 
-	// Sample says that the numbers are a sample of a whole turn. Whole numbers of a whole period then become levels on
-	// all equal steps that they lie on, however few steps occur.
+	// Sample says that the numbers are a sample from a full turn. If the numbers and the period are whole, the levels
+	// are then all equal steps of the turn, even if few of them occur.
 	Sample bool
 }
 
-// ParseColumnKind reads ordinal, circular, circular:PERIOD, categorical or continuous; angular and discrete are synonyms
-// of circular and categorical.
+// ParseColumnKind parses ordinal, circular, circular:PERIOD, categorical or continuous; angular and discrete are
+// synonyms of circular and categorical.
 func ParseColumnKind(text string) (ColumnKind, error) {
 	name, period, periodic := strings.Cut(text, ":")
 	k := ColumnKind{Kind: Ordinal, Continuous: name == "continuous"}
@@ -41,10 +41,10 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 	return k, nil
 }
 
-// Levels turns numbers into a factor without a name and a level for each number, and NaN into Unknown. The levels are
-// the distinct numbers, ascending. With a period they are the distinct angles. If the angles fill at least half of the
-// equal steps of a turn, they are these steps. Circular numbers without a period must be evenly spaced: otherwise the
-// circle through them is unknown. Levels does not bin continuous numbers; the caller does.
+// Levels converts numbers to a factor without a name, and a level for each number; NaN becomes Unknown. The levels are
+// the distinct numbers, ascending. With a period they are the distinct angles. If the angles cover at least half of the
+// equal steps of a turn, the levels are these steps. Circular numbers without a period must be evenly spaced, because
+// otherwise the circumference is unknown. Continuous numbers are not binned here.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	f := Factor{Kind: k.Kind}
 	if k.Period > 0 {
@@ -72,7 +72,7 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 		case found:
 			levels[i] = at
 		default:
-			levels[i] = at - 1 // as good as the same angle
+			levels[i] = at - 1 // equal to the previous angle up to rounding
 		}
 	}
 	if k.Period > 0 && f.Size > 0 {
@@ -81,9 +81,12 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	return f, levels, nil
 }
 
-// sameAngle is the largest difference, as a fraction of a turn, between two angles that count as equal. It allows for
-// rounding.
-const sameAngle = 1e-7
+// Differences between angles, as fractions of a turn, that rounding explains.
+const (
+	sameAngle = 1e-7 // between equal angles
+	fullTurn  = 1e-5 // between a full turn and its angle, as 6.2832 is a rounded turn in radians
+	offStep   = 1e-4 // between an angle and its step; at most a hundredth of a step
+)
 
 // reduced returns an angle reduced to [0, period).
 func reduced(v, period float64) float64 {
@@ -91,17 +94,17 @@ func reduced(v, period float64) float64 {
 	if v < 0 {
 		v += period
 	}
-	if period-v <= period*sameAngle {
+	if period-v <= period*fullTurn {
 		return 0
 	}
 	return v
 }
 
-// mostSteps is the largest number of equal steps of a turn that can become levels.
+// mostSteps is the maximum number of equal steps of a turn.
 const mostSteps = 1 << 16
 
-// turn interprets the values as angles of a kind with a period. If they fill at least half of the equal steps of a
-// turn, or are whole numbers of a sample, the levels become these steps. Otherwise they get Angles.
+// turn interprets the values as angles with a period. If they cover at least half of the equal steps of a turn, or are
+// whole numbers of a sample, the levels become these steps. Otherwise the factor gets Angles.
 func (f *Factor) turn(k ColumnKind, levels []int) {
 	const most = 2 // steps for each value: many without a value would be no grid
 	period := k.Period
@@ -120,8 +123,8 @@ func (f *Factor) turn(k ColumnKind, levels []int) {
 	}
 }
 
-// wholeSteps returns the smallest number of equal steps of a turn that the values lie on, if they and the period are
-// whole numbers. It returns 0 for other numbers, and for too many steps.
+// wholeSteps returns the smallest number of equal steps of a turn that contain all values, if the values and the period
+// are whole numbers. It returns 0 for other numbers, or if there are too many steps.
 func (f *Factor) wholeSteps(period float64) int {
 	if period != math.Trunc(period) || period > mostSteps {
 		return 0
@@ -138,21 +141,27 @@ func (f *Factor) wholeSteps(period float64) int {
 	return int(period) / step
 }
 
-// onSteps reports whether all values lie on n equal steps of a turn.
+// onSteps reports whether all values are on n equal steps of a turn, each on a different step.
 func (f *Factor) onSteps(period float64, n int) bool {
+	next := 0.0
 	for _, v := range f.Values {
 		steps := (v - f.Values[0]) / period * float64(n)
-		if math.Abs(steps-math.Round(steps)) > float64(n)*sameAngle {
+		at := math.Round(steps)
+		if at < next || at == float64(n) || math.Abs(steps-at) > stepError(n) {
 			return false
 		}
+		next = at + 1
 	}
 	return true
 }
 
-// takeSteps turns the n steps of a turn into the levels.
+// stepError returns the largest distance of an angle from one of n steps of a turn, in steps.
+func stepError(n int) float64 { return min(float64(n)*offStep, 0.01) }
+
+// takeSteps makes the n steps of a turn the levels.
 func (f *Factor) takeSteps(period float64, n int, levels []int) {
 	step := period / float64(n)
-	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+float64(n)*sameAngle)
+	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+stepError(n))
 	values, at := make([]float64, n), make([]int, f.Size)
 	for l := range values {
 		values[l] = begin + step*float64(l)

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// ColumnKinds are the kinds of columns of labels: ordinal, circular, circular:PERIOD (values are angles, PERIOD to a
+// ColumnKinds are the kinds of label columns: ordinal, circular, circular:PERIOD (values are angles, and PERIOD is a
 // full turn), categorical or continuous. In a config they are a list in the order of the columns, or a mapping from
 // column names.
 type ColumnKinds struct {
@@ -40,7 +40,7 @@ func (k *ColumnKinds) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// kindList reads a list of kinds. YAML reads circular:360 inside brackets as a mapping.
+// kindList reads a list of kinds. YAML parses circular:360 in brackets as a mapping.
 func kindList(n *config.Node) ([]string, error) {
 	var list []string
 	if !n.IsList() {
@@ -76,7 +76,7 @@ func (ColumnKinds) ConfigType() string {
 	return "list, or mapping by column, of ordinal, circular, circular:PERIOD, categorical, continuous"
 }
 
-// texts returns the kind of each column, or "" without one.
+// texts returns the kind of each column, or "" if none is set.
 func (k ColumnKinds) texts(names []string) ([]string, error) {
 	kinds := make([]string, len(names))
 	if len(k.List) > 0 {
@@ -95,7 +95,7 @@ func (k ColumnKinds) texts(names []string) ([]string, error) {
 	return kinds, nil
 }
 
-// Parse returns the parsed kind of each column, or nil without one.
+// Parse returns the parsed kind of each column, or nil if none is set.
 func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
 	texts, err := k.texts(names)
 	if err != nil {
@@ -115,22 +115,21 @@ func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
 	return kinds, nil
 }
 
-// KindNote remarks on a factor without a given kind if its numbers may be degrees. key is the setting of kinds.
+// KindNote returns a note on a factor without a given kind if its numbers may be degrees. key is the setting for kinds.
 func KindNote(f Factor, key string) (note string, ok bool) {
 	const manyLevels = 100
 	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),
 		f.Kind == Ordinal && f.Size > manyLevels
 }
 
-// maxWholeLevels is the largest number of whole-number levels without a given kind; a column with more levels is
-// binned.
+// maxWholeLevels is the maximum number of whole-number levels if no kind is given; a column with more is binned.
 const maxWholeLevels = 256
 
-// defaultBins is the number of bins of a continuous factor without a setting.
+// defaultBins is the default number of bins of a continuous factor.
 const defaultBins = 20
 
-// FromNumbers turns numbers into a factor and a level for each number, and NaN into [Unknown]. Without a given kind the
-// factor is ordinal, or continuous if it has too many levels.
+// FromNumbers converts numbers to a factor, and a level for each number; NaN becomes [Unknown]. Without a given kind,
+// the factor is ordinal, or continuous if it has too many levels.
 func FromNumbers(name string, numbers []float64, given *ColumnKind, bins int) (f Factor, levels []int32, err error) {
 	bins = cmp.Or(bins, defaultBins)
 	kind := ColumnKind{Kind: Ordinal}
@@ -172,8 +171,8 @@ func identity(values []float64) bool {
 	return true
 }
 
-// binned divides the range of the numbers into n bins of equal width. It returns the centres of the used bins and the
-// level of each number, [Unknown] for NaN.
+// binned divides the range of the numbers into n bins of equal width. It returns the centres of the non-empty bins, and
+// the level of each number, [Unknown] for NaN.
 func binned(numbers, sorted []float64, n int) (centres []float64, levels []int) {
 	low, high := sorted[0], sorted[len(sorted)-1]
 	bin := func(v float64) int {

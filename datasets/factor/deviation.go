@@ -1,7 +1,7 @@
 package factor
 
 // Deviation names a measure of the spread of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2). It
-// is 0 exactly if all points are equal. Distances are Euclidean; values have the units of the points (Variance:
+// is 0 if and only if all points are equal. Distances are Euclidean; values have the units of the points (Variance:
 // squared).
 type Deviation uint8
 
@@ -10,7 +10,7 @@ const (
 	Variance Deviation = iota // 1/n sum_i |p_i - mean|^2
 	Diameter                  // max_ij |p_i - p_j|
 	MPD                       // 1/(2 n^2) sum_ij |p_i - p_j|: half the mean pairwise distance
-	Radius                    // min_c max_i |p_i - c|: of the smallest enclosing ball
+	Radius                    // min_c max_i |p_i - c|: radius of the smallest enclosing ball
 	MAD                       // min_c 1/n sum_i |p_i - c|: mean distance from the geometric median
 )
 

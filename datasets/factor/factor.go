@@ -47,7 +47,7 @@ func nameOf[T ~uint8](v T, known names) string {
 	return fmt.Sprintf("%s(%d)", reflect.TypeFor[T]().Name(), uint8(v))
 }
 
-// parseName returns the value with a name; errors call the name what.
+// parseName returns the value with the given name; errors use the word what.
 func parseName[T ~uint8](name, what string, known names) (T, error) {
 	if at := slices.Index(known, name); at >= 0 {
 		return T(at), nil
@@ -55,7 +55,7 @@ func parseName[T ~uint8](name, what string, known names) (T, error) {
 	return 0, fmt.Errorf("unknown %s %q; known: %s", what, name, strings.Join(known, ", "))
 }
 
-// Unknown is the level of a factor if the level is unknown for an image.
+// Unknown is the level of a factor for an image if the level is not known.
 const Unknown = -1
 
 // Factor is a factor of variation of the images of a data set.
@@ -82,7 +82,8 @@ func (f Factor) Value(level int) float64 {
 	return f.Values[level]
 }
 
-// NameLevels sets Names: a level of value v has the name words[v]. It does nothing if a value is no index of a word.
+// NameLevels sets Names: a level with value v gets the name words[v]. It does nothing if a value is not an index of
+// words.
 func (f *Factor) NameLevels(words []string) {
 	names := make([]string, f.Size)
 	for level := range names {
@@ -103,11 +104,12 @@ func (f Factor) Angle(level int) float64 {
 	return 2 * math.Pi * float64(level) / float64(f.Size)
 }
 
-// Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. A
-// transformation leads from one level to another.
+// Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. There
+// is then a transformation from each level to every other level.
 func (f Factor) Turns() bool { return f.Kind == Circular || f.Rotations != nil }
 
-// IsRotation reports whether a 3 x 3 matrix, row by row, is a rotation, to 1e-4 in the products of its rows.
+// IsRotation reports whether a 3 x 3 matrix, row by row, is a rotation, with a tolerance of 1e-4 in the products of its
+// rows.
 func IsRotation(g *[9]float64) bool {
 	const tolerance = 1e-4
 	for a := range 3 {
@@ -124,7 +126,7 @@ func IsRotation(g *[9]float64) bool {
 	return g[0]*(g[4]*g[8]-g[5]*g[7])-g[1]*(g[3]*g[8]-g[5]*g[6])+g[2]*(g[3]*g[7]-g[4]*g[6]) > 0
 }
 
-// Scaled returns the value of a level, mapped linearly to [0, 1] by the least and the largest value of the factor. For
+// Scaled returns the value of a level, mapped linearly to [0, 1] by the minimum and maximum of the factor's values. For
 // a circular factor it is the angle in turns, and for a categorical factor level/(Size-1). It is 0 if all values are
 // equal.
 func (f Factor) Scaled(level int) float64 {

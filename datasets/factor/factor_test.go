@@ -111,7 +111,7 @@ func TestSubCodes(t *testing.T) {
 		{factor.SubCodes{"shape": {0, 1}, "angle": {4}}, "", ""},
 		{factor.SubCodes{}, "", ""},
 		{factor.SubCodes{"shape": {}}, "shape: there are no columns; want at least one", ""},
-		{factor.SubCodes{"shape": {1, 1}}, "shape: [1 1] has a negative or repeated column; want different columns from 0 on", ""},
+		{factor.SubCodes{"shape": {1, 1}}, "shape: [1 1] has a negative or repeated column; want distinct columns, numbered from 0", ""},
 		{factor.SubCodes{"shape": {-1}}, "shape: [-1] has a negative", "codes.shape: column -1 does not exist; codes have columns 0 to 4"},
 		{factor.SubCodes{"angle": {5}, "shape": {7}}, "", "codes.angle: column 5 does not exist; codes have columns 0 to 4"},
 		{factor.SubCodes{"hue": {5}}, "", `codes: there is no factor "hue"; known: shape, scale, angle`},
@@ -131,7 +131,7 @@ func TestSubCodes(t *testing.T) {
 		t.Errorf("even blocks %v, %v", blocks, err)
 	}
 	for width, want := range map[int]string{
-		2: "2 code columns cannot be shared out evenly to 3 factors (shape, scale, angle); want codes, such as {shape: [0, 1]}",
+		2: "2 code columns cannot be divided evenly among 3 factors (shape, scale, angle); want codes, such as {shape: [0, 1]}",
 		0: "0 code columns cannot", 7: "7 code columns cannot",
 	} {
 		if _, err := factor.EvenBlocks(sprites, width); err == nil || !strings.Contains(err.Error(), want) {

@@ -20,7 +20,7 @@ func (g Grid) Len() int {
 	return n
 }
 
-// Combinations is Len as a float, which may exceed the range of integers.
+// Combinations returns Len as a float, which may exceed the range of integers.
 func (g Grid) Combinations() float64 {
 	n := 1.0
 	for _, f := range g {
@@ -66,7 +66,7 @@ func (g Grid) Find(levels []int) (i int, ok bool) {
 	return i, true
 }
 
-// Check returns an error that names the first level that its factor lacks, or the wrong number of levels.
+// Check returns an error for the first level that its factor does not have, or for a wrong number of levels.
 func (g Grid) Check(levels []int) error {
 	if len(levels) != len(g) {
 		return fmt.Errorf("there are %d levels; want %d, one for each factor", len(levels), len(g))

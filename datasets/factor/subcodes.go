@@ -30,15 +30,15 @@ func (s SubCodes) Validate() error {
 		}
 		for i, column := range columns {
 			if column < 0 || slices.Contains(columns[:i], column) {
-				return config.Invalid(name, "%v has a negative or repeated column; want different columns from 0 on", columns)
+				return config.Invalid(name, "%v has a negative or repeated column; want distinct columns, numbered from 0", columns)
 			}
 		}
 	}
 	return nil
 }
 
-// Within checks that codes of width columns have every column of s. Errors begin with key, the
-// setting's name in the config, and the factor's.
+// Within checks that codes of width columns have every column of s. Errors begin with key, the name of the setting in
+// the config, and the name of the factor.
 func (s SubCodes) Within(key string, width int) error {
 	for _, name := range s.names() {
 		for _, column := range s[name] {
@@ -50,9 +50,9 @@ func (s SubCodes) Within(key string, width int) error {
 	return nil
 }
 
-// Blocks returns the sub-codes that s names, in the factors' order, of codes with width columns. A factor that s does
-// not name has no block. An unknown factor and a column that the codes lack are errors, which begin with key, the setting's
-// name in the config.
+// Blocks returns the sub-codes in s, in the order of the factors, for codes with width columns. A factor that is not in
+// s has no block. An unknown factor, or a column that does not exist, is an error that begins with key, the name of the
+// setting in the config.
 func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, error) {
 	known := Names(factors)
 	for _, name := range s.names() {
@@ -72,18 +72,18 @@ func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, erro
 	return blocks, nil
 }
 
-// names lists the factors of s in alphabetical order, which makes the first error always the same.
+// names lists the factors of s in alphabetical order, so the first error is always the same.
 func (s SubCodes) names() []string { return slices.Sorted(maps.Keys(s)) }
 
-// EvenBlocks assigns width code columns to factors in order, width/len(factors) to each. Errors: no factors, and
-// columns left over or too few.
+// EvenBlocks divides width code columns evenly among factors, in order, width/len(factors) for each. It returns an
+// error if there are no factors, or if the columns cannot be divided evenly.
 func EvenBlocks(factors []Factor, width int) ([]Block, error) {
 	k := len(factors)
 	if k == 0 {
-		return nil, errors.New("there are no factors; want at least one to share code columns out to")
+		return nil, errors.New("there are no factors; want at least one to divide code columns among")
 	}
 	if width < k || width%k != 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors (%s); want codes, such as {%s: [0, 1]}",
+		return nil, fmt.Errorf("%d code columns cannot be divided evenly among %d factors (%s); want codes, such as {%s: [0, 1]}",
 			width, k, strings.Join(Names(factors), ", "), factors[0].Name)
 	}
 	blocks, each := make([]Block, k), width/k

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// MaxSize is the largest number of levels of a factor.
+// MaxSize is the maximum number of levels of a factor.
 const MaxSize = 1 << 30
 
 // Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. Values, Names,
-// Angles and Rotations, if set, must have one entry for each level. They suit the Kind, numbers are finite, and each of
-// Rotations is a rotation.
+// Angles and Rotations, if set, must have one entry for each level. They must suit the Kind, numbers must be finite,
+// and all Rotations must be rotations.
 func Validate(factors []Factor) error {
 	names := map[string]bool{}
 	for k, f := range factors {

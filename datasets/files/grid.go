@@ -33,10 +33,11 @@ import (
 //   - sizes (optional): K numbers of levels. They are for factors with missing levels, and for factors with values
 //     0 .. size-1 that stay levels.
 //
-// Pixels are bool, 8-bit integers (scaled by 1/255), 16-bit integers (1/65535) or floats in [0, 1]. For other integers
-// and floats, Scale is the number for white. With Real, pixels are arbitrary finite floats. 8-bit images stay 8-bit;
-// with Round other images become 8-bit. Large sets of 8-bit images stay in a plain .npy file, or are converted once
-// into the cache, and use no memory. Other sets must fit into memory.
+// Pixels are bool, unsigned 8-bit integers (scaled by 1/255), unsigned 16-bit integers (1/65535) or floats in [0, 1]. For
+// other integers and floats, Scale is the number for white. With Real, pixels are arbitrary finite floats. 8-bit images
+// stay 8-bit; with Round other images become 8-bit. Floats up to 2e-5 outside [0, 1], as rounding leaves them, become
+// black or white. Sets of more than 256 MiB of 8-bit images stay in a plain .npy file, or are converted once into the
+// cache, and use no memory. Other sets must fit into memory.
 //
 // The images need not be a full grid.
 type GridFolder struct {
@@ -44,14 +45,15 @@ type GridFolder struct {
 	Arrays   GridArrays         `yaml:"arrays" doc:"names of the arrays, such as {images: imgs, factors: latents_classes}"`
 	Channels string             `yaml:"channels" doc:"channel axis: first (N x C x H x W), last (N x H x W x C), or auto (guessed from the shape)"`
 	Rows     string             `yaml:"rows" doc:"image axis: first, last (H x W x C x N, as in some MATLAB files), or auto (guessed from factors and shape)"`
-	Scale    float64            `yaml:"scale" doc:"pixel value of white; 0: 255 for 8-bit integers, 65535 for unsigned 16-bit integers, 1 for floats"`
+	Scale    float64            `yaml:"scale" doc:"pixel value of white; 0: 255 for unsigned 8-bit integers, 65535 for unsigned 16-bit integers, 1 for floats"`
 	Round    bool               `yaml:"round" doc:"round pixels to 8 bits; a large set then needs no memory"`
 	Names    []string           `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
 	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the factors, by name or in order: ordinal, circular (evenly spaced), circular:360 (degrees), categorical or continuous (20 bins); empty: all ordinal"`
 	Real     bool               `yaml:"real" doc:"images hold real numbers, not pixels in [0, 1]; decoders end without a sigmoid"`
 }
 
-// GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself.
+// GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself. Without names, the only array
+// of a file is the images, whatever its name.
 type GridArrays struct {
 	Images  string `yaml:"images" doc:"array of the images; empty: images"`
 	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`
@@ -84,7 +86,7 @@ func (g *GridFolder) Validate() error {
 	}
 	switch {
 	case !(g.Scale >= 0) || g.Scale > 1<<64:
-		return config.Invalid("scale", "%v is out of range; want the number that is white, or 0 for the usual one", g.Scale)
+		return config.Invalid("scale", "%v is out of range; want the value of white, or 0 for the usual value", g.Scale)
 	case g.Real && g.Scale != 0:
 		return config.Invalid("scale", "is for pixels; want none, or real: false")
 	case g.Real && g.Round:
@@ -154,7 +156,8 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 		return nil, nil, err
 	}
 	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored.Set{Title: g.name(), Real: g.Real}
-	if only := arrays.Only(f); only != "" && only != s.names.Images && g.Arrays == (GridArrays{}) {
+	_, absent := f.Open(s.names.Images)
+	if only := arrays.Only(f); only != "" && only != s.names.Factors && errors.Is(absent, fs.ErrNotExist) && g.Arrays == (GridArrays{}) {
 		s.names.Images = only
 		d.Remarks = append(d.Remarks, fmt.Sprintf("%s: its only array, %s, is read as images without factors", g.Path, only))
 	}

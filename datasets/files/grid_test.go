@@ -178,6 +178,7 @@ func TestGridArchive(t *testing.T) {
 	}
 	for want, path := range map[string]string{
 		"members 1 and 3 of the archive are both called images.npy; want one":                   archive(t, "images", images, "factors", factors, "images", images),
+		`no array "images"; there are factors; want the images' name`:                           archive(t, "factors", factors),
 		`no array "images"; there are y, x; want the images' name, such as arrays: {images: x}`: archive(t, "y", factors, "x", images),
 	} {
 		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
@@ -251,7 +252,8 @@ func TestGridErrors(t *testing.T) {
 		{"empty", map[string][]byte{"images": encode(t, []int{0, 2, 2}, ramp(0))}, GridFolder{}, "images.npy has shape [0 2 2]"},
 		{"integers", map[string][]byte{"images": encode(t, []int{1, 2, 2}, []int32{1, 2, 3, 4})}, GridFolder{}, "images.npy ([1 2 2]) holds int32; want uint8"},
 		{"range", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, 0, 255})}, GridFolder{}, "image 1 has a pixel 255; want 0 to 1"},
-		{"NaN pixel", map[string][]byte{"images": encode(t, []int{1, 1, 1}, []float64{math.NaN()})}, GridFolder{}, "image 0 has a pixel NaN"},
+		{"negative float", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, -1, 1})}, GridFolder{}, "image 1 has a pixel -1; want 0 to 1, or real: true for real numbers"},
+		{"NaN pixel", map[string][]byte{"images": encode(t, []int{1, 1, 1}, []float64{math.NaN()})}, GridFolder{}, "image 0 has a pixel NaN; want finite numbers"},
 		{"rows", map[string][]byte{"images": images, "factors": encode(t, []int{3, 2}, make([]int64, 6))}, GridFolder{}, "factors.npy has shape [3 2]; want 4 x K"},
 		{"infinite factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, math.Inf(1), 1, 2})}, GridFolder{}, "row 1, column 0 is +Inf; want finite numbers, or NaN"},
 		{"no known factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()})}, GridFolder{}, "column 0: all numbers are NaN"},
@@ -261,9 +263,9 @@ func TestGridErrors(t *testing.T) {
 		{"axis", nil, GridFolder{Channels: "middle"}, `channels: "middle" is not known; want auto, first, last`},
 		{"white 1", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 1, 0})}, GridFolder{}, "the largest number is 1; want scale: 1 if that is white, or scale: 255"},
 		{"white 255", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint16{0, 1, 200, 0})}, GridFolder{}, "the largest number is 200; want scale: 255 if that is white, or scale: 65535"},
-		{"beyond white", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 9, 12})}, GridFolder{Scale: 10}, "image 1 has a pixel 12; want 0 to 10, the number that is white"},
+		{"beyond white", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 9, 12})}, GridFolder{Scale: 10}, "image 1 has a pixel 12; want 0 to 10, the value of white"},
 		{"negative", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []int16{0, 1, 9, -1})}, GridFolder{Scale: 10}, "image 1 has a pixel -1; want 0 to 10"},
-		{"rounded NaN", map[string][]byte{"images": encode(t, []int{1, 1, 2}, []float64{1, math.NaN()})}, GridFolder{Round: true}, "image 0 has a pixel NaN; want 0 to 1, scale: 255 if that is white"},
+		{"rounded NaN", map[string][]byte{"images": encode(t, []int{1, 1, 2}, []float64{1, math.NaN()})}, GridFolder{Round: true}, "image 0 has a pixel NaN; want finite numbers"},
 		{"sizes", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{3}, []int64{2, 2, 2})}, GridFolder{}, "sizes.npy has 3 numbers"},
 		{"size 0", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{2}, []int64{0, 2})}, GridFolder{}, "number 0 is 0; want 1 to"},
 		{"sizes shape", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{1, 2}, []int64{2, 2})}, GridFolder{}, "sizes.npy has shape [1 2]"},
@@ -281,6 +283,17 @@ func TestGridErrors(t *testing.T) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})
+	}
+	text := write(t, map[string][]byte{"images": images})
+	if err := os.WriteFile(filepath.Join(text, "factors.csv"), []byte("a,b\n0,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "factors.npy is missing, and a table of text, factors.csv, is not read; want its numbers as " + filepath.Join(text, "factors.npy") + ", or arrays: {factors: none}"
+	if _, err := (&GridFolder{Path: text}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a table of text: error %v, want %q", err, want)
+	}
+	if _, err := (&GridFolder{Path: text, Arrays: GridArrays{Factors: "none"}}).Build(0); err != nil {
+		t.Errorf("without factors: %v", err)
 	}
 	other := filepath.Join(t.TempDir(), "images.txt")
 	if err := os.WriteFile(other, []byte("images"), 0o600); err != nil {

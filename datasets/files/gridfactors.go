@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,8 +46,14 @@ func (s *gridSource) readFactors(d *stored.Set) error {
 	return s.readTable(d, a, sizes)
 }
 
-// otherFactors returns an error if the factors are missing and another array could hold them.
+// otherFactors returns an error if the factors are missing and another array, or a table of text, could hold them.
 func (s *gridSource) otherFactors(d *stored.Set) error {
+	for _, ending := range []string{".csv", ".tsv", ".txt"} {
+		name := s.names.Factors + ending
+		if _, err := os.Stat(filepath.Join(s.Path, name)); err == nil {
+			return fmt.Errorf("%s is missing, and a table of text, %s, is not read; want its numbers as %[1]s, or arrays: {factors: %[3]s}", s.file.Label(s.names.Factors), name, noFactors)
+		}
+	}
 	for _, name := range s.file.Names() {
 		if name == s.names.Images || name == s.names.Sizes {
 			continue

@@ -168,7 +168,7 @@ func TestGridAsks(t *testing.T) {
 		{"packed.npz", GridFolder{Arrays: GridArrays{Images: "imgs", Factors: "metadata"}}, "an array of Python objects"},
 		{"first.npz", GridFolder{Arrays: dspritesArrays}, "first.npz: imgs has shape [6 3 9 8], which may be images of 3 or of 8 channels; want channels: first or channels: last"},
 		{"floats.npz", GridFolder{Arrays: dspritesArrays}, "want 0 to 1, scale: 255 if that is white, or real: true"},
-		{"long.npz", GridFolder{Arrays: dspritesArrays}, "holds int64; want uint8, uint16, bool, floats in [0, 1], or the number that is white, such as scale: 255"},
+		{"long.npz", GridFolder{Arrays: dspritesArrays}, "holds int64; want uint8, uint16, bool, floats in [0, 1], or the value of white, such as scale: 255"},
 		{"arrays.h5", GridFolder{Arrays: GridArrays{Images: "about"}}, "about ([]): holds variable-length strings"},
 		{"rows.mat", GridFolder{Arrays: GridArrays{Images: "about"}}, "about ([1 4]) is text"},
 		{"matlab73.mat", GridFolder{Arrays: dspritesArrays, Rows: "first"}, "latents_classes has shape [6 2]; want 9 x K"},

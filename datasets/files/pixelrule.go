@@ -39,7 +39,7 @@ func newPixelRule(g *GridFolder, a *arrays.Array) (pixelRule, error) {
 	case t.Kind == 'u' && t.Size == 2:
 		r.white = math.MaxUint16
 	default:
-		return r, fmt.Errorf("%s (%v) holds %s; want uint8, uint16, bool, floats in [0, 1], or the number that is white, such as scale: 255", a.Label, a.Shape, t)
+		return r, fmt.Errorf("%s (%v) holds %s; want uint8, uint16, bool, floats in [0, 1], or the value of white, such as scale: 255", a.Label, a.Shape, t)
 	}
 	return r, nil
 }
@@ -83,8 +83,13 @@ func (r *pixelRule) outside(image int, v float64) error {
 	if r.real {
 		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", r.a.Label, r.a.Shape, r.a.Type, image, v)
 	}
-	want := fmt.Sprintf("0 to %v, the number that is white", r.white)
-	if r.usual && r.a.Type.Kind == 'f' {
+	want := fmt.Sprintf("0 to %v, the value of white", r.white)
+	switch usual := r.usual && r.a.Type.Kind == 'f'; {
+	case v-v != 0: // neither a scale nor real numbers make it a pixel
+		want = "finite numbers"
+	case usual && v < 0:
+		want = "0 to 1, or real: true for real numbers"
+	case usual:
 		want = "0 to 1, scale: 255 if that is white, or real: true for real numbers"
 	}
 	return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want %s", r.a.Label, r.a.Shape, r.a.Type, image, v, want)

@@ -51,7 +51,7 @@ func madeOf(name string) func(*cache.Set) error {
 		}
 		for _, of := range s.Sources {
 			if f, ok := now[of.Name]; ok && f.SHA256 != of.SHA256 && fetch.Has(dir, of.Name) {
-				return fmt.Errorf("it was made of another %s than the one in %s", of.Name, dir)
+				return fmt.Errorf("it was converted from another %s than the one in %s", of.Name, dir)
 			}
 		}
 		return nil

@@ -183,7 +183,7 @@ func readCelebAttributes(file string) (*celebTable, error) {
 		case count < 0:
 			var err error
 			if count, err = strconv.Atoi(words[0]); err != nil || count < 1 || len(words) != 1 {
-				return fmt.Errorf("%q is no number of images; want one", strings.Join(words, " "))
+				return fmt.Errorf("%q is not a number of images; want one", strings.Join(words, " "))
 			}
 			return nil
 		case t.names == nil:

@@ -1,12 +1,18 @@
 package public
 
 import (
+	"archive/zip"
+	"errors"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 )
 
@@ -46,5 +52,62 @@ func TestModelNet40(t *testing.T) {
 	publicFiles(t, "modelnet40", map[string]string{modelnetFile: filepath.Join("modelnet", "broken", "dotdot.zip")})
 	if _, err := modelnet(func(*ModelNet40) {}).Build(0); err == nil || !strings.Contains(err.Error(), `..`) {
 		t.Errorf("an archive with ..: %v", err)
+	}
+}
+
+// meshes places an archive of ModelNet40 with the given files.
+func meshes(t *testing.T, files map[string]string) {
+	t.Helper()
+	publicFiles(t, "modelnet40", nil)
+	path := filepath.Join(t.TempDir(), modelnetFile)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(files[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fetch.Place(t.Context(), cache.Downloads("modelnet40"), fetch.File{Name: modelnetFile}, path, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Meshes stand upright, with z up, in the order of their numbers.
+func TestModelNet40Meshes(t *testing.T) {
+	upright, flat := datatest.Pole(2), datatest.Pole(1)
+	meshes(t, map[string]string{
+		"ModelNet40/airplane/train/airplane_10.off":      flat,
+		"ModelNet40/airplane/train/airplane_9.off":       upright,
+		"ModelNet40/airplane/test/airplane_3.off":        flat,
+		"ModelNet40/airplane/train/.airplane_1.off":      "",
+		"__MACOSX/airplane/train/airplane_2.off":         "",
+		"ModelNet40/airplane/train/airplane_1.txt":       "",
+		"ModelNet40/airplane/other/airplane_1.off":       "",
+		"ModelNet40/night_stand/train/night_stand_1.off": flat,
+	})
+	d := datatest.Build(t, modelnet(func(m *ModelNet40) { m.Objects, m.Size = 1, 32 }))
+	if d.Len() != 4 {
+		t.Errorf("%d images; want 4", d.Len())
+	}
+	datatest.CheckUpright(t, d)
+	for want, name := range map[string]string{
+		"airplane_x.off is no mesh of the class airplane; want airplane_0001.off":                    "a/airplane/train/airplane_x.off",
+		"chair_1.off is no mesh of the class airplane":                                               "a/airplane/train/chair_1.off",
+		"a/airplane/train/airplane_007.off and a/airplane/train/airplane_7.off have the same number": "a/airplane/train/airplane_007.off",
+	} {
+		meshes(t, map[string]string{name: upright, "a/airplane/train/airplane_7.off": upright})
+		if _, err := modelnet(func(*ModelNet40) {}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %s", err, want)
+		}
 	}
 }

@@ -400,7 +400,7 @@ func norbLabels(cat, info string) ([]int32, error) {
 		}
 	}
 	if dims[0] != count {
-		return nil, fmt.Errorf("%s has %d rows, and %s has %d; want as many", filepath.Base(info), dims[0], filepath.Base(cat), count)
+		return nil, fmt.Errorf("%s has %d rows, and %s has %d; want equal numbers", filepath.Base(info), dims[0], filepath.Base(cat), count)
 	}
 	levels := make([]int32, 0, len(norbFactors)*count)
 	for i, c := range categories {

@@ -12,12 +12,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Answers reads pairs of images from a file (see [similarity.Read] and [similarity.Unite]). For each pair the file says
-// whether the two images have equal or different levels of a factor. Rows are indices of images or, for pictures in a
-// folder, file names. A factor that the data set lacks becomes a new factor with unknown levels.
+// Answers reads pairs of images from a file (see [similarity.Read] and [similarity.Unite]). For each pair, the file
+// says whether a factor has equal or different levels in the two images. Rows are indices of images or, for pictures in
+// a folder, file names. A factor that the data set does not have becomes a new factor with unknown levels.
 //
-// With Union, chains of answers join images into one class, and all images of a class in a batch are one group. Without
-// Union, each pair stands alone, which suits answers with errors that nothing contradicts.
+// With Union, chains of answers join images into classes, and all images of a class in a batch form one group. Without
+// Union, each pair is used separately, which suits answers with errors that no other answer contradicts.
 type Answers struct {
 	File      string               `yaml:"file" doc:"text table with lines row, row, factor, and same or different; rows are numbers from 0 or picture files"`
 	Share     float64              `yaml:"share" doc:"fraction of every batch that consists of pairs"`
@@ -35,7 +35,7 @@ func (a *Answers) Validate() error {
 	case a.Share == 0:
 		return config.Invalid("share", "0 leaves no room for pairs in a batch; want more than 0, and less than 1")
 	case !a.Union && (a.Noise != 0 || a.Conflicts != similarity.ConflictsAuto):
-		return config.Invalid("union", "pairs that stand alone have no conflicts and no use for a noise rate; want union: true")
+		return config.Invalid("union", "separate pairs have no conflicts and no use for a noise rate; want union: true")
 	}
 	if err := a.options().Validate(); err != nil {
 		return config.Invalid("noise", "%w", err)
@@ -70,8 +70,8 @@ func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// labelsOf returns the labels that answers give to the images of a data set. With union the labels are classes; see
-// [Answers].
+// labelsOf returns the labels that follow from answers about the images of a data set. With union the labels are
+// classes; see [Answers].
 func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
 	if answers.Rows != d.Len() {
 		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())
@@ -88,7 +88,7 @@ func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Opti
 		return nil, err
 	}
 	for k, name := range answers.Factors {
-		f := factor.Factor{Name: name, Size: 2, Kind: factor.Categorical} // its levels are not known
+		f := factor.Factor{Name: name, Size: 2, Kind: factor.Categorical} // its levels are unknown
 		if at := slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name }); at >= 0 {
 			f = d.Factors()[at]
 		} else if l.Classes != nil {
@@ -124,7 +124,7 @@ func notesOf(c *similarity.Classes, count int) []string {
 	return notes
 }
 
-// RowsOf returns the rows that answers about a data set may name: indices of its images, and names of their files.
+// RowsOf returns the names of rows that answers about a data set may use: indices of images, and names of their files.
 func RowsOf(d datasets.Dataset) similarity.Rows {
 	rows := similarity.Rows{Count: d.Len()}
 	if named, ok := d.(datasets.FileNamed); ok && named.FileName(0) != "" {

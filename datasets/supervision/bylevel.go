@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// postings lists the images of known levels by the levels of each factor, in 8 bytes for each image and factor.
+// postings lists the images with known levels by the levels of each factor, with 8 bytes for each image and factor.
 type postings struct {
 	levels []int32 // image by image
 	width  int     // factors
@@ -42,8 +42,8 @@ func levelsOf(d datasets.Dataset) []int32 {
 	return levels
 }
 
-// draw returns an image with the given levels of all factors except the free ones, uniformly among all such images. In
-// the factors of differ the image has other levels. It returns false without such an image.
+// draw returns an image with the given levels of all factors except the free ones, uniformly among these images. In the
+// factors of differ, the image has different levels. It returns false if there is no such image.
 func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
 	var kept []int
 	for k := range p.width {
@@ -77,7 +77,7 @@ type byLevel struct {
 	begin  []int32 // by level: index of its first image; at the end the number of images
 }
 
-// newByLevel lists those of n images that have a known level, 0 to size-1.
+// newByLevel lists the images, out of n, with a known level from 0 to size-1.
 func newByLevel(size, n int, level func(i int) int) byLevel {
 	x := byLevel{begin: make([]int32, size+1)}
 	for i := range n {

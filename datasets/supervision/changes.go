@@ -17,18 +17,19 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// Changes draws pairs of images that differ in few factors, anew for every epoch (Locatello et al. 2020, section 3). A
-// model learns only the pairs: neither levels nor the names of the changed factors. In a pair
+// Changes draws pairs of images that differ in few factors, with new pairs in every epoch (Locatello et al. 2020,
+// section 3). 2020, section 3). A model only gets the pairs, without levels or the names of the changed factors. The
+// law determines a pair:
 //
-//   - of the law redraw, k factors get a new value, or with HalfSingle one factor in half of the pairs;
-//   - of the law uniform (UNI in Klindt et al. 2021), k factors get a different value;
-//   - of the law laplace (LAP there), every ordinal or circular factor changes from its old value u to the value v with a
+//   - redraw: k factors get a new value; with HalfSingle, only one factor in half of the pairs;
+//   - uniform (UNI in Klindt et al. 2021): k factors get a different value; 2021), k factors get a different value;
+//   - laplace (LAP in the same paper): every ordinal or circular factor changes from its value u to v with a
 //     probability proportional to exp(-|v-u| rate/log(size)), and at least one factor changes;
-//   - of the law independent, the images are consecutive images of a shuffled pass, without repetition.
+//   - independent: the images are consecutive images of a shuffled pass, without repetition.
 //
-// The first image is uniform. A random k is uniform on 1..F-1 for F factors that may change. Where combinations of
-// levels are missing, the second image is uniform among the images that agree with the first in all other factors.
-// Images of unknown levels are in no pair.
+// The first image is drawn uniformly. A random k is uniform on 1..F-1, where F factors may change. If combinations of
+// levels are missing, the second image is uniform among the images with the same levels in all other factors. Images
+// with unknown levels are in no pair.
 type Changes struct {
 	Law        string       `yaml:"law" doc:"redraw: k factors get a new value; uniform: k factors get a different value; laplace: all ordinal and circular factors move a little; independent: consecutive images of a shuffled pass"`
 	K          ChangedCount `yaml:"k" doc:"number of factors that change, or random: 1 to the number of factors minus 1"`
@@ -61,7 +62,7 @@ func (p *Changes) Validate() error {
 	case p.K > 0 && (p.Law == "laplace" || p.Law == "independent"):
 		return config.Invalid("k", "the law %s has no number of factors that change; want random", p.Law)
 	case p.Law == "independent" && len(p.Nuisance)+len(p.Fixed) > 0:
-		return config.Invalid("law", "independent pairs know no factors; want no nuisance and no fixed")
+		return config.Invalid("law", "independent pairs have no factors; want no nuisance and no fixed")
 	case p.File != "" && (p.Law != "redraw" || p.K > 0 || len(p.Nuisance)+len(p.Fixed) > 0):
 		return config.Invalid("file", "the pairs come from a file; remove law, k, nuisance or fixed")
 	}
@@ -206,19 +207,19 @@ type changer struct {
 	moving    []int // factors that may change
 	nuisance  []int
 
-	known    []int             // images of known levels; nil: all
-	index    *datasets.Index   // nil: most combinations of levels are missing, or images share them
+	known    []int             // images with known levels; nil: all
+	index    *datasets.Index   // nil: most combinations of levels are missing, or several images have the same levels
 	postings func() *postings  // made when first asked for
-	near     map[int][]float64 // law laplace, by factor: weight of a distance
+	near     map[int][]float64 // for the law laplace, by factor: the weight of each distance
 }
 
 const (
 	lookups  = 256  // levels that are drawn before images are listed that have some
 	attempts = 4096 // first images that are drawn
-	sparse   = 16   // combinations of levels for each image: beyond, images are listed by their levels at once
+	sparse   = 16   // combinations of levels for each image; above this, images are listed by their levels at once
 )
 
-// prepare indexes the images, and reports a data set with few possible pairs.
+// prepare indexes the images, and returns an error if few pairs are possible.
 func (c *changer) prepare() error {
 	if datasets.Missing(c.set) != nil {
 		if c.known = known(c.set); len(c.known) == 0 {
@@ -227,7 +228,7 @@ func (c *changer) prepare() error {
 	}
 	grid := factor.Grid(c.factors)
 	if stored.Countable(grid) == nil && grid.Len()/sparse <= c.set.Len() {
-		c.index, _ = datasets.NewIndex(c.set) // an error: images share their levels
+		c.index, _ = datasets.NewIndex(c.set) // an error means that images have equal levels
 	}
 	c.postings = sync.OnceValue(func() *postings { return newPostings(c.set) })
 	if c.law.Law == "laplace" {
@@ -250,7 +251,7 @@ func (c *changer) prepare() error {
 // trials is the number of test draws that show whether an incomplete grid has enough pairs.
 const trials = 200
 
-// check reports a data set where few images have a partner, or where most pairs repeat one image.
+// check returns an error if few images have a partner, or if most pairs repeat one image.
 func (c *changer) check() error {
 	s, found, same := rng.New(0, "check"), 0, 0
 	pair := make([]int, 2)
@@ -290,7 +291,7 @@ func (c *changer) draw(s *rng.Stream, pair []int) {
 			return
 		}
 	}
-	pair[1] = pair[0] // check has found pairs much sooner
+	pair[1] = pair[0] // check has found pairs with far fewer tries
 }
 
 // try draws a first image and a second one. It returns false if no image can be second.
@@ -329,8 +330,7 @@ func (c *changer) chosen(s *rng.Stream) []int {
 	return list[:k]
 }
 
-// redrawn returns an image that differs from some levels in the chosen factors and in nuisance, uniformly among all
-// such images.
+// redrawn returns an image with different levels in the chosen factors and in nuisance, uniformly among these images.
 func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, bool) {
 	for n := 0; c.index != nil && n < lookups; n++ {
 		copy(target, levels)
@@ -356,7 +356,7 @@ func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, boo
 	return c.postings().draw(s, levels, free, chosen)
 }
 
-// nearby returns an image with levels moved by the law laplace.
+// nearby returns an image with levels changed by the law laplace.
 func (c *changer) nearby(s *rng.Stream, levels, target []int) (int, bool) {
 	copy(target, levels)
 	changed := false
@@ -417,7 +417,7 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file: %w", err)
 	}
-	if t.Cols == 3 { // an index of the pairs
+	if t.Cols == 3 { // the first column is an index
 		t.DropCounter()
 	}
 	if t.Cols != 2 || t.Rows > maxWalked/2 {

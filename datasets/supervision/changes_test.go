@@ -261,7 +261,7 @@ func TestChangesMistakes(t *testing.T) {
 		"count: -1 is out of range":           {square, func(s *Changes) { s.Count = -1 }},
 		"k: the law laplace has no number":    {square, func(s *Changes) { s.Law, s.K = "laplace", 2 }},
 		"want random, or 1 to 2":              {square, func(s *Changes) { s.K = 3 }},
-		"law: independent pairs know no":      {square, func(s *Changes) { s.Law, s.Fixed = "independent", []string{"f0"} }},
+		"law: independent pairs have no":      {square, func(s *Changes) { s.Law, s.Fixed = "independent", []string{"f0"} }},
 		"file: the pairs come from a file":    {square, func(s *Changes) { s.File, s.K = "x.csv", 1 }},
 		"count: 9 is too many":                {square, func(s *Changes) { s.Law, s.Count = "independent", 9 }},
 		`fixed[0]: dataset toy has no factor`: {square, func(s *Changes) { s.Fixed = []string{"size"} }},

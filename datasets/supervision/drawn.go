@@ -8,28 +8,28 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Drawn describes groups that are drawn again for every epoch, in one of three ways. Draw draws one group at a time. Or
-// the groups are consecutive images of a shuffled pass over Pass, which puts each image into at most one group of an
-// epoch. Or they are some or all of Groups in random order. All randomness comes from the epoch's stream: a resumed
-// epoch has the same groups.
+// Drawn describes groups that are drawn again in every epoch, in one of three ways. Draw draws each group separately.
+// Alternatively, the groups are consecutive images of a shuffled pass over Pass, so an image is in at most one group of
+// an epoch. Or they are some or all of Groups, in random order. All random numbers come from the epoch's stream, so a
+// resumed epoch has the same groups.
 type Drawn struct {
-	M     int // images in a group
-	Count int // groups in an epoch
+	M     int // number of images in a group
+	Count int // number of groups in an epoch
 
 	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions). Actions that it does
-	// not write stay -1. It keeps nothing between calls.
+	// not set stay -1. It retains nothing between calls.
 	Draw   func(s *rng.Stream, images []int, actions []int32)
 	Pass   []int // images of the pass, at least M*Count
 	Groups []int // images of groups, M each, at least M*Count
 
-	// Moves writes the transformations within a group, M*K numbers as in Split.Transformations; nil if they are
-	// unknown. [MovesOf] computes them from the levels.
+	// Moves writes the transformations within a group, M*K numbers in the form of Split.Transformations; nil if they
+	// are unknown. [MovesOf] computes them from the levels.
 	Moves func(images []int, moves []float32)
 	K     int // columns of Moves
 }
 
-// Action changes an image into another. It moves a factor by Step levels, or a factor of poses by Step times the
-// rotation to a near pose.
+// Action changes an image into another. It changes a factor by Step levels, or a factor of poses by Step times the
+// rotation to a neighbouring pose.
 type Action struct {
 	Name   string
 	Factor int // of the data set's factors
@@ -37,17 +37,17 @@ type Action struct {
 }
 
 // MovesOf returns a function for Drawn.Moves, and its number of columns. The function computes the transformations
-// within a group from the levels of the circular factors and the poses. An unknown level counts as the level of the
-// group's first image.
+// within a group from the levels of the circular factors and the poses. For an unknown level, the level of the group's
+// first image is used.
 func MovesOf(d datasets.Dataset) (moves func(images []int, moves []float32), columns int) {
 	turns := newTurns(d.Factors())
 	return func(images []int, moves []float32) { turns.within(d, images, moves) }, turns.columns()
 }
 
-// sampled is the number of test groups that validate draws.
+// sampled is the number of test groups that check Draw.
 const sampled = 16
 
-// validate reports groups that no epoch can have, and images that the data set lacks.
+// validate returns an error for groups that cannot fill an epoch, and for images that the data set does not have.
 func (g *Drawn) validate(d datasets.Dataset, actions int) error {
 	switch {
 	case g.M < 1 || g.Count < 1:
@@ -122,7 +122,7 @@ func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, 
 	}
 }
 
-// deal deals images of Pass, or groups of Groups, in random order.
+// deal assigns images of Pass, or groups of Groups, in random order.
 func (g *Drawn) deal(s *rng.Stream, images []int) {
 	if g.Groups == nil {
 		order := slices.Clone(g.Pass)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -13,11 +14,11 @@ import (
 )
 
 // FactorLabels gives the factor levels of a random fraction of the images (Zhang and Sugiyama 2024, appendix F.2). It
-// makes no groups: all images are in Split.Unlabelled.
+// creates no groups: all images are in Split.Unlabelled.
 //
-// With a file, its numbers or words replace the factors' levels as labels. [factor.Factor.Scaled] maps the least
-// ordinal label to 0, and the largest to 1. For equal seeds, the labelled images of a smaller fraction are a subset of
-// a larger fraction's labelled images.
+// With a file, its numbers or words are the labels instead of the factors' levels. [factor.Factor.Scaled] maps the
+// smallest ordinal label to 0, and the largest to 1. With the same seed, the labelled images of a smaller fraction are
+// a subset of those for a larger fraction.
 type FactorLabels struct {
 	Fraction float64            `yaml:"fraction" doc:"fraction of images with labels, chosen at random; at least one image"`
 	Share    float64            `yaml:"share" doc:"fraction of every batch to draw from the labelled images, unless all images have labels"`
@@ -138,7 +139,11 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 		return nil, fmt.Errorf("%s: %w", f.File, err)
 	}
 	if t.WantRows(d.Len()); t.Rows != d.Len() {
-		return nil, fmt.Errorf(want, f.File, t.Rows, t.Cols, d.Len(), d.Name())
+		err := fmt.Errorf(want, f.File, t.Rows, t.Cols, d.Len(), d.Name())
+		if t.Rows == d.Len()-1 && t.Names != nil {
+			err = fmt.Errorf("%w; its first line (%s) names the columns", err, registry.Some(t.Names, 4))
+		}
+		return nil, err
 	}
 	if n := max(len(f.Names), len(f.Kinds.List)); n != t.Cols {
 		t.DropCounter()

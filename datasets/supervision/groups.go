@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/arrays"
 )
 
-// Groups reads labelled groups and the transformations within them from files. It serves data with transformations
-// other than rotations of circular factors, such as objects rotated in space.
+// Groups reads labelled groups and the transformations within them from files. It is for data with other
+// transformations than rotations of circular factors, such as objects rotated in space.
 type Groups struct {
 	Images          string `yaml:"images" doc:".npy array of integers, groups x M: image indices of each group"`
 	Transformations string `yaml:"moves" doc:".npy array, groups x M x factors: angle of each factor from the group's first image, in radians; empty: computed from the circular factors' levels"`
@@ -38,8 +38,8 @@ func (g *Groups) Reads() []datasets.Read {
 }
 
 // Split reads the files. A split with rotations has Rotations set. In Transformations, the columns of rotations follow
-// the columns of the factors. If the data set has factors of rotations, the file has one rotation for each, in their
-// order.
+// the columns of the factors. If the data set has factors of rotations, the file must contain one rotation for each of
+// them, in their order.
 func (g *Groups) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 	if err != nil {
 		return nil, err
 	}
-	want := fmt.Sprint(columns)
+	want := fmt.Sprintf("%d, an angle for each factor of the data set", columns)
 	if columns == 0 {
-		want = "a multiple of 4"
+		want = "a multiple of 4, an axis and an angle for each rotation"
 	}
 	if s := a.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns || columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
 		return nil, fmt.Errorf("%s has shape %v; want %d x %d x %s", file, s, groups, m, want)

@@ -61,8 +61,8 @@ func TestGroupsFromFiles(t *testing.T) {
 		"images of shape 3":  {Groups{Images: moves}, "want groups x M"},
 		"image out of range": {Groups{Images: arrayFile(t, "far.npy", []int{1, 2}, int32(0), 64)}, "row 0, column 1 is 64; want an image of dataset square"},
 		"image of a part":    {Groups{Images: arrayFile(t, "half.npy", []int{1, 2}, 0.5, 1)}, "row 0, column 0 is 0.5"},
-		"moves of shape":     {Groups{Images: images, Transformations: rotations}, "shape [2 2 4]; want 2 x 2 x 2"},
-		"rotations of shape": {Groups{Images: images, Rotations: moves}, "want 2 x 2 x a multiple of 4"},
+		"moves of shape":     {Groups{Images: images, Transformations: rotations}, "shape [2 2 4]; want 2 x 2 x 2, an angle for each factor of the data set"},
+		"rotations of shape": {Groups{Images: images, Rotations: moves}, "want 2 x 2 x a multiple of 4, an axis and an angle for each rotation"},
 		"moves that are nan": {Groups{Images: images, Transformations: arrayFile(t, "nan.npy", []int{2, 2, 2}, 0, 0, 0, 0, 0, 0, math.NaN(), 0)}, "group 1, element 2 is NaN"},
 	} {
 		if _, err := c.groups.Split(d, nil); err == nil || !strings.Contains(err.Error(), c.want) {

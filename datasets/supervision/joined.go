@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// JoinLabels merges labels from several sources. Factors of equal name become one factor, in the order of the first
-// labels. Two sources that give an image different levels of a factor are an error.
+// JoinLabels merges labels from several sources. Factors with equal names are merged, in the order in which they first
+// occur. It is an error if two sources assign different levels of a factor to an image.
 func JoinLabels(parts ...*Labels) (*Labels, error) {
 	l := &Labels{}
 	for _, part := range parts {
@@ -66,7 +66,7 @@ func (l *Labels) place(part int) []int {
 	return upTo(len(l.Factors))
 }
 
-// agree returns an error if two parts give an image different levels of a factor.
+// agree returns an error if two parts assign different levels of a factor to an image.
 func (l *Labels) agree() error {
 	both, own := make([]int32, len(l.Factors)), make([]int32, len(l.Factors))
 	for p, part := range l.parts {
@@ -134,8 +134,8 @@ func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 	return joined, nil
 }
 
-// joinActions takes over the actions and the drawn groups of splits. Different lists of actions, and two splits with
-// drawn groups, are an error.
+// joinActions merges the actions and the drawn groups of splits. Different lists of actions, or two splits with drawn
+// groups, are an error.
 func joinActions(joined *Split, splits []*Split) error {
 	for _, s := range splits {
 		if s.Actions != nil {

@@ -10,27 +10,26 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Labels holds the supervision's knowledge about factors: the levels of some images, or pairs of images that share an
-// unknown level of one factor. [JoinLabels] merges the two kinds.
+// Labels holds the known facts about factors: the levels of some images, or pairs of images with the same unknown level
+// of a factor. [JoinLabels] merges the two kinds.
 type Labels struct {
 	Factors []factor.Factor // the factors of the columns
 	Images  []int           // images with a label or in a pair, ascending
 	Pairs   []SimilarPair   // pairs of similarity supervision
 
 	// Share is the fraction of every batch that a [Sampler] draws from Images (or from Pairs), in reshuffled passes.
-	// With 0, labelled images come only in the epoch's order.
+	// With 0, labelled images only occur in the order of the epoch.
 	Share float64
 
-	// Assigned lists the factors that stand for the categorical dimensions of a learned hierarchy; nil if no factor
-	// does.
+	// Assigned lists the factors that label the categorical dimensions of a learned hierarchy; nil if there are none.
 	Assigned []int
 
-	// Classes holds, by factor and image, the number of the image's class, from 0 on, or -1 without a class. The images
-	// of a class agree in the factor. nil, for one factor or for all, means no classes: each of Pairs then stands
-	// alone.
+	// Classes holds, by factor and image, the number of the image's class, from 0 on, or -1. The images of a class have
+	// equal values of the factor. nil, for one factor or for all, means that there are no classes, and each of Pairs is
+	// used separately.
 	Classes [][]int32
 
-	Notes []string // remarks about the origin of the labels, such as dropped answers
+	Notes []string // remarks on the origin of the labels, such as dropped answers
 
 	column []int   // by factor: its column in the table
 	table  []int32 // width labels for each image, image by image; negative: unknown
@@ -53,7 +52,7 @@ func (l *Labels) TellsApart() bool {
 	return slices.ContainsFunc(l.Pairs, func(p SimilarPair) bool { return p.Different })
 }
 
-// checkClasses reports classes that do not fit n images.
+// checkClasses returns an error for classes that do not match n images.
 func (l *Labels) checkClasses(n int) error {
 	if l.Classes == nil {
 		return nil
@@ -76,7 +75,7 @@ func (l *Labels) checkClasses(n int) error {
 	return nil
 }
 
-// KnowsLevels reports whether the labels include levels of some images, and not only similarities.
+// KnowsLevels reports whether levels of some images are known, and not only similarities.
 func (l *Labels) KnowsLevels() bool {
 	if l.parts == nil {
 		return l.Pairs == nil
@@ -101,10 +100,10 @@ func (l *Labels) Without(images []bool) {
 	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
 }
 
-// maxLabel bounds levels: graphs hold them as float32, which represents smaller integers exactly.
+// maxLabel limits levels: graphs store them as float32, which represents smaller integers exactly.
 const maxLabel = 1 << 24
 
-// At writes the level of each of Factors of image i, and -1 for an unknown level. It returns false if no level is
+// At writes the level of each of Factors for image i, and -1 for an unknown level. It returns false if no level is
 // known; similar pairs give no levels.
 func (l *Labels) At(i int, dst []int32) bool {
 	for k := range l.Factors {
@@ -197,7 +196,7 @@ func (l *Labels) labelled(n int) []int {
 	return list
 }
 
-// knowing returns a split without groups that has labels.
+// knowing returns a split without groups, with the given labels.
 func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
 	split, err := NewSplit(d, 0, nil, true)
 	if err != nil {

@@ -338,7 +338,8 @@ func TestLabelTables(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 numbers; want a row for each of the 4 images",
-		"a\n0\nx\n1\n2\n": `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
+		"cat\ncow\ncat\ncow\n": "want a row for each of the 4 images of dataset toy; its first line (cat) names the columns",
+		"a\n0\nx\n1\n2\n":      `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -9,28 +9,28 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Loader deals the batches of a Sampler with their images. It renders the next batch in the background while the caller
-// works on the current one. The Sampler alone decides the images and their order. One goroutine uses a Loader, and
-// Close ends it.
+// Loader returns the batches of a Sampler with their images. It renders the next batch in the background while the
+// caller works on the current one. The Sampler alone determines the images and their order. Only one goroutine may use
+// a Loader, and it must call Close at the end.
 //
 // A loader of views also augments the images in the background. The random numbers of a view depend on the seed, the
-// epoch, the batch's position, the view and the image's row. A resumed run therefore sees the same views.
+// epoch, the batch's position, the view and the image's row. A resumed run therefore gets the same views.
 type Loader struct {
 	set     datasets.Dataset
 	sampler *Sampler
 	size    int            // numbers per image
 	views   *augment.Views // nil: none
-	seed    uint64         // of the views
+	seed    uint64         // seed of the views
 
-	buffers [2]rendered          // the batch dealt last, and the next one
+	buffers [2]rendered          // the current batch, and the next one
 	ahead   int                  // position of the batch in buffers[1]; -1: none
-	asked   int                  // position up to which the epoch's images are read ahead
+	asked   int                  // position up to which images of the epoch have been read ahead
 	beside  *parallel.Background // renders into buffers[1]
 	render  func()               // the batch at position ahead
-	now     Batch                // rendered by draw on all processors
+	now     Batch                // renders the current batch on all processors
 	draw    func(_, n int)
 
-	next     Batch // drawNext renders it during training
+	next     Batch // renders the next batch during training
 	drawNext func(_, n int)
 }
 
@@ -115,8 +115,8 @@ func (l *Loader) StartEpoch() error {
 	return l.sampler.StartEpoch()
 }
 
-// Next deals the next batch and its images, len(Indices) x H x W x C; false at the
-// end of the epoch. The images are valid until the next call.
+// Next returns the next batch and its images, len(Indices) x H x W x C, or false at the end of the epoch. The images
+// are valid until the next call.
 func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	position := l.sampler.State().Position
 	if l.wait() != position {
@@ -141,11 +141,11 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	return b, dealt.images[:len(b.Indices)*l.size], true
 }
 
-// Views returns the views of the batch dealt last, each len(Indices) x H x W x C; nil if the loader
-// has none. They are valid until the next call of Next.
+// Views returns the views of the current batch, each len(Indices) x H x W x C; nil if the loader has none. They are
+// valid until the next call of Next.
 func (l *Loader) Views() [][]float32 { return l.buffers[0].dealt }
 
-// wait waits for the batch being rendered and returns its position, or -1 without one.
+// wait waits until the batch in the background is rendered, and returns its position, or -1 if there is none.
 func (l *Loader) wait() (position int) {
 	failed := l.beside.Wait()
 	position, l.ahead = l.ahead, -1
@@ -155,10 +155,10 @@ func (l *Loader) wait() (position int) {
 	return position
 }
 
-// State returns the sampler's position: batches dealt, not batches rendered.
+// State returns the sampler's position, which counts returned batches and not rendered ones.
 func (l *Loader) State() State { return l.sampler.State() }
 
-// Restore continues from a position that State returned.
+// Restore continues from a position returned by State.
 func (l *Loader) Restore(s State) error {
 	l.wait()
 	l.asked = 0

@@ -11,19 +11,19 @@ import (
 // mix adds labelled images and similar pairs to the batches of an epoch.
 type mix struct {
 	units            []*units // one entry for each kind of supervision with a share
-	plain, lastPlain int      // images from the epoch's order in a full batch, and in the last batch
+	plain, lastPlain int      // number of images from the epoch's order in a full batch, and in the last batch
 	batches          int
 }
 
-// units deals the labelled images or the similar pairs of one source: a unit is one image or one pair.
+// units provides the labelled images or the similar pairs of one source; a unit is one image or one pair.
 type units struct {
 	known *Labels
 	part  int    // index of known among the sources
 	place []int  // column of each of its factors in the split's labels
 	label string // prefix of the names of its random streams
-	width int    // images in a unit
+	width int    // number of images in a unit
 
-	full, last int     // units in a full batch, and in the last batch
+	full, last int     // number of units in a full batch, and in the last batch
 	order      []int32 // order of the units in the current pass
 	pass       uint64  // number of the pass, from 1
 	seed       uint64  // seed of the pass
@@ -91,7 +91,8 @@ func widthOf(known *Labels) int {
 	return 1
 }
 
-// newUnits plans the units of a batch with room for so many images of them. It returns nil if not even one unit fits.
+// newUnits plans the units of a batch with room for the given number of their images. It returns nil if not even one
+// unit fits.
 func newUnits(known *Labels, batch, room int) *units {
 	u := &units{known: known, width: widthOf(known)}
 	if room < u.width {
@@ -107,7 +108,7 @@ func newUnits(known *Labels, batch, room int) *units {
 	return u
 }
 
-// images returns the number of images dealt in an epoch.
+// images returns the number of images in an epoch.
 func (m *mix) images() int {
 	n := (m.batches-1)*m.plain + m.lastPlain
 	for _, u := range m.units {
@@ -116,7 +117,7 @@ func (m *mix) images() int {
 	return n
 }
 
-// deal lays out an epoch. dealt begins with all images in the epoch's order; deal spreads them over the batches and
+// deal arranges an epoch. dealt begins with all images in the epoch's order; deal spreads them over the batches and
 // then adds the units.
 func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 	full := m.plain
@@ -124,7 +125,7 @@ func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 		u.draw(epoch, seed)
 		full += u.full * u.width
 	}
-	for b := m.batches - 1; b >= 0; b-- { // from the back: no image is overwritten before its copy
+	for b := m.batches - 1; b >= 0; b-- { // from the end, so no image is overwritten before it is copied
 		plain := m.plainIn(b)
 		rows := dealt[b*full:]
 		copy(rows[:plain], dealt[b*m.plain:])
@@ -148,7 +149,7 @@ func (m *mix) plainIn(batch int) int {
 
 // draw draws the units of an epoch.
 func (u *units) draw(epoch int, seed uint64) {
-	first := uint64(epoch-1) * uint64(len(u.drawn)) // units dealt in earlier epochs
+	first := uint64(epoch-1) * uint64(len(u.drawn)) // number of units in earlier epochs
 	for i := range u.drawn {
 		u.drawn[i] = u.unit(first+uint64(i), seed)
 	}
@@ -169,7 +170,7 @@ func (u *units) write(n int, dst []int) {
 	dst[0], dst[1] = u.known.Pairs[n].A, u.known.Pairs[n].B
 }
 
-// unit returns the n-th unit dealt, counted over all passes.
+// unit returns the n-th unit, counted over all passes.
 func (u *units) unit(n, seed uint64) int32 {
 	count := uint64(len(u.order))
 	if pass := n/count + 1; pass != u.pass || seed != u.seed {
@@ -238,8 +239,8 @@ func (s *Sampler) label(b *Batch, position int) {
 	}
 }
 
-// numberClasses gives the images of each class in a batch one number in the factor's column. The number is the first
-// known level of these images, or the number of the class without one. It keeps known levels.
+// numberClasses gives the images of each class in a batch the same number in the factor's column. The number is the
+// first known level of these images or, if there is none, the number of the class. It keeps known levels.
 func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32) {
 	k := len(s.split.Known.Factors)
 	for f, of := range source.Classes {
@@ -269,8 +270,8 @@ func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32
 }
 
 // numberPairs gives the two images of each pair of a batch the same number in the factor's column, unless both have
-// one. If one image has a number, the other takes it. Otherwise both take a new number at or above Size, which no other
-// pair has. Two images that differ name each other.
+// one. If only one image has a number, the other image gets it. Otherwise both get a new number, at or above Size, that
+// no other pair has. If the two images differ, each row refers to the other.
 func (s *Sampler) numberPairs(b Batch, batch int) {
 	factors := s.split.Known.Factors
 	k, row := len(factors), s.mix.plainIn(batch)
@@ -292,8 +293,8 @@ func (s *Sampler) numberPairs(b Batch, batch int) {
 	}
 }
 
-// joinLevels gives two images one image's level, or a number if both levels are unknown. Two known levels count more
-// than an answer, which may be wrong.
+// joinLevels gives two images the level of one of them, or the number if both levels are unknown. Two known levels
+// override an answer, which may be wrong.
 func joinLevels(a, b *int32, number int32) {
 	switch {
 	case *a >= 0 && *b >= 0:

@@ -53,7 +53,7 @@ func TestPairFileMistakes(t *testing.T) {
 		"p.csv: line 3, column 1 (b) is 12; want an image of dataset toy, 0 to 11": "a,b\n0,11\n3,12\n",
 		"line 2, column 0 is -1; want":                                             "0,11\n-1,2\n",
 		"line 5, column 0 is 1.5; want":                                            "0,1\n\n\n2,3\n1.5,2\n",
-		"has 1 rows of 3 numbers; want at most":                                    "0,1,2\n",
+		"has 1 rows of 3 numbers; want at most 33554432 rows of two":               "0,1,2\n",
 		"line 2 has 1 fields; want 2":                                              "0,1\n3\n",
 		`line 2, field 2: "x" is not a number`:                                     "0,1\n3,x\n",
 		"names of columns and no lines below":                                      "a,b\n",
@@ -69,7 +69,7 @@ func TestPairFileMistakes(t *testing.T) {
 		t.Error(err)
 	}
 	array.File = labelFile(t, []int{2, 3}, int32(0), 11, 3, 12, 1, 1)
-	if _, err := array.Split(d, nil); err == nil || !strings.Contains(err.Error(), "has 2 rows of 3 numbers") {
+	if _, err := array.Split(d, nil); err == nil || !strings.Contains(err.Error(), "has 2 rows of 3 numbers; want at most 33554432 rows of two") {
 		t.Error(err)
 	}
 	if _, err := changed(func(s *Changes) { s.File = "none.csv" }).Split(d, nil); err == nil || !strings.Contains(err.Error(), "none.csv") {

@@ -94,7 +94,7 @@ func (s *Choices) DecodeConfig(n *config.Node) error {
 	}
 	for i, c := range list {
 		if _, none := c.Value.(*None); none && len(list) > 1 {
-			return n.Items()[i].Errorf("none stands alone; want it without other kinds of supervision")
+			return n.Items()[i].Errorf("none cannot be combined; want it without other kinds of supervision")
 		}
 	}
 	*s = list

@@ -283,7 +283,7 @@ func TestSupervisionsConfig(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"supervision: []":                             "the list is empty",
-		"supervision: [none, labels]":                 "1:15: supervision.0: none stands alone",
+		"supervision: [none, labels]":                 "1:15: supervision.0: none cannot be combined",
 		"supervision: [{pairs: {cuont: 3}}]":          `did you mean "count"?`,
 		"supervision: [labels, pairz]":                `did you mean "pairs"?`,
 		"supervision: [labels, {pairs: {count: -2}}]": "-2 is negative",

@@ -36,10 +36,10 @@ type Case struct {
 	Tolerance   float64 // for float64 gradients and values, relative to max(1, |expected|); default 1e-6
 	Tolerance32 float64 // for float32 against float64, relative to the largest element of a tensor; default 2e-5
 	Floor32     float64 // lower bound for the largest element of a tensor, used by Tolerance32 and for rounding
-	Samples     int     // how many elements of an input vary, drawn at random if the input has more; default 48
+	Samples     int     // number of elements of an input that vary, drawn at random if the input has more; default 48
 
-	// Machines lists the other machines that run the case; nil: all of Gorgonia's. An empty list also leaves out the
-	// run with constants of no graph. Gorgonia's own Reshape is wrong on its TapeMachine.
+	// Machines lists the other machines that run the case; nil: both of Gorgonia's. An empty list also skips the run
+	// with constants without a graph. Gorgonia's own Reshape is wrong on its TapeMachine.
 	Machines []Machine
 }
 
@@ -81,7 +81,7 @@ func (c Case) withDefaults() Case {
 //   - that two further runs give the same bits of the value: on Gorgonia's LispMachine, and with constants that
 //     belong to no graph as the constant inputs. Gradients may differ by rounding, because these runs sum in
 //     another order;
-//   - with the build tag gpu and a GPU: value and gradients there against float64, and the bits of a second run;
+//   - with the build tag gpu and a GPU: value and gradients on the GPU against float64, and the bits of a second run;
 //   - that a run does not change the inputs.
 func Check(t testing.TB, c Case) {
 	t.Helper()

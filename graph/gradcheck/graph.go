@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// subject is a case in one element type. The loss is the inner product of the node with a random cotangent, and
-// subject holds its gradients.
+// subject is a case for one element type. The loss is the inner product of the node with a random cotangent, and
+// subject has its gradients.
 type subject struct {
 	inputs    []*gorgonia.Node
 	backing   []any // the slices under the inputs' values
@@ -188,7 +188,7 @@ func runTape(g *subject) (outcome, error) {
 }
 
 // runLisp runs a graph without gradient nodes, because the machine stores each gradient together with its input. The
-// machine refuses unused matrices, so it gets only the graph of the loss.
+// machine rejects unused matrices, so it only gets the graph of the loss.
 func runLisp(c Case, g *subject) (outcome, error) {
 	m := gorgonia.NewLispMachine(g.loss.Graph().SubgraphRoots(g.loss))
 	defer m.Close()

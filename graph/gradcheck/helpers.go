@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// Must returns a function that returns its node. If it gets an error, it fails the test.
+// Must returns a function that returns its node. For an error, it fails the test.
 func Must(t testing.TB) func(*gorgonia.Node, error) *gorgonia.Node {
 	return func(n *gorgonia.Node, err error) *gorgonia.Node {
 		t.Helper()

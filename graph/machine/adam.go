@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Adam is the optimiser of Kingma and Ba 2015, algorithm 1, as a gorgonia.Solver. Step number t takes the gradients g
-// of all values w to
+// Adam is the optimiser of Kingma and Ba 2015, algorithm 1, as a gorgonia.Solver. Step t updates every value w with its
+// gradient g to
 //
 //	m = Beta1 m + (1-Beta1) g
 //	v = Beta2 v + (1-Beta2) g^2
@@ -32,7 +32,7 @@ type Adam struct {
 }
 
 // NewAdam returns an optimiser with a learning rate of 0.001, betas of 0.9 and 0.999, and an epsilon of 1e-8, without
-// decay and clipping.
+// weight decay or clipping.
 func NewAdam() *Adam {
 	return &Adam{LearningRate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 }
@@ -40,7 +40,7 @@ func NewAdam() *Adam {
 // Steps returns the number of steps taken.
 func (a *Adam) Steps() int { return a.steps }
 
-// Step updates the values of a model in place with their gradients. Every call needs the same values in the same
+// Step updates the values of a model in place with their gradients. Every call must pass the same values in the same
 // order. Gradients outside a machine's buffers (gorgonia.BindDualValues) are set to 0 afterwards, as in Gorgonia's
 // solvers, because a TapeMachine adds to them.
 func (a *Adam) Step(model []gorgonia.ValueGrad) error {
@@ -98,7 +98,7 @@ func (a *Adam) validate() error {
 	return nil
 }
 
-// plan lists the gradients in float32. If values have moved, it prepares their update again.
+// plan lists the gradients in float32. If values have been reallocated, it prepares their update again.
 func (a *Adam) plan(moved bool) {
 	a.grads = a.grads[:0]
 	var w, m, v [][]float32
@@ -129,7 +129,7 @@ func (a *Adam) norm() float64 {
 	return math.Sqrt(sum)
 }
 
-// update does the step for values in float64.
+// update updates values in float64.
 func (a *Adam) update(e *elements[float64], scale float64) {
 	c1, c2 := 1-math.Pow(a.Beta1, float64(a.steps)), 1-math.Pow(a.Beta2, float64(a.steps))
 	for i, g := range e.g {
@@ -150,7 +150,7 @@ type slot struct {
 // they are copies.
 type elements[T float32 | float64] struct{ w, g, m, v []T }
 
-// take sets value and gradient, and reports whether the value has moved in memory since the last call.
+// take sets value and gradient, and reports whether the value has been reallocated since the last call.
 func (e *elements[T]) take(w, g []T) (moved bool, err error) {
 	switch {
 	case len(w) != len(g):

@@ -14,10 +14,11 @@ import (
 
 // Placement says where the operations of a machine run.
 type Placement struct {
-	Device int            `json:"on_device"` // operations with a device form
+	Device int            `json:"on_device"` // number of operations with a device form
 	CPU    int            `json:"on_cpu"`
-	OnCPU  map[string]int `json:"operations_on_cpu"` // by name
-	Tapes  int            `json:"tapes"`             // parts on the device, with parts on the CPU between them
+	OnCPU  map[string]int `json:"operations_on_cpu"` // number of operations by name
+	// number of parts on the device, with parts on the CPU between them
+	Tapes int `json:"tapes"`
 	vulkan.Stats
 }
 
@@ -36,13 +37,13 @@ func (p *Placement) AddTape(t *vulkan.Tape) {
 	p.Stats.Add(t.Stats())
 }
 
-// Kept are outputs of a machine that stay on a device. They have a [Machine.Buffer] instead of a [Machine.Value].
+// Kept lists outputs of a machine that stay on a device. They have a [Machine.Buffer] instead of a [Machine.Value].
 type Kept struct {
 	Gradients []gorgonia.Nodes // groups of gradients: the machine computes the norm of each group
 	Values    gorgonia.Nodes
 }
 
-// Keep says which outputs stay on the device of the next [Machine.SetDevice].
+// Keep sets the outputs that stay on the device after the next [Machine.SetDevice].
 func (m *Machine) Keep(k Kept) { m.kept = k }
 
 // onDevice is a machine's use of a device.
@@ -53,37 +54,37 @@ type onDevice struct {
 	kept   []int           // steps of outputs that stay on the device
 	groups [][]int         // steps with gradients
 	norms  vulkan.Buffer   // in host memory, by group
-	owned  []vulkan.Buffer // to be freed with the machine
+	owned  []vulkan.Buffer // freed with the machine
 	pulled []*Resident     // parameters that operations on the CPU read
 	pull   *vulkan.Tape    // copies them; nil if there are none
 }
 
-// place is the place of a step's value.
+// place says where a step's value is.
 type place struct {
 	device   bool // a device computes it
 	record   graph.Recording
-	stock    bool          // Gorgonia's sum or product, element by element
+	stock    bool          // Gorgonia's own elementwise sum or product
 	buffer   vulkan.Buffer // the value on the device; zero if only the CPU has it
-	staging  vulkan.Buffer // host memory, to copy it up or down
+	staging  vulkan.Buffer // host memory for copies in either direction
 	resident *Resident     // a parameter that stays on the device
 	download bool          // the CPU needs it
 	upload   bool          // the device needs it
 	din      []vulkan.Buffer
 }
 
-// part is a tape, or operations on the CPU.
+// part is a tape, or a sequence of operations on the CPU.
 type part struct {
 	onDevice bool
 	tape     *vulkan.Tape // nil on the CPU
 	steps    []int
-	up       []int // steps with values that the tape copies to the device first
-	down     []int // steps with values that it copies to host memory last
+	up       []int // steps with values that are copied to the device before the tape
+	down     []int // steps with values that are copied to host memory after the tape
 }
 
 // SetDevice makes the next runs use a device for all operations that have a device form. It copies values between the
-// device and the CPU where both need them.
+// device and the CPU if both need them.
 //
-// Parameters that the device holds ([Device.Hold]) stay there. All other inputs are copied in each run.
+// Parameters that the device keeps ([Device.Hold]) stay there. All other inputs are copied in each run.
 func (m *Machine) SetDevice(d *Device) error {
 	o := &onDevice{device: d, places: make([]place, len(m.steps))}
 	for _, nodes := range append([]gorgonia.Nodes{m.kept.Values}, m.kept.Gradients...) {
@@ -97,7 +98,7 @@ func (m *Machine) SetDevice(d *Device) error {
 		}
 		o.groups = append(o.groups, o.kept[first:])
 	}
-	o.groups = o.groups[1:] // without the values
+	o.groups = o.groups[1:] // drop the group of the values
 	if err := m.assign(o); err != nil {
 		return err
 	}
@@ -244,7 +245,7 @@ func (o *onDevice) recordNorms(m *Machine, t *vulkan.Tape) (err error) {
 	return nil
 }
 
-// runParts runs the machine's parts in order.
+// runParts runs the parts of the machine in order.
 func (m *Machine) runParts() error {
 	o := m.device
 	o.device.mu.Lock()
@@ -311,7 +312,7 @@ func (m *Machine) runTape(p *part) error {
 	return nil
 }
 
-// put writes the elements of a value to host memory.
+// put copies the elements of a value to host memory.
 func put(to []float32, v gorgonia.Value) error {
 	switch v := v.(type) {
 	case *gorgonia.F32:
@@ -332,7 +333,7 @@ func put(to []float32, v gorgonia.Value) error {
 		v.Shape(), len(to))
 }
 
-// taken returns a node's value with the elements of host memory. It writes into the value of the last run.
+// taken returns a node's value with elements from host memory. It reuses the value of the last run.
 func taken(v gorgonia.Value, n *gorgonia.Node, from []float32) gorgonia.Value {
 	if n.Shape().IsScalar() {
 		s, ok := v.(*gorgonia.F32)

@@ -1,10 +1,10 @@
 // Package machine runs Gorgonia expression graphs, and trains their inputs.
 //
-// A [Machine] replaces Gorgonia's TapeMachine for any graph of Gorgonia's operations and ours. Node.Value and
-// Node.Grad return values and gradients, and gorgonia.Let and gorgonia.Read work, as on a TapeMachine. Unlike
-// Gorgonia's machines, it computes only what its outputs need and never overwrites a value that another operation may
-// still read. It keeps its buffers from run to run, and reports a panic in an operation as an error. [Adam] is a
-// gorgonia.Solver that uses our kernels.
+// A [Machine] can replace Gorgonia's TapeMachine for any graph with operations of Gorgonia and of this module.
+// Node.Value and Node.Grad return values and gradients, and gorgonia.Let and gorgonia.Read work, as on a TapeMachine.
+// Unlike Gorgonia's machines, it only computes what its outputs need, and it never overwrites a value that another
+// operation still has to read. It reuses its memory in each run, and returns a panic in an operation as an error.
+// [Adam] is a gorgonia.Solver that uses our kernels.
 //
 //	grads, err := gorgonia.Grad(loss, weights...)
 //	m, err := machine.New(g, append(grads, loss)...)
@@ -29,17 +29,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Machine runs a graph as often as needed. It implements gorgonia.VM.
+// Machine runs a graph any number of times. It implements gorgonia.VM.
 //
-// After a run the computed values are bound to their nodes. They are valid until the next run of the graph, on this
-// or on another machine. Machines of one graph must run in one goroutine at a time.
+// After a run the computed values are bound to their nodes. They are valid until the next run of the graph, on this or
+// on another machine. Only one goroutine at a time may run machines of one graph.
 type Machine struct {
 	steps  []step
 	index  map[*gorgonia.Node]int
 	reads  []read
 	finite bool
 	closed bool
-	at     int // the step under way, for the message of a panic
+	at     int // the current step, for the message after a panic
 
 	outputs []int // steps of the outputs
 	kept    Kept
@@ -55,20 +55,20 @@ type step struct {
 	args  []gorgonia.Value
 	value gorgonia.Value
 
-	add     bool // a sum of two values, computed here to save allocations
+	add     bool // a sum of two values, which the machine computes itself to avoid allocations
 	sum     total
 	reuse   bool           // later steps may write into the value
-	grad    graph.Gradient // the root of our operation's gradients; nil for other nodes
+	grad    graph.Gradient // the root of the gradients of one of our operations; nil for other nodes
 	want    []bool         // the needed gradients
 	ignored bool           // the root's own gradient is not needed
 	bound   gorgonia.Value // the node's last bound value: the value itself, or its elements in the shape of the node
-	of      gorgonia.Value // the value that bound shares elements with
+	of      gorgonia.Value // the value whose elements bound shares
 }
 
-// New returns a machine that computes the given nodes of a graph, and the nodes that gorgonia.Read reads. Gradients
-// are outputs too: pass the nodes from gorgonia.Grad to compute them. Without outputs the machine computes every node
-// except unused inputs, as gorgonia.NewTapeMachine does. With outputs it skips everything that they do not need, such
-// as the gradient of a network's images.
+// New returns a machine that computes the given nodes of a graph, and the nodes that gorgonia.Read reads. Gradients are
+// outputs, too: pass the nodes from gorgonia.Grad to compute them. Without outputs the machine computes every node
+// except unused inputs, as gorgonia.NewTapeMachine does. With outputs it skips everything else, such as the gradient
+// with respect to a network's images.
 func New(g *gorgonia.ExprGraph, outputs ...*gorgonia.Node) (*Machine, error) {
 	if g == nil {
 		return nil, errors.New("machine: the graph is nil")
@@ -111,15 +111,15 @@ func newAll(g *gorgonia.ExprGraph) (*Machine, error) {
 	return build(g, outputs), nil
 }
 
-// build orders the nodes of a graph that outputs need.
+// build sorts the nodes of a graph that outputs need.
 func build(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) *Machine {
 	m := &Machine{index: map[*gorgonia.Node]int{}}
 	m.reads = readsOf(g)
 	for _, r := range m.reads {
 		outputs = append(outputs, r.node)
 	}
-	// Only a fresh subgraph lists the right children. After gorgonia.Grad the graph itself may return another node's
-	// children.
+	// Only a new subgraph lists the correct children. After gorgonia.Grad, the graph itself may return the children of
+	// another node.
 	m.schedule(g.ExactSubgraphRoots(outputs...), outputs)
 	m.markWanted(outputs)
 	for _, n := range outputs {
@@ -129,7 +129,7 @@ func build(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) *Machine {
 	return m
 }
 
-// schedule orders the nodes that the outputs need, operands first.
+// schedule sorts the nodes that the outputs need, operands first.
 func (m *Machine) schedule(g *gorgonia.ExprGraph, outputs []*gorgonia.Node) {
 	type visit struct {
 		node     *gorgonia.Node
@@ -182,7 +182,7 @@ func (m *Machine) newStep(n *gorgonia.Node, children []*gorgonia.Node) step {
 
 // markWanted tells the roots of gradients which gradients the outputs need.
 func (m *Machine) markWanted(outputs []*gorgonia.Node) {
-	used := make([]bool, len(m.steps)) // by an output or by any step except a sibling
+	used := make([]bool, len(m.steps)) // needed by an output or by any step except a sibling
 	for _, n := range outputs {
 		used[m.index[n]] = true
 	}
@@ -214,7 +214,7 @@ func (m *Machine) markWanted(outputs []*gorgonia.Node) {
 	}
 }
 
-// RunAll computes all nodes from the current values of the inputs. An error names the operation that failed.
+// RunAll computes all nodes from the current values of the inputs. The error names the operation that failed.
 func (m *Machine) RunAll() (err error) {
 	if m.closed {
 		return errors.New("machine: it is closed")
@@ -299,8 +299,8 @@ func (m *Machine) Value(n *gorgonia.Node) gorgonia.Value {
 	return m.steps[i].value
 }
 
-// CheckFinite makes the next runs stop at the first node that holds a NaN or an infinite number, with a [*NotFinite]
-// error. It checks inputs too. Such runs use the CPU alone, with the elements in host memory ([Device.Settle]).
+// CheckFinite makes the next runs stop at the first node with a NaN or infinite number, with a [*NotFinite] error. It
+// checks inputs too. Such runs use only the CPU, and the elements in host memory ([Device.Settle]).
 func (m *Machine) CheckFinite(on bool) { m.finite = on }
 
 // SetTraining sets the mode of operations with a training mode (gorgonia.TrainModeOp), such as Gorgonia's dropout. A
@@ -313,8 +313,8 @@ func (m *Machine) SetTraining(on bool) {
 	}
 }
 
-// SetMixed switches operations with a mixed-precision form (graph.MixedOp), such as layers, to mixed precision, or
-// back to single precision, their initial form. Operations belong to the graph, so its other machines switch too.
+// SetMixed switches operations with a mixed-precision form (graph.MixedOp), such as layers, to mixed precision, or back
+// to single precision, their initial form. Operations belong to the graph, so all machines of the graph switch.
 func (m *Machine) SetMixed(on bool) {
 	for i := range m.steps {
 		if o, ok := m.steps[i].op.(graph.MixedOp); ok {
@@ -323,10 +323,10 @@ func (m *Machine) SetMixed(on bool) {
 	}
 }
 
-// Reset does nothing: a run always starts at the beginning.
+// Reset does nothing, because a run always starts at the beginning.
 func (m *Machine) Reset() {}
 
-// Close drops the machine's values. Values bound to nodes stay. A closed machine cannot run.
+// Close frees the machine's values. Values that are bound to nodes stay valid. A closed machine cannot run.
 func (m *Machine) Close() error {
 	if m.device != nil {
 		m.device.close()
@@ -335,8 +335,8 @@ func (m *Machine) Close() error {
 	return nil
 }
 
-// NotFinite is the error of [Machine.RunAll] with a check for finite numbers. It reports the first node that holds a
-// NaN or an infinite number. Look at the inputs of this node, or lower the learning rate.
+// NotFinite is the error of [Machine.RunAll] if the machine checks for finite numbers. It reports the first node with a
+// NaN or infinite number. Check the inputs of this node, or lower the learning rate.
 type NotFinite struct {
 	Node  string
 	Op    string // "input" for an input
@@ -347,7 +347,7 @@ func (e *NotFinite) Error() string {
 	return fmt.Sprintf("not a finite number in element %d of node %q (%s)", e.Index, e.Node, e.Op)
 }
 
-// notFinite returns the index of the first NaN or infinite element, -1 if none.
+// notFinite returns the index of the first NaN or infinite element, or -1.
 func notFinite(v gorgonia.Value) int {
 	switch v := v.(type) {
 	case *gorgonia.F32:

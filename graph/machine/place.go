@@ -9,14 +9,14 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// assign decides which steps run on the device, and which values move.
+// assign decides which steps run on the device, and which values are copied.
 func (m *Machine) assign(o *onDevice) error {
 	for i := range m.steps {
 		if err := m.place(o, i); err != nil {
 			return err
 		}
 	}
-	keep := map[int]int{} // an output that is listed more often is wanted on the CPU, too
+	keep := map[int]int{} // an output that is listed more often is also needed on the CPU
 	for _, i := range o.kept {
 		keep[i]++
 		o.places[i].upload = !o.places[i].device
@@ -41,7 +41,7 @@ func (m *Machine) place(o *onDevice, i int) (err error) {
 	case source(s):
 		p.resident = o.device.residentOf(s.node.Value())
 	case sibling(s.op):
-		p.device = o.places[s.in[0]].device // it is a result of its root
+		p.device = o.places[s.in[0]].device // a gradient is a result of its root
 	case (s.add || stockProduct(s.op)) && s.node.Dtype() == tensor.Float32:
 		a, b, sum := m.steps[s.in[0]].node.Shape(), m.steps[s.in[1]].node.Shape(), s.node.Shape()
 		p.stock = slices.Equal(a, sum) && slices.Equal(b, sum)
@@ -79,7 +79,7 @@ func sibling(o gorgonia.Op) bool {
 	return ok && !g.Root()
 }
 
-// order divides the steps into parts: all steps on the device that are ready, then all on the CPU, and so on.
+// order groups the steps into parts: all steps on the device that are ready, then all on the CPU, and so on.
 func (o *onDevice) order(m *Machine) {
 	done := make([]bool, len(m.steps))
 	left := 0
@@ -107,7 +107,8 @@ func (o *onDevice) order(m *Machine) {
 	o.copies(m)
 }
 
-// copies lists the values that go up before the first tape that reads them, and the values that come down after a tape.
+// copies lists the values that are copied to the device before the first tape that reads them, and the values that are
+// copied back after a tape.
 func (o *onDevice) copies(m *Machine) {
 	up := make([]bool, len(m.steps))
 	for k := range o.parts {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
-// Device is a GPU that machines share. It holds parameters for them. Its machines run one at a time.
+// Device is a GPU that several machines share. It keeps parameters for them. Its machines run one at a time.
 type Device struct {
 	gpu  *vulkan.Device
 	mu   sync.Mutex
@@ -23,7 +23,7 @@ type Device struct {
 	hostChanged bool         // the CPU may have changed held elements since they were copied to the device
 }
 
-// Resident are elements that live on the device, with their copy in host memory.
+// Resident is an array on the device, with a copy in host memory.
 type Resident struct {
 	buffer  vulkan.Buffer
 	staging vulkan.Buffer // in host memory
@@ -39,8 +39,8 @@ func NewDevice(gpu *vulkan.Device) *Device {
 // GPU returns the open GPU.
 func (d *Device) GPU() *vulkan.Device { return d.gpu }
 
-// Hold keeps elements, such as a parameter, on the device. From then on machines do not copy them in each run. After
-// changes on the device ([Tape.Run]) the elements in host memory are old until [Device.Settle].
+// Hold keeps an array, such as a parameter, on the device. Machines then no longer copy it in each run. After changes
+// on the device ([Tape.Run]), the host memory is out of date until [Device.Settle].
 func (d *Device) Hold(host []float32) (*Resident, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +77,7 @@ func (d *Device) residentOf(v gorgonia.Value) *Resident {
 	return d.held[&t.Float32s()[0]]
 }
 
-// Settle copies changed elements to host memory. The CPU may then read and change them until the next run.
+// Settle copies changed arrays to host memory. The CPU may then read and change them until the next run.
 func (d *Device) Settle() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,7 @@ func (d *Device) pull(list []*Resident, tape **vulkan.Tape) error {
 		return err
 	}
 	for _, r := range list {
-		if r.newer { // the CPU may have changed others
+		if r.newer { // the CPU may have changed the others
 			copy(r.host, r.staging.Floats())
 		}
 		r.newer = false
@@ -108,7 +108,7 @@ func (d *Device) pull(list []*Resident, tape **vulkan.Tape) error {
 func (r *Resident) up(t *vulkan.Tape)   { t.Copy(r.buffer, r.staging) }
 func (r *Resident) down(t *vulkan.Tape) { t.Copy(r.staging, r.buffer) }
 
-// refresh copies elements to the device that the CPU may have changed after Settle.
+// refresh copies arrays to the device that the CPU may have changed after Settle.
 func (d *Device) refresh() error {
 	if !d.hostChanged || len(d.list) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (d *Device) record(tape **vulkan.Tape, list []*Resident, one func(*Resident
 // Close closes the GPU. Held elements are lost unless they were settled.
 func (d *Device) Close() error { return d.gpu.Close() }
 
-// Tape is a tape on elements that a device holds. Run it after a machine, which first copies elements that the CPU has
+// Tape is a tape on arrays that a device keeps. Run it after a machine, which first copies the arrays that the CPU has
 // changed.
 type Tape struct {
 	*vulkan.Tape
@@ -156,10 +156,10 @@ type Tape struct {
 // NewTape returns an empty tape.
 func (d *Device) NewTape() *Tape { return &Tape{Tape: d.gpu.NewTape(), device: d} }
 
-// Reads returns the buffer of elements. The device holds them from now on.
+// Reads returns the buffer of an array. From then on, the device keeps the array.
 func (t *Tape) Reads(x []float32) vulkan.Buffer { return t.held(x).buffer }
 
-// Changes returns the buffer of elements that the tape changes. The device holds them from now on.
+// Changes returns the buffer of an array that the tape changes. From then on, the device keeps the array.
 func (t *Tape) Changes(x []float32) vulkan.Buffer {
 	r := t.held(x)
 	t.changed = append(t.changed, r)
@@ -175,7 +175,7 @@ func (t *Tape) held(x []float32) *Resident {
 	return r
 }
 
-// Host returns host memory for n numbers. It lives as long as the device.
+// Host returns host memory for n numbers. It stays valid as long as the device.
 func (t *Tape) Host(n int) vulkan.Buffer {
 	b, err := t.device.gpu.AllocHost(4 * int64(n))
 	if err != nil {
@@ -184,7 +184,7 @@ func (t *Tape) Host(n int) vulkan.Buffer {
 	return b
 }
 
-// Run runs the commands. The elements that they change are old in host memory until [Device.Settle].
+// Run runs the commands. The host memory of changed arrays is out of date until [Device.Settle].
 func (t *Tape) Run() error {
 	for _, r := range t.changed {
 		r.newer = true

@@ -8,14 +8,14 @@ import (
 )
 
 // Sizes holds the bytes of the values that a machine computes, and the bytes of its inputs. They are known before the
-// first run, and leave out the scratch memory of operations.
+// first run, and exclude the scratch memory of operations.
 type Sizes struct {
 	Inputs    float64
 	Values    float64 // nodes of the forward pass, which depend on no gradient
 	Gradients float64 // gradients, and nodes that depend on them
 }
 
-// Sizes adds up the machine's nodes. It leaves out inputs that others reports, such as parameters.
+// Sizes adds up the machine's nodes. It excludes inputs that others reports, such as parameters.
 func (m *Machine) Sizes(others func(input *gorgonia.Node) bool) Sizes {
 	var sum Sizes
 	backward := make([]bool, len(m.steps))

@@ -11,8 +11,8 @@ import (
 )
 
 // stockOp recognises the few Gorgonia operations that may write into a value from an earlier run: elementwise
-// arithmetic with two operands, and matrix products. All other operations use their Do, which is always right. For
-// example, the gradient of Slice adds to the value that it gets.
+// arithmetic with two operands, and matrix products. For all other operations it uses Do, which is always correct. For
+// example, the gradient of Slice adds to the value that it is given.
 func stockOp(o gorgonia.Op) (add, reuse bool) {
 	if o == nil {
 		return false, false
@@ -39,7 +39,7 @@ func stockProduct(o gorgonia.Op) bool {
 	return fmt.Sprintf("%T", o) == "gorgonia.elemBinOp" && o.String() == "⊙ false"
 }
 
-// shared reports whether a value may share memory with an operand. The machine must not write to such a value.
+// shared reports whether a value may share memory with an operand. The machine must not overwrite such a value.
 func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
 	t, ok := v.(*tensor.Dense)
 	if !ok {
@@ -53,7 +53,7 @@ func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
 	return false
 }
 
-// total is a sum of two values, with the parallel work to add tensors.
+// total is a sum of two values; tensors are added in parallel.
 type total struct {
 	value   gorgonia.Value
 	singles *adder[float32]

@@ -72,6 +72,24 @@ func TestDropout(t *testing.T) {
 	}
 }
 
+// Fill replaces each element of masks that end at a piece, one element before it and one behind it.
+func TestMaskSizes(t *testing.T) {
+	const piece = 1 << 14
+	for _, n := range []int{1, 2, 3, piece - 1, piece, piece + 1, 2*piece - 1, 2 * piece} {
+		g := nn.NewGraph(nn.NewParams(1))
+		g.Training = true
+		gradcheck.Must(t)(nn.Dropout(g, gradcheck.Must(t)(g.Input("x", n)), "d", 0.5))
+		m := g.Masks()[0]
+		for i := range nn.Data(m.Node) {
+			nn.Data(m.Node)[i] = -1
+		}
+		m.Fill(rng.New(3, "dropout"))
+		if i := slices.IndexFunc(nn.Data(m.Node), func(v float32) bool { return v != 0 && v != 2 }); i >= 0 {
+			t.Errorf("element %d of %d is %v; want 0 or 2", i, n, nn.Data(m.Node)[i])
+		}
+	}
+}
+
 // Masks have the rate of their dropout and mean 1, at any number of threads.
 func TestMask(t *testing.T) {
 	const n = 3*(1<<14) + 7

@@ -32,7 +32,7 @@ func newDenseNorm() *MLP {
 // Validate checks the settings.
 func (m *MLP) Validate() error {
 	if len(m.Hidden) == 0 {
-		return config.Invalid("hidden", "want the width of one layer or more, such as [256, 256]")
+		return config.Invalid("hidden", "want at least one width, such as [256, 256]")
 	}
 	for i, w := range m.Hidden {
 		if err := validRange(fmt.Sprintf("hidden.%d", i), w, 1, maxChannels); err != nil {

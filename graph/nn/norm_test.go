@@ -72,6 +72,9 @@ func TestNormKinds(t *testing.T) {
 		if kind == nn.BatchNorm {
 			want = append(want, "n/running")
 		}
+		if moments := p.Count() - p.Trainable(); kind == nn.BatchNorm && moments != 2*p.Get("n/gamma").DataSize() || kind != nn.BatchNorm && moments != 0 {
+			t.Errorf("%s: %d elements of states", kind, moments)
+		}
 		if !slices.Equal(p.Names(), want) || p.IsState("n/gamma") || kind == nn.BatchNorm && !p.IsState("n/running") {
 			t.Errorf("%s: parameters %v", kind, p.Names())
 		}

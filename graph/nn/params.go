@@ -40,11 +40,22 @@ func (p *Params) Names() []string { return append([]string(nil), p.names...) }
 // Get returns the tensor of a parameter, or nil for an unknown name.
 func (p *Params) Get(name string) *tensor.Dense { return p.tensors[name] }
 
-// Count returns the number of elements of all parameters.
+// Count returns the number of elements of all parameters and states.
 func (p *Params) Count() int {
 	n := 0
 	for _, t := range p.tensors {
 		n += t.DataSize()
+	}
+	return n
+}
+
+// Trainable returns the number of elements of all parameters without the states.
+func (p *Params) Trainable() int {
+	n := 0
+	for name, t := range p.tensors {
+		if !p.states[name] {
+			n += t.DataSize()
+		}
 	}
 	return n
 }

@@ -38,6 +38,7 @@ func TestLayerMistakes(t *testing.T) {
 		"[{activation: rellu}]":                                     `unknown activation "rellu"`,
 		"[{pool: mean}]":                                            `unknown kind of pooling "mean"`,
 		"[{pool: {to: [1, 2, 3]}}]":                                 `want a side of 1 or more, or [height, width], got [1, 2, 3]`,
+		"[{pool: {to: 1, size: 3}}]":                                `to: it chooses the windows itself; want it without size, stride and padding`,
 		"[{crop: {}}]":                                              `there are no sides; want {to: 28}`,
 		"[{upsample: {kind: cubic}}]":                               `unknown interpolation "cubic"`,
 		"[{dropout: 1}]":                                            `rate: want at least 0 and less than 1, got 1`,

@@ -83,6 +83,10 @@ func (l *PoolLayer) Validate() error {
 	if err := l.To.valid("to"); err != nil {
 		return err
 	}
+	usual := newPoolLayer()
+	if l.To != nil && (l.Size != usual.Size || l.Stride != usual.Stride || l.Padding != usual.Padding) {
+		return config.Invalid("to", "it chooses the windows itself; want it without size, stride and padding")
+	}
 	if err := validRange("size", l.Size, 1, 1<<16); err != nil {
 		return err
 	}

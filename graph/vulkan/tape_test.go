@@ -189,6 +189,52 @@ func TestMemory(t *testing.T) {
 }
 
 // Scratch memory is lent anew for each operation, and never twice within one.
+// Buffers of one block share no element, and have whole elements.
+func TestFloats(t *testing.T) {
+	d, _ := testDevice(1 << 30)
+	var buffers []Buffer
+	for k, bytes := range []int64{8, 5, 400, 1} {
+		b, err := d.AllocHost(bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := (bytes + 3) / 4; int64(len(b.Floats())) != n || b.Bytes() != 4*n {
+			t.Errorf("%d bytes: %d elements in %d bytes", bytes, len(b.Floats()), b.Bytes())
+		}
+		for i := range b.Floats() {
+			b.Floats()[i] = float32(k)
+		}
+		buffers = append(buffers, b)
+	}
+	for k, b := range buffers {
+		if b.block != buffers[0].block || b.at%256 != 0 {
+			t.Errorf("buffer %d is at byte %d of another block, or not aligned", k, b.at)
+		}
+		for _, v := range b.Floats() {
+			if v != float32(k) {
+				t.Errorf("buffer %d holds a number of buffer %v", k, v)
+			}
+		}
+		for j, o := range buffers {
+			if b.overlaps(o) != (j == k) {
+				t.Errorf("buffer %d overlaps buffer %d: %v", k, j, b.overlaps(o))
+			}
+		}
+	}
+	at := buffers[2]
+	for _, c := range []struct {
+		from, bytes int64
+		want        bool
+	}{{0, 4, true}, {396, 4, true}, {-4, 4, false}, {-4, 8, true}, {400, 4, false}, {-8, 500, true}} {
+		if o := (Buffer{at.block, at.at + c.from, c.bytes}); at.overlaps(o) != c.want || o.overlaps(at) != c.want {
+			t.Errorf("%d bytes at %d: want %v", c.bytes, c.from, c.want)
+		}
+	}
+	if (Buffer{}).Floats() != nil || (Buffer{block: &block{}}).Floats() != nil {
+		t.Error("no memory has elements")
+	}
+}
+
 func TestScratch(t *testing.T) {
 	d, _ := testDevice(1 << 30)
 	tape := d.NewTape()

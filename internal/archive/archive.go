@@ -1,7 +1,7 @@
 // Package archive reads zip and tar files that come from elsewhere. It writes nothing: members are handed out as bytes.
 //
-// An archive is refused as a whole if a member is a link or a device, has an absolute name or a name with "..", or
-// occurs twice. [Limits] bounds the unpacked size before memory is allocated, and checksums are compared.
+// An archive is rejected as a whole if a member is a link or a device, has an absolute name or a name with "..", or
+// occurs twice. [Limits] checks the unpacked size before memory is allocated, and checksums are verified.
 package archive
 
 import (

@@ -1,7 +1,7 @@
 // Package arrays reads arrays of numbers from files of several formats alike: NumPy's .npy and .npz and folders of .npy files, HDF5, and MATLAB.
 //
-// An [Array] need not fit in memory: [Array.Rows] reads it a few rows at a time, with its axes in another order if
-// asked.
+// An [Array] need not fit in memory: [Array.Rows] reads a few rows at a time, optionally with the axes in another
+// order.
 package arrays
 
 import (

@@ -1,6 +1,6 @@
-// Package colours is the one table of the colours of figures and pages, light and dark. It has text and lines, a
-// palette for unordered series, and maps for numbers, for signed numbers and for angles. A test simulates colour-blind
-// eyes and demands that they distinguish the colours, too.
+// Package colours has the colours of all figures and pages, for light and dark mode. It has colours for text and lines,
+// a palette for unordered series, and colour maps for numbers, for signed numbers and for angles. A test simulates
+// colour blindness and checks that the colours remain distinct.
 package colours
 
 import (

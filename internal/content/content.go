@@ -1,7 +1,7 @@
 // Package content hashes files and remembers the hashes. A large folder is read once and not on every start.
 //
-// A remembered hash belongs to a device, inode, size, and times of the last change of content and inode. Programs can set
-// the first time, and an archive does, but not the second one.
+// A stored hash belongs to a device, an inode, a size, and the times of the last change of content and of the inode.
+// Programs can set the first of these times, as archives do, but not the second.
 package content
 
 import (

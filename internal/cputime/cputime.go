@@ -1,4 +1,4 @@
-// Package cputime measures the time that a process spends on the machine's cores. Other processes do not add to it.
+// Package cputime measures the core time of the process. Other processes do not count.
 package cputime
 
 import "time"

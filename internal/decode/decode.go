@@ -2,8 +2,8 @@
 // grids of one part against another, and interpolations between images or objects (Tonnaer et al. 2022, figures 9 to
 // 12). It computes only codes. The model's decoder makes images from them, and package report makes pictures.
 //
-// A part is a piece of a code that moves alone: a circle, a sphere towards an axis, a coordinate of R^n or the choice
-// of an option.
+// A part is a piece of a code that varies on its own: a circle, a sphere towards an axis, a coordinate of R^n or a
+// categorical choice.
 package decode
 
 import (

@@ -1,4 +1,4 @@
-// Package dims counts the elements of arrays from shapes that a file states.
+// Package dims computes the number of elements of an array from the shape that a file states.
 package dims
 
 import (

@@ -1,5 +1,5 @@
-// Package disk replaces files atomically and opens files without following links. A killed program leaves a complete
-// version of each file.
+// Package disk replaces files atomically and opens files without following links. If a program is killed, each file is
+// complete, in its old or its new version.
 package disk
 
 import (

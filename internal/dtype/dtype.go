@@ -1,5 +1,5 @@
-// Package dtype names and decodes the elements of arrays in files of any format: booleans, integers and floating-point
-// numbers of 8 to 64 bits.
+// Package dtype names and decodes the element types of arrays in all file formats: booleans, integers and
+// floating-point numbers of 8 to 64 bits.
 package dtype
 
 import (

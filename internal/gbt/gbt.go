@@ -13,10 +13,9 @@
 // importance of a column is the decrease of squared error by its splits over all trees, divided by the
 // decrease by all columns.
 //
-// Columns are sorted once; a node's row order is derived from its parent's. For large tables
-// [NewBinned] makes columns that are split between bins only, with fewer passes over the rows. Trees
-// of a round, or columns of a tree, are processed in parallel; results do not depend on the number of
-// threads.
+// Columns are sorted once; a node's row order is derived from its parent's. For large tables, [NewBinned] creates
+// columns that are only split between bins, with fewer passes over the rows. Trees of a round, or columns of a tree,
+// are processed in parallel; the result does not depend on the number of threads.
 package gbt
 
 import (

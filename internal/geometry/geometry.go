@@ -6,7 +6,7 @@
 // are exact up to rounding, at any position and scale of the points. Points may repeat, and may lie on a line or a
 // plane. Each optimum has the gradient of its value.
 //
-// Methods such as [Ball.Enclose] keep their memory for the next call.
+// Methods such as [Ball.Enclose] reuse their memory in the next call.
 package geometry
 
 import (

@@ -15,7 +15,8 @@
 //		...
 //	}
 //
-// Numbers of a file are compared with its length before memory is taken. Checksums are verified if a structure has one.
+// Sizes in a file are compared with the file's length before memory is allocated. Checksums are verified if there are
+// any.
 package hdf5
 
 import (

@@ -1,4 +1,4 @@
-// Package house holds the tests of the project's layout. They check which package may import which, and which internal
-// names public packages show. They compare the exported API with testdata/api.txt, and sizes of the code with
-// testdata/limits.txt. See the map in ARCHITECTURE.md.
+// Package house has tests of the project's structure. They check imports between packages, and internal names in public
+// signatures. They compare the exported API with testdata/api.txt, and the size of the code with testdata/limits.txt.
+// ARCHITECTURE.md describes the layers.
 package house

@@ -7,8 +7,8 @@
 // cache, and memory grows linearly with the number of points. The functions compute squared distances and densities,
 // functions of these, and weighted sums of differences, which are gradients; see Points and Gaussians.
 //
-// Items of work, and the order of sums over them, do not depend on the number of threads. Results are equal, bit for
-// bit, for any GOMAXPROCS.
+// The division into items, and the order of sums over them, do not depend on the number of threads. Results are
+// therefore equal, bit for bit, for any GOMAXPROCS.
 package kernel
 
 import "github.com/unravel-ml/unravel/internal/kernel/simd"

@@ -1,4 +1,4 @@
-// Package lbfgs minimises functions of many variables by their gradients (Nocedal and Wright 2006, algorithm 7.5).
+// Package lbfgs minimises differentiable functions of many variables (Nocedal and Wright 2006, algorithm 7.5).
 package lbfgs
 
 import "math"

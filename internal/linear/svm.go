@@ -1,5 +1,5 @@
-// Package linear fits linear classifiers: support vector machines of one input,
-// exactly, and logistic regression.
+// Package linear fits linear classifiers: logistic regression, and support vector machines with one input, to the exact
+// optimum.
 package linear
 
 import (

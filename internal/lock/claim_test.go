@@ -190,3 +190,15 @@ func TestClaimPatience(t *testing.T) {
 		t.Errorf("the old holder releases it: %v", err)
 	}
 }
+
+func TestRemark(t *testing.T) {
+	for want, h := range map[string]holder{
+		"":                      {Host: "host"},
+		" (process 1)":          {Process: 1},
+		" (process 12 on host)": {Process: 12, Host: "host"},
+	} {
+		if got := h.remark(); got != want {
+			t.Errorf("%+v: %q, want %q", h, got, want)
+		}
+	}
+}

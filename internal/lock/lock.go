@@ -1,6 +1,6 @@
-// Package lock locks files between processes. If the system has such locks, a lock ends with its process, however the
-// process ends. On network file systems, locks may not reach other machines. There a process takes a claim as well; see
-// [ClaimsVariable].
+// Package lock locks files between processes. If the operating system supports it, a lock ends with its process,
+// however the process ends. On network file systems, locks may not reach other machines. There, a process also takes a
+// claim; see [ClaimsVariable].
 package lock
 
 import (

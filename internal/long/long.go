@@ -4,8 +4,8 @@
 //
 //	go test ./train -long
 //
-// A default test stays short by skipping itself ([Only]) or by taking a sample of its cases ([Sample]). A study takes
-// minutes to hours, and the documents report its result; it runs with -study only ([Study]).
+// A default test stays short because it skips itself ([Only]) or takes a sample of its cases ([Sample]). A study takes
+// minutes to hours, and its result is in the documents; it only runs with -study ([Study]).
 package long
 
 import (

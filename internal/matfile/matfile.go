@@ -3,8 +3,8 @@
 // package reads plain and compressed elements in both byte orders, and arrays of numbers and of logical values with any
 // type of storage.
 //
-// Cells, structures, texts, sparse and complex arrays have a name and a shape, and are refused when they are opened. Elements come in the
-// order of the file, the first index fastest. Files of version 7.3 are HDF5 files.
+// Cells, structures, texts, sparse and complex arrays have a name and a shape, and opening them is an error. Elements
+// are in the order of the file, with the first index fastest. Files of version 7.3 are HDF5 files.
 package matfile
 
 import (

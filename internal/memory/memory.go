@@ -1,5 +1,5 @@
-// Package memory refuses work that needs more memory than the machine has, before the work begins. The system would
-// kill the program without a message.
+// Package memory rejects work that needs more memory than the machine has, before the work begins. Otherwise the system
+// would kill the program without a message.
 package memory
 
 import (

@@ -1,5 +1,5 @@
-// Package mlflowtest has a tracking server for tests. It keeps to MLflow's REST API
-// (https://mlflow.org/docs/latest/rest-api.html) and refuses each request that MLflow would refuse.
+// Package mlflowtest is an MLflow tracking server for tests. It implements MLflow's REST API
+// (https://mlflow.org/docs/latest/rest-api.html) and rejects every request that MLflow would reject.
 package mlflowtest
 
 import (

@@ -17,14 +17,17 @@ const (
 	maxHeader = 1 << 20 // bytes; real headers have about a hundred
 )
 
+// ErrFormat is the error of a file in another format.
+var ErrFormat = errors.New("not a .npy file")
+
 // readHeader reads everything before the elements and returns its length.
 func readHeader(r io.Reader) (h Header, dt dtype.Type, length int64, err error) {
 	var start [8]byte
 	if n, err := io.ReadFull(r, start[:]); err != nil {
-		return h, dt, 0, unexpected(err, fmt.Errorf("not a .npy file: only %d bytes long", n))
+		return h, dt, 0, unexpected(err, fmt.Errorf("%w: only %d bytes long", ErrFormat, n))
 	}
 	if string(start[:6]) != magic {
-		return h, dt, 0, fmt.Errorf("not a .npy file: it begins with %q, want %q", start[:6], magic)
+		return h, dt, 0, fmt.Errorf("%w: it begins with %q, want %q", ErrFormat, start[:6], magic)
 	}
 	size := 2
 	switch start[6] {

@@ -14,7 +14,7 @@
 //		...
 //	}
 //
-// Object arrays, which hold Python pickles, and structured arrays are refused.
+// Object arrays, which contain Python pickles, and structured arrays are rejected.
 package npy
 
 import (

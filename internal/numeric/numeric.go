@@ -1,5 +1,5 @@
-// Package numeric holds the vector arithmetic of operations in float32, vectorised by package kernel,
-// and in float64, by plain loops. Sums are float64.
+// Package numeric has the vector arithmetic of operations: for float32 with package kernel, and for float64 with plain
+// loops. Sums are in float64.
 package numeric
 
 import (

@@ -1,4 +1,4 @@
-// Package pages advises the operating system about mapped memory.
+// Package pages advises the operating system about the use of mapped memory.
 package pages
 
 import (

@@ -1,7 +1,7 @@
 // Package picture decodes files of pictures to 8-bit pixels: PNG, JPEG, GIF and WebP (the first frame), BMP and TIFF.
 //
-// Pictures come upright, as the orientation in their EXIF data says. Transparent pixels are blended with black. 16-bit channels are cut to their
-// upper 8 bits; palettes and CMYK become RGB. Colour profiles and gamma are ignored.
+// Pictures are rotated to the orientation in their EXIF data. Transparent pixels are blended with black. 16-bit
+// channels are reduced to their upper 8 bits; palettes and CMYK become RGB. Colour profiles and gamma are ignored.
 package picture
 
 import (

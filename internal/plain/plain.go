@@ -1,5 +1,5 @@
-// Package plain makes text from foreign files harmless: for terminals without control characters,
-// which begin escape sequences, and for CSV files without formulas.
+// Package plain makes text from foreign files harmless: for terminals it removes control characters, which start escape
+// sequences, and for CSV files it disables formulas.
 package plain
 
 import (

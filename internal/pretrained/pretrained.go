@@ -8,7 +8,7 @@
 //   - config.yaml: the config of the run, with its seed
 //   - weights.safetensors: parameters and states, each rounded to the nearest float16
 //   - metrics.json: the results of the rounded model, as `unravel eval` gives them
-//   - STAGE/...: the results of a stage before training, such as the hierarchy of COFHAE
+//   - STAGE/...: the results of an earlier stage, such as the hierarchy of COFHAE
 package pretrained
 
 import (

@@ -1,4 +1,4 @@
-// Package progress hands a function that shows progress down through a context.
+// Package progress passes a function that shows progress through a context.
 package progress
 
 import "context"

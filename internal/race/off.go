@@ -1,6 +1,6 @@
 //go:build !race
 
-// Package race tells tests whether the race detector runs. With it sync.Pool drops items at random, and tests cannot
+// Package race reports whether the race detector is active. With it, sync.Pool drops items at random, so tests cannot
 // count allocations.
 package race
 

@@ -102,6 +102,13 @@ func TestMosaic(t *testing.T) {
 	}
 }
 
+// Pictures are all nil: each blank is one pixel.
+func TestMosaicOfNothing(t *testing.T) {
+	if m := Mosaic(make([]image.Image, 3), nil, 2, 4, 3); m.Bounds() != image.Rect(0, 0, 2+3*3, 2+3*3) {
+		t.Errorf("%v", m.Bounds())
+	}
+}
+
 // Labels are above the pictures, and widen their cells up to a limit.
 func TestMosaicLabels(t *testing.T) {
 	grey := gradient(10, 10, func(int, int) color.RGBA { return color.RGBA{9, 9, 9, 255} })

@@ -1,5 +1,5 @@
-// Package raster turns arrays of pixels into pictures: tables of small labelled images, enlarged without blurring,
-// curves, and PNG files. The bytes of a PNG file depend on the pixels only.
+// Package raster draws arrays of pixels as pictures: sheets of small labelled images, enlarged without blurring,
+// curves, and PNG files. The bytes of a PNG file depend only on the pixels.
 package raster
 
 import (

@@ -14,6 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/train/weights"
 )
 
 // explored has codes of some spaces and a decoder that copies the first columns into pixels.
@@ -164,5 +166,89 @@ func TestExploreSheets(t *testing.T) {
 	bad.Decoder.Decode = func([]float32) ([]float32, error) { return nil, fmt.Errorf("no decoder today") }
 	if _, err := Explore(bad); err == nil || err.Error() != "no decoder today" {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A page computes small decoders itself, and says why it does not.
+func TestExploreReason(t *testing.T) {
+	network := func(size, products int) *weights.Operations {
+		half := size / 2
+		return &weights.Operations{Constants: []weights.Constant{{Floats: make([]float32, half)}, {Floats: make([]float32, size-half)}}, Products: products}
+	}
+	for want, n := range map[string]*weights.Operations{
+		"": network(2_000_000, 40_000_000),
+		"the decoder has 2.1 million weights, and a page holds at most 2":                             network(2_100_000, 0),
+		"the decoder has 2.0 million weights, and a page holds at most 2":                             network(2_000_001, 40_000_001),
+		"the decoder takes 40 million multiplications for an image, and a page computes at most 40":   network(0, 40_000_001),
+		"the decoder takes 1234 million multiplications for an image, and a page computes at most 40": network(2_000_000, 1_234_000_000),
+	} {
+		x := Explored{Network: n, Reason: "none"}
+		if got := x.reason(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if x := (Explored{Reason: "it is of another module"}); x.reason() != x.Reason {
+		t.Errorf("without a network: %q", x.reason())
+	}
+}
+
+// A control names the factor that its columns follow most. A control of several spheres names none.
+func TestFollowedControls(t *testing.T) {
+	x := explored([]models.Space{{Width: 3, Sphere: true, Unit: true}, {First: 3, Width: 3, Sphere: true, Unit: true}, {First: 6, Width: 2}})
+	x.Followed = map[int]Followed{0: {"size", 0.3}, 2: {"hue", 0.7}, 1: {"x", 0.5}, 7: {"y", 0.2}}
+	var got []string
+	for _, c := range x.controls(x.Codes.Controls()) {
+		got = append(got, fmt.Sprint(c.Name, " ", c.Factor, " ", float64(c.Share)))
+	}
+	if want := []string{"sphere1 hue 0.7", "sphere2  0", "z6  0", "z7 y 0.2", "spheres  0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Options have controls of their own, steps of their numbers, and known codes to borrow from.
+func TestExploreOptions(t *testing.T) {
+	x := explored([]models.Space{{Width: 3}})
+	x.Codes.Hierarchy = hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{{}}, {}}}, {}}
+	for i := range x.Codes.Known.Rows {
+		copy(x.Codes.Known.Row(i), []float64{1, float64(i), 50})
+		if i >= 48 {
+			copy(x.Codes.Known.Row(i), []float64{2, 0, 50})
+		}
+	}
+	for option, pictures := range map[float64][]int{1: {2, 9, 9, 18, 18, 81}, 2: {2, 9, 9, 18, 18, 81}} {
+		x.At.Data = slices.Repeat([]float64{option, 3, 4}, 2)
+		e, err := Explore(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names(e.Controls) != "a0 z1" || len(e.Controls[0].Options) != 2 || names(e.Controls[0].Options[0].Controls) != "z0" || len(e.Controls[0].Options[1].Controls) != 0 || e.Controls[0].Options[0].Share != 0.96 {
+			t.Errorf("controls %+v", e.Controls)
+		}
+		var counts []int
+		for _, m := range e.Sheets.Maps {
+			counts = append(counts, m.Pictures.Count)
+		}
+		if slices.Sort(counts); !slices.Equal(counts, pictures) {
+			t.Errorf("option %v: pictures %v, want %v", option, counts, pictures)
+		}
+	}
+	codes := decode.Codes{Spaces: []models.Space{{Width: 2}}, Hierarchy: hierarchy.Hierarchy{{Options: make([]hierarchy.Hierarchy, 400)}, {}}}
+	var want []float32
+	add := func(option, n int) {
+		for i := range n {
+			codes.Known.Rows++
+			codes.Known.Data = append(codes.Known.Data, float64(option), float64(i))
+		}
+		for i := range min(n, 24) {
+			want = append(want, float32(option), float32(i*n/min(n, 24)))
+		}
+	}
+	codes.Known.Cols = 2
+	add(1, 48) // every second one
+	add(2, 30)
+	add(300, 24)
+	add(44, 23) // 300 - 256
+	if got, want := borrowed(&codes), web.Floats(want, len(want)/2, 2); !slices.Equal(got.Shape, want.Shape) || string(got.Data) != string(want.Data) {
+		t.Errorf("%d borrowed codes, want %d", got.Shape[0], want.Shape[0])
 	}
 }

@@ -7,8 +7,13 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 
 	"github.com/unravel-ml/unravel/internal/colours"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -101,6 +106,44 @@ func TestHeatmap(t *testing.T) {
 	} {
 		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)
+		}
+	}
+}
+
+// Cells show their numbers up to 24 rows and columns. Numbers have two digits, or all digits before the point.
+func TestHeatNumbers(t *testing.T) {
+	for _, c := range []struct {
+		rows, columns int
+		written       bool
+	}{{1, 1, true}, {24, 24, true}, {25, 24, false}, {24, 25, false}} {
+		h := Heat{Rows: slices.Repeat([]string{"r"}, c.rows), Columns: slices.Repeat([]string{"c"}, c.columns)}
+		for range c.rows {
+			h.Values = append(h.Values, slices.Repeat([]float64{0.123}, c.columns))
+		}
+		m, err := h.heatmap()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pen recorder.Canvas
+		m.draw(draw.NewCanvas(&pen, 20*vg.Inch, 20*vg.Inch))
+		n := 0
+		for _, a := range pen.Actions {
+			if text, ok := a.(*recorder.FillString); ok && text.String == "0.12" {
+				n++
+			}
+		}
+		want := 1 // at the end of the colour bar
+		if c.written {
+			want += c.rows * c.columns
+		}
+		if n != want {
+			t.Errorf("%d numbers in %d rows of %d columns, want %d", n, c.rows, c.columns, want)
+		}
+	}
+	for v, want := range map[float64]string{0: "0", 0.126: "0.13", -1.26: "-1.3", 12.6: "13", 99.4: "99", 99.5: "100", -99.6: "-100", 12345.6: "12346", 99999.4: "99999", 99999.5: "1e+05",
+		math.NaN(): "–", math.Inf(1): "+Inf"} {
+		if got := cellNumber(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package report draws the pictures of a run: curves, codes against factors, heatmaps, the latent torus,
-// reconstructions and traversals. It also writes the HTML report that holds them. Every function turns data into a PNG
-// file and keeps no state; equal data give equal bytes.
+// reconstructions and traversals. It also writes the HTML report that contains them. Every function converts data to a
+// PNG file and has no state; equal data give equal bytes.
 package report
 
 import (

@@ -272,15 +272,14 @@ func pathsOf(codes matrix.Matrix, options int) []codePath {
 	at := map[string]int{}
 	for i := range codes.Rows {
 		choice := make([]int, options)
-		key := make([]byte, options)
 		for c := range choice {
 			choice[c] = int(codes.Row(i)[c]) - 1
-			key[c] = byte(choice[c] + 1)
 		}
-		p, ok := at[string(key)]
+		key := fmt.Sprint(choice)
+		p, ok := at[key]
 		if !ok {
 			p = len(list)
-			at[string(key)] = p
+			at[key] = p
 			list = append(list, codePath{choice: choice})
 		}
 		list[p].rows = append(list[p].rows, i)

@@ -2,8 +2,8 @@
 //
 // Each output is a weighted sum of inputs, first along rows, rounded to 8 bits, then along columns. Weights are
 // filter(distance to the output's centre), with the filter widened by the scale when shrinking. They are normalised to
-// a sum of 1 in double precision, and rounded to 22 binary digits. Channels are independent. There is no gamma
-// correction, and no channel counts as opacity; Pillow multiplies the other channels by it in modes LA and RGBA.
+// a sum of 1 in double precision, and rounded to 22 binary digits. Channels are processed separately. There is no gamma
+// correction, and no channel is treated as opacity; in modes LA and RGBA, Pillow multiplies the other channels by it.
 package resample
 
 import (

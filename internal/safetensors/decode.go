@@ -90,8 +90,11 @@ func split(data []byte) (head, body []byte, err error) {
 		return nil, nil, fmt.Errorf("truncated or not a safetensors file: only %d bytes long", len(data))
 	}
 	n := binary.LittleEndian.Uint64(data)
+	zip := bytes.HasPrefix(data, []byte("PK\x03\x04"))
 	data = data[8:]
 	switch {
+	case n > maxHeader && zip:
+		return nil, nil, errors.New("a ZIP archive, such as torch.save or numpy.savez writes; want a safetensors file")
 	case n > maxHeader:
 		return nil, nil, fmt.Errorf("damaged or not a safetensors file: a header of %d bytes; at most %d are possible", n, maxHeader)
 	case n > uint64(len(data)):

@@ -2,10 +2,9 @@
 // (https://huggingface.co/docs/safetensors). A file has eight bytes with the length of a JSON header, the header, and
 // the elements, little endian and in C order.
 //
-// Written files carry a checksum under the metadata key "unravel.sha256": the SHA-256 of the whole
-// file with the 64 digits of the checksum taken as zeros. Reading detects any change or truncation of
-// such a file. Other readers of the format see one more piece of metadata. The same tensors and
-// metadata give the same bytes.
+// Written files carry a checksum under the metadata key "unravel.sha256": the SHA-256 of the whole file with the 64
+// digits of the checksum taken as zeros. Reading detects any change or truncation of such a file. Other readers of the
+// format see it as one more metadata entry. The same tensors and metadata give the same bytes.
 package safetensors
 
 import (

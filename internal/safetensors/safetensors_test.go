@@ -154,6 +154,7 @@ func TestHostile(t *testing.T) {
 	}{
 		{nil, "only 0 bytes long"},
 		{[]byte("1234567"), "only 7 bytes long"},
+		{[]byte("PK\x03\x04\x14\x00\x00\x00\x08\x00"), "a ZIP archive, such as torch.save or numpy.savez writes; want a safetensors file"},
 		{[]byte("\xff\xff\xff\xff\xff\xff\xff\xff{}"), "a header of 18446744073709551615 bytes"},
 		{[]byte("\x09\x00\x00\x00\x00\x00\x00\x00{}"), "2 bytes of header; want 9"},
 		{foreign("", 0), "want a JSON object"},

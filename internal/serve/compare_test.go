@@ -163,6 +163,12 @@ func TestCompareCurves(t *testing.T) {
 			t.Errorf("%s: %+v", p.Title, p.Series)
 		}
 	}
+	grouped := answered[overlay](t, h.URL+"/api/compare/curves?by=-seed")
+	for i, name := range []string{"weight 10.0 · weight10_seed0", "weight 10.0 · weight10_seed1", "weight 20.0 · weight20_seed0", "weight 20.0 · weight20_seed1"} {
+		if s := grouped.Curves.Panels[0].Series[i]; s.Name != name || *s.Colour != i/2 {
+			t.Errorf("by settings: curve %d is %q, colour %d; want %q", i, s.Name, *s.Colour, name)
+		}
+	}
 	if v.Runs != 4 || !strings.HasSuffix(titles[0], "during training") || !slices.Contains(titles, "Loss: supervised, lsbd") {
 		t.Errorf("panels %q of %d runs", titles, v.Runs)
 	}

@@ -161,7 +161,7 @@ func choose(now *snapshot, filters []string) (*chosen, error) {
 			add("result", index.Result(name))
 		}
 	}
-	for _, one := range index.Differing(entries) {
+	for _, one := range index.Shown(entries) {
 		add("setting", one)
 	}
 	return c, nil

@@ -1,4 +1,4 @@
-// Package strided copies boxes between arrays with different distances of elements.
+// Package strided copies blocks between arrays with different strides.
 package strided
 
 // Copy copies a box of count elements of a size along each dimension. to and from are the bytes from one element to the next of a dimension.

@@ -94,8 +94,19 @@ func notNumber(field string, err error) error {
 		return fmt.Errorf("%s is too large a number", field)
 	case isDate(field):
 		return fmt.Errorf("%q is not a number and looks like a date; want numbers, such as days", field)
+	case isRow(field):
+		return fmt.Errorf("%q is several numbers; want commas, semicolons or tabs between them", field)
 	}
 	return fmt.Errorf("%q is not a number", field)
+}
+
+// isRow reports a field of several numbers, with spaces between them.
+func isRow(field string) bool {
+	parts := strings.Fields(field)
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		_, err := strconv.ParseFloat(part, 64)
+		return err != nil
+	})
 }
 
 // isDate reports a field that begins with a date.
@@ -107,9 +118,8 @@ func isDate(field string) bool {
 	})
 }
 
-// Factor reads a column of numbers or words; values may be missing. It refuses dates. Without mixed it refuses a column
-// with both words and numbers. Without many it refuses words that hardly repeat, and with many it accepts dates as
-// words.
+// Factor reads a column of numbers or words; values may be missing. Without mixed it refuses a column
+// with both words and numbers. Without many it refuses dates, several numbers in a field, and words that hardly repeat.
 func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	words, first, number := 0, -1, -1 // how many, and rows
 	for r, row := range t.Rows {
@@ -121,6 +131,8 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 			}
 		case isDate(row[column]) && !many:
 			return nil, t.errorf(r, column, "%q looks like a date; want numbers, such as days, or kind categorical", row[column])
+		case isRow(row[column]) && !many:
+			return nil, t.errorf(r, column, "%q is several numbers; want commas, semicolons or tabs between them, or kind categorical", row[column])
 		default:
 			words++
 			if first < 0 {

@@ -1,8 +1,9 @@
-// Package table reads tables of numbers from NumPy's .npy and .npz files, and of numbers and words from
-// tables of text, such as .csv files. All commands read codes, factors, labels, pairs and answers with it.
+// Package table reads tables of numbers from NumPy's .npy and .npz files, and tables of numbers and words from text
+// files such as .csv. All commands use it to read codes, factors, labels, pairs and answers.
 package table
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 // Table is a matrix of numbers.
@@ -219,6 +221,9 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 	}
 	if err == nil {
 		a, err = f.Open(name)
+	}
+	if ending := filepath.Ext(path); errors.Is(err, npy.ErrFormat) && !ok && !strings.EqualFold(ending, ".npy") {
+		err = fmt.Errorf("%w; want a file that ends in .npy, .npz, .csv, .tsv or .txt", err)
 	}
 	if err != nil {
 		f.Close() // nothing was written

@@ -46,6 +46,7 @@ func TestNumbers(t *testing.T) {
 		"1,2\n1,-inf\n":     "line 2, field 2: -inf is not finite",
 		"x,y\n1,NA\n":       `line 2, field 2: "NA" is not a number (column y)`,
 		"1,2024-1-31\n":     "looks like a date",
+		"1 2e0\n3 4\n":      `x.csv: line 2, field 1: "3 4" is several numbers; want commas, semicolons or tabs between them (column 1 2e0)`,
 	} {
 		if _, err := readTable(text, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v does not say %q", text, err, want)
@@ -103,6 +104,7 @@ func TestRead(t *testing.T) {
 	write("big.npy", big)
 	write("table.CSV", "1,2\n3,4\n")
 	write("scalar.npy", array("<i2", false, "()", "\x01\x00"))
+	write("codes.h5", "\x89HDF\r\n\x1a\n")
 	write("large.npy", array("<u8", false, "(1, 1)", strings.Repeat("\xff", 8)))
 	members := map[string]string{"big": big, "flags": flags, "codes": plain.String()}
 	archive("one.npz", members, "flags")
@@ -127,6 +129,7 @@ func TestRead(t *testing.T) {
 		"none.npz":        "there is no array in it",
 		"scalar.npy":      "scalar.npy: the array has shape []; want two dimensions",
 		"large.npy":       "large.npy ([1 1], uint64): element 0 does not fit",
+		"codes.h5":        "codes.h5: not a .npy file: it begins with \"\\x89HDF\\r\\n\", want \"\\x93NUMPY\"; want a file that ends in .npy, .npz, .csv, .tsv or .txt",
 		"missing.npz:big": "missing.npz",
 		"missing.csv":     "missing.csv",
 	} {

@@ -2,9 +2,9 @@
 // settings of a run for the plugin HParams.
 //
 // A file is a sequence of TFRecords (a length, its checksum, the data, its checksum;
-// https://www.tensorflow.org/tutorials/load_data/tfrecord). Each record holds one Event message in Protocol Buffers'
-// wire format (tensorflow/core/util/event.proto). A run can continue the file of a killed writer: [Resume] removes a
-// torn record, and the events after the step from which the run continues.
+// https://www.tensorflow.org/tutorials/load_data/tfrecord). Each record contains one Event message in the wire format
+// of Protocol Buffers (tensorflow/core/util/event.proto). A run can continue the file of a killed writer: [Resume]
+// removes an incomplete record, and all events after the step from which the run continues.
 package tfevents
 
 import (

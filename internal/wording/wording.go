@@ -1,4 +1,4 @@
-// Package wording writes numbers of things for people, and words of commands for shells.
+// Package wording formats counts for people, and commands for shells.
 package wording
 
 import (

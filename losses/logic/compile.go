@@ -38,7 +38,7 @@ func (c *compiler) node(f syntax.Formula) program.Node {
 	return c.quantifier(q, q.Body)
 }
 
-// wantIsolated describes what strict operations can have, for errors.
+// wantIsolated describes the allowed operands of strict operations, for error messages.
 const wantIsolated = "want what does not vary with the codes: crisp equalities, =[discrete], values of factors, and what connectives and quantifiers make of them"
 
 func (c *compiler) connective(f *syntax.Connective) program.Node {
@@ -102,7 +102,7 @@ func (c *compiler) posteriors(e *syntax.Equality) program.Node {
 		A: variances[0].coordinates, B: variances[1].coordinates}
 }
 
-// quantifier compiles a quantifier over a finite set. The formula over decides which rows are in the domain.
+// quantifier compiles a quantifier over a finite set. The formula over determines which rows are in the domain.
 func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) program.Node {
 	guards, rest := f.Guards()
 	if f.Universal && !syntax.HasQuantifier(rest) && applies(rest, c.exact()) {
@@ -118,7 +118,7 @@ func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) program
 	}
 }
 
-// compiler turns a sentence into a typed program. It panics with the [*syntax.Error] of the first wrong part.
+// compiler turns a sentence into a typed program. It panics with the [*syntax.Error] of the first invalid part.
 type compiler struct {
 	sentence syntax.Sentence
 	schema   Schema
@@ -127,7 +127,7 @@ type compiler struct {
 	program  *program.Program
 }
 
-// wrong returns the error of a part of the sentence, to panic with.
+// wrong returns an error about a part of the sentence, for use in a panic.
 func (c *compiler) wrong(part syntax.Part, format string, values ...any) *syntax.Error {
 	return c.sentence.Errorf(part, format, values...)
 }
@@ -137,7 +137,7 @@ func (c *compiler) independence(f *syntax.Independence) program.Node {
 	blocks := c.blocksOf(f)
 	if f.By == syntax.ByDiscriminator {
 		if !c.isSummand(f, c.sentence.Body) {
-			panic(c.wrong(f, "%s is trained too, and its estimate may be below 0; want it as a part of a sum by and, with a factor or without", syntax.TextOf(f)))
+			panic(c.wrong(f, "%s is trained too, and its estimate may be below 0; want it as a summand (an operand of and), with or without a factor", syntax.TextOf(f)))
 		}
 		if c.program.Learned == "" {
 			c.program.Learned = syntax.TextOf(f)
@@ -146,7 +146,7 @@ func (c *compiler) independence(f *syntax.Independence) program.Node {
 	return &program.Independence{By: f.By, Blocks: blocks}
 }
 
-// blocksOf lists the columns of the sub-codes of an independence.
+// blocksOf lists the columns of each sub-code in an independence.
 func (c *compiler) blocksOf(f *syntax.Independence) [][]int {
 	var blocks [][]int
 	var taken []int
@@ -163,7 +163,7 @@ func (c *compiler) blocksOf(f *syntax.Independence) [][]int {
 	return blocks
 }
 
-// isSummand reports whether a sentence adds up a part.
+// isSummand reports whether a part is a summand of a sentence.
 func (c *compiler) isSummand(part, f syntax.Formula) bool {
 	switch f := f.(type) {
 	case *syntax.Scaled:
@@ -175,14 +175,14 @@ func (c *compiler) isSummand(part, f syntax.Formula) bool {
 	return f == part
 }
 
-// wantCentre describes the supported quantifiers over the points of R^k, for errors.
+// wantCentre describes the supported quantifiers over the points of R^k, for error messages.
 const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclidean] c, " +
 	"with the aggregate max, mean, sum or mean-square, or =[squared] with max, mean or sum"
 
 // centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
 func (c *compiler) centre(f *syntax.Quantified) program.Node {
 	if f.Fold != syntax.NoFold {
-		panic(c.wrong(f, "exists[%v] is an aggregate of finitely many, not of all points of %s; want exists without an aggregate", f.Fold, syntax.TextOf(f.Domain.Space)))
+		panic(c.wrong(f, "exists[%v] aggregates finitely many quantities, not all points of %s; want exists without an aggregate", f.Fold, syntax.TextOf(f.Domain.Space)))
 	}
 	columns := c.columnsOf(f.Domain.Space)
 	inner, ok := f.Body.(*syntax.Quantified)
@@ -218,7 +218,7 @@ func (c *compiler) centre(f *syntax.Quantified) program.Node {
 	return n
 }
 
-// centreOf returns the centre problem of an aggregate of distances.
+// centreOf returns the centre problem for an aggregate of distances.
 func centreOf(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, square, ok bool) {
 	switch {
 	case a == factor.Max && (p == syntax.Euclidean || p == syntax.Squared):

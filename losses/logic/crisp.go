@@ -26,21 +26,21 @@ func (c *compiler) test(f syntax.Formula) program.Test {
 	}
 	q := f.(*syntax.Quantified)
 	if len(q.Domain.Moves) > 0 {
-		panic(c.wrong(q, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes"))
+		panic(c.wrong(q, "a transformation has no effect in a crisp formula; want it in a quantifier over distances of codes"))
 	}
 	binders := c.bind(q, q.Body)
 	defer c.unbind(len(binders))
 	return &program.Tried{Universal: q.Universal, Binders: domains(binders), Body: c.test(q.Body)}
 }
 
-// side is a side of a crisp equality.
+// side is one side of a crisp equality.
 type side struct {
 	row    *binding        // a row
-	levels []syntax.Term   // names of levels: one, or the members of a variable
+	levels []syntax.Term   // names of levels: a single name, or the members of a variable
 	member *binding        // the variable of the levels
-	owner  *binding        // of factors: the row, or the value
+	owner  *binding        // for factors: the row, or the value
 	labels []int           // the factors
-	values []program.Entry // as numbers: of factors, numbers and vectors
+	values []program.Entry // the numbers of factors, or constants
 	number bool            // the number denotes a vector of any width
 }
 
@@ -84,7 +84,7 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 	return &program.SameNumbers{A: a.values, B: b.values, Single: true}
 }
 
-// labelsOf lists the labels of a row's factors, or of a value.
+// labelsOf lists the labels of a row's factors, or the label of a value.
 func (c *compiler) labelsOf(s side) []program.Entry {
 	at := c.program.Labels
 	if s.owner.Set == syntax.ValueSet {
@@ -123,7 +123,7 @@ func (c *compiler) side(t syntax.Term, e *syntax.Equality) side {
 	case syntax.Variable:
 		return c.sideVariable(v, t)
 	case *syntax.Moved:
-		panic(c.wrong(e, "a plain = of moved codes; want a premetric, such as =[squared]"))
+		panic(c.wrong(e, "a plain = of transformed codes; want a premetric, such as =[squared]"))
 	case *syntax.Application:
 		panic(c.wrong(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
 	}
@@ -148,7 +148,7 @@ func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) side {
 	return s
 }
 
-// levelEntry finds the numbers of levels by their names.
+// levelEntry translates the names of levels to their numbers.
 func (c *compiler) levelEntry(factor int, s side, e *syntax.Equality) program.Entry {
 	name := c.schema.Factors[factor]
 	numbers := make([]float64, len(s.levels))

@@ -1,14 +1,15 @@
-// Package logic turns sentences about the codes and factors of a batch into losses, by the conversion of Zhang and
-// Sugiyama 2024 (table 1 and appendix B). Equality becomes a strict premetric, connectives become operations of a
-// quantale on [0, inf], quantifiers become aggregators, and 0 is truth.
+// Package logic converts sentences about the codes and factors of a batch into losses (Zhang and Sugiyama 2024, table 1
+// and appendix B). Equality becomes a strict premetric, connectives become operations of a quantale on [0, inf], and
+// quantifiers become aggregators. 0 means true.
 //
-// [Parse] reads a sentence. [Compile] checks it against a [Schema] and returns a [Quantity]: a function of numbers
-// ([Quantity.Value]) or a differentiable node ([Quantity.Node]). [Sentence.Truth] says what a quantity of 0 means.
+// [Parse] reads a sentence. [Compile] checks it against a [Schema] and returns a [Quantity]. A Quantity is a function
+// of numbers ([Quantity.Value]) and a differentiable node ([Quantity.Node]). [Sentence.Truth] says what a quantity of 0
+// means.
 //
 //	forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)
 //
-// says that rows of equal shape have equal sub-codes z.shape; its quantity is the mean distance of the sub-codes of such
-// rows.
+// says that rows with equal shape have equal sub-codes z.shape; its quantity is the mean distance between the sub-codes
+// of such rows.
 //
 // # Grammar
 //
@@ -40,7 +41,7 @@
 // z.shape(i) the sub-code of the factor shape, z[0:2](i) are columns 0 and 1, and z[0, 3](i) columns 0 and 3. y(i),
 // y.shape(i) and y[0](i) are values of factors.
 //
-// A program builds a sentence as a text. The verb %q of package fmt quotes any name after a dot: y.%q(i).
+// A program can build a sentence as a string. The verb %q of package fmt quotes any name after a dot: y.%q(i).
 //
 // # Variables
 //
@@ -51,27 +52,27 @@
 //	h: z -> y in affine  functions, in some forms, below
 //	g(i, j)              the known transformation of the data from row i to row j
 //
-// A row variable ranges over the rows in which all factors in the body of the quantifier are known. With y.shape(i) in
-// the body, i ranges over the rows of known shape.
+// A row variable ranges over the rows where all factors in the quantifier's body are known. With y.shape(i) in the
+// body, i ranges over the rows with known shape.
 //
 // # Moves
 //
-// forall i, j, g(i, j): ... ranges over the pairs of rows with a known transformation of the data between them. In
-// training these pairs lie within the groups of a supervision such as pairs. In a metric they agree in all factors
-// except circular factors and rotations in space. act(g, z(i)) are the codes of row i after the transformation that
-// takes the data from row i to row j:
+// forall i, j, g(i, j): ... ranges over the pairs of rows with a known transformation g of the data from row i to row
+// j. In training, both rows are in the same group of a supervision such as pairs. In a metric, both rows have equal
+// values of all factors except circular factors and rotations in space. act(g, z(i)) is the code of row i after the
+// transformation g:
 //
 //	of a circle      pairs of columns (a, b) -> (a cos t - b sin t, a sin t + b cos t), t = w (angle of j - angle of i)
 //	of rotations     three columns each, R_j R_i^-1 z
 //
-// with the frequency w of act[w](g, z(i)), 1 by default. Each factor moves the sub-code of its name, act(g,
-// z.angle(i)). act(g, z(i)) moves all these sub-codes and leaves other columns unchanged; act(g.angle, z[0:2](i)) moves
-// the columns given. act(g, y.angle(i)) adds the angle to a circular factor, in turns: compare it by =[circular]. The
-// quantity of
+// where w is the frequency in act[w](g, z(i)), 1 by default. Each factor acts on the sub-code with its name, act(g,
+// z.angle(i)). act(g, z(i)) transforms all these sub-codes and leaves other columns unchanged; act(g.angle, z[0:2](i))
+// transforms the given columns. act(g, y.angle(i)) adds the angle to a circular factor, in turns: compare the result by
+// =[circular]. The quantity of
 //
 //	forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))
 //
-// is twice losses.LSBD without a projection. For codes that are whitened as in D_LSBD, it is twice D_LSBD at the
+// is twice losses.LSBD without a projection. For codes that are whitened as in D_LSBD, it is twice D_LSBD at this
 // frequency.
 //
 // # Independence
@@ -86,8 +87,8 @@
 //
 // # Equality
 //
-// a =[premetric] b is a distance of numbers, or of vectors of one width. A number next to a vector denotes the vector
-// with that number in every column.
+// a =[premetric] b is a distance between numbers, or between vectors of equal width. A number next to a vector stands
+// for the vector with this number in every column.
 //
 //	euclidean    sqrt(sum_k (a_k - b_k)^2)
 //	squared      sum_k (a_k - b_k)^2
@@ -96,29 +97,27 @@
 //	circular P   sum_k min(t, P - t), t = |a_k - b_k| mod P; P is 1 by default
 //	cosine       1 - <a, b> / (|a| |b|); 0 if both vectors are 0, 1 if one is
 //
-// Cosine is not a strict premetric: it is 0 also between vectors with equal directions. Two more premetrics compare the
-// Gaussian posteriors of the rows, in columns of the codes (z(i), z.shape(i) or z[0:2](i) on both sides). The means are
-// a_k and b_k, the standard deviations s_k and r_k, and t_k = 2 log(s_k / r_k). Both premetrics are 0 exactly where
-// means and variances are equal:
+// Cosine is not a strict premetric, because it is also 0 for different vectors with the same direction. Two more
+// premetrics compare the Gaussian posteriors of two rows, in columns of the codes (z(i), z.shape(i) or z[0:2](i) on
+// both sides). The means are a_k and b_k, the standard deviations s_k and r_k, and t_k = 2 log(s_k / r_k). Both
+// premetrics are 0 if and only if means and variances are equal:
 //
 //	kl           sum_k (e^t_k - 1 - t_k + ((a_k - b_k) / r_k)^2) / 2, in nats: the divergence of the
 //	             first row's posterior from the second row's, KL(first || second)
 //	wasserstein  sqrt(sum_k (a_k - b_k)^2 + (s_k - r_k)^2), the 2-Wasserstein distance
 //
-// A plain a = b, and a != b, are crisp: true or false, 0 or infinity, without a
-// gradient. They compare rows, values of factors (levels with levels, by their
-// labels; a value with a number, as float32), and constants, but not codes. A crisp
-// formula is allowed where it cannot make the sentence infinite:
+// A plain a = b, or a != b, is crisp: true or false, 0 or infinity, without a gradient. It compares rows, values of
+// factors (levels with levels, by their labels; a value with a number, as float32), and constants, but not codes. A
+// crisp formula is allowed only where it cannot make the sentence infinite:
 //
-//   - forall i, j: crisp -> ... restricts the domain of the quantifier, and so does
-//     exists i: crisp and ...: the aggregate is over the remaining tuples.
-//     forall over nothing is 0, exists over nothing is infinite;
-//   - crisp -> a elsewhere is a if the crisp formula is true, otherwise 0;
+//   - forall i, j: crisp -> ... restricts the domain of the quantifier, and so does exists i: crisp and ...: only the
+//     remaining tuples are aggregated. forall over an empty domain is 0, and exists over an empty domain is infinite;
+//   - elsewhere, crisp -> a is a if the crisp formula is true, and otherwise 0;
 //   - crisp or a, which is 0 or a.
 //
 // # Connectives
 //
-// The operation of a connective is set for a whole sentence: `with and = max, -> = norm: ...`.
+// The operation of a connective applies to the whole sentence: `with and = max, -> = norm: ...`.
 //
 //	and   add              a + b                              the default
 //	      max              max(a, b)
@@ -142,19 +141,18 @@
 //	      inverse          1 / a, infinite where a is 0       appendix B.5
 //	      strict           1 if a is 0, otherwise 0           equation 69
 //
-// With the strict operations zero is equivalent to truth, but they jump where a goes to 0. They
-// are allowed if a does not vary with the codes: for crisp equalities, =[discrete], values of
-// factors, and formulas of these.
+// With the strict operations, a quantity of 0 is equivalent to truth, but they jump where a goes to 0. They are
+// therefore only allowed if a does not depend on the codes: for crisp equalities, =[discrete], values of factors, and
+// formulas of these.
 //
-// 0.5 * (...) multiplies a quantity by a positive number, which keeps truth.
+// 0.5 * (...) multiplies a quantity by a positive number, which does not change the truth.
 //
 // # Quantifiers
 //
-// forall aggregates by max, as the supremum of the paper, or by forall[mean],
-// forall[sum] or forall[mean-square] (the mean of squares, without a root); exists
-// takes the least. The variables of one quantifier are aggregated together, over
-// all tuples. Conjunctions and disjunctions of all quantities are further aggregates
-// (appendix B.10; a_k are the quantities of n tuples):
+// forall takes the maximum, as the supremum in the paper; forall[mean], forall[sum] and forall[mean-square] (the mean
+// of squares, without a root) are other aggregates. exists takes the minimum. The variables of one quantifier are
+// aggregated together, over all tuples of rows. Conjunctions and disjunctions of all quantities are further aggregates
+// (appendix B.10; a_k are the quantities of the n tuples):
 //
 //	forall[logexp]           log(1 + sum_k (e^a_k - 1))
 //	forall[norm]             sqrt(sum_k a_k^2)
@@ -166,28 +164,27 @@
 //	exists[tanh]             artanh(prod_k tanh a_k)
 //	exists[soft T]           -T log(sum_k e^(-a_k/T) / n)
 //
-// The homomorphic aggregates are 0 exactly where the quantifier is true of the zeros of a_k. Only the soft minimum is
-// not homomorphic: it is 0 only where all a_k are. It is between the least a_k, its limit at low temperatures T, and
-// the mean, its limit at high ones, and has a gradient in every a_k. harmonic and harmonic-square of n equal quantities
-// fall with n, logexp and tanh are products that vanish in large domains of small quantities.
+// The homomorphic aggregates are 0 if and only if the quantifier holds for the statements a_k = 0. Only the soft
+// minimum is not homomorphic: it is 0 only if all a_k are 0. It lies between the smallest a_k, its limit for low
+// temperatures T, and the mean, its limit for high T, and has a gradient in every a_k. For n equal quantities, harmonic
+// and harmonic-square decrease with n; logexp and tanh are products, which vanish in large domains of small quantities.
 //
-// exists over R^k is solved exactly for the deviations of the paper's
-// examples 2 to 4,
+// exists over R^k is solved exactly for the deviations in the paper's examples 2 to 4,
 //
 //	exists c in z.shape: forall[aggregate] i: crisp -> z.shape(i) =[euclidean] c
 //
 // with max (the radius of the smallest enclosing ball), mean and sum (from the geometric median) and mean-square (the
-// variance). With =[squared], max, mean and sum are solved. It is an error elsewhere.
+// variance). With =[squared], max, mean and sum are solved. Other forms are an error.
 //
 // # Functions
 //
-// exists h: z -> y in affine: ... says that there is an affine map from codes to factors; h(z(i)) is its value at a
-// row. Functions go between any columns of codes and factors, and are affine, linear, or an isometry (orthonormal, with
-// an offset). Without a class, any function qualifies, but its arguments must be levels of factors: m.shape: y.shape ->
-// z.shape has a point for each level, and m: y -> z for each tuple of levels.
+// exists h: z -> y in affine: ... says that there is an affine map h from codes to factors; h(z(i)) is its value at row
+// i. Functions map between any columns of codes and factors. Their class is affine, linear, or isometry (orthonormal,
+// with an offset). Without a class, any function is allowed, but its arguments must be levels of factors: m.shape:
+// y.shape -> z.shape has a point for each level, and m: y -> z a point for each tuple of levels.
 //
-// The body is minimised exactly, with the gradient through the optimum (envelope theorem), in the following forms. Each
-// function stands alone on a side of one equality, under forall over rows:
+// In the following forms, the body is minimised exactly, with the gradient through the optimum (envelope theorem). Each
+// function is alone on one side of a single equality, under forall over rows:
 //
 //	forall[mean], [sum]    =[squared]    least squares; of levels the mean, of isometries Procrustes
 //	forall[mean-square]    =[euclidean]  the same
@@ -197,35 +194,36 @@
 //	forall                 =[euclidean]  least largest length, with =[squared] its square; of levels
 //	                                     the smallest ball; for one column also =[absolute]
 //
-// Several functions are found separately: in operands of and, of or, and right of ->, with weights. Under forall[mean]
-// and [sum] they may stand in operands of an `and` that is add, under forall in operands of an `and` that is max. A
-// function of levels may stand under forall v in y.shape, around the rows with y.shape(i) = v. Everything beyond these
-// forms is an error.
+// Several functions are fitted separately if they are in different operands of `and`, of `or`, or to the right of ->,
+// with weights. Under forall[mean] and [sum] they may be in operands of an `and` that adds, and under forall in
+// operands of an `and` that takes the maximum. A function of levels may be under forall v in y.shape, outside the
+// quantifier over the rows with y.shape(i) = v. All other forms are an error.
 //
-// A function in mlp is a network of tanh units: 64, or the widths in layers. Training updates its parameters along with
-// the model's, by the gradient of the quantity. Any body may apply it, to codes or factors of a row. [Quantity.ValueOf]
-// fits it: the least of five local minima that L-BFGS finds, each until 100 steps lower the quantity by less than 1e-6
-// of it. Its quantifier must be a summand of the sentence.
+// A function in mlp is a network of tanh units; the hidden layer has 64 units, or the widths in layers. Training
+// updates its parameters together with the model's, by the gradient of the quantity. Any body may apply it to codes or
+// factors of a row. [Quantity.ValueOf] fits it with L-BFGS from five starts and takes the smallest local minimum. A run
+// stops when 100 steps lower the quantity by less than 1e-6 of its value. Its quantifier must be a summand of the
+// sentence.
 //
-// A function with by least squares, by absolute or by max is fitted by the criterion of this name: mean square
-// distance, mean absolute deviation of each column, or largest Euclidean distance. Then the body is evaluated, with any
-// aggregate and =[euclidean], [squared] or [absolute]. The result is an upper bound of the body's least quantity. The
-// gradient is the derivative through the fitted function, by the normal equations or by the rows that determine it.
-// With fewer rows than columns, and at ties, the rows do not determine it; the gradient then takes one choice.
+// A function with by least squares, by absolute or by max is fitted by that criterion: mean squared distance, mean
+// absolute deviation of each column, or largest Euclidean distance. Then the body is evaluated, with any aggregate and
+// with =[euclidean], [squared] or [absolute]. The result is an upper bound of the body's minimum. The gradient is the
+// derivative through the fitted function, from the normal equations or from the rows that determine it. With fewer rows
+// than columns, and at ties, the function is not unique; the gradient then uses one of the choices.
 //
 // [Quantity.Approximation] returns the functions.
 //
 // # Samples
 //
-// `with z ~ q: ...` takes samples of the rows' posteriors q instead of their means: z(i) is one sample of row i, the
-// same everywhere in the sentence. kl and wasserstein compare the posteriors themselves.
+// `with z ~ q: ...` uses samples of the rows' posteriors q instead of their means: z(i) is one sample for row i, the
+// same throughout the sentence. kl and wasserstein compare the posteriors themselves.
 //
 // # Cost
 //
-// Equalities of a factor that restrict a quantifier become groups of rows. Some parts of a sentence are named losses:
-// variance, diameter, mpd, radius, mad of the values of a factor, contraction, and weighted sums of these. The
-// operations of the losses compute such parts, and the same kernels compute distances of pairs within groups. Named
-// losses in a sentence use the plain estimator, the rows themselves, even if the loss in a config has another default.
-// Any other part costs a few nanoseconds for every tuple of rows and every column; memory is linear in the rows. A
-// sentence of more than 1e9 tuples is an error.
+// Equalities of a factor that restrict a quantifier become groups of rows. Some parts of a sentence are losses under
+// another name: variance, diameter, mpd, radius, mad of the values of a factor, contraction, and weighted sums of
+// these. The operations of these losses compute such parts, and the same kernels compute pairwise distances within
+// groups. In a sentence they use the plain estimator, on the rows of the batch, even if the loss in a config has
+// another default. Any other part takes a few nanoseconds for each tuple of rows and each column; memory is linear in
+// the number of rows. A sentence with more than 1e9 tuples is an error.
 package logic

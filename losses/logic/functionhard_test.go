@@ -94,14 +94,40 @@ func TestDegenerateFunctions(t *testing.T) {
 	}
 }
 
+// A map that is fitted to all its columns at once has a limit of numbers. Fits of single columns and functions of levels
+// have none.
+func TestLargeFunctions(t *testing.T) {
+	var all []int
+	for k := range 50 {
+		all = append(all, k)
+	}
+	schema := Schema{Codes: 50, SubCodes: map[string][]int{"most": all[:39], "less": all[:38]}, Factors: []string{"a"}}
+	const large = "a map of 2000 numbers, want fewer than 2000 for forall["
+	for text, want := range map[string]string{
+		"exists h: z.most -> z in affine: forall i: h(z.most(i)) =[euclidean] z(i)":       large + "max] with =[euclidean]", // (39 + 1) * 50
+		"exists h: z.most -> z in affine: forall i: h(z.most(i)) =[squared] z(i)":         large + "max] with =[squared]",
+		"exists h: z.most -> z in affine: forall[mean] i: h(z.most(i)) =[euclidean] z(i)": large + "mean] with =[euclidean]",
+		"exists h: z.most -> z in affine: forall[mean] i: h(z.most(i)) =[squared] z(i)":   "",
+		"exists h: z.most -> z in affine: forall[mean] i: h(z.most(i)) =[absolute] z(i)":  "",
+		"exists h: z.less -> z in affine: forall i: h(z.less(i)) =[euclidean] z(i)":       "",
+		"exists h: z.less -> z in affine: forall[mean] i: h(z.less(i)) =[euclidean] z(i)": "",
+		"exists m: y.a -> z: forall i: m(y.a(i)) =[euclidean] z(i)":                       "",
+	} {
+		_, err := Compile(parsed(t, text), schema)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestFunctionErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`forall h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                               `1:8: found a function behind forall, want exists`,
+		`forall h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                               `1:8: found a function after forall, want exists`,
 		`exists h: z -> x in affine: forall i: h(z(i)) =[squared] y(i)`:                                               `1:16: found "x", want y (factors) or z (codes)`,
 		`exists h: z -> y in afine: forall i: h(z(i)) =[squared] y(i)`:                                                `1:21: unknown class "afine" of functions; did you mean "affine"?`,
 		`exists h: z -> y in affine by squares: forall i: h(z(i)) =[squared] y(i)`:                                    `1:31: found "squares", want what a function is fitted by: least squares, absolute or max`,
 		`exists h: z -> y in affine by least norm: forall i: h(z(i)) =[squared] y(i)`:                                 `1:37: found "norm", want squares`,
-		`exists h: z -> y: forall i: h(z(i)) =[squared] y(i)`:                                                         `1:8: h has no class, which only functions of levels can do without`,
+		`exists h: z -> y: forall i: h(z(i)) =[squared] y(i)`:                                                         `1:8: h has no class, and only functions of levels may omit it`,
 		`exists h: z -> y in isometry: forall[mean] i: h(z(i)) =[squared] y(i)`:                                       `1:8: there is no isometry of 4 columns into 3 columns`,
 		`exists h: z.shape -> y in isometry: forall i: h(z.shape(i)) =[squared] y(i)`:                                 `1:61: an isometry by max with =[squared] has no exact solution here: want exists`,
 		`exists h: z -> y in affine, h: z -> y in linear: forall i: h(z(i)) =[squared] y(i)`:                          `1:29: the function h is named twice`,
@@ -115,15 +141,15 @@ func TestFunctionErrors(t *testing.T) {
 		`exists h: z -> z in affine: forall[mean] i: h(z(i)) =[squared] h(z(i))`:                                      `1:53: two functions are applied in one equality`,
 		`exists h: z -> z in affine: forall[mean] i: h(h(z(i))) =[squared] z(i)`:                                      `1:56: two functions are applied in one equality`,
 		`exists h: z -> y in affine: (forall[mean] i: h(z(i)) =[squared] y(i)) and forall i: h(z(i)) =[squared] y(i)`: `1:85: h is applied twice, and its quantities are not separate`,
-		`exists h: z -> y in affine: not forall[mean] i: h(z(i)) =[squared] y(i)`:                                     `1:29: a function is applied in a negation, where less is not better`,
-		`exists h: z -> y in affine: (forall i: h(z(i)) =[squared] y(i)) -> forall i: z(i) =[squared] 0`:              `1:65: a function is applied left of ->, where less is not better`,
-		`exists h: z -> y in affine: exists i: h(z(i)) =[squared] y(i)`:                                               `1:39: h(z(i)) stands where no function can be fitted`,
+		`exists h: z -> y in affine: not forall[mean] i: h(z(i)) =[squared] y(i)`:                                     `1:29: a function is applied in a negation, where smaller is not better`,
+		`exists h: z -> y in affine: (forall i: h(z(i)) =[squared] y(i)) -> forall i: z(i) =[squared] 0`:              `1:65: a function is applied left of ->, where smaller is not better`,
+		`exists h: z -> y in affine: exists i: h(z(i)) =[squared] y(i)`:                                               `1:39: h(z(i)) is used where no function can be fitted`,
 		`exists h: z -> y in affine: forall i: h(z(i)) = y(i)`:                                                        `1:39: a plain = of`,
 		`exists h: z -> y in affine: forall v in y.hue: forall[mean] i: y.hue(i) = v -> h(z(i)) =[squared] y(i)`:      `1:80: h is one function for all v, and each of them would need its own`,
 		`exists m: y.hue -> z: forall v in y.shape: forall[mean] i: y.shape(i) = v -> m(y.hue(i)) =[squared] z(i)`:    `1:78: m is one function for all v`,
 		`exists m: y.hue -> z: forall[mean] i: m(y.shape(i)) =[squared] z(i)`:                                         `1:39: m is a function of y.hue, got y.shape(i)`,
 		`exists m: y.hue -> z: forall[mean] i: m(0) =[squared] z(i)`:                                                  `1:39: m is a function of levels of y.hue, got 0`,
-		`exists h: z -> y in affine: forall i: h(z(i)) =[squared] y(i) or z(i) =[squared] 0`:                          `1:63: the least quantity under forall[max] differs from the least quantity of the parts, joined by or`,
+		`exists h: z -> y in affine: forall i: h(z(i)) =[squared] y(i) or z(i) =[squared] 0`:                          `1:63: the minimum under forall[max] differs from the minima of the parts, combined by or`,
 		`exists h: z -> y in mlp {layers: [0]}: forall i: h(z(i)) =[squared] y(i)`:                                    `1:35: found "0", want the width of a layer`,
 		`exists h: z -> y.size in affine: forall i: h(z(i)) =[squared] y(i)`:                                          `1:16: there is no factor "size"`,
 		`exists[soft 1] h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                       `1:1: exists[soft`,

@@ -10,30 +10,30 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// wantFunction describes the supported quantifiers over functions, for errors.
+// wantFunction describes the supported quantifiers over functions, for error messages.
 const wantFunction = "want exists h: z -> y in affine: forall i: ... -> h(z(i)) =[...] y(i), with one equality for each function: " +
 	"in affine or linear, forall[mean] or [sum] with =[squared], [absolute] or [euclidean], forall[mean-square] with =[euclidean], " +
 	"or forall with =[euclidean] or [squared] (of one column also [absolute]); in isometry, forall[mean] or [sum] with =[squared], or " +
 	"[mean-square] with =[euclidean]; from levels, such as m.a: y.a -> z.a, m.a(y.a(i)) with all of these; " +
 	"or, behind by least squares, absolute or max, any aggregate with =[euclidean], [squared] or [absolute]"
 
-// wantAlone is the part of wantFunction that says where a function stands.
+// wantAlone is the part of wantFunction that says where a function may be used.
 const wantAlone = "want h(z(i)) alone on one side of one equality, such as h(z(i)) =[squared] y(i), under forall, in no negation and not left of ->"
 
 // mapping is a function in scope.
 type mapping struct {
 	*syntax.Function
 	from, to []int
-	outer    int // variables bound around
+	outer    int // number of variables bound outside
 	fit      *program.Fit
-	network  *program.Network // of MLP
+	network  *program.Network // for MLP
 }
 
-// functions compiles `exists h: z -> y in affine: body`. The least quantity of the body consists of its parts' least
-// quantities if the parts share no function and the body grows with them.
+// functions compiles `exists h: z -> y in affine: body`. If the parts of the body share no function and the body grows
+// with its parts, its minimum follows from the minima of the parts.
 func (c *compiler) functions(f *syntax.Quantified) program.Node {
 	if f.Fold != syntax.NoFold {
-		panic(c.wrong(f, "exists[%v] of functions, want exists, which takes the least", f.Fold))
+		panic(c.wrong(f, "exists[%v] of functions, want exists, which takes the minimum", f.Fold))
 	}
 	before := len(c.maps)
 	defer func() { c.maps = c.maps[:before] }()
@@ -61,14 +61,14 @@ func (c *compiler) mapping(f *syntax.Function) *mapping {
 	m := &mapping{Function: f, outer: len(c.scope), from: c.columnsOf(f.From), to: c.columnsOf(f.To)}
 	switch {
 	case f.Class == syntax.AnyFunction && f.From.Codes:
-		panic(c.wrong(f, "%s has no class, which only functions of levels can do without; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", f.Name))
+		panic(c.wrong(f, "%s has no class, and only functions of levels may omit it; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", f.Name))
 	case f.Class == syntax.Isometry && len(m.to) < len(m.from):
 		panic(c.wrong(f, "there is no isometry of %s into %s; want as many columns or more", wording.Count(len(m.from), "column"), wording.Count(len(m.to), "column")))
 	}
 	return m
 }
 
-// mapped finds a function by its name, or returns nil.
+// mapped returns the function with the given name, or nil.
 func (c *compiler) mapped(name string) *mapping {
 	for _, m := range c.maps {
 		if m.Name == name {
@@ -85,19 +85,19 @@ func applies(f syntax.Formula, maps []*mapping) bool {
 	})
 }
 
-// growing checks that the quantity of a formula grows with the quantities of its parts that apply functions.
+// growing checks that a formula's quantity grows with the quantities of the parts that apply functions.
 func (c *compiler) growing(f syntax.Formula, maps []*mapping) {
 	switch f := f.(type) {
 	case *syntax.Connective:
 		if f.Kind != syntax.ImpliesKind {
 			c.growing(f.A, maps)
 		} else if applies(f.A, maps) {
-			panic(c.wrong(f, "a function is applied left of ->, where less is not better: %s", wantAlone))
+			panic(c.wrong(f, "a function is applied left of ->, where smaller is not better: %s", wantAlone))
 		}
 		c.growing(f.B, maps)
 	case *syntax.Negated:
 		if applies(f.A, maps) {
-			panic(c.wrong(f, "a function is applied in a negation, where less is not better: %s", wantAlone))
+			panic(c.wrong(f, "a function is applied in a negation, where smaller is not better: %s", wantAlone))
 		}
 	case *syntax.Scaled:
 		c.growing(f.A, maps)
@@ -106,8 +106,8 @@ func (c *compiler) growing(f syntax.Formula, maps []*mapping) {
 	}
 }
 
-// fitting compiles the aggregate over rows of an equality of a function and a term. It also takes conjunctions of such
-// equalities, if the aggregate distributes over the conjunction.
+// fitting compiles the aggregate over rows of an equality between a function and a term. It also accepts conjunctions
+// of such equalities, if the aggregate distributes over the conjunction.
 func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest, over syntax.Formula) program.Node {
 	if f.Fold != syntax.NoFold {
 		panic(c.wrong(f, "forall[%v] of a function's values: %s", f.Fold, wantFunction))
@@ -123,7 +123,7 @@ func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest, 
 		adds := c.sentence.And == syntax.AndAdd && (f.Aggregate == factor.Mean || f.Aggregate == factor.Sum)
 		largest := c.sentence.And == syntax.AndMax && f.Aggregate == factor.Max
 		if r.Kind != syntax.AndKind || !adds && !largest {
-			panic(c.wrong(r, "the least quantity under forall[%v] differs from the least quantity of the parts, joined by %s: %s", f.Aggregate, r.Kind, wantFunction))
+			panic(c.wrong(r, "the minimum under forall[%v] differs from the minima of the parts, combined by %s: %s", f.Aggregate, r.Kind, wantFunction))
 		}
 		return &program.Connective{By: c.sentence.Quantale, A: c.fitting(f, guards, r.A, over), B: c.fitting(f, guards, r.B, over)}
 	case *syntax.Equality:
@@ -139,7 +139,7 @@ func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest, 
 	return c.quantifier(&part, over)
 }
 
-// plainly returns the first application of a function in a crisp quantifier, or the quantifier.
+// plainly returns the first application of a function in a crisp quantifier, or the quantifier itself.
 func plainly(f *syntax.Quantified) syntax.Part {
 	if all := syntax.Applications(f.Body); len(all) > 0 {
 		return all[0]
@@ -182,7 +182,7 @@ func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *synt
 	}
 	for _, x := range slices.Concat(n.Source, n.Target) {
 		if slices.ContainsFunc(x.Parts, func(p program.Part) bool { return len(p.By) > 0 }) {
-			panic(c.wrong(e, "a function's argument or the other term is moved by a transformation: %s", wantFunction))
+			panic(c.wrong(e, "a function's argument or the other term is transformed: %s", wantFunction))
 		}
 	}
 	n.Codes = c.program.Varies(n.Source, n.Target)
@@ -191,7 +191,7 @@ func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *synt
 	return n
 }
 
-// applied splits an equality into a function's value and the other term.
+// applied splits an equality into the application of a function and the other term.
 func (c *compiler) applied(e *syntax.Equality) (*syntax.Application, syntax.Term) {
 	a, ok := syntax.Bare(e.A).(*syntax.Application)
 	other := e.B
@@ -225,7 +225,7 @@ func (c *compiler) argument(n *program.Fit, a *syntax.Application) {
 	n.Source = l.coordinates
 }
 
-// domainOf checks that a function is applied to the columns that it is a function of.
+// domainOf checks that a function is applied to its own columns.
 func (c *compiler) domainOf(f *syntax.Function, from []int, a *syntax.Application, x *syntax.Access) {
 	if x.Codes != f.From.Codes || !slices.Equal(c.columnsOf(x), from) {
 		panic(c.wrong(a, "%s is a function of %s, got %s", f.Name, syntax.TextOf(f.From), syntax.TextOf(a.A)))
@@ -251,8 +251,8 @@ func (c *compiler) levels(n *program.Fit, a *syntax.Application, x *syntax.Acces
 	panic(c.wrong(a, "%s is a function of levels of %s, got %s", n.Name, syntax.TextOf(n.From), syntax.TextOf(a.A)))
 }
 
-// shared rejects a function that several fits share: the variables between it and its rows must stand for values in its
-// argument, or be sought too.
+// shared rejects a function that several fits would share: every variable between the function and its rows must be
+// fixed as a value in its argument, or be another function.
 func (c *compiler) shared(m *mapping, a *syntax.Application, guards []syntax.Formula, between []*binding) {
 	for _, b := range between {
 		ofLevel := m.Class == syntax.AnyFunction && b.Set == syntax.ValueSet && slices.Contains(m.from, b.Factor)
@@ -262,7 +262,7 @@ func (c *compiler) shared(m *mapping, a *syntax.Application, guards []syntax.For
 	}
 }
 
-// pinned reports whether the argument of a function has the value of a variable.
+// pinned reports whether the argument of a function fixes the value of a variable.
 func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *binding) bool {
 	x, ok := syntax.Bare(a.A).(*syntax.Access)
 	if !ok {
@@ -284,11 +284,11 @@ func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *bin
 	})
 }
 
-// choose finds the method of the fit.
+// choose selects the method of the fit.
 func (c *compiler) choose(n *program.Fit, e *syntax.Equality) {
 	p := n.Premetric
 	if len(n.ToColumns) == 1 && p == syntax.Absolute {
-		p = syntax.Euclidean // for numbers they are the same
+		p = syntax.Euclidean // for single numbers they are equal
 	}
 	if p != syntax.Euclidean && p != syntax.Squared && p != syntax.Absolute {
 		panic(c.wrong(e, "=[%v] of a function's values: %s", n.Premetric, wantFunction))
@@ -318,14 +318,14 @@ func (c *compiler) choose(n *program.Fit, e *syntax.Equality) {
 	}
 }
 
-// network makes the values of a function in mlp an input. The function is trained along, or fitted to the whole
-// sentence. Its quantifier must therefore be a summand of the sentence.
+// network makes the values of a function in mlp an input of the program. The function is trained together with the
+// model, or fitted to the whole sentence. Its quantifier must therefore be a summand of the sentence.
 func (c *compiler) network(m *mapping, f *syntax.Quantified) {
 	switch {
 	case m.By != syntax.ByBody:
 		panic(c.wrong(m, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v", m.By))
 	case !c.isSummand(f, c.sentence.Body):
-		panic(c.wrong(f, "a function in mlp is trained by the whole sentence; want its quantifier as a part of a sum by and, with a factor or without"))
+		panic(c.wrong(f, "a function in mlp is trained by the whole sentence; want its quantifier as a summand (an operand of and), with or without a factor"))
 	}
 	for _, n := range c.program.Networks {
 		if n.Name == m.Name {
@@ -359,7 +359,8 @@ func (c *compiler) networkValue(a *syntax.Application, m *mapping) linear {
 	return l
 }
 
-// networks makes inputs of the functions in mlp. A quantifier that mixes functions in mlp with others is an error.
+// networks makes inputs for the functions in mlp. A quantifier over both functions in mlp and other functions is an
+// error.
 func (c *compiler) networks(f *syntax.Quantified, own []*mapping) {
 	for _, m := range own {
 		if m.Class == syntax.MLP {
@@ -371,7 +372,7 @@ func (c *compiler) networks(f *syntax.Quantified, own []*mapping) {
 	}
 }
 
-// exact lists the functions in scope that are fitted by solving a problem rather than by training.
+// exact lists the functions in scope that are fitted by solving a problem instead of by training.
 func (c *compiler) exact() []*mapping {
 	return slices.DeleteFunc(slices.Clone(c.maps), func(m *mapping) bool { return m.Class == syntax.MLP })
 }

@@ -135,7 +135,7 @@ func TestValueErrors(t *testing.T) {
 		{guarded, one, three, nil, "logic: the sentence compares factors of rows, and there are no labels"},
 		{valued, one, nil, three, "logic: the sentence is about values of factors, and there are none"},
 		{guarded, three, nil, three, "logic: row 0 of codes has 3 numbers, want 4"},
-		{guarded, one, nil, two, "logic: labels of 2 rows, want 1, as many as codes"},
+		{guarded, one, nil, two, "logic: labels of 2 rows, want 1, one for each code"},
 		{valued, one, one, nil, "logic: row 0 of factors has 4 numbers, want 3"},
 	} {
 		q := compiled(t, parsed(t, c.text))

@@ -141,7 +141,7 @@ func TestIndependenceErrors(t *testing.T) {
 	if _, err := q.ValueOf(Batch{Codes: [][]float64{make([]float64, 6)}}); err == nil || !strings.Contains(err.Error(), "want independent[hsic] or independent[tc] in a metric") {
 		t.Errorf("a discriminator as a metric: %v", err)
 	}
-	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 6)}); err == nil || !strings.Contains(err.Error(), "trained along with a model") {
+	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 6)}); err == nil || !strings.Contains(err.Error(), "trained together with a model") {
 		t.Errorf("a discriminator without a trainer: %v", err)
 	}
 }

@@ -184,26 +184,29 @@ func TestEquivariantCodes(t *testing.T) {
 }
 
 func TestMoveErrors(t *testing.T) {
+	parsed(t, "forall i, j, g(i, j): z.hue(i) =[squared] act[-1000000](g.hue, z.hue(j))") // the largest frequency
 	for text, want := range map[string]string{
-		"forall i, j, g(i): z(i) =[squared] z(j)":                              `1:17: found ")", want a comma and a second row`,
-		"forall i, j, g(i, k): z(i) =[squared] z(j)":                           "1:14: there is no variable k",
-		"forall i, j, g(i, i): z(i) =[squared] z(j)":                           "1:14: g leads from i to itself; want two rows",
-		"forall i, j, g(i, j) in y.hue: z(i) =[squared] z(j)":                  "1:14: a transformation leads from row to row",
-		"forall i, j, i(i, j): z(i) =[squared] z(j)":                           "1:14: the variable i is named twice",
-		"forall i, j: z(i) =[squared] act(g, z(j))":                            "1:30: there is no variable g",
-		"forall i, j: z(i) =[squared] act(i, z(j))":                            "1:30: i stands for a row, want a transformation",
-		"forall i, j, g(i, j): z(i) =[squared] act[0](g, z(j))":                "1:43: the frequency 0 is out of range",
-		"forall i, j, g(i, j): z(i) =[squared] act[2](g, z(j))":                "1:39: rotations in space have no frequency, and act[2] gives pose one; want act",
-		"forall i, j, g(i, j): z(i) =[squared] act(g, y(j))":                   "1:39: y(j) cannot be turned; want one circular factor",
-		"forall i, j, g(i, j): z(i) =[squared] act(g.hue, z(j))":               "1:39: hue acts by a circle, and z(j) has 9 columns; want 2, or a multiple",
-		"forall i, j, g(i, j): z(i) =[squared] act(g.hu, z(j))":                `1:39: there is no transformation "hu"; did you mean "hue"?`,
-		"forall i, j, g(i, j): z[0](i) =[squared] act(g, z[0](j))":             "1:42: hue acts on the columns [0 1] of z.hue together, and z[0](j) has only some",
-		"forall i, j, g(i, j): z.size(i) =[squared] act(g, z.size(j))":         "1:44: no transformation acts on the columns of z.size(j); want columns named after a turn, such as z.hue",
-		"forall i, j, g(i, j): z.hue(i) =[squared] g":                          "1:43: g stands for a transformation; want codes, such as act(g, z(i))",
-		"forall i, j, g(i, j): z.hue(g) =[squared] 0":                          "1:23: g stands for a transformation, want a variable that stands for a row",
-		"forall i, j, g(i, j): y.hue(i) = act(g, y.hue(j))":                    "a transformation moves nothing in a crisp formula",
-		"forall i, j: forall v in y.hue: forall k, g(i, j): z(k) =[squared] 0": "1:43: g relates only rows of other quantifiers",
-		"forall v in y.hue: forall i, g(v, i): z(i) =[squared] 0":              "1:30: v stands for a value of a factor, want a variable that stands for a row",
+		"forall i, j, g(i): z(i) =[squared] z(j)":                                  `1:17: found ")", want a comma and a second row`,
+		"forall i, j, g(i, k): z(i) =[squared] z(j)":                               "1:14: there is no variable k",
+		"forall i, j, g(i, i): z(i) =[squared] z(j)":                               "1:14: g leads from i to itself; want two rows",
+		"forall i, j, g(i, j) in y.hue: z(i) =[squared] z(j)":                      "1:14: a transformation leads from row to row",
+		"forall i, j, i(i, j): z(i) =[squared] z(j)":                               "1:14: the variable i is named twice",
+		"forall i, j: z(i) =[squared] act(g, z(j))":                                "1:30: there is no variable g",
+		"forall i, j: z(i) =[squared] act(i, z(j))":                                "1:30: i stands for a row, want a transformation",
+		"forall i, j, g(i, j): z(i) =[squared] act[0](g, z(j))":                    "1:43: the frequency 0 is out of range; want a number other than 0, to 1e+06",
+		"forall i, j, g(i, j): z.hue(i) =[squared] act[1000001](g.hue, z.hue(j))":  "1:47: the frequency 1.000001e+06 is out of range",
+		"forall i, j, g(i, j): z.hue(i) =[squared] act[-1000001](g.hue, z.hue(j))": "1:47: the frequency -1.000001e+06 is out of range",
+		"forall i, j, g(i, j): z(i) =[squared] act[2](g, z(j))":                    "1:39: rotations in space have no frequency, and act[2] gives pose one; want act",
+		"forall i, j, g(i, j): z(i) =[squared] act(g, y(j))":                       "1:39: y(j) cannot be turned; want one circular factor",
+		"forall i, j, g(i, j): z(i) =[squared] act(g.hue, z(j))":                   "1:39: hue acts by a circle, and z(j) has 9 columns; want 2, or a multiple",
+		"forall i, j, g(i, j): z(i) =[squared] act(g.hu, z(j))":                    `1:39: there is no transformation "hu"; did you mean "hue"?`,
+		"forall i, j, g(i, j): z[0](i) =[squared] act(g, z[0](j))":                 "1:42: hue acts on the columns [0 1] of z.hue together, and z[0](j) has only some",
+		"forall i, j, g(i, j): z.size(i) =[squared] act(g, z.size(j))":             "1:44: no transformation acts on the columns of z.size(j); want columns named after a turn, such as z.hue",
+		"forall i, j, g(i, j): z.hue(i) =[squared] g":                              "1:43: g stands for a transformation; want codes, such as act(g, z(i))",
+		"forall i, j, g(i, j): z.hue(g) =[squared] 0":                              "1:23: g stands for a transformation, want a variable that stands for a row",
+		"forall i, j, g(i, j): y.hue(i) = act(g, y.hue(j))":                        "a transformation has no effect in a crisp formula",
+		"forall i, j: forall v in y.hue: forall k, g(i, j): z(k) =[squared] 0":     "1:43: g relates only rows of other quantifiers",
+		"forall v in y.hue: forall i, g(v, i): z(i) =[squared] 0":                  "1:30: v stands for a value of a factor, want a variable that stands for a row",
 	} {
 		s, err := Parse(text)
 		if err == nil {
@@ -227,7 +230,7 @@ func TestMoveErrors(t *testing.T) {
 	for want, b := range map[string]Batch{
 		"the sentence needs moves, and there are none":    {Codes: z},
 		"row 0 of moves has 1 number, want 6":             {Codes: z, Moves: column(1)},
-		"moves of 2 rows, want 1, as many as codes":       {Codes: z, Moves: column(1, 2)},
+		"moves of 2 rows, want 1, one for each code":      {Codes: z, Moves: column(1, 2)},
 		"groups of 2 rows, want 1":                        {Codes: z, Moves: [][]float64{make([]float64, 6)}, Groups: []int{1, 2}},
 		"row 0 of moves is [+Inf 0 0 0 0 0], want finite": {Codes: z, Moves: [][]float64{{math.Inf(1), 0, 0, 0, 0, 0}}},
 	} {

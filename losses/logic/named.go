@@ -10,54 +10,54 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Named holds the operations of the named losses that can be parts of a sentence; see
-// [Quantity.NodeOf]. Package losses provides them.
+// Named holds the operations of the losses that can be parts of a sentence; see [Quantity.NodeOf]. Package losses
+// provides them.
 type Named struct {
-	// Modularity takes the rows of each value of the factor b.Factor and the plain deviation of their columns
-	// b.Columns. It returns the aggregate over the values. A value with a single row has deviation 0.
+	// Modularity returns the aggregate, over the values of factor b.Factor, of the plain deviation of columns b.Columns
+	// over the rows with that value. A value with a single row has deviation 0.
 	Modularity func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error)
 
 	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Independence returns the dependence of blocks of columns of z: the codes or samples of a batch. by is hsic, tc or
-	// discriminator.
+	// Independence returns the dependence between blocks of columns of z, the codes or samples of a batch. by is hsic,
+	// tc or discriminator.
 	Independence func(by string, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
 
 	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]. The function is a network
-	// that is trained along with the model.
+	// that is trained together with the model.
 	Network func(f Network, x *gorgonia.Node) (*gorgonia.Node, error)
 }
 
-// Contraction describes the distances that a sentence compares: d_Z is the Euclidean
-// distance of columns of the codes, d_Y the distance of factors by a premetric.
+// Contraction describes the distances that a sentence compares: d_Z is the Euclidean distance in columns of the codes,
+// and d_Y the distance of factors by a premetric.
 type Contraction struct {
 	Aggregate factor.Aggregate
-	Columns   []int // of the codes
+	Columns   []int // columns of the codes
 	Factors   []int
 	Premetric string  // euclidean, absolute, discrete or circular
-	Period    float64 // of circular; 0: 1
+	Period    float64 // for circular; 0: 1
 }
 
-// Network is a function in mlp of a sentence: dense layers of tanh units, and a dense layer without an activation.
+// Network is a function in mlp: dense layers with tanh, and a final dense layer without an activation.
 type Network struct {
-	Name   string // of the function
+	Name   string // name of the function
 	Layers []int  // widths of the hidden layers
-	Out    int    // columns of its values
+	Out    int    // number of output columns
 }
 
 // summand is a term of a program that is a weighted sum.
 type summand struct {
 	weight float64
 	part   program.Node
-	named  named // the part as a named loss; nil: it is none
+	named  named // the part as a loss; nil: it is none
 }
 
-// named is the operation of a named loss.
+// named is the operation of a loss.
 type named func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error)
 
-// summands splits a program into a weighted sum, and recognises the parts that are named losses or independences and
-// thus have ready operations. It returns nil if there is no such part.
+// summands splits a program into a weighted sum, and recognises the parts that are losses or independences, which have
+// their own operations. It returns nil if there is no such part.
 func summands(p *program.Program) []summand {
 	all := namer{p}.split(p.Root, 1)
 	if !slices.ContainsFunc(all, func(s summand) bool { return s.named != nil }) {
@@ -66,9 +66,9 @@ func summands(p *program.Program) []summand {
 	return all
 }
 
-// namer recognises named losses in a program. They use the plain estimator: a sentence is about the rows of its batch,
-// i = j counts, and a value with a single row has deviation 0. The loss of the same name in a config by default
-// estimates the deviation in the data set.
+// namer recognises losses in a program. They use the plain estimator, because a sentence is about the rows of its
+// batch: i = j counts, and a value with a single row has deviation 0. The loss of the same name in a config estimates
+// the deviation in the data set by default.
 type namer struct{ *program.Program }
 
 func (n namer) split(f program.Node, weight float64) []summand {
@@ -104,18 +104,18 @@ func (n namer) split(f program.Node, weight float64) []summand {
 	return []summand{{weight, f, nil}}
 }
 
-// free reports whether a variable stands for any row, under no test.
+// free reports whether a variable ranges over all rows, without any test.
 func free(tests []program.Test, b *program.Binder) bool {
 	return len(tests) == 0 && b.Set == syntax.RowSet && b.By < 0 && len(b.Tests) == 0
 }
 
-// like reports whether a variable stands for the rows with the value of another variable, under no other test.
+// like reports whether a variable ranges over the rows with the value of another variable, without any other test.
 func like(tests []program.Test, b, value *program.Binder) bool {
 	return len(tests) == 0 && b.Set == syntax.RowSet && b.By == value.Factor && b.LikeValue &&
 		b.Like == value.Variable && len(b.Tests) == 0
 }
 
-// independence is the operation of an independence. It gives no node where the sentence's own operation has to serve.
+// independence is the operation of an independence. It returns nil if the sentence's own operation has to be used.
 func independence(f *program.Independence) named {
 	return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
 		densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
@@ -132,7 +132,7 @@ func modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) na
 	}
 }
 
-// deviation recognises a multiple of a deviation of the codes of the rows with a value.
+// deviation recognises a multiple of the deviation of the codes over the rows with a value.
 func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviation, columns []int, scale float64) {
 	switch f := f.(type) {
 	case *program.Scaled:
@@ -142,7 +142,7 @@ func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviat
 		if like(f.Tests, f.Rows, value) && !f.Square && !f.Sum && distinct(f.Columns) {
 			return deviationOf(f.Kind), f.Columns, 1
 		}
-	case *program.Fit: // of a function of the value (proposition 2 of Zhang and Sugiyama 2024)
+	case *program.Fit: // as a function of the value (proposition 2 of Zhang and Sugiyama 2024)
 		kind, square, ok := centreOf(f.Aggregate, f.Premetric)
 		if !ok || square || f.Aggregate == factor.Sum || !like(f.Tests, f.Binders[0], value) {
 			break
@@ -151,7 +151,7 @@ func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviat
 			f.FromColumns[0] == value.Factor {
 			return deviationOf(kind), columns, 1
 		}
-	case *program.Quantifier: // by pairs of rows
+	case *program.Quantifier: // as pairs of rows
 		e, ok := f.Body.(*program.Equality)
 		if !ok || !f.Universal || f.Fold != syntax.NoFold || len(f.Binders) != 2 || !like(f.Tests, f.Binders[0],
 			value) || !like(f.Tests, f.Binders[1], value) {
@@ -174,8 +174,8 @@ func deviationOf(k program.CentreKind) factor.Deviation {
 	return [...]factor.Deviation{program.Ball: factor.Radius, program.Median: factor.MAD, program.Mean: factor.Variance}[k]
 }
 
-// levels returns the columns of the codes that a function of the levels of one factor is fitted to, or nil for other
-// fits. own says that its argument is the level of the row.
+// levels returns the code columns that a function of the levels of one factor is fitted to, or nil for other fits. own
+// reports that its argument is the level of the row.
 func (n namer) levels(f *program.Fit, own bool) (columns []int) {
 	if !own || f.Class != syntax.AnyFunction || f.By != syntax.ByBody || len(f.FromColumns) != 1 || len(f.Binders) != 1 {
 		return nil
@@ -197,7 +197,7 @@ func (n namer) levels(f *program.Fit, own bool) (columns []int) {
 //
 //	z(i) =[euclidean] z(j) -> y(i) =[...] y(j)
 //
-// of all pairs, and the diameter of the codes of rows that agree in a factor.
+// of all pairs, and the diameter of the codes of rows with equal values of a factor.
 func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
 	switch body := f.Body.(type) {
 	case *program.Equality:
@@ -224,12 +224,13 @@ func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
 	return nil
 }
 
-// codes returns the columns of an equality of the codes of two rows, or nil for other equalities.
+// codes returns the columns if an equality compares the codes of two rows, and otherwise nil.
 func (n namer) codes(e *program.Equality, i, j *program.Binder) []int {
 	return sides(e, i, j, 0, n.Codes)
 }
 
-// sides returns the columns from lo to hi, less lo, of an equality of the same columns of two rows, or nil.
+// sides returns the columns from lo to hi, minus lo, if an equality compares the same columns of two rows, and
+// otherwise nil.
 func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int) {
 	for _, x := range e.Difference {
 		if len(x.Parts) != 2 || x.Offset != 0 {
@@ -251,7 +252,7 @@ func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int
 	return columns
 }
 
-// distinct reports whether no column comes twice.
+// distinct reports whether no column occurs twice.
 func distinct(columns []int) bool {
 	for i, c := range columns {
 		if slices.Contains(columns[:i], c) {

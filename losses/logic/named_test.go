@@ -108,6 +108,33 @@ func TestNamedLosses(t *testing.T) {
 	}
 }
 
+// Sentences that differ from named losses in one place are none.
+func TestNotNamedLosses(t *testing.T) {
+	for _, text := range []string{
+		`forall i, j: y.shape(i) = y.shape(j) -> y[0:1](i) =[euclidean] y[0:1](j)`,           // factors in place of codes
+		`forall i, j: y.shape(i) = y.shape(j) -> 2 * z.shape(i) =[euclidean] z.shape(j)`,     // another factor
+		`forall i, j: y.shape(i) = y.shape(j) -> 2 * z.shape(i) =[euclidean] 2 * z.shape(j)`, // a factor
+		`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) + z.shape(j) =[euclidean] 0`,     // a sum
+		`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) - z.shape(j) =[euclidean] 1`,     // an offset
+		`forall i, j: y.shape(i) = y.shape(j) -> z[0:2](i) =[euclidean] z[1:3](j)`,           // other columns
+		`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(i)`,         // one row
+		`forall i, j: z(i) =[euclidean] z(j) -> z[0](i) =[absolute] z[0](j)`,                 // codes in place of factors
+		`forall i, j: y(i) =[euclidean] y(j) -> y(i) =[euclidean] y(j)`,                      // factors in place of codes
+		`forall i, j: z(i) =[squared] z(j) -> y(i) =[euclidean] y(j)`,                        // another premetric
+		`forall i, j: z(i) =[euclidean] z(j) -> y(i) =[squared] y(j)`,
+		`forall i, j: z(i) =[euclidean] z(j) and y(i) =[euclidean] y(j)`,
+	} {
+		s, err := logic.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if q := logic.Compiled(t, s); q.Summands() != 0 {
+			t.Errorf("%s: %d named losses", text, q.Summands())
+		}
+	}
+}
+
 // Sentences that add named losses to other parts.
 func TestNamedAmongOthers(t *testing.T) {
 	variance := namedLosses()["variance"].text

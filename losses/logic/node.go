@@ -15,13 +15,13 @@ import (
 )
 
 // Value returns the quantity of a batch. It takes codes z [n, d], and values y and labels [n, K] of the factors, with
-// the columns of the schema. Rows with equal labels agree in a factor; a negative label marks an unknown factor. y and
-// labels can be nil if the sentence does not need them; without labels, all factors are known.
+// the columns of the schema. Rows with equal labels have equal values of a factor; a negative label means that the
+// factor is unknown. y and labels can be nil if the sentence does not need them; without labels, all factors are known.
 func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
 	return q.ValueOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
-// node returns a summand, or for -1 the sentence, as one operation, given the values of the networks; see
+// node returns one summand, or for -1 the whole sentence, as a single operation, given the values of the networks; see
 // [Quantity.Node].
 func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gorgonia.Node, error) {
 	p := *q.program
@@ -149,7 +149,7 @@ func (f *function[T]) write(din graph.Array, at, width int) {
 	}
 }
 
-// bounded keeps a steep gradient in the range of T.
+// bounded limits a steep gradient to the range of T.
 func bounded[T float32 | float64](x float64) T {
 	var t T
 	most := math.MaxFloat64
@@ -163,17 +163,18 @@ func bounded[T float32 | float64](x float64) T {
 }
 
 // Node returns the quantity as a scalar node in float32 or float64, of codes z [n, d], values y [n, K] and labels [n,
-// K] as in [Quantity.Value]. y and labels can be nil if the sentence does not need them. Its least value is 0. It is
-// differentiable in z except at kinks. At a kink the gradient takes one side: the first of equal maxima or minima. It
-// is 0 at a distance of 0, at a truncated subtraction of 0, and at an infinite quantity.
+// K] as in [Quantity.Value]. y and labels can be nil if the sentence does not need them. Its minimum is 0. It is
+// differentiable in z except at kinks. At a kink the gradient uses one side: the first of equal maxima or minima. The
+// gradient is 0 at a distance of 0, at a truncated subtraction of 0, and at an infinite quantity.
 //
-// losses.Logic is the same node, but faster if parts of the sentence are named losses.
+// losses.Logic returns the same node, but computes parts that are losses faster.
 func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return q.NodeOf(Named{}, Inputs{Codes: z, Values: y, Labels: labels})
 }
 
-// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations named compute the
-// parts of the sentence that are named losses; see [Quantity.Node]. Without operations of losses it is one operation.
+// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations in named compute the
+// parts of the sentence that are losses; see [Quantity.Node]. If there are no such parts, the node is a single
+// operation.
 func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err
@@ -181,7 +182,7 @@ func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	without := named.Modularity == nil || named.Contraction == nil
 	switch {
 	case q.program.Learned != "" && named.Independence == nil:
-		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", q.program.Learned)
+		return nil, fmt.Errorf("logic: %s is trained together with a model; want the loss logic of a config, or hsic or tc", q.program.Learned)
 	case without && q.program.Learned != "":
 		return nil, errors.New("logic: operations for independence only; want the operations of Named for modularity and contraction too")
 	}
@@ -218,7 +219,7 @@ func (q *Quantity) networkNodes(with Named, in Inputs) ([]*gorgonia.Node, error)
 	var all []*gorgonia.Node
 	for _, n := range q.program.Networks {
 		if with.Network == nil {
-			return nil, fmt.Errorf("logic: the function %s in mlp is trained along with a model; want the loss logic of a config", n.Name)
+			return nil, fmt.Errorf("logic: the function %s in mlp is trained together with a model; want the loss logic of a config", n.Name)
 		}
 		x := q.z(in)
 		if !n.From.Codes {
@@ -255,14 +256,14 @@ func upTo(n int) []int {
 	return all
 }
 
-// Inputs is a batch as nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.
+// Inputs is a batch in the form of nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.
 type Inputs struct {
 	Codes, Values, Labels *gorgonia.Node // as in [Batch]
 
 	LogVariances, Samples *gorgonia.Node
 
 	Moves *gorgonia.Node // as in [Batch]
-	Group int            // number of consecutive rows in a group of Moves; 0: all rows
+	Group int            // number of consecutive rows in a group of Moves; 0: all rows form one group
 }
 
 // nodeOf returns an array of a batch as a node.
@@ -270,7 +271,7 @@ func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
 	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
 }
 
-// z returns the codes that a sentence is about.
+// z returns the codes that the sentence uses.
 func (q *Quantity) z(in Inputs) *gorgonia.Node {
 	if q.sentence.Sampled {
 		return in.Samples

@@ -18,11 +18,11 @@ type Quantity struct {
 	sentence syntax.Sentence
 	schema   Schema
 	program  *program.Program
-	summands []summand // replaces the program with the operations of named losses, if any
+	summands []summand // replaces the program if parts of it are losses
 }
 
-// Compile checks a sentence against a schema. Its error is an [*Error] with the wrong part of the sentence, or describes
-// the error of the schema.
+// Compile checks a sentence against a schema. The error is an [*Error] about a part of the sentence, or describes an
+// invalid schema.
 func Compile(s Sentence, schema Schema) (q *Quantity, err error) {
 	if err := schema.check(); err != nil {
 		return nil, fmt.Errorf("schema of a sentence: %w", err)
@@ -52,30 +52,38 @@ func (q *Quantity) Sentence() Sentence { return Sentence{q.sentence} }
 // NeedsValues reports whether the sentence uses values of factors.
 func (q *Quantity) NeedsValues() bool { return q.program.NeedsValues }
 
-// NeedsLabels reports whether the sentence uses levels of factors: which rows agree in
-// them, and which are unknown.
+// NeedsLabels reports whether the sentence uses levels of factors, for instance to compare rows or to skip unknown
+// factors.
 func (q *Quantity) NeedsLabels() bool { return q.program.NeedsLabels }
 
 // Differentiable reports whether the quantity has a gradient in the codes.
 func (q *Quantity) Differentiable() bool { return q.program.Root.Smooth() }
 
-// Batch is a batch of rows as numbers; see [Quantity.ValueOf]. Inputs that a sentence does not need can be nil (see the
-// methods Needs of [Quantity]).
+// Batch is a batch of rows in the form of numbers; see [Quantity.ValueOf]. Inputs that a sentence does not need can be
+// nil (see the methods Needs of [Quantity]).
 type Batch struct {
 	Codes  [][]float64 // z [n, d]
 	Values [][]float64 // values y of the factors, [n, K], with the columns of the schema
-	Labels [][]float64 // [n, K]: rows with equal labels agree in a factor; negative: unknown. nil: all factors are known, but = between factors and functions of levels need labels
+	// [n, K]: rows with equal labels have equal values of a factor; negative: unknown. nil: all factors are known, but
+	// = between factors and functions of levels need labels
+	Labels [][]float64
 
-	LogVariances [][]float64 // of Gaussian posteriors with the means Codes, [n, d]
-	Samples      [][]float64 // samples of the posteriors, [n, d]; nil: drawn from Gaussian posteriors if a sentence needs them
+	LogVariances [][]float64 // log variances of Gaussian posteriors with the means Codes, [n, d]
+	// samples of the posteriors, [n, d]; nil: drawn from the Gaussian posteriors if the sentence needs them
+	Samples [][]float64
 
-	Moves  [][]float64 // for every turn of the schema an angle, or axis and angle, from one point of reference of a row's group, [n, M]
-	Groups []int       // a known transformation relates rows of one group; a negative number is in no group. nil: all rows are one group
+	// for every turn of the schema an angle, or an axis and an angle, relative to a reference common to the row's
+	// group, [n, M]
+	Moves [][]float64
+	// transformations are known between rows of the same group; rows with a negative number are in no group. nil: all
+	// rows form one group
+	Groups []int
 
-	// Interrupt, if set, is called now and then. Its error ends the computation, and [Quantity.ValueOf] returns it.
+	// Interrupt, if set, is called from time to time. Its error ends the computation, and [Quantity.ValueOf] returns
+	// it.
 	Interrupt func() error
 
-	Stream *rng.Stream // samples, and starts of networks that the sentence fits; nil: a fixed one
+	Stream *rng.Stream // for samples and for initial parameters of networks that the sentence fits; nil: a fixed stream
 }
 
 // NeedsLogVariances reports whether the sentence uses the posteriors' log variances.
@@ -92,8 +100,8 @@ func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
 	return [...][][]float64{program.LogVariances: b.LogVariances, program.Means: b.Codes, program.Moves: b.Moves}[kind]
 }
 
-// ValueOf returns the quantity of a batch. It may be NaN, as a loss is, if a code, value or log variance in the domain
-// of the sentence is NaN. Check the batch or the result if NaN must not pass.
+// ValueOf returns the quantity of a batch. It is NaN, like any loss, if a code, value or log variance in the domain of
+// the sentence is NaN. Check the batch or the result if this matters.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	if q.program.Learned != "" {
 		return 0, fmt.Errorf("logic: %s has no value without a model, because a discriminator learns it with the model; want independent[hsic] or independent[tc] in a metric", q.program.Learned)
@@ -108,7 +116,7 @@ func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	return e.Value(b.Labels != nil)
 }
 
-// load returns an engine with a batch in its columns.
+// load returns an engine that holds a batch.
 func (q *Quantity) load(b Batch) (*eval.Engine, error) {
 	if err := q.checkBatch(b); err != nil {
 		return nil, err
@@ -121,8 +129,7 @@ func (q *Quantity) load(b Batch) (*eval.Engine, error) {
 	return e, nil
 }
 
-// Tuples returns the cost of a sentence: the number of tuples of rows over which it runs for a batch. At most 1e9 are
-// allowed.
+// Tuples returns the cost of a sentence: the number of tuples of rows that it visits for a batch. The maximum is 1e9.
 func (q *Quantity) Tuples(b Batch) (float64, error) {
 	if err := q.checkBatch(b); err != nil {
 		return 0, err
@@ -143,7 +150,7 @@ func (q *Quantity) fill(e *eval.Engine, b Batch) {
 	}
 }
 
-// rows returns the codes that the sentence is about.
+// rows returns the codes that the sentence uses.
 func (q *Quantity) rows(b Batch) [][]float64 {
 	switch {
 	case !q.sentence.Sampled:
@@ -159,7 +166,7 @@ func (q *Quantity) rows(b Batch) [][]float64 {
 }
 
 // Draw returns samples, [n, d], of the Gaussian posteriors with the means Codes and the log variances LogVariances. A
-// sample is NaN where there is no log variance.
+// sample is NaN if its log variance is missing.
 func (b Batch) Draw(s *rng.Stream) [][]float64 {
 	all := make([][]float64, len(b.Codes))
 	for i, mean := range b.Codes {
@@ -192,7 +199,7 @@ func (q *Quantity) checkBatch(b Batch) error {
 	}{{"codes", b.Codes, d}, {"factors", b.Values, k}, {"labels", b.Labels, k},
 		{"log variances", b.LogVariances, d}, {"samples", b.Samples, d}, {"moves", b.Moves, q.schema.moves()}} {
 		if from.rows != nil && len(from.rows) != n {
-			return fmt.Errorf("logic: %s of %d rows, want %d, as many as codes", from.name, len(from.rows), n)
+			return fmt.Errorf("logic: %s of %d rows, want %d, one for each code", from.name, len(from.rows), n)
 		}
 		for i, row := range from.rows {
 			if len(row) != from.width {
@@ -201,7 +208,7 @@ func (q *Quantity) checkBatch(b Batch) error {
 		}
 	}
 	if b.Groups != nil && len(b.Groups) != n {
-		return fmt.Errorf("logic: groups of %d rows, want %d, as many as codes", len(b.Groups), n)
+		return fmt.Errorf("logic: groups of %d rows, want %d, one for each code", len(b.Groups), n)
 	}
 	for i, row := range b.Moves {
 		if slices.ContainsFunc(row, func(x float64) bool { return math.IsInf(x, 0) }) {
@@ -230,19 +237,19 @@ func (q *Quantity) checkInputs(has func(program.InputKind) bool, y, labels bool)
 // the minimiser of its criterion (Zhang and Sugiyama 2024, definitions 5 and 8 and equations 15 and 16).
 type Fitted struct {
 	Name                   string // such as h or m.shape
-	Function               string // as the sentence has it, such as: h: z -> y in affine
-	FromCodes, ToCodes     bool   // codes; otherwise factors
+	Function               string // in the form of the sentence, such as: h: z -> y in affine
+	FromCodes, ToCodes     bool   // true: codes; false: factors
 	FromColumns, ToColumns []int
 
-	// For functions in a class:
-	Matrix [][]float64 // W, by column of To, then of From
+	// For functions with a class:
+	Matrix [][]float64 // W, by column of To and column of From
 	Offset []float64   // b
 
-	// For functions of levels: the labels of the levels that occur in the domain, and their points.
+	// For functions of levels: the labels of the levels in the domain, and their points.
 	Levels, Points [][]float64
 
-	// Values holds the function's value for every row of the batch. It is NaN if a factor in the argument is unknown,
-	// or if its level does not occur in the domain. Values is nil if the argument depends on more than one row.
+	// Values holds the value of the function for every row of the batch. It is NaN if a factor in the argument is
+	// unknown, or if its level is not in the domain. Values is nil if the argument depends on more than one row.
 	Values [][]float64
 }
 
@@ -258,8 +265,8 @@ func (f Fitted) String() string {
 }
 
 // Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A function that is
-// fitted for each of several values comes several times. A function with an empty domain is left out. Functions in mlp
-// come last, with their values alone. An infinite number or NaN in the domain of a function is an error.
+// fitted separately for several values is listed several times. A function with an empty domain is left out. Functions
+// in mlp come last and have only Values. An infinite number or NaN in the domain of a function is an error.
 func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	e, err := q.load(b)
 	if err != nil {
@@ -274,9 +281,9 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	return all, err
 }
 
-// Product returns the codes with the functions' values in the columns that the functions map to. Other columns keep
-// their codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ... it is m*, the best product approximation.
-// Product ignores rows and columns that only the functions or only the codes have.
+// Product returns the codes, with the values of functions in the functions' target columns. Other columns keep their
+// codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ... it is m*, the best product approximation. Product
+// ignores rows and columns that exist only in the functions or only in the codes.
 func Product(functions []Fitted, codes [][]float64) [][]float64 {
 	rows := make([][]float64, len(codes))
 	for i, z := range codes {

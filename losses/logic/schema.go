@@ -15,10 +15,10 @@ import (
 // Schema describes a batch: the columns of its codes and factors, with the names that a
 // sentence can use.
 type Schema struct {
-	Codes    int                 // columns of the codes z
-	SubCodes map[string][]int    // z.name(i) are these columns of z(i)
+	Codes    int                 // number of columns of the codes z
+	SubCodes map[string][]int    // z.name(i) selects these columns of z(i)
 	Factors  []string            // names of the columns of the factors y
-	Levels   map[string][]string // names of a factor's levels, if any
+	Levels   map[string][]string // names of a factor's levels, if it has any
 	Turns    []Turn              // transformations of the data, in the order of their columns in Batch.Moves
 }
 
@@ -39,7 +39,7 @@ func (s Schema) check() error {
 	}
 	for i, name := range s.Factors {
 		if name == "" || slices.Contains(s.Factors[:i], name) {
-			return fmt.Errorf("factor %d is called %q, want names that differ", i, name)
+			return fmt.Errorf("factor %d is called %q, want distinct names", i, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Levels)) {
@@ -49,7 +49,7 @@ func (s Schema) check() error {
 	}
 	for i, t := range s.Turns {
 		if t.Name == "" || slices.ContainsFunc(s.Turns[:i], func(o Turn) bool { return o.Name == t.Name }) {
-			return fmt.Errorf("turn %d is called %q, want names that differ", i, t.Name)
+			return fmt.Errorf("turn %d is called %q, want distinct names", i, t.Name)
 		}
 	}
 	return nil
@@ -58,8 +58,10 @@ func (s Schema) check() error {
 // Turn is a transformation of the data in a sentence: by the angles of a circular factor, or by rotations in space. It
 // acts on the columns of the sub-code with its name.
 type Turn struct {
-	Name  string
-	Space bool // rotations in space, of axis and angle in radians (4 columns of moves); otherwise angles in radians (1 column)
+	Name string
+	// rotations in space, each an axis and an angle in radians (4 columns of moves); otherwise an angle in radians (1
+	// column)
+	Space bool
 }
 
 // Columns returns the number of columns of the turn in [Batch.Moves].
@@ -70,7 +72,7 @@ func (t Turn) Columns() int {
 	return 1
 }
 
-// width is the number of coordinates on which the turn acts together.
+// width is the number of coordinates that the turn acts on together.
 func (t Turn) width() int {
 	if t.Space {
 		return 3
@@ -78,7 +80,7 @@ func (t Turn) width() int {
 	return 2
 }
 
-// Turns lists the turns of circular factors and of factors with rotations as levels.
+// Turns lists the transformations of circular factors and of factors with rotations as levels.
 func Turns(factors []factor.Factor) []Turn {
 	var all []Turn
 	for _, f := range factors {
@@ -89,9 +91,9 @@ func Turns(factors []factor.Factor) []Turn {
 	return all
 }
 
-// MovesOf returns the moves of images with given levels [n, K] of factors, and their groups: images are related by
-// turns if all other factors agree. An unknown level is negative. A row with an unknown turn has no known
-// transformation; a row with another unknown factor is in no group.
+// MovesOf returns the moves of images with the given levels [n, K] of factors, and their groups: images with equal
+// values of all other factors are related by a transformation. An unknown level is negative. A row with an unknown
+// level of a turning factor has no known transformation; a row with another unknown factor is in no group.
 func MovesOf(factors []factor.Factor, levels [][]int) (moves [][]float64, groups []int) {
 	moves, groups = make([][]float64, len(levels)), make([]int, len(levels))
 	numbers := map[string]int{}
@@ -117,7 +119,7 @@ func MovesOf(factors []factor.Factor, levels [][]int) (moves [][]float64, groups
 	return moves, groups
 }
 
-// turnOf returns the angle of a level, or axis and angle; an unknown level gives NaN.
+// turnOf returns the angle of a level, or its axis and angle; an unknown level gives NaN.
 func turnOf(f factor.Factor, level int) []float64 {
 	switch {
 	case level < 0 && f.Rotations != nil:

@@ -10,7 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// mentioned lists the factors of a row in a formula. A row with any of them unknown is not in the variable's domain.
+// mentioned lists the factors of a row in a formula. If any of them is unknown in a row, the row is not in the
+// variable's domain.
 func (c *compiler) mentioned(f syntax.Formula, name string) []int {
 	var known []int
 	syntax.Inspect(f, func(part syntax.Part) bool {
@@ -23,8 +24,8 @@ func (c *compiler) mentioned(f syntax.Formula, name string) []int {
 	return slices.Compact(known)
 }
 
-// group turns an equality of the variable's factor into the group of rows of the variable. The other side is a factor
-// of an earlier variable, or a value. It reports whether it could.
+// group tries to turn an equality of the variable's factor into a group of rows for the variable. The other side is a
+// factor of an earlier variable, or a value. It reports whether it succeeded.
 func (c *compiler) group(b *binding, e *syntax.Equality) bool {
 	if e.Not || b.Set != syntax.RowSet {
 		return false
@@ -60,16 +61,16 @@ func (c *compiler) group(b *binding, e *syntax.Equality) bool {
 type binding struct {
 	*program.Binder
 	name    string
-	members []syntax.Term // of MemberSet, without places
-	columns []int         // of MemberSet: the columns of the members' numbers
-	width   int           // of MemberSet: 0 for numbers, -1 for levels
-	known   []int         // of RowSet: factors that must be known, ascending
-	from    *binding      // of MoveSet: the transformation leads from this row
-	to      *binding      // to this one
-	exists  bool          // exists binds it
+	members []syntax.Term // for MemberSet, without positions
+	columns []int         // for MemberSet: the columns with the members' numbers
+	width   int           // for MemberSet: 0 for numbers, -1 for levels
+	known   []int         // for RowSet: factors that must be known, in ascending order
+	from    *binding      // for MoveSet: the transformation starts at this row
+	to      *binding      // and ends at this row
+	exists  bool          // bound by exists
 }
 
-// lookup finds a variable.
+// lookup finds a variable by its name.
 func (c *compiler) lookup(v syntax.Variable, part syntax.Part) *binding {
 	var names []string
 	for _, b := range slices.Backward(c.scope) {
@@ -93,7 +94,7 @@ func (c *compiler) row(v syntax.Variable, part syntax.Part) *binding {
 	return b
 }
 
-// element finds a variable that an equality can have: a row, a value or a constant.
+// element finds a variable that may occur in an equality: a row, a value or a constant.
 func (c *compiler) element(v syntax.Variable, t syntax.Term) *binding {
 	b := c.lookup(v, t)
 	if b.Set == syntax.MoveSet {
@@ -161,8 +162,8 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 
 func validNumber(x float64) bool { return math.Abs(x) <= 1e150 }
 
-// bind resolves the variables of a quantifier and puts them into scope. Rows range over the rows in which the factors
-// that over mentions are known.
+// bind resolves the variables of a quantifier and adds them to the scope. Rows range over the rows where the factors in
+// the formula over are known.
 func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) []*binding {
 	d := f.Domain
 	if len(d.Names) == 0 {
@@ -212,7 +213,7 @@ func (c *compiler) resolve(f *syntax.Quantified, b *binding, over syntax.Formula
 	}
 }
 
-// resolveMembers makes columns of the constants of a finite set.
+// resolveMembers creates columns for the constants of a finite set.
 func (c *compiler) resolveMembers(d syntax.Domain, b *binding) {
 	for i, t := range d.Members {
 		v := syntax.Bare(t)
@@ -273,8 +274,8 @@ func domains(binders []*binding) []*program.Binder {
 	return all
 }
 
-// bindMoves resolves the transformations of a quantifier, and restricts the later of their rows
-// to the group of the earlier one.
+// bindMoves resolves the transformations of a quantifier. It restricts the later row of each to the group of the
+// earlier one.
 func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binding) {
 	for _, m := range f.Domain.Moves {
 		c.declare(f, m.Name)
@@ -317,7 +318,7 @@ func (c *compiler) relate(m *binding, binders []*binding, part syntax.PairMove) 
 	} else {
 		later.Tests = append(later.Tests, &program.SameGroup{Factor: group, A: earlier.Variable, B: later.Variable})
 	}
-	for _, b := range binders { // the rows of a list are known before the list
+	for _, b := range binders { // the rows of a list are known before the list itself
 		if b.Set == syntax.RowSet {
 			b.List = c.program.List(b.known, b.By)
 		}

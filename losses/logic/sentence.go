@@ -6,28 +6,28 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Sentence is a formula about the rows of a batch, with the operations that convert it to a quantity. [Parse] makes
-// sentences; the zero value is none.
+// Sentence is a formula about the rows of a batch, together with the operations that convert it to a quantity. [Parse]
+// creates sentences; the zero value is no sentence.
 type Sentence struct{ tree syntax.Sentence }
 
-// Parse reads a sentence; see the package comment for the grammar. Its error is an [*Error]. [Compile] checks names of
-// factors and sub-codes.
+// Parse reads a sentence; see the package comment for the grammar. Its error is an [*Error]. [Compile], not Parse,
+// checks the names of factors and sub-codes.
 func Parse(text string) (Sentence, error) {
 	tree, err := syntax.Parse(text)
 	return Sentence{tree}, public(err)
 }
 
-// Error is the error of [Parse] and [Compile] about a part of a sentence. Line and Column, in characters, count from 1.
-// Correct the sentence there.
+// Error is the error of [Parse] and [Compile] about a part of a sentence. Line and Column start at 1; Column counts
+// characters. Correct the sentence there.
 type Error struct {
 	Line, Column int
-	Part         string // the wrong part; empty if the line and column are known
+	Part         string // the invalid part; empty if line and column are known
 	Message      string
 }
 
 func (e *Error) Error() string { return (*syntax.Error)(e).Error() }
 
-// public returns an error about a part of a sentence as an [*Error].
+// public converts an error about a part of a sentence to an [*Error].
 func public(err error) error {
 	if e, ok := err.(*syntax.Error); ok {
 		return (*Error)(e)
@@ -50,7 +50,7 @@ func (s *Sentence) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText returns the sentence as text. It is an error if there is none.
+// MarshalText returns the sentence as text. It returns an error if there is no sentence.
 func (s Sentence) MarshalText() ([]byte, error) {
 	if s.IsZero() {
 		return nil, errNoSentence
@@ -75,5 +75,5 @@ func (s Sentence) OfSamples() Sentence {
 // Moves reports whether the sentence uses transformations between rows.
 func (s Sentence) Moves() bool { return s.tree.Moves() }
 
-// Mentions reports whether the sentence is about factors, and whether it has sub-codes by name, such as z.shape.
+// Mentions reports whether the sentence uses factors, and whether it uses named sub-codes, such as z.shape.
 func (s Sentence) Mentions() (factors, subCodes bool) { return s.tree.Mentions() }

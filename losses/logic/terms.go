@@ -10,13 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// linear is a numeric term, a vector. Each coordinate is a constant plus a weighted sum of entries of columns.
+// linear is a numeric term: a vector. Each coordinate is a constant plus a weighted sum of entries of columns.
 type linear struct {
 	coordinates []program.Coordinate
-	number      bool // it denotes a vector of any width with equal columns
+	number      bool // it stands for a vector of any width with this number in all columns
 }
 
-// add adds a coordinate: an entry of a column.
+// add appends a coordinate: an entry of a column.
 func (l *linear) add(column int, of *binding) {
 	part := program.Part{Weight: 1, Column: column, Variable: of.Variable}
 	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{part}})
@@ -45,7 +45,7 @@ func (c *compiler) linear(t syntax.Term) linear {
 		if m := c.mapped(v.Function); m != nil && m.network != nil {
 			return c.networkValue(v, m)
 		}
-		panic(c.wrong(t, "%s stands where no function can be fitted: %s", syntax.TextOf(t), wantFunction))
+		panic(c.wrong(t, "%s is used where no function can be fitted: %s", syntax.TextOf(t), wantFunction))
 	case syntax.Number:
 		if !validNumber(float64(v)) {
 			panic(c.wrong(t, "the number %v is out of range", float64(v)))
@@ -140,7 +140,7 @@ func (l linear) at(i int) program.Coordinate {
 	return l.coordinates[i]
 }
 
-// merge adds up parts with the same entry, and drops parts of weight 0.
+// merge adds parts with the same entry, and drops parts with weight 0.
 func merge(parts []program.Part) []program.Part {
 	var merged []program.Part
 	for _, p := range parts {
@@ -156,8 +156,8 @@ func merge(parts []program.Part) []program.Part {
 	return slices.DeleteFunc(merged, func(p program.Part) bool { return p.Weight == 0 })
 }
 
-// act compiles a term that a transformation moves: g_to g_from^-1 times the term. It applies the matrices of both rows
-// block by block, to the columns that a turn moves. Values of a factor are turned by adding its angle, in turns.
+// act compiles a term after a transformation: g_to g_from^-1 times the term. It multiplies by the matrices of both
+// rows, block by block, in the columns of a turn. For values of a factor it adds the angle, in turns.
 func (c *compiler) act(t *syntax.Moved) linear {
 	m := c.lookup(t.Name, t)
 	if m.Set != syntax.MoveSet {
@@ -183,12 +183,12 @@ func (c *compiler) act(t *syntax.Moved) linear {
 	return r
 }
 
-// plane turns two coordinates by the difference of two angles.
+// plane rotates two coordinates by the difference of two angles.
 func plane(m *binding, at int, block []int, a, r linear) {
 	cos := func(b *binding) program.Where { return program.Where{Column: at, Variable: b.Variable} }
 	sin := func(b *binding) program.Where { return program.Where{Column: at + 1, Variable: b.Variable} }
 	x, y := a.coordinates[block[0]], a.coordinates[block[1]]
-	// cos and sin of the difference, by the addition theorems.
+	// cos and sin of the difference, by the angle addition formulas
 	c := func(x program.Coordinate) []program.Part {
 		return append(times(x, 1, cos(m.to), cos(m.from)), times(x, 1, sin(m.to), sin(m.from))...)
 	}
@@ -199,7 +199,7 @@ func plane(m *binding, at int, block []int, a, r linear) {
 	r.coordinates[block[1]] = program.Coordinate{Parts: append(s(x, 1), c(y)...)}
 }
 
-// space turns three coordinates by the product of a matrix and the transpose of another.
+// space rotates three coordinates by the product of a matrix and the transpose of another.
 func space(m *binding, at int, block []int, a, r linear) {
 	for p := range 3 {
 		var parts []program.Part
@@ -252,13 +252,13 @@ func (c *compiler) turn(turn int) int {
 	return column
 }
 
-// turnedBlock are coordinates on which a turn acts.
+// turnedBlock holds the coordinates of a turn.
 type turnedBlock struct {
 	turn int
 	at   []int
 }
 
-// blocks finds the coordinates on which turns act.
+// blocks finds the coordinates of all turns.
 func (c *compiler) blocks(t *syntax.Moved, width int) []turnedBlock {
 	if t.Turn != "" {
 		return c.blocksOfTurn(t, width)
@@ -303,7 +303,7 @@ func (c *compiler) blocks(t *syntax.Moved, width int) []turnedBlock {
 	return all
 }
 
-// blocksOfTurn lets one turn act on all columns.
+// blocksOfTurn returns the blocks if one turn acts on all columns.
 func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) []turnedBlock {
 	var names []string
 	for k, turn := range c.schema.Turns {
@@ -314,7 +314,7 @@ func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) []turnedBlock {
 	panic(c.wrong(t, "there is no transformation %q%s", t.Turn, registry.Suggest(t.Turn, names)))
 }
 
-// cut divides coordinates into blocks that a turn moves together.
+// cut divides coordinates into blocks that a turn acts on together.
 func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) []turnedBlock {
 	turn := c.schema.Turns[k]
 	switch w := turn.width(); {
@@ -334,7 +334,7 @@ func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) []turnedBl
 	return all
 }
 
-// codesOf lists the columns of the codes in a term, coordinate by coordinate, if all belong to one space.
+// codesOf lists the code columns of a term, coordinate by coordinate, if all of them belong to one space.
 func (c *compiler) codesOf(t syntax.Term) ([]int, bool) {
 	switch t := syntax.Bare(t).(type) {
 	case *syntax.Access:

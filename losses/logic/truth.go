@@ -6,12 +6,11 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Truth relates a quantity of 0 to the truth of the sentence (Zhang and Sugiyama 2024,
-// theorem 1).
+// Truth relates a quantity of 0 to the truth of the sentence (Zhang and Sugiyama 2024, theorem 1).
 type Truth struct {
-	Implied    bool   // where the quantity is 0, the sentence is true
-	Equivalent bool   // and where the sentence is true, the quantity is 0
-	Reason     string // why
+	Implied    bool   // if the quantity is 0, the sentence is true
+	Equivalent bool   // also, if the sentence is true, the quantity is 0
+	Reason     string // the reason
 }
 
 func (t Truth) String() string {
@@ -24,13 +23,13 @@ func (t Truth) String() string {
 	return "zero does not decide: " + t.Reason
 }
 
-// Truth determines the meaning of a quantity of 0. Most formulas are 0 exactly where they are true, in every quantale
-// here: equalities, conjunctions, disjunctions, quantifiers, multiples, implications from crisp formulas, and strict
-// implications and negations. Another implication a -> b is 0 where a >= b: it may be true, with a < b, and not 0.
-// Another negation may also be true and not 0, and a soft minimum, which is 0 only where all quantities are. If the
-// negated part or the antecedent contains such a formula, zero implies nothing. (Theorem 1 omits this case. Its proof,
-// by theorem 10, assumes parts that are 0 exactly if they are true.) The cosine distance is 0 also between vectors with
-// equal directions.
+// Truth says what a quantity of 0 means. Most formulas are 0 if and only if they are true, in every quantale here:
+// equalities, conjunctions, disjunctions, quantifiers, multiples, implications from crisp formulas, and strict
+// implications and negations. Any other implication a -> b is 0 if a >= b, so it can be true and not 0 if a < b. Any
+// other negation can also be true and not 0, and so can a soft minimum, which is 0 only if all its quantities are 0. If
+// the negated formula, or the antecedent of an implication, contains such a formula, a quantity of 0 says nothing.
+// (Theorem 1 omits this case. Its proof, by theorem 10, assumes parts that are 0 if and only if they are true.) The
+// cosine distance is also 0 for different vectors with the same direction.
 func (s Sentence) Truth() Truth {
 	q := s.tree.Quantale
 	l := linkOf(q, s.tree.Body)
@@ -49,8 +48,8 @@ func (s Sentence) Truth() Truth {
 	return t
 }
 
-// link holds two reasons: why zero does not imply truth (sound) and why truth does not imply zero (complete). An empty
-// reason means that it does.
+// link holds two reasons: why zero does not imply truth (sound), and why truth does not imply zero (complete). An empty
+// reason means that the implication holds.
 type link struct{ sound, complete string }
 
 func linkOf(q syntax.Quantale, f syntax.Formula) link {
@@ -105,7 +104,7 @@ func linkOf(q syntax.Quantale, f syntax.Formula) link {
 	return link{}
 }
 
-// antecedent is why an implication from a quantity that may be true and not 0 is not sound.
+// antecedent is the reason why an implication is not sound if its antecedent can be true and not 0.
 func antecedent(f *syntax.Connective, complete string) string {
 	if complete == "" {
 		return ""
@@ -120,7 +119,7 @@ func either(a, b string) string {
 	return b
 }
 
-// linkOfIndependence tells that 0 means independence of the sub-codes in a row drawn at random from the batch.
+// linkOfIndependence says that 0 means independence of the sub-codes for a row drawn at random from the batch.
 func linkOfIndependence(f *syntax.Independence) link {
 	switch f.By {
 	case syntax.TotalCorrelation:

@@ -1,4 +1,4 @@
-// Package interval computes confidence intervals of a value that can be measured again: on parts of its rows, or with
+// Package interval computes confidence intervals of a value by repeated measurements on subsets of the rows, or with
 // other random numbers.
 package interval
 
@@ -15,34 +15,34 @@ import (
 
 // Interval is a confidence interval of a metric.
 //
-// With Way rows it is one for the value of infinitely many images like these, from the values of random halves of the
-// rows. A half has twice the bias of order 1/n, and deviates from the value of all rows as much as this value deviates
-// from the true one. With the mean v' and the standard deviation s of the values of the halves, and the value v, the
-// interval is
+// With Way rows, the interval is for the value of infinitely many similar images. It comes from random halves of the
+// rows. A half has twice the bias of order 1/n, and deviates from the value of all rows as much as that value deviates
+// from the true value. Let v be the value, and v' and s the mean and the standard deviation of the values of the
+// halves. The interval is
 //
 //	estimate = v - (v' - v),  interval = estimate +- t s
 //
-// where t is the quantile of Student's distribution with half as many degrees of freedom as halves. Shares of mutual
-// information have a bias that is not small. Their metrics take quarters of the rows too, and extrapolate to 1/n = 0 by
-// a parabola. No row is in a half twice: repeated rows, which the bootstrap has, would add mutual information and pairs
-// at distance 0.
+// where t is the quantile of Student's distribution; it has half as many degrees of freedom as there are halves. Shares
+// of mutual information have a large bias. For their metrics, quarters of the rows are measured too, and a parabola
+// extrapolates to 1/n = 0. No half contains a row twice: repeated rows, as in the bootstrap, would add mutual
+// information and pairs at distance 0.
 //
-// With Way draws it is an interval for the mean over the metric's random numbers, on the same rows: mean of repeated
+// With Way draws, the interval is for the mean over the metric's random numbers, on the same rows: mean of repeated
 // draws +- t s/sqrt(repeats).
 //
-// Extremes, such as a diameter, have no interval. Most samples of the rows contain the very rows of the extreme, and
+// Extreme values, such as a diameter, have no interval. Most subsets contain the very rows that attain the extreme, and
 // its growth with the number of rows is too uncertain to extrapolate.
 type Interval struct {
 	Percent  float64 `json:"percent"` // 95
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
-	Estimate float64 `json:"estimate"` // rows: without the bias of finitely many rows; draws: the mean
+	Estimate float64 `json:"estimate"` // rows: corrected for the bias of a finite number of rows; draws: the mean
 	Error    float64 `json:"error"`    // standard error of the estimate
 	Way      Way     `json:"way"`
-	Repeats  int     `json:"repeats"` // number of repeats behind it
+	Repeats  int     `json:"repeats"` // number of repeats
 }
 
-// Way is the way to measure a value again.
+// Way is a method of repeating a measurement.
 type Way string
 
 // The ways.
@@ -52,11 +52,11 @@ const (
 	None  Way = "none" // there is no interval
 )
 
-// Settings are the settings of intervals.
+// Settings holds the settings of intervals.
 type Settings struct {
 	Percent float64 // 50 to 99.9
-	Repeats int     // 0: as suits the value
-	Rows    int     // largest number of rows of a repeat; 0: 5000
+	Repeats int     // 0: depends on the metric
+	Rows    int     // maximum number of rows of a repeat; 0: 5000
 
 	Watch func(name string, done, of int) // called before every repeat, if not nil
 }
@@ -66,7 +66,7 @@ const (
 	fewestRepeats = 8
 	mostRepeats   = 100000
 
-	// FewestRows is the least number of rows with an interval: 8 in a quarter.
+	// FewestRows is the minimum number of rows for an interval: a quarter then has 8.
 	FewestRows = 32
 )
 
@@ -85,23 +85,23 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// Value is a value with what its interval needs.
+// Value is a value with the facts that its interval needs.
 type Value struct {
 	Name        string // for Watch
 	Value       float64
 	Least, Most float64 // bounds; infinite if there are none
 
-	Repeats int // pairs of halves count twice
+	Repeats int // a pair of halves counts as two repeats
 
-	// Of Way rows:
+	// For Way rows:
 	Rows     int  // number of rows
-	Used     int  // number of rows that the value uses
-	Quarters bool // the bias is not small: extrapolate from quarters too
+	Used     int  // number of rows that the value is computed from
+	Quarters bool // the bias is large: extrapolate from quarters too
 }
 
-// Halves returns the interval of a value from random halves of its rows, or of the rows of the settings. measure
-// returns the value of some rows in repeat b; of is rows or quarters. If the context ends after enough repeats, the interval of
-// these comes with the context's error. Other errors are the ones of measure.
+// Halves returns the interval of a value from random halves of its rows, or of the maximum number of rows in the
+// settings. measure returns the value of some rows in repeat b; of is rows or quarters. If the context ends after
+// enough repeats, their interval is returned together with the context's error. All other errors come from measure.
 func (s Settings) Halves(
 	ctx context.Context, v Value, order *rng.Stream, measure func(rows []int, b int, of string) (float64, error),
 ) (*Interval, error) {
@@ -111,7 +111,7 @@ func (s Settings) Halves(
 	}
 	m := min(n/2, largest)
 	var all []int
-	quarters := 0.0                                                                  // the sum of their values
+	quarters := 0.0                                                                  // the sum of the quarters' values
 	values, err := s.repeat(v, v.Repeats+v.Repeats%2, func(b int) (float64, error) { // halves come in pairs
 		half := n - m // where the other half of the last permutation begins
 		if b%2 == 0 {
@@ -134,14 +134,14 @@ func (s Settings) Halves(
 	if v.Quarters && err == nil {
 		sizes, sized = append(sizes, float64(m/2)), append(sized, quarters/float64(len(values)))
 	}
-	if of <= part { // the value has as few rows as a repeat
+	if of <= part { // the value uses no more rows than a repeat
 		sizes, sized = sizes[1:], sized[1:]
 	}
 	e := deviation * math.Sqrt(1/of/(1/part-1/whole))
 	return s.interval(v, Rows, endless(sizes, sized), e, float64(len(values)/2), len(values)), err
 }
 
-// endless extrapolates the values for numbers of rows n to infinitely many rows, by a polynomial in 1/n.
+// endless extrapolates values for the given numbers of rows to infinitely many rows, by a polynomial in 1/n.
 func endless(sizes, values []float64) (sum float64) {
 	for i, n := range sizes {
 		weight := 1.0
@@ -156,7 +156,7 @@ func endless(sizes, values []float64) (sum float64) {
 }
 
 // Draws returns the interval of the mean over random numbers. measure returns the value of repeat b > 0; the value
-// itself is repeat 0. The end of the context is handled as in Halves.
+// itself is repeat 0. If the context ends, Draws behaves like Halves.
 func (s Settings) Draws(ctx context.Context, v Value, measure func(b int) (float64, error)) (*Interval, error) {
 	values, err := s.repeat(v, v.Repeats, func(b int) (float64, error) {
 		if b == 0 {
@@ -172,7 +172,7 @@ func (s Settings) Draws(ctx context.Context, v Value, measure func(b int) (float
 	return s.interval(v, Draws, mean, deviation/math.Sqrt(n), n-1, len(values)), err
 }
 
-// repeat collects the values of repeats. After an error it returns the values so far.
+// repeat collects the values of repeats. After an error it returns the values computed so far.
 func (s Settings) repeat(v Value, n int, measure func(b int) (float64, error)) (values []float64, err error) {
 	for b := range n {
 		if s.Watch != nil {
@@ -192,7 +192,7 @@ func partial(ctx context.Context, err error, values []float64) bool {
 	return err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) && len(values) >= fewestRepeats
 }
 
-// interval returns the interval of an estimate with a standard error and degrees of freedom, within the bounds.
+// interval returns the interval of an estimate, given its standard error and degrees of freedom, clipped to the bounds.
 func (s Settings) interval(v Value, way Way, estimate, e, freedom float64, repeats int) *Interval {
 	t := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.5 + s.Percent/200)
 	within := func(x float64) float64 { return min(max(x, v.Least), v.Most) }
@@ -202,12 +202,21 @@ func (s Settings) interval(v Value, way Way, estimate, e, freedom float64, repea
 
 // MeanAndDeviation returns the mean of numbers and their standard deviation.
 func MeanAndDeviation(values []float64) (mean, deviation float64) {
-	n := float64(len(values))
+	const large, small = 0x1p500, 0x1p-500 // the squares of other numbers overflow or lose digits
+	n, largest, unit := float64(len(values)), 0.0, 1.0
 	for _, v := range values {
 		mean += v / n
 	}
 	for _, v := range values {
-		deviation += (v - mean) * (v - mean)
+		largest = max(largest, math.Abs(v-mean))
 	}
-	return mean, math.Sqrt(deviation / max(n-1, 1))
+	if largest > large || largest > 0 && largest < small {
+		_, e := math.Frexp(largest)
+		unit = math.Ldexp(1, e-1)
+	}
+	for _, v := range values {
+		d := (v - mean) / unit
+		deviation += d * d
+	}
+	return mean, unit * math.Sqrt(deviation/max(n-1, 1))
 }

@@ -173,3 +173,13 @@ func TestStopped(t *testing.T) {
 		cancel()
 	}
 }
+
+// Numbers of any size have a deviation, in the same digits.
+func TestMeanAndDeviation(t *testing.T) {
+	for _, size := range []float64{0x1p-1070, 0x1p-600, 1, 0x1p600, 0x1p1021} {
+		mean, deviation := MeanAndDeviation([]float64{-1 * size, size, 3 * size})
+		if mean != size || deviation != 2*size {
+			t.Errorf("numbers of size %g: mean %g and deviation %g, want %g and %g", size, mean, deviation, size, 2*size)
+		}
+	}
+}

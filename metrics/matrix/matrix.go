@@ -1,5 +1,5 @@
 // Package matrix has the dense matrices that metrics measure: one row for each image, one column for each dimension of
-// the codes.
+// the code.
 package matrix
 
 import (
@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// Matrix is a dense matrix, row by row.
+// Matrix is a dense matrix in row-major order.
 type Matrix struct {
 	Rows, Cols int
 	Data       []float64 // Rows*Cols
 }
 
-// Row returns row i, which shares memory.
+// Row returns row i, without copying.
 func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
 
-// Columns returns some columns, in the order of their numbers; nil: all.
+// Columns returns the columns with the given numbers, in this order (nil: all).
 func (m Matrix) Columns(list []int) Matrix {
 	if list == nil {
 		return m
@@ -32,7 +32,7 @@ func (m Matrix) Columns(list []int) Matrix {
 	return some
 }
 
-// Take copies rows of codes.
+// Take copies the given rows.
 func (m Matrix) Take(rows []int) []float64 {
 	data := make([]float64, 0, len(rows)*m.Cols)
 	for _, i := range rows {
@@ -41,7 +41,7 @@ func (m Matrix) Take(rows []int) []float64 {
 	return data
 }
 
-// Column copies some rows of a code column.
+// Column copies column c of the given rows.
 func (m Matrix) Column(c int, rows []int) []float64 {
 	x := make([]float64, len(rows))
 	for at, i := range rows {
@@ -50,7 +50,8 @@ func (m Matrix) Column(c int, rows []int) []float64 {
 	return x
 }
 
-// Finite reports the first number that is NaN or infinite, in a format for its row, its column and itself.
+// Finite returns an error for the first number that is NaN or infinite; the format gets its row, its column and the
+// number.
 func (m Matrix) Finite(format string) error {
 	for i, v := range m.Data {
 		if v-v != 0 { // faster than math.IsNaN and math.IsInf
@@ -60,7 +61,7 @@ func (m Matrix) Finite(format string) error {
 	return nil
 }
 
-// Exponent returns e such that the largest absolute number lies between 2^(e-1) and 2^e, or 0 if all are 0.
+// Exponent returns e such that the largest absolute number is between 2^(e-1) and 2^e, or 0 if all numbers are 0.
 func (m Matrix) Exponent() int {
 	largest := 0.0
 	for _, v := range m.Data {
@@ -70,13 +71,14 @@ func (m Matrix) Exponent() int {
 	return e
 }
 
-// ForSquares returns the matrix divided by 2^e, and e, if the fourth power of a small part of the largest number would
-// overflow or vanish; the largest absolute number is then from 1/2 to 1. Otherwise it returns the matrix itself, and 0.
-// Values that do not depend on a common factor of the codes stay the same, as dividing by 2^e is exact.
+// ForSquares returns the matrix divided by 2^e, and e, if the fourth power of the largest number, or of a small
+// fraction of it, would overflow or vanish. The largest absolute number is then between 1/2 and 1. Otherwise it returns
+// the matrix unchanged, and 0. Dividing by 2^e is exact, so values that do not depend on the scale of the codes stay
+// the same.
 func (m Matrix) ForSquares() (Matrix, int) { return m.sized(-200, 200) }
 
-// ForTrees is [Matrix.ForSquares] for boosted trees. Like the trees of scikit-learn they take numbers that differ by less
-// than 1e-7 for the same, and refuse numbers that single precision does not hold: only tiny numbers are divided.
+// ForTrees is [Matrix.ForSquares] for boosted trees, and divides only tiny numbers. Like the trees of scikit-learn,
+// these trees treat numbers that differ by less than 1e-7 as equal, and reject numbers that exceed single precision.
 func (m Matrix) ForTrees() (Matrix, int) { return m.sized(-60, math.MaxInt32) }
 
 // sized divides by 2^e if the exponent e is outside a range.
@@ -92,8 +94,8 @@ func (m Matrix) sized(least, most int) (Matrix, int) {
 	return s, e
 }
 
-// WantSquares returns an error if the squares of codes overflow or lose digits: a value in squared units would be
-// wrongly 0 or infinite.
+// WantSquares returns an error if squares of the codes overflow or lose digits, because a value in squared units would
+// be wrongly 0 or infinite.
 func (m Matrix) WantSquares() error {
 	const least, most = -450, 500
 	if e := m.Exponent(); e < least || e > most {
@@ -107,7 +109,7 @@ func (m Matrix) WantSquares() error {
 }
 
 // UnitColumn sets dst to code column c minus its mean, divided by its standard deviation, and returns the deviation. A
-// constant column gives zeros and 0.
+// constant column becomes 0, and its deviation is 0.
 func (m Matrix) UnitColumn(c int, dst []float64) (scale float64) {
 	deviation, largest := m.centre(c, dst)
 	if largest == 0 {
@@ -119,8 +121,8 @@ func (m Matrix) UnitColumn(c int, dst []float64) (scale float64) {
 	return deviation * largest
 }
 
-// centre sets dst to code column c minus its mean, divided by the largest distance from the first number. It returns the
-// standard deviation of dst and this largest distance. A constant column gives zeros.
+// centre sets dst to code column c minus its mean, divided by the largest distance from the first number. It returns
+// the standard deviation of dst and this largest distance. A constant column becomes 0.
 func (m Matrix) centre(c int, dst []float64) (deviation, largest float64) {
 	first := m.Data[c]
 	for i, at := 0, c; i < len(dst); i, at = i+1, at+m.Cols {
@@ -162,7 +164,7 @@ func (m Matrix) Scale() float64 {
 	return largest * math.Sqrt(square/float64(m.Cols))
 }
 
-// Mean returns the mean, by differences from the first number, which avoids overflow and cancellation.
+// Mean returns the mean. It sums differences from the first number, which avoids overflow and cancellation.
 func Mean(x []float64) float64 {
 	first, mean := x[0], 0.0
 	for _, v := range x {

@@ -7,12 +7,12 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// entropyFloor is the Floor of disentanglement_lib, which makes a row of zeros uniform.
+// entropyFloor is the Floor of disentanglement_lib, which turns a row of zeros into a uniform distribution.
 const entropyFloor = 1e-11
 
-// Entropy sets the concentration 1 - H(p) of K importances, where p are the importances plus Floor, divided by their
-// sum. With logarithms to base K it is 1 if only one importance is not 0, and 0 if all are equal. With natural
-// logarithms its least value is 1 - ln K.
+// Entropy sets how the concentration 1 - H(p) of K importances is computed, where p are the importances plus Floor,
+// divided by their sum. With logarithms to base K it is 1 if only one importance is positive, and 0 if all are equal.
+// With natural logarithms its minimum is 1 - ln K.
 type Entropy struct {
 	Log   LogBase `yaml:"log" doc:"base of the entropy's logarithm: factors (their number, as in the authors' code) or natural (as in the paper's text)"`
 	Floor float64 `yaml:"floor" doc:"with base factors: constant added to every importance before normalising, as in the authors' code; 0: none"`
@@ -23,14 +23,14 @@ type LogBase string
 
 // The bases.
 const (
-	LogFactors LogBase = "factors" // the number of factors: entropies are at most 1
+	LogFactors LogBase = "factors" // the number of factors, so entropies are at most 1
 	LogNatural LogBase = "natural"
 )
 
-// LibraryEntropy returns the settings of disentanglement_lib and of the code of the authors of MED.
+// LibraryEntropy returns the settings of disentanglement_lib, which the authors' code for MED also uses.
 func LibraryEntropy() Entropy { return Entropy{Log: LogFactors, Floor: entropyFloor} }
 
-// maxFloor keeps the floor small compared with importances.
+// maxFloor keeps the floor small relative to importances.
 const maxFloor = 1e-3
 
 // Check checks the settings.
@@ -71,7 +71,7 @@ func (e Entropy) Of(importances []float64) float64 {
 			h -= p * math.Log(p)
 		}
 	}
-	return max(1-h/base, e.Least()) // rounding of equal importances
+	return max(1-h/base, e.Least()) // rounding of equal importances can make it smaller
 }
 
 // OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, and the disentanglement of every code

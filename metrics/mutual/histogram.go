@@ -16,20 +16,20 @@ type Binning string
 
 // The ways to cut.
 const (
-	EqualWidth Binning = "width" // bins of equal width from the least to the largest value
-	EqualCount Binning = "count" // bins of equally many rows, as far as ties allow
+	EqualWidth Binning = "width" // bins of equal width from the minimum to the maximum
+	EqualCount Binning = "count" // bins with equally many rows, as far as ties allow
 )
 
-// MaxBins bounds the number of bins.
+// MaxBins is the maximum number of bins.
 const MaxBins = 10000
 
-// Histogram sets the bins of code columns. Mutual information is computed from their frequencies.
+// Histogram sets the bins of code columns. Frequencies of these bins give the mutual information.
 type Histogram struct {
 	Bins    int     `yaml:"bins" doc:"number of bins of a code column"`
 	Binning Binning `yaml:"binning" doc:"width (bins of equal width) or count (bins with equally many rows)"`
 }
 
-// Library returns the bins of disentanglement_lib.
+// Library returns the settings of disentanglement_lib.
 func Library() Histogram { return Histogram{Bins: 20, Binning: EqualWidth} }
 
 // Check checks the settings.
@@ -43,8 +43,8 @@ func (h Histogram) Check() error {
 	return nil
 }
 
-// edges returns the left edges of the bins of a column, ascending. It rounds as NumPy's histogram does (edge j at
-// j*step + low), as codes of a grid lie on edges.
+// edges returns the left edges of the bins of a column in ascending order. It rounds like NumPy's histogram (edge j at
+// j*step + low), because codes of a grid lie exactly on edges.
 func (h Histogram) edges(column []float64) []float64 {
 	bins := h.Bins
 	left := make([]float64, bins)
@@ -70,7 +70,7 @@ func (h Histogram) edges(column []float64) []float64 {
 	}
 	step := (high - low) / float64(bins)
 	for j := range left {
-		left[j] = float64(float64(j)*step) + low // rounded twice on every machine
+		left[j] = float64(float64(j)*step) + low // two roundings on every machine, no fused multiply-add
 		if math.IsInf(step, 0) {
 			t := float64(j) / float64(bins)
 			left[j] = low*(1-t) + high*t
@@ -79,15 +79,15 @@ func (h Histogram) edges(column []float64) []float64 {
 	return left
 }
 
-// Bin sorts values into bins of equal width, from the least to the largest value. It returns the bin of every value.
+// Bin sorts values into bins of equal width from the minimum to the maximum. It returns the bin of every value.
 func Bin(values []float64, bins int) []int32 {
 	ids := make([]int32, len(values))
 	assignBins(values, Histogram{Bins: bins, Binning: EqualWidth}.edges(values), ids)
 	return ids
 }
 
-// assignBins sets ids to the bin of every number, the last bin with an edge not above it. It returns the number of
-// bins.
+// assignBins sets the id of every number to its bin, the last bin whose left edge is at most the number. It returns the
+// number of bins.
 func assignBins(column, left []float64, ids []int32) int {
 	bins, low := len(left), left[0]
 	scale := 0.0
@@ -97,7 +97,8 @@ func assignBins(column, left []float64, ids []int32) int {
 	for i, v := range column {
 		b := 0
 		if scale > 0 && !math.IsInf(scale, 0) {
-			b = int(min((v-low)*scale, float64(bins-1))) // right up to rounding for equal widths, otherwise a first guess
+			// correct up to rounding for equal widths, otherwise a first guess
+			b = int(min((v-low)*scale, float64(bins-1)))
 		}
 		if b+1 < bins && v >= left[b+1] || v < left[b] {
 			if b+2 < bins && v >= left[b+2] || b > 0 && v < left[b-1] {
@@ -121,11 +122,11 @@ type binned struct {
 	x, y   []int32
 }
 
-// columnsAtOnce is the number of code columns read together, as they share cache lines of the rows.
+// columnsAtOnce is the number of code columns read together, because adjacent columns are in the same cache line.
 const columnsAtOnce = 8
 
-// binColumns calls use with every binned code column c and its number of bins. If edges are given, the bins lie between
-// them. Calls run concurrently, each with its own scratch memory.
+// binColumns calls use with each binned code column c and its number of bins. If edges are given, they define the bins.
+// Calls run concurrently, each with its own scratch memory.
 func binColumns(
 	ctx context.Context, codes matrix.Matrix, h Histogram, given [][]float64, use func(scratch *binned, c, used int),
 ) error {

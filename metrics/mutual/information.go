@@ -1,5 +1,5 @@
-// Package mutual measures how much code columns tell of factors: binned columns, their mutual information, and scores
-// of matrices of information or importance.
+// Package mutual measures how much information code columns have about factors: binned columns, their mutual
+// information, and scores of matrices of information or importance.
 package mutual
 
 import (
@@ -13,15 +13,15 @@ import (
 )
 
 // Information holds, in nats, the mutual information of binned code columns with factors and the entropies of the
-// factors, from frequencies over the rows. A factor with unknown levels counts the rows where it is known, in the bins
-// of all rows of the codes.
+// factors, from frequencies over the rows. If a factor has unknown levels, only the rows where it is known count, but
+// in the bins of all rows.
 type Information struct {
 	Mutual  [][]float64 // by column and factor
 	Entropy []float64   // by factor
 }
 
-// New returns the information of code columns about factors. levels has the levels of the factors, row by row;
-// negative where one is unknown. With shared, the bins and independent pairs are the ones of all samples.
+// New returns the information of code columns about factors. levels has the levels of the factors, row by row; negative
+// values are unknown. If shared is set, it provides the bins and the independent pairs.
 func New(
 	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, shared *Shared,
 ) (*Information, error) {
@@ -72,7 +72,7 @@ func Between(ctx context.Context, codes matrix.Matrix, h Histogram, shared *Shar
 				return err
 			}
 			v := s.mutual(used[a], ids[b], used[b], len(ids[b]))
-			mutual[a][b], mutual[b][a] = v, v // no two calls write one place
+			mutual[a][b], mutual[b][a] = v, v // no two calls write the same element
 		}
 		return nil
 	})
@@ -91,7 +91,7 @@ func (s *binned) mutual(bins int, levels []int32, size, known int) float64 {
 	return mutualInformation(s.joint, s.x, s.y, known)
 }
 
-// zeros returns n zeros, and reuses the memory of x if it is large enough.
+// zeros returns n zeros, in the memory of x if it is large enough.
 func zeros(x []int32, n int) []int32 {
 	if cap(x) < n {
 		return make([]int32, n)
@@ -112,8 +112,8 @@ func entropy(counts []int, n int) (sum float64) {
 	return sum
 }
 
-// mutualInformation returns sum p(x, y) ln (p(x, y)/(p(x) p(y))), in nats, of the joint counts of n rows. x and y are
-// zeros and receive the margins. Ratios of integers make it exactly 0 for independent counts.
+// mutualInformation returns sum p(x, y) ln (p(x, y)/(p(x) p(y))), in nats, for the joint counts of n rows. x and y must
+// be zeros and receive the marginal counts. The ratios of integers make it exactly 0 if the counts are independent.
 func mutualInformation(joint, x, y []int32, n int) (sum float64) {
 	for a := range x {
 		for b, c := range joint[a*len(y) : (a+1)*len(y)] {
@@ -132,5 +132,5 @@ func mutualInformation(joint, x, y []int32, n int) (sum float64) {
 			}
 		}
 	}
-	return max(sum, 0) // rounding
+	return max(sum, 0) // rounding can make it negative
 }

@@ -256,7 +256,7 @@ func TestShare(t *testing.T) {
 		t.Errorf("%+v, %v", x, err)
 	}
 	constant := matrix.Matrix{Rows: 40, Cols: 2, Data: make([]float64, 80)}
-	if _, err := ShareWithFactors(t.Context(), constant, factors, levels, h, true, s); err == nil || err.Error() != "no column has more information on a factor than chance" {
+	if _, err := ShareWithFactors(t.Context(), constant, factors, levels, h, true, s); err == nil || err.Error() != "no column has more information about a factor than by chance" {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,22 +12,23 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Shared holds bins and informative pairs of all rows, computed once for all samples of the rows. The bins of each
-// sample would differ at random.
+// Shared holds the bins and the informative pairs of all rows, computed once for all subsets of the rows. Otherwise the
+// bins would differ randomly between subsets.
 //
-// The mutual information of n rows is too large by about (bins-1)(levels-1)/2n. Halves of the rows remove the excess
-// from sums and gaps, but not from shares of many columns: each column without information adds its part. A pair of a
-// column and a factor therefore counts as independent if it has no more information than with permuted levels: the mean
-// of the permutations plus 3.3 standard deviations. About one in a thousand independent pairs has more.
+// The mutual information of n rows is biased upwards by about (bins-1)(levels-1)/2n. Halves of the rows correct this
+// bias for sums and gaps, but not for shares over many columns, because each column without information adds to the
+// bias. A pair of a column and a factor therefore counts as independent if its information is at most the mean for
+// permuted levels plus 3.3 standard deviations. About one independent pair in a thousand exceeds that.
 type Shared struct {
-	Independent, Pairs int // of a column and a factor: that count as independent, and all; 0 if none is tested
+	// numbers of pairs of a column and a factor: pairs that count as independent, and all pairs; 0 if there was no test
+	Independent, Pairs int
 
 	histogram Histogram
 	edges     [][]float64       // by column
 	informed  map[string][]bool // by factor and column; nil: all
 }
 
-// leastPerCell is the least number of rows for each cell of two columns, or of a column and a factor. With fewer rows
+// leastPerCell is the minimum number of rows for each cell of two columns, or of a column and a factor. With fewer rows
 // the bias is no longer of order 1/n.
 const leastPerCell = 2
 
@@ -54,9 +55,9 @@ func share(codes matrix.Matrix, h Histogram, cells int) (*Shared, error) {
 	return x, nil
 }
 
-// ShareWithFactors returns the bins of all rows for counting with factors; with test, also the pairs that have
-// information, by permutations from a stream. Errors: fewer than two rows for each cell of a column and a factor, no
-// pair with information, and the end of the context.
+// ShareWithFactors returns the bins of all rows for joint counts with factors. With test it also finds the pairs that
+// have information, by random permutations. Errors: fewer than two rows for each cell of a column and a factor, no pair
+// with information, and the end of the context.
 func ShareWithFactors(
 	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, test bool, s *rng.Stream,
 ) (*Shared, error) {
@@ -80,7 +81,7 @@ func ShareWithFactors(
 	for j, f := range factors {
 		informed := make([]bool, codes.Cols)
 		for c := range informed {
-			// 2 n I of independent columns has a chi-squared distribution, with a variance of twice its mean
+			// for independent columns, 2 n I has a chi-squared distribution, whose variance is twice its mean
 			deviation := math.Sqrt(null[c][j] / float64(codes.Rows))
 			informed[c] = found.Mutual[c][j] > null[c][j]+nullDeviations*deviation
 			if !informed[c] {
@@ -90,7 +91,7 @@ func ShareWithFactors(
 		x.informed[f.Name] = informed
 	}
 	if x.Independent == x.Pairs {
-		return nil, errors.New("no column has more information on a factor than chance")
+		return nil, errors.New("no column has more information about a factor than by chance")
 	}
 	return x, nil
 }
@@ -119,7 +120,7 @@ func permuted(
 	return mean, nil
 }
 
-// edgesOf returns the edges of a histogram; nil if it is another one.
+// edgesOf returns the edges of a histogram, or nil if they belong to a different histogram.
 func (x *Shared) edgesOf(h Histogram) [][]float64 {
 	if x == nil || x.histogram != h {
 		return nil

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// Shares returns R (Cao et al. 2022, section 3.2) of the mutual information m of code columns i with factors j:
+// Shares returns R (Cao et al. 2022, section 3.2), computed from the mutual information m of code columns i and factors
+// j:
 //
 //	R_ij = m_ij / sum over i of m_ij
 //
-// Factors without information in any column have R_ij = 0 and are listed as silent.
+// Factors without information in any column have R_ij = 0 and are returned as silent.
 func Shares(m [][]float64) (shares [][]float64, silent []int) {
 	sums := make([]float64, len(m[0]))
 	for _, row := range m {
@@ -45,13 +46,13 @@ func Transposed(matrix [][]float64) [][]float64 {
 	return t
 }
 
-// Best selects up to k columns for every factor by their shares, ascending: the columns with the largest concentration
-// among those with their largest share in the factor. With whole it keeps all columns that tie. Columns without
-// information are never selected. tied reports whether ties decided.
+// Best selects up to k columns for every factor by their shares. Of the columns with their largest share in the factor,
+// it takes those with the largest concentration. The result is in ascending order. With whole it keeps all columns that
+// tie. Columns without information are never selected. tied reports whether ties decided.
 func Best(shares [][]float64, e Entropy, k int, whole bool) (columns []int, tied bool) {
 	const rounding = 1e-12
 	scores := make([]float64, len(shares))
-	owned := make([][]int, len(shares[0])) // by factor
+	owned := make([][]int, len(shares[0])) // columns, by factor
 	for c, row := range shares {
 		scores[c] = e.Of(row)
 		largest := slices.Max(row)

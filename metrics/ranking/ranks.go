@@ -9,16 +9,17 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// KendallTau returns the rank correlation tau-b of Kendall 1938 of two lists of equal length, as in table 6 of Zhang
-// and Sugiyama 2024. It counts the pairs of places in the same order in both lists, subtracts the pairs in opposite
+// KendallTau returns Kendall's rank correlation tau-b (1938) of two lists of equal length, as in table 6 of Zhang and
+// Sugiyama 2024. It counts the pairs of positions with the same order in both lists, subtracts the pairs with opposite
 // orders, and divides by
 //
 //	sqrt((pairs not equal in a) (pairs not equal in b))
 //
-// It is 1 for equal orders, -1 for opposite ones, and NaN if all values of a list are equal. Places where either list
-// has NaN are left out.
+// It is 1 if the orders agree, -1 if they are opposite, and NaN if all values of a list are equal. Positions where
+// either list has NaN are left out.
 func KendallTau(a, b []float64) float64 {
-	var same, left, right int // pairs in the same minus pairs in opposite orders; pairs that differ in a; in b
+	// pairs with the same order minus pairs with opposite orders; pairs that differ in a; pairs that differ in b
+	var same, left, right int
 	for i := range a {
 		if math.IsNaN(a[i]) || math.IsNaN(b[i]) {
 			continue
@@ -59,7 +60,7 @@ func Ranks(values []float64, better metrics.Direction) []float64 {
 	return ranks
 }
 
-// averageRanks returns [Ranks] from the least value on, in time n log n.
+// averageRanks returns [Ranks] from the smallest value on, in time n log n.
 func averageRanks(values []float64) []float64 {
 	places := numeric.UpTo(len(values))
 	slices.SortFunc(places, func(i, j int) int { return cmp.Compare(values[i], values[j]) })

@@ -1,4 +1,4 @@
-// Package ranking compares representations and methods: their agreement without labels, and the order of their values.
+// Package ranking compares representations without labels, and the orders of values.
 package ranking
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// relativeStrength is the UDR of two representations a and b, with d_a and d_b columns. R_ij relates column i of a to
+// relativeStrength is the UDR of two representations a and b with d_a and d_b columns. R_ij relates column i of a to
 // column j of b (Duan et al. 2020, section 4):
 //
 //	1/2 (1/d_b sum_j (max_i R_ij)^2 / sum_i R_ij + 1/d_a sum_i (max_j R_ij)^2 / sum_j R_ij)
 //
-// A column with all R_ij 0 counts as 0.
+// A column whose R_ij are all 0 counts as 0.
 func relativeStrength(r *mat.Dense) float64 {
 	rows, columns := r.Dims()
 	most, sum := make([]float64, rows+columns), make([]float64, rows+columns)
@@ -40,26 +40,26 @@ func relativeStrength(r *mat.Dense) float64 {
 }
 
 // UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as disentanglement_lib computes it, 0
-// to 1: the agreement of several representations of the same images. R_ij is the relation of column i of a and column j
-// of b:
+// to 1: the agreement of several representations of the same images. R_ij is the relation between column i of a and
+// column j of b:
 //
 //	UDR(a, b) = 1/2 (mean over i of max_j R_ij^2 / sum_j R_ij + mean over j of max_i R_ij^2 / sum_i R_ij)
 //
-// which is 1 if a and b have the same columns, in any order and with any sign. The score of a representation is the
-// median of its UDR with the others. It needs no factors.
+// The result is 1 if a and b have the same columns, in any order and with any sign. The score of a representation is
+// the median of its UDR with the others. It needs no factors.
 //
-// R_ij is the absolute coefficient of column i in the Lasso regression of column j on all columns of a. Alternatively
-// it is the absolute rank correlation of the two columns. All columns are standardised. Columns with a standard
-// deviation below Threshold are left out. The library leaves out columns with a divergence from the prior of 0.01 nats
-// or less, which codes do not contain. (For a standard normal prior and aggregate posterior, 0.01 nats correspond to a
-// standard deviation of 0.14.)
+// With Relation lasso, R_ij is the absolute coefficient of column i in the Lasso regression of column j on all columns
+// of a. With Relation spearman, it is the absolute rank correlation of the two columns. All columns are standardised.
+// Columns with a standard deviation below Threshold are left out. The library instead leaves out columns with a
+// divergence from the prior of at most 0.01 nats, which cannot be computed from codes. (For a normal prior and a normal
+// aggregate posterior, 0.01 nats correspond to a standard deviation of 0.14.)
 type UDR struct {
 	Relation  Relation
-	Alpha     float64 // lasso: the weight of the penalty, against half the mean squared error
+	Alpha     float64 // lasso: the weight of the penalty, relative to half the mean squared error
 	Threshold float64
 }
 
-// Relation is the relation R of columns of two representations.
+// Relation is the relation R between the columns of two representations.
 type Relation string
 
 // The relations.
@@ -68,7 +68,7 @@ const (
 	Spearman Relation = "spearman"
 )
 
-// NewUDR returns the ranking with the defaults of the library, and the Threshold of FactorVAE's Prune.
+// NewUDR returns the ranking with the defaults of the library. Threshold equals FactorVAE's Prune.
 func NewUDR(r Relation) *UDR { return &UDR{Relation: r, Alpha: 0.1, Threshold: 0.05} }
 
 // Validate checks the settings.
@@ -84,16 +84,16 @@ func (u *UDR) Validate() error {
 	return nil
 }
 
-// Agreement is the outcome of UDR.
+// Agreement is the result of UDR.
 type Agreement struct {
-	Scores []float64   `json:"scores"` // of every representation
-	Pairs  [][]float64 `json:"pairs"`  // UDR(a, b) by a and b; 0 of one with itself
-	Used   []int       `json:"used"`   // columns of every representation that are not left out
+	Scores []float64   `json:"scores"` // of each representation
+	Pairs  [][]float64 `json:"pairs"`  // UDR(a, b) by a and b; 0 on the diagonal
+	Used   []int       `json:"used"`   // number of columns of each representation that are not left out
 }
 
-// Compare compares two or more representations of the same images, in the same rows. A pair with a representation
-// without used columns has 0. Errors: fewer than two representations or rows, different numbers of rows, codes that are
-// NaN or infinite, settings out of range, and the end of the context.
+// Compare compares two or more representations of the same images, in the same order. A pair has 0 if one of the
+// representations has no used columns. Errors: fewer than two representations or rows, different numbers of rows, codes
+// that are NaN or infinite, settings out of range, and the end of the context.
 func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, error) {
 	if err := u.Validate(); err != nil {
 		return nil, err
@@ -140,11 +140,10 @@ func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, e
 	return a, nil
 }
 
-// checkCodes returns an error for codes i of other images than n rows of the first codes, or with a number that is not
-// finite.
+// checkCodes returns an error if codes i do not have n rows, or if a number is not finite.
 func checkCodes(i int, c matrix.Matrix, n int) error {
 	if c.Rows != n || c.Rows < 2 || len(c.Data) != c.Rows*c.Cols {
-		return fmt.Errorf("udr: representation %d has %d rows, and the first has %d; want the same images, two at least", i, c.Rows, n)
+		return fmt.Errorf("udr: representation %d has %d rows, and the first has %d; want the same images, at least two", i, c.Rows, n)
 	}
 	for at, v := range c.Data {
 		if v-v != 0 {
@@ -154,7 +153,7 @@ func checkCodes(i int, c matrix.Matrix, n int) error {
 	return nil
 }
 
-// unit returns the used columns, or their ranks, with mean 0 and variance 1: [columns, rows].
+// unit returns the used columns, or their ranks, with mean 0 and variance 1, as [columns, rows].
 func (u *UDR) unit(c matrix.Matrix) (unit *mat.Dense, used int) {
 	var data []float64
 	column := make([]float64, c.Rows)
@@ -179,7 +178,7 @@ func (u *UDR) unit(c matrix.Matrix) (unit *mat.Dense, used int) {
 	return mat.NewDense(used, c.Rows, data), used
 }
 
-// related returns R of two standardised representations, [columns of a, columns of b].
+// related returns R of two standardised representations, as [columns of a, columns of b].
 func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) {
 	_, n := a.Dims()
 	var r mat.Dense
@@ -204,11 +203,11 @@ func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) 
 //
 //	1/2 w'Sw - t'w + alpha |w|_1
 //
-// where S holds the products of the inputs with each other, by coordinate descent (Friedman et al. 2007).
+// where S holds the products of the inputs with each other. It uses coordinate descent (Friedman et al. 2007).
 func lasso(s *mat.SymDense, t *mat.VecDense, alpha float64) {
 	const sweeps, tolerance = 10000, 1e-12
 	w := make([]float64, t.Len())
-	rest := make([]float64, t.Len()) // t - S w
+	rest := make([]float64, t.Len()) // the residual t - S w
 	for i := range rest {
 		rest[i] = t.AtVec(i)
 	}

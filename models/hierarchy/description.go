@@ -5,30 +5,30 @@ import "math"
 // FloatBits is the length of a number in a description: 32 bits, as a float32.
 const FloatBits = 32
 
-// Description is the length of the description of codes by a hierarchy, in bits (Ross and Doshi-Velez 2021, section
-// 8.1). It describes a code by the option of each categorical dimension on its path, log2 K bits for one of K
-// options. It adds the value of each active continuous dimension, b bits:
+// Description is the number of bits for describing codes by a hierarchy (Ross and Doshi-Velez 2021, section 8.1). A
+// code is described by the option of each categorical dimension on its path, with log2 K bits for one of K options, and
+// by the value of each active continuous dimension, with b bits:
 //
 //	sum over codes of (b |active continuous dimensions| + sum over active categorical dimensions of log2 K)
 //
-// Some codes may have no place in the hierarchy, such as codes that MIMOSA leaves out. All columns of such a code
-// count, b bits each. Every code then needs one more bit, which says whether it has a place. The paper does not treat
-// this case.
+// Some codes may not belong to the hierarchy, such as codes that MIMOSA discards. All columns of such a code count,
+// with b bits each. Every code then needs one more bit, which says whether it belongs to the hierarchy. The paper does
+// not treat this case.
 type Description struct {
 	Codes   int
 	Options float64 // options that codes choose
 	Values  float64 // values of active continuous dimensions
-	Outside float64 // codes without a place, with the extra bit of all codes
-	Tree    float64 // the hierarchy itself, once, see [Hierarchy.TreeBits]; the paper neglects it
-	Flat    float64 // the same codes as flat vectors, all as long as the longest code
+	Outside float64 // codes outside the hierarchy, and the extra bit of all codes
+	Tree    float64 // the hierarchy itself, counted once, see [Hierarchy.TreeBits]; the paper neglects it
+	Flat    float64 // the same codes as flat vectors, each as long as the longest code
 }
 
-// PerCode returns the mean bits of a code, without the tree.
+// PerCode returns the mean number of bits of a code, without the tree.
 func (d Description) PerCode() float64 {
 	return (d.Options + d.Values + d.Outside) / float64(d.Codes)
 }
 
-// FlatPerCode returns the mean bits of a code as a flat vector.
+// FlatPerCode returns the mean number of bits of a code as a flat vector.
 func (d Description) FlatPerCode() float64 { return d.Flat / float64(d.Codes) }
 
 // Describe returns the length of the description of n codes with the given columns, and bits for each number. choose
@@ -70,9 +70,9 @@ func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, 
 	return d
 }
 
-// TreeBits returns the length of a description of the hierarchy itself, in our encoding. Each dimension of a group,
-// and the end of the group, is one of three symbols (continuous, categorical, end), log2 3 bits. Each option of a
-// categorical dimension, and the end of the options, is one bit. An option's group follows its bit.
+// TreeBits returns the number of bits for describing the hierarchy itself, in our own encoding. Each dimension of a
+// group, and the end of the group, is one of three symbols (continuous, categorical, end), log2 3 bits. Each option of
+// a categorical dimension, and the end of the options, is one bit. The group of an option follows the option's bit.
 func (h Hierarchy) TreeBits() float64 {
 	bits := float64(len(h)+1) * math.Log2(3)
 	for _, n := range h {

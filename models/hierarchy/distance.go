@@ -11,12 +11,12 @@ import (
 // of the canonical trees of two hierarchies, in insertions, deletions and changes of labels. It does not depend on the
 // order of options, nor on whether dimensions common to all options are listed in each option or above them.
 //
-// The canonical tree has a node for each group of dimensions. The label of a node is the least number of continuous
+// The canonical tree has a node for each group of dimensions. The label of a node is the minimum number of continuous
 // dimensions of a point in the group, including the enclosing groups. Its children are the options of all categorical
-// dimensions in the group, also empty options. The text of a subtree's labels (ascending, with commas) sorts the
-// children, and the text of the whole subtree breaks ties.
+// dimensions in the group, also empty options. Children are sorted by the text of their subtree's labels (ascending,
+// separated by commas); ties are broken by the text of the whole subtree.
 //
-// With n groups each and depth h, it takes memory n^2 and time up to n^2 h^2 (Zhang and Shasha 1989).
+// For n groups each and depth h, it needs memory n^2 and time up to n^2 h^2 (Zhang and Shasha 1989).
 func Distance(a, b Hierarchy) int {
 	return treeDistance(canonical(a, 0).tree(), canonical(b, 0).tree())
 }
@@ -64,7 +64,7 @@ func (g *group) text() string {
 	return fmt.Sprintf("%s %d(%s)", strings.Join(labels, ","), g.label, strings.Join(below, " "))
 }
 
-// leastContinuous returns the least number of continuous dimensions that a point can have.
+// leastContinuous returns the minimum number of continuous dimensions of a point.
 func (h Hierarchy) leastContinuous() int {
 	count := 0
 	for _, n := range h {

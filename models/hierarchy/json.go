@@ -72,12 +72,12 @@ func (p *parser) next() (json.Token, int64) {
 	}
 	token, err := p.tokens.Token()
 	if err != nil {
-		return err, at // an error token matches no wanted token
+		return err, at // no wanted token equals an error
 	}
 	return token, at
 }
 
-// fail returns an error with line and column of an offset, and the path unless it is the whole text.
+// fail returns an error with the line and column of an offset, and the path unless it is empty.
 func (p *parser) fail(at int64, path, format string, args ...any) error {
 	before := p.src[:min(at, int64(len(p.src)))]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')

@@ -6,7 +6,7 @@ import "fmt"
 type walker struct {
 	categorical, continuous int // dimensions visited so far
 
-	// onCategorical returns the chosen option, or -1 if the dimension is inactive or the option not known.
+	// onCategorical returns the chosen option, or -1 if the dimension is inactive or the option unknown.
 	onCategorical func(at int, active bool) int
 	onContinuous  func(at int, active bool)
 }
@@ -27,8 +27,8 @@ func (w *walker) walk(h Hierarchy, active bool) {
 }
 
 // Masks sets mask to the active continuous dimensions. choice holds the chosen option of every categorical dimension,
-// from 0, or -1 if the dimension is inactive or the option not known. A dimension is active if all its enclosing
-// options are chosen. mask has one element for each continuous dimension.
+// from 0, or -1 if the dimension is inactive or the option unknown. A dimension is active if all its enclosing options
+// are chosen. mask has one element for each continuous dimension.
 func (h Hierarchy) Masks(choice []int, mask []bool) {
 	w := walker{
 		onCategorical: func(at int, _ bool) int { return choice[at] },
@@ -72,9 +72,8 @@ func (h Hierarchy) Row(choice []int, values, row []float64) error {
 	return nil
 }
 
-// Places returns a column of options for every categorical and every continuous dimension. The column belongs to the
-// option that encloses the dimension. Columns count the options of all categorical dimensions in pre-order. The place
-// of a dimension in the outermost group is -1.
+// Places returns the enclosing option of every categorical and every continuous dimension, as the number of a column.
+// Columns count the options of all categorical dimensions in pre-order. Dimensions of the outermost group have -1.
 func (h Hierarchy) Places() (categorical, continuous []int) {
 	columns := 0 // so far
 	var walk func(h Hierarchy, under int)

@@ -40,7 +40,7 @@ type printer struct {
 	text                    strings.Builder
 }
 
-// group writes a list of dimensions, with branches unless it is the outermost one.
+// group writes a list of dimensions, with branches except for the outermost list.
 func (p *printer) group(h Hierarchy, indent string, outermost bool) {
 	for i, n := range h {
 		branch, next := branches(i == len(h)-1)

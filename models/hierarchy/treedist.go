@@ -38,7 +38,7 @@ func (t *tree) add(g *group) (first int) {
 	return first
 }
 
-// treeDistance returns the least number of insertions, deletions and changes of labels that turn tree a into tree b
+// treeDistance returns the minimum number of insertions, deletions and changes of labels that turn tree a into tree b
 // (Zhang and Shasha 1989, section 4).
 func treeDistance(a, b *tree) int {
 	n, m := len(a.labels), len(b.labels)

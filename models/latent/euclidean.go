@@ -68,7 +68,7 @@ func (identityOnly) Turns() bool { return false }
 // Turn implements [Space].
 func (identityOnly) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
 
-// Transport implements [Space] by the mean of a group.
+// Transport implements [Space]: it returns the mean of a group.
 func (identityOnly) Transport(z, _ *gorgonia.Node, m int) (losses.Transport, error) {
 	y, err := losses.MeanTransport(z, m)
 	return losses.Transport{Points: z, Moved: y}, err

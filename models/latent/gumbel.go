@@ -49,14 +49,15 @@ func (normalDistribution[T]) Forward(in [][]T, out []T) {
 
 func (normalDistribution[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// RelaxedChoice returns a relaxed sample of a choice among K options, a point of the simplex for every row:
+// RelaxedChoice returns a relaxed sample of a categorical distribution over K options, a point of the simplex for every
+// row:
 //
 //	softmax((log alpha + g)/tau),  g = -log(-log(u + 1e-12) + 1e-12)
 //
-// logarithms holds log alpha, [rows, K], for the probabilities alpha of the options. uniform holds u, [rows, K],
-// uniform on (0, 1). The temperature tau > 0 is a node of one number. As tau goes to 0, the sample becomes the
-// one-hot choice of the largest log alpha + g, which is a sample of alpha. The gradient flows to log alpha; u and tau
-// have none.
+// logarithms holds log alpha, [rows, K], for the probabilities alpha of the options. uniform holds u, [rows, K], which
+// is uniform on (0, 1). The temperature tau > 0 is a node with one number. As tau goes to 0, the sample becomes one-hot
+// at the largest log alpha + g, which is a sample of alpha. The result has a gradient in log alpha, but none in u and
+// tau.
 //
 // Source: Jang et al. 2017, equation 2; Maddison et al. 2017.
 func RelaxedChoice(logarithms, uniform, tau *gorgonia.Node) (*gorgonia.Node, error) {

@@ -1,9 +1,9 @@
-// Package latent holds the latent spaces of models. A space defines its coordinates, the posterior as a function of
-// an encoder's features, the divergence of the posterior from the prior, and the actions of groups.
+// Package latent has the latent spaces of models. A space defines its coordinates, the posterior as a function of an
+// encoder's features, the divergence of the posterior from the prior, and how groups act on it.
 //
-// A model has a list of spaces, [List]: a torus is a list of two circles, a cylinder a circle and R^n. Its codes are
-// the columns of all spaces in order. A space from outside implements [Space], and if possible [Embedded] and
-// [Densities]. conformance.CheckLatent then tests samples and KL with them.
+// A model has a list of spaces, [List]: a torus is a list of two circles, and a cylinder a circle and R^n. Its codes
+// are the columns of all spaces in order. A space from another module implements [Space] and, if possible, [Embedded]
+// and [Densities]. conformance.CheckLatent tests its samples and KL with them.
 package latent
 
 import (
@@ -40,7 +40,7 @@ type Space interface {
 	// KL returns the mean divergence of the posteriors from the prior, a scalar in nats.
 	KL(location, scale *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Columns returns the number of columns of a transformation of the space. It is 1 (an angle in radians) for the
+	// Columns returns the number of columns of the space's transformations. It is 1 (an angle in radians) for the
 	// circle, 4 (axis and angle) for S^2, and 0 if only the identity acts.
 	Columns() int
 
@@ -70,7 +70,7 @@ type Spherical interface {
 	Sphere() bool
 }
 
-// Unit is implemented by spaces that may consist of the points of length 1, such as spheres of any dimension.
+// Unit is implemented by spaces that may consist of points of length 1, such as spheres of any dimension.
 type Unit interface {
 	Unit() bool
 }
@@ -157,7 +157,7 @@ type Variable struct {
 	Noise           *gorgonia.Node // input of standard normal numbers, to fill through nn.Data
 	Sample          *gorgonia.Node // [batch, Width]
 
-	Schedule *losses.Schedule // schedule of a number that the sample depends on, such as a temperature; nil: no such schedule
+	Schedule *losses.Schedule // schedule of an input of the sample, such as a temperature; nil: none
 }
 
 // Options implements losses.OptionsPosterior: the number of options of a [Discrete] space, 0 for others.
@@ -227,6 +227,6 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 	return graph.ConcatColumns(nodes...)
 }
 
-// Register adds a latent space to [Registry], and configs can then name it. Call it before reading a config. A second
-// entry with the same name is an error.
+// Register adds a latent space to [Registry], so configs can name it. Call it before reading a config. It returns an
+// error if the name is taken.
 func Register(e registry.Entry[Space]) error { return Registry.Register(e) }

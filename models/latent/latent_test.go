@@ -265,7 +265,7 @@ func TestPrior(t *testing.T) {
 func TestSphereRefuses(t *testing.T) {
 	for source, want := range map[string]string{
 		"{omega: 0}":                 "omega: want -1000 to 1000 without 0, got 0",
-		"{dim: 3, omega: 2}":         "omega: nothing turns points of a sphere of dim 3",
+		"{dim: 3, omega: 2}":         "omega: no factor rotates a sphere of dim 3",
 		"{dim: 1, axis: [0, 0, 1]}":  "axis: a sphere of dim 1 has none",
 		"{dim: 2, axis: [0, 0]}":     "axis: want three numbers that are not all 0",
 		"{dim: 2, axis: [0, 0, 0]}":  "axis: want three numbers that are not all 0",

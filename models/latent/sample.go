@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// GaussianSample returns z = mu + exp(logSigma) * noise for three matrices of one
-// shape; noise is drawn from N(0, I) and has no gradient.
+// GaussianSample returns z = mu + exp(logSigma) * noise for three matrices of the same shape; noise is drawn from N(0,
+// I) and has no gradient.
 func GaussianSample(mu, logSigma, noise *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "gaussian sample",

@@ -15,12 +15,12 @@ import (
 // Sphere is the unit sphere S^Dim in R^(Dim+1) (Delta-VAE, Perez Rey et al. 2020).
 //
 // The posterior is a random walk from the location mu, a normalised linear map of the features. The walk has Steps
-// steps and total time t. log t, one number per image, lies within LogT and starts at its middle. The prior is
-// uniform. The KL uses the heat kernel, the limit of the walk for many steps. Angles act on the circle, and axes with
-// angles on S^2 (the rotations SO(3)). Only the identity acts on higher spheres.
+// steps and total time t. log t, one number per image, lies within LogT and starts at its middle. The prior is uniform.
+// The KL uses the heat kernel, the limit of the walk for many steps. Angles act on the circle, and axes with angles act
+// on S^2 (the rotations SO(3)). On higher spheres only the identity acts.
 //
 // A circular factor acts by Omega times its angle, the representation of integer weight Omega (Tonnaer et al. 2022,
-// section 4.3). On S^2 it turns about Axis.
+// section 4.3). On S^2 it rotates about Axis.
 type Sphere struct {
 	Dim   int        `yaml:"dim" doc:"dimension: 1 for the circle, 2 for the ordinary sphere"`
 	LogT  [2]float64 `yaml:"log_t" doc:"smallest and largest log t (natural); t is the time of the random walk, its variance along each axis"`
@@ -45,7 +45,7 @@ func (s *Sphere) Validate() error {
 	case s.Omega == 0 || s.Omega < -1000 || s.Omega > 1000:
 		return config.Invalid("omega", "want -1000 to 1000 without 0, got %d", s.Omega)
 	case s.Omega != 1 && s.Dim > 2:
-		return config.Invalid("omega", "nothing turns points of a sphere of dim %d; want dim 1 or 2", s.Dim)
+		return config.Invalid("omega", "no factor rotates a sphere of dim %d; want dim 1 or 2", s.Dim)
 	case s.Axis != nil && s.Dim != 2:
 		return config.Invalid("axis", "a sphere of dim %d has none; want dim 2", s.Dim)
 	}
@@ -95,7 +95,7 @@ func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 // Width implements [Space].
 func (s *Sphere) Width() int { return s.Dim + 1 }
 
-// Columns implements [Space]: an angle turns a circle; an axis and an angle turn S^2.
+// Columns implements [Space]: an angle rotates a circle; an axis and an angle rotate S^2.
 func (s *Sphere) Columns() int {
 	switch s.Dim {
 	case 1:

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// Temperature is the temperature of relaxed choices: a number, or a ramp over the updates of training. In a config it
+// Temperature is the temperature of relaxed samples: a number, or a ramp over the updates of training. In a config it
 // is `0.67` or `{from: 1, to: 0.5, steps: 20000, shape: exponential}`.
 type Temperature struct {
 	From, To float64
@@ -15,10 +15,10 @@ type Temperature struct {
 	Shape    TemperatureShape
 }
 
-// TemperatureShape is the course of a temperature between its two values.
+// TemperatureShape is the shape of a temperature ramp between its two values.
 type TemperatureShape string
 
-// The shapes: from + (to - from) p and from (to/from)^p. p is the completed fraction of the ramp.
+// The shapes are from + (to - from) p and from (to/from)^p, where p is the completed fraction of the ramp.
 const (
 	linearTemperature      TemperatureShape = "linear"
 	exponentialTemperature TemperatureShape = "exponential"
@@ -53,7 +53,7 @@ func (t Temperature) At(update int) float64 {
 	return t.From + (t.To-t.From)*part
 }
 
-// Validate checks that the values lie between 0.001 and 1e6.
+// Validate checks that the values are between 0.001 and 1e6.
 func (t Temperature) Validate() error {
 	at := []float64{t.To}
 	if !t.Constant() {
@@ -106,7 +106,7 @@ func (t *Temperature) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (t Temperature) EncodeConfig() (any, error) {
 	if t.Constant() {
 		return t.To, nil

@@ -75,6 +75,8 @@ class Evaluate(Case):
             self.assertEqual(list(got["mig"].labels["per_factor"]), ["shape", "size"])
             # The levels of words are in alphabetical order, which MIG does not see.
             np.testing.assert_allclose(got["mig"].parts["per_factor"], plain["mig"].parts["per_factor"], rtol=1e-12)
+        got = unravel.evaluate(self.codes, {"shape": np.char.encode(words)}, "mse")
+        self.assertIn("0 is ball, 1 is cone, 2 is cube", got.log)  # bytes are text
         got = unravel.evaluate(self.codes, self.factors, "mig", names=["a", "7"])
         self.assertEqual(list(got["mig"].labels["per_factor"]), ["a", "factor 7"])
 
@@ -91,6 +93,13 @@ class Evaluate(Case):
         table = unravel.evaluate(self.codes, {"a": factors[:, 0], "b": factors[:, 1]}, "mig", types="ordinal")
         self.assertEqual(got["mig"].basis["excluded"][0]["rows"], 10)
         self.assertEqual(got["mig"].value, table["mig"].value)
+        masked = np.ma.array(self.factors, mask=np.isnan(factors))
+        self.assertEqual(got["mig"].value, unravel.evaluate(self.codes, masked, "mig", types="ordinal")["mig"].value)
+        with self.assertRaisesRegex(unravel.Error, "row 0, column 0 is NaN"):
+            unravel.evaluate(np.ma.masked_equal(self.codes, self.codes[0, 0]), self.factors, "mig")
+        if pandas is not None:
+            frame = pandas.DataFrame(factors, columns=["a", "b"]).convert_dtypes()  # unknown levels are NA
+            self.assertEqual(got["mig"].value, unravel.evaluate(self.codes, frame, "mig", types="ordinal")["mig"].value)
 
     def test_options(self):
         angles = self.factors[:, 1] * 72.0

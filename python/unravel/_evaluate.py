@@ -159,7 +159,7 @@ def _blocks(blocks: Sequence[Sequence[int]]) -> str:
 
 def _codes(path: Path, codes: ArrayLike) -> str:
     """Write codes. A first column 0, 1, 2, ... needs a name, or the program takes it for an index."""
-    array = np.asarray(codes)
+    array = np.asarray(_unmasked(codes))
     if array.dtype.kind not in "fiub":
         raise ConfigError(f"codes are of type {array.dtype}; want numbers")
     if array.ndim != 2:
@@ -170,8 +170,17 @@ def _codes(path: Path, codes: ArrayLike) -> str:
     return f"{path}.npy"
 
 
+def _unmasked(array: Any) -> Any:
+    """Return an array with NaN, or None for text, at its masked values."""
+    if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
+        return array
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64).filled(np.nan)
+    return array.astype(object).filled(None)
+
+
 def _counts(array: NDArray[Any]) -> bool:
-    return array.ndim == 2 and 0 < array.shape[1] and np.array_equal(array[:, 0], np.arange(len(array)))
+    return array.ndim == 2 and 0 < array.size and np.array_equal(array[:, 0], np.arange(len(array)))
 
 
 def _factors(path: Path, factors: Any, names: Sequence[str] | None) -> str:
@@ -182,9 +191,9 @@ def _factors(path: Path, factors: Any, names: Sequence[str] | None) -> str:
         columns = [np.asarray(factors.iloc[:, i]) for i in range(factors.shape[1])]
     elif isinstance(factors, Mapping):
         names = list(factors) if names is None else names
-        columns = [np.asarray(c) for c in factors.values()]
+        columns = [np.asarray(_unmasked(c)) for c in factors.values()]
     else:
-        array = np.asarray(factors)
+        array = np.asarray(_unmasked(factors))
         if array.dtype.names is not None:
             names = list(array.dtype.names) if names is None else names
             columns = [array[n] for n in array.dtype.names]
@@ -227,7 +236,9 @@ def _table(path: Path, names: Sequence[str] | None, rows: Iterable[Iterable[Any]
 
 
 def _field(value: Any) -> Any:
-    if value is None or value != value:  # NaN, or pandas' NaT
+    if isinstance(value, bytes):  # text of HDF5
+        value = value.decode("utf-8", "replace")
+    if value is None or type(value).__name__ == "NAType" or value != value:  # pandas' NA, NaN or NaT
         return ""
     return int(value) if isinstance(value, bool) else value
 

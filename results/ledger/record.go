@@ -1,9 +1,9 @@
 // Package ledger keeps the results of finished runs as text. A paper's table can be shown from them without training.
 // Anybody can repeat a recorded run and compare.
 //
-// A ledger is a folder. Each folder of a table's runs has a subfolder there, with files of JSON lines ([File]). A
-// line is a [Config] shared by runs of several seeds, or a [Run] of a config above it. Floats have all their digits,
-// and a repeated run can be compared bit for bit.
+// A ledger is a folder. Each folder of a table's runs has a subfolder with JSON lines files ([File]). A line is a
+// [Config] that runs with several seeds share, or a [Run] with one of the preceding configs. Floats have all digits, so
+// a repeated run can be compared bit for bit.
 package ledger
 
 import (

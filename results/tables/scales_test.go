@@ -225,6 +225,13 @@ func TestByScaleMistakes(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", with, err, want)
 		}
 	}
+	one := []string{"  - {label: large, values: {width: 3, kind: tiny}, set: {dataset.square.side: 4}}\n", "", "  - {label: later, values: {width: 4, kind: tiny}, scales: [full]}\n", ""}
+	if _, err := openSeveral(t, severalCSV, one...); err != nil {
+		t.Error(err)
+	}
+	if _, err := openSeveral(t, severalCSV, append(one, "label: small,", "label: small, scales: [full],")...); err == nil || !strings.Contains(err.Error(), "datasets: none of them is at the scale quick") {
+		t.Error(err)
+	}
 	if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full],", "label: small,", "label: small, scales: [full],"); err == nil ||
 		!strings.Contains(err.Error(), "datasets: none of them is at the scale quick; want one that is") {
 		t.Error(err)

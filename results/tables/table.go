@@ -4,7 +4,7 @@
 // file of printed values, and has notes on cells that differ, with the reason. [Table.Compute] makes a [Result]. The
 // result says for every cell whether it agrees. Package show writes it as text, Markdown, CSV, LaTeX and HTML.
 //
-// Your own table is a YAML file with a reference file next to it ([Open], [Load]). Its rows may name sources that a
+// Your own table is a YAML file together with a reference file ([Open], [Load]). Its rows may name sources that a
 // program adds with [RegisterSource].
 package tables
 

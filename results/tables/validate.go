@@ -356,7 +356,7 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 		}
 		for _, c := range t.Columns {
 			if ref.Find(set, r.name(), c.Label) == nil {
-				return at, fmt.Errorf("%s: there is no cell of row %q, column %q", ref.Name, r.name(), c.Label)
+				return at, fmt.Errorf("%s: there is no cell of row %q, column %q; want a line for it, with a note in place of a number that is not printed", ref.Name, r.name(), c.Label)
 			}
 		}
 	}

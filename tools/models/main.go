@@ -3,9 +3,9 @@
 //	go run ./tools/models --out results/models
 //	go run ./tools/models --out results/models --runs /tmp/models --threads 1 vae-sprites
 //
-// It trains each model with the config and the seed of its run in the ledger, or takes a finished run from the folder
-// of --runs. The parameters must be the parameters of the ledger's run, bit for bit, on the same instruction set. The
-// command rounds them, measures the rounded model and writes NAME.zip. It prints the size and the hash for the table in
+// It trains each model with the config and the seed of its run in the ledger, or uses a finished run from the folder of
+// --runs. The parameters must equal the ledger's parameters, bit for bit, on the same instruction set. The command
+// rounds them, measures the rounded model and writes NAME.zip. It prints the size and the hash for the table in
 // internal/pretrained. The same instruction set and the same Go give the same bytes.
 package main
 

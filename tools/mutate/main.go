@@ -6,9 +6,9 @@
 //	go run ./tools/mutate -count 126 -seed 1 -near 3      by the tests of the three nearest packages: a lower bound in a fraction of the time
 //	go run ./tools/mutate -from survivors.txt -long       the changes of a list, as -out writes them
 //
-// The code on the disk does not change: go test sees a changed copy of the file (-overlay). Tests of the changed
-// package run first, then the tests of the nearest packages in the graph of imports. The first failure ends the search.
-// A test that runs into the time limit has found the fault, too.
+// Files on disk do not change: go test uses a changed copy of the file (-overlay). Tests of the changed package run
+// first, then the tests of the nearest packages in the graph of imports. The first failing test ends the search. A test
+// that runs into the time limit has also found the fault.
 package main
 
 import (

@@ -193,7 +193,7 @@ def head(a, hidden, b):
 
 
 class BYOL:
-    def __init__(self, d=1000, hidden=4096, out=256, predictor=256, tau=0.99, layout=None):
+    def __init__(self, d=1000, hidden=4096, out=256, predictor=4096, tau=0.99, layout=None):
         import copy
         self.online = nn.Sequential(byol_encoder(d), head(d, hidden, out))
         if layout is not None:

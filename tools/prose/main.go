@@ -5,7 +5,7 @@
 //	go run ./tools/prose -check       fails where a page or a folder of the first level is above its limit in tools/prose/limits.json
 //	go run ./tools/prose -update      lowers limits that the text stays below
 //
-// The count is a thermometer. Replacing a word without rewriting its sentence makes the text worse.
+// The count is only an indicator. Replacing a word without rewriting the sentence makes the text worse.
 package main
 
 import (

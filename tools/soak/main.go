@@ -2,8 +2,8 @@
 //
 //	go run ./tools/soak -for 24h
 //
-// Each round trains and measures a small model, sweeps two settings in child processes, and loads pages of a server that
-// shows the runs. Each minute prints a line, as JSON.
+// Each round trains and measures a small model, sweeps two settings in child processes, and loads pages from a server
+// that shows the runs. It prints a JSON line every minute.
 package main
 
 import (

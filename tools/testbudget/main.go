@@ -5,9 +5,9 @@
 //	go run ./tools/testbudget -suite default -update     the budget becomes what the tests take now
 //	go test -json ./... | go run ./tools/testbudget -from -
 //
-// Budgets are times on cores in units of a calibration: a fixed workload that runs before and after the tests. So a
-// budget means the same on every machine. A package, or all together, may exceed its budget by a quarter. With -from
-// the tests have run already, and times are clock times.
+// Budgets are core times in units of a calibration: a fixed workload that runs before and after the tests. A budget is
+// therefore valid on every machine. Each package, and all packages together, may exceed the budget by a quarter. With
+// -from, the tests have already run, and times are wall-clock times.
 package main
 
 import (

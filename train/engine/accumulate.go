@@ -8,17 +8,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// accumulator adds up the gradients of batches. It is nil if every batch has its update.
+// accumulator sums the gradients of batches. It is nil if every batch has its own update.
 type accumulator struct {
 	sums      [][]float32
 	pieces    *kernel.Pieces
 	gradients [][]float32
-	images    float32 // factor of the gradients
+	factor    float32 // of the gradients
 	first     bool
 	body      func(worker, tensor, from, to int)
 }
 
-// newAccumulator returns room for gradients of parameters; nil without accumulation.
+// newAccumulator allocates the sums for the gradients of parameters; nil without accumulation.
 func (s *Settings) newAccumulator(parameters []Parameter) *accumulator {
 	if s.Accumulate < 2 {
 		return nil
@@ -32,18 +32,19 @@ func (s *Settings) newAccumulator(parameters []Parameter) *accumulator {
 	return a
 }
 
-// take adds the gradients of a batch, which are means over its images, and returns the gradients for the update. These
-// are the mean over the images of the group if it is complete, and the batch's gradients before.
+// take adds the gradients of a batch, which are means over the batch's images, and returns the gradients for the
+// update. If the group is complete, these are the means over all images of the group; before that, they are the batch's
+// gradients.
 func (a *accumulator) take(gradients [][]float32, images int, g *BatchGroup) [][]float32 {
 	if a == nil {
 		return gradients
 	}
-	a.gradients, a.images, a.first = gradients, float32(images), g.Batches == 1
+	a.gradients, a.factor, a.first = gradients, float32(images), g.Batches == 1
 	a.pieces.Each(a.body)
 	if !g.complete {
 		return gradients
 	}
-	a.gradients, a.images = nil, 1/float32(g.Images)
+	a.gradients, a.factor = nil, 1/float32(g.Images)
 	a.pieces.Each(a.body)
 	return a.sums
 }
@@ -52,11 +53,11 @@ func (a *accumulator) add(_, i, from, to int) {
 	sum := a.sums[i][from:to]
 	switch {
 	case a.gradients == nil:
-		kernel.Scale(sum, a.images, sum)
+		kernel.Scale(sum, a.factor, sum)
 	case a.first:
-		kernel.Scale(sum, a.images, a.gradients[i][from:to])
+		kernel.Scale(sum, a.factor, a.gradients[i][from:to])
 	default:
-		kernel.AddScaled(sum, a.images, a.gradients[i][from:to])
+		kernel.AddScaled(sum, a.factor, a.gradients[i][from:to])
 	}
 }
 
@@ -68,8 +69,8 @@ type BatchGroup struct {
 	complete  bool
 }
 
-// join counts a batch to the group under way. Groups have Accumulate batches of one objective; the last group of an objective
-// in an epoch may have fewer.
+// join adds a batch to the current group. A group has Accumulate batches of one objective; the last group of an
+// objective in an epoch may have fewer.
 func (l *Loop) join(o *objective, images, of int) *BatchGroup {
 	g := &l.at.group
 	if g.complete || g.Batches == 0 {
@@ -82,8 +83,8 @@ func (l *Loop) join(o *objective, images, of int) *BatchGroup {
 	return g
 }
 
-// timeOf is the time of a group's update: the place among the updates of an epoch of so many batches. The next batch to
-// count is the last of the group.
+// timeOf returns the time of a group's update: its position among the updates of an epoch with the given number of
+// batches. The next batch to join is the last of the group.
 func (l *Loop) timeOf(g *BatchGroup, of int) Time {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
 	first := l.at.inEpoch + 1 - g.Batches
@@ -95,23 +96,23 @@ func (l *Loop) timeOf(g *BatchGroup, of int) Time {
 	return Time{Progress: float64(l.at.epoch) + float64(place)/updates, Epochs: float64(l.settings.Epochs), Length: 1 / updates, Update: l.at.updates}
 }
 
-// epochUpdates is the number of updates in an epoch of so many batches. Labelled and unlabelled batches are in separate
-// groups.
+// epochUpdates returns the number of updates in an epoch with the given number of batches. Labelled and unlabelled
+// batches belong to separate groups.
 func (l *Loop) epochUpdates(of int) int {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
 	return groupsOf(labelled, k) + groupsOf(of-labelled, k)
 }
 
-// groupsOf is the number of groups of k batches. The last group may be smaller.
+// groupsOf returns the number of groups of k batches. The last group may be smaller.
 func groupsOf(batches, k int) int { return (batches + k - 1) / k }
 
-// accumulatedPrefix begins the names of tensors of gradients that wait for further batches.
+// accumulatedPrefix is the prefix of the tensor names of accumulated gradients.
 const (
 	accumulatedPrefix      = "accumulated/"
 	accumulatedJudgePrefix = "judge-accumulated/"
 )
 
-// waiting lists the gradients that wait for further batches.
+// waiting lists the accumulated gradients.
 func (l *Loop) waiting() (list []Parameter) {
 	g := &l.at.group
 	if g.complete || g.Batches == 0 {
@@ -133,7 +134,7 @@ func (l *Loop) waiting() (list []Parameter) {
 	return list
 }
 
-// groupState adds the group under way to a state.
+// groupState adds the current group to a state.
 func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 	if l.settings.Accumulate < 2 {
 		return to
@@ -147,7 +148,7 @@ func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 	return optimizerTensors(to, "", waiting)
 }
 
-// restoreGroup sets the group under way, after the position.
+// restoreGroup restores the current group, after the position.
 func (l *Loop) restoreGroup(s *State, t Tensors) error {
 	l.at.updates = s.Updates
 	if l.settings.Accumulate < 2 {

@@ -10,14 +10,15 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// actionInput is the input of a program with the actions that lead from image to image within labelled groups. The
-// model has one input, and all losses share another.
+// actionInput is the input of a program with the actions between consecutive images of labelled groups. The model has
+// one such input, and all losses share a second one.
 type actionInput struct {
 	count       int // number of actions
 	model, loss *gorgonia.Node
 }
 
-// newActions is the input of a model, nil: it has none, and of losses; nil where the supervision has no actions.
+// newActions returns the inputs for actions; model is the model's input, or nil. It returns nil if the supervision has
+// no actions.
 func (l *plan) newActions(model *gorgonia.Node) *actionInput {
 	if len(l.split.Actions) == 0 {
 		return nil
@@ -25,7 +26,7 @@ func (l *plan) newActions(model *gorgonia.Node) *actionInput {
 	return &actionInput{count: len(l.split.Actions), model: model}
 }
 
-// offer returns the input that losses may ask for, for rows of codes.
+// offer returns a function that creates the input for losses, with the given number of rows.
 func (a *actionInput) offer(g *nn.Graph, rows int) func() (*gorgonia.Node, error) {
 	return func() (*gorgonia.Node, error) {
 		var err error
@@ -36,10 +37,10 @@ func (a *actionInput) offer(g *nn.Graph, rows int) func() (*gorgonia.Node, error
 	}
 }
 
-// empty reports that nobody asked.
+// empty reports that neither the model nor a loss uses actions.
 func (a *actionInput) empty() bool { return a.model == nil && a.loss == nil }
 
-// fill writes the actions of a batch, and again for a second view.
+// fill writes the actions of a batch, and repeats them for a second view.
 func (a *actionInput) fill(b supervision.Batch) {
 	for _, n := range []*gorgonia.Node{a.model, a.loss} {
 		if n == nil {
@@ -55,12 +56,13 @@ func (a *actionInput) fill(b supervision.Batch) {
 	}
 }
 
-// unmoved is the error that a part needs the transformations within groups where these are not known.
+// unmoved returns the error of a part that needs the transformations within groups, if they are unknown.
 func (l *plan) unmoved(part string) error {
-	return &Error{"supervision", fmt.Errorf("%s needs the transformations within groups, and the supervision does not know them; want, for example, supervision: {pairs: {count: 768}}", part)}
+	return &Error{"supervision", fmt.Errorf("%s needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}", part)}
 }
 
-// suitsActions reports a model that takes actions where the supervision has none, or another number of them.
+// suitsActions returns an error if the model needs actions and the supervision has none, or has a different number of
+// them.
 func (l *plan) suitsActions(n *gorgonia.Node) error {
 	switch {
 	case n == nil:

@@ -4,7 +4,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Adam are the settings of the optimiser of that name; see Optimizers. The default epsilon equals Keras's, which the
+// Adam holds the settings of the optimiser adam; see Optimizers. The default epsilon is the default of Keras, which the
 // reference results used.
 type Adam struct {
 	LR      float64 `yaml:"lr" doc:"learning rate"`
@@ -28,7 +28,7 @@ func (a *Adam) Validate() error {
 	return a.Exclude.check()
 }
 
-// New makes the optimiser with moments of zero.
+// New creates the optimiser, with moments of zero.
 func (a *Adam) New(parameters []Parameter) Optimizer {
 	o := &adam{settings: *a, updater: newUpdater(parameters, a.Exclude, nil)}
 	o.kernel = kernel.NewAdam(o.values, o.slots("mean"), o.slots("square"))
@@ -50,7 +50,7 @@ func (o *adam) Update(gradients [][]float32, rate, clip float64) {
 		LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon, Clip: clip}, a.Decay)
 }
 
-// AdamW are the settings of the optimiser of that name: Adam's settings with other defaults.
+// AdamW holds the settings of the optimiser adamw: Adam's settings with other defaults.
 type AdamW struct {
 	Adam `yaml:",inline"`
 }
@@ -63,14 +63,15 @@ func NewAdamW() *AdamW {
 	return a
 }
 
-// LAMB are the settings of the optimiser of You et al. 2020, algorithm 2. Step number t takes gradients g of a tensor w to
+// LAMB holds the settings of the optimiser of You et al. 2020, algorithm 2. Step t updates a tensor w with gradient g
+// to
 //
 //	m = Beta1 m + (1-Beta1) g
 //	v = Beta2 v + (1-Beta2) g^2
 //	u = m/(1-Beta1^t) / (sqrt(v/(1-Beta2^t)) + Epsilon) + Decay w
 //	w = w - LR |w|/|u| u                      where |w| or |u| is 0: w - LR u
 //
-// with Euclidean norms. Excluded tensors have neither decay nor scaling.
+// with Euclidean norms. Excluded tensors have neither weight decay nor scaling.
 type LAMB struct {
 	LR      float64 `yaml:"lr" doc:"learning rate: norm of a step over the norm of the weights"`
 	Beta1   float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
@@ -95,7 +96,7 @@ func (l *LAMB) Validate() error {
 	return l.Exclude.check()
 }
 
-// New makes the optimiser with moments of zero.
+// New creates the optimiser, with moments of zero.
 func (l *LAMB) New(parameters []Parameter) Optimizer {
 	o := &lamb{settings: *l}
 	o.updater = newUpdater(parameters, l.Exclude, o.direct)
@@ -126,7 +127,7 @@ func (o *lamb) Update(gradients [][]float32, rate, clip float64) {
 	o.pieces.Each(o.moves)
 }
 
-// direct computes the step before it is scaled.
+// direct computes the update before scaling.
 func (o *lamb) direct(_, i, from, to int) {
 	u := o.trust.update[i][from:to]
 	o.direction.Step(u, o.mean[i][from:to], o.square[i][from:to], o.gradients[i][from:to])

@@ -12,18 +12,19 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// adversary is the program that trains a discriminator. It takes the codes of another program's last step, and permuted
-// codes: of the same batch or of a second batch.
+// adversary is the program that trains a discriminator. Its inputs are the codes of another program's last step and
+// permuted codes, which come from the same batch or from a second batch.
 type adversary struct {
 	name          string
 	settings      *losses.Discriminator
 	codes, active *gorgonia.Node // nodes of the other program; active may be nil
 	columns       int
-	blocks        []int // widths of blocks that are permuted; nil: single columns
+	blocks        []int // widths of blocks that are permuted together; nil: single columns
 
-	again        *machine.Machine // computes the codes anew; nil: the codes of the step are used
-	input        []float32        // [2n, columns]: codes, then permuted codes
-	second       []float32        // the codes of the second batch, and where they are active: set for every step, if settings want them
+	again *machine.Machine // recomputes the codes; nil: the codes of the step are used
+	input []float32        // [2n, columns]: codes, then permuted codes
+	// the codes of the second batch, and where they are active; set in every step if the settings need them
+	second       []float32
 	secondActive []float32
 	machine      *machine.Machine
 	loss         *gorgonia.Node
@@ -63,7 +64,7 @@ func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	return p, err
 }
 
-// judged lists the nodes of the other program that a reads.
+// judged lists the nodes of the other program that the adversary reads.
 func (a *adversary) judged() gorgonia.Nodes {
 	if a.active == nil {
 		return gorgonia.Nodes{a.codes}
@@ -71,15 +72,15 @@ func (a *adversary) judged() gorgonia.Nodes {
 	return gorgonia.Nodes{a.codes, a.active}
 }
 
-// optimizer makes the discriminator's Adam.
+// optimizer creates the discriminator's Adam.
 func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 	s := a.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}
 	return adam.New(parametersOf(discriminators, a.names))
 }
 
-// trainDiscriminators updates the discriminators of a program on the codes of its last step, and on permuted codes. It
-// accumulates their gradients in the same way as the model's.
+// trainDiscriminators updates the discriminators of a program on the codes of its last step, and on permuted codes.
+// Their gradients are accumulated in the same way as the model's.
 func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 	if err := l.takeSecond(p); err != nil {
 		return err
@@ -105,7 +106,7 @@ func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 	return nil
 }
 
-// run computes the discriminator's loss and gradients on the last step of another program.
+// run computes the discriminator's loss and gradients for the last step of another program.
 func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, error) {
 	n := len(a.input) / 2
 	codes := floats(other, a.codes)
@@ -122,7 +123,7 @@ func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, e
 	} else {
 		losses.Permute(a.input[n:], codes, active, a.columns, permute.Shuffle)
 	}
-	if a.again != nil { // the model's parameters are new, its inputs still come from the step
+	if a.again != nil { // with the model's new parameters and the inputs of the step
 		if err := a.again.RunAll(); err != nil {
 			return 0, err
 		}

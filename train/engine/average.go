@@ -7,11 +7,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Average are the settings of an exponential moving average of the weights (Polyak and Juditsky 1992; Tarvainen and
-// Valpola 2017, equation 2). After every update each averaged number a of a weight w is set to Decay a + (1 - Decay) w.
-// The averages start as copies after the first update, or at From. They do not change the training. The running moments
-// of normalisations are averaged like weights. Other states (EMA targets, queues), frozen parameters and parameters
-// that no loss reaches are not averaged.
+// Average holds the settings of an exponential moving average of the weights (Polyak and Juditsky 1992; Tarvainen and
+// Valpola 2017, equation 2). After every update, the average a of a weight w becomes Decay a + (1 - Decay) w. The
+// averages start as copies, after the first update or at From. They do not affect training. The running statistics of
+// normalisation layers are averaged like weights. Other states (EMA targets, queues), frozen parameters, and parameters
+// without a gradient are not averaged.
 type Average struct {
 	Decay float64 `yaml:"decay" doc:"decay of the average per update, 0 to 1"`
 	From  Span    `yaml:"from" doc:"start of averaging, in epochs or {steps: N}; before it, the averages are copies"`
@@ -31,10 +31,10 @@ type average struct {
 	step     *nn.Average
 }
 
-// runningSuffix ends the names of running moments of normalisations.
+// runningSuffix is the suffix of the names of running statistics.
 const runningSuffix = "/running"
 
-// newAverage averages the parameters that a loop trains; nil without settings.
+// newAverage creates the averages of the parameters that a loop trains; nil without settings.
 func (l *Loop) newAverage() *average {
 	if l.settings.Average == nil {
 		return nil
@@ -73,7 +73,8 @@ func (a *average) decay(t Time) float64 {
 	return a.settings.Decay
 }
 
-// SwapAverage exchanges the model's parameters with their averages, and back at the next call; false if the settings have none.
+// SwapAverage swaps the model's parameters with their averages; the next call swaps them back. It returns false if the
+// settings have no average.
 func (l *Loop) SwapAverage() bool {
 	a := l.average
 	if a == nil {
@@ -89,7 +90,8 @@ func (l *Loop) SwapAverage() bool {
 	return true
 }
 
-// beginAverage makes the averages copies while nothing was trained, also of parameters that were set after the loop was made.
+// beginAverage copies the parameters to the averages if nothing has been trained yet, including parameters that were
+// set after the loop was created.
 func (l *Loop) beginAverage() {
 	if a := l.average; a != nil && l.at.updates == 0 {
 		for i, p := range a.of {

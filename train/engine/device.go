@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
-// Device names where programs run: cpu, gpu, gpu:N or auto. Configs are written without the default, so their hashes equal
+// Device names the device for programs: cpu, gpu, gpu:N or auto. A written config omits the default, so configs keep
 // the hashes from before GPUs were supported.
 type Device string
 
@@ -22,7 +22,7 @@ type Device string
 const (
 	CPU  Device = "cpu"
 	GPU  Device = "gpu"  // gpu:0
-	Auto Device = "auto" // the first GPU that is no software driver; without one the CPU
+	Auto Device = "auto" // the first GPU that is not a software driver, or the CPU if there is none
 )
 
 // number returns N of gpu:N.
@@ -35,7 +35,7 @@ func (d Device) number() (int, bool) {
 	return n, ok && err == nil && n >= 0 && strconv.Itoa(n) == text
 }
 
-// Check returns an error for a name that is no device.
+// Check returns an error for an invalid name.
 func (d Device) Check() error {
 	if _, ok := d.number(); ok || d == "" || d == CPU || d == Auto {
 		return nil
@@ -43,7 +43,7 @@ func (d Device) Check() error {
 	return fmt.Errorf("unknown device %q; want cpu, gpu, gpu:N or auto", string(d))
 }
 
-// String returns the name; cpu for the empty one.
+// String returns the name; it is cpu for the empty name.
 func (d Device) String() string {
 	if d == "" {
 		return string(CPU)
@@ -64,7 +64,7 @@ func (d *Device) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (d Device) EncodeConfig() (any, error) {
 	if d == "" || d == CPU {
 		return nil, nil
@@ -112,7 +112,7 @@ func (d Device) Open() (*machine.Device, error) {
 	return machine.NewDevice(opened), nil
 }
 
-// GPU returns the name of the GPU that the loop uses; empty if it uses none.
+// GPU returns the name of the loop's GPU, or "".
 func (l *Loop) GPU() string { return l.gpu }
 
 // useDevice opens the device of the settings.
@@ -129,7 +129,8 @@ func (l *Loop) useDevice() error {
 	return nil
 }
 
-// checkDevice reports settings that a device cannot follow. It sets whether the device updates the parameters.
+// checkDevice returns an error for settings that a device does not support. It also decides whether the device updates
+// the parameters.
 func (l *Loop) checkDevice() error {
 	if l.settings.Precision == Mixed {
 		return errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
@@ -138,7 +139,8 @@ func (l *Loop) checkDevice() error {
 	return nil
 }
 
-// hold keeps all parameters on the device, and states that the device changes, if it updates the parameters.
+// hold keeps all parameters on the device, and the states that the device changes, if the device updates the
+// parameters.
 func (l *plan) hold(states ...[]float32) error {
 	if !l.holds {
 		return nil
@@ -158,11 +160,11 @@ func (l *plan) hold(states ...[]float32) error {
 	return nil
 }
 
-// Placement says where the operations of a program run, on a device, with all copies and kernels of a step that updates
-// the parameters. It leaves out the passes of a [models.Prelude].
+// Placement says where the operations of a program run on a device, including all copies and kernels of a step that
+// updates the parameters. It excludes the passes of a [models.Prelude].
 type Placement struct {
 	Objective string `json:"objective"`
-	Images    int    `json:"images"` // of a batch
+	Images    int    `json:"images"` // number of images of a batch
 	machine.Placement
 }
 
@@ -202,7 +204,7 @@ func (p *program) placement() machine.Placement {
 	return sum
 }
 
-// smaller adds to an error about memory the batch that would fit.
+// smaller adds to an error about memory a batch size that would fit.
 func (l *Loop) smaller(err error, images int) error {
 	var m *vulkan.MemoryError
 	if !errors.As(err, &m) {
@@ -218,7 +220,7 @@ func (l *Loop) smaller(err error, images int) error {
 	return err
 }
 
-// settle makes the parameters and the state of optimisers in host memory current, to be read and changed.
+// settle copies the parameters and the optimisers' state to host memory, so they can be read and changed.
 func (l *Loop) settle() error {
 	if l.plan.device == nil || l.closed {
 		return nil
@@ -228,7 +230,7 @@ func (l *Loop) settle() error {
 
 func (l *Loop) closeDevice() {
 	if d := l.plan.device; d != nil {
-		d.Settle() // fails only for a lost device, whose parameters are lost
+		d.Settle() // only fails for a lost device, which also loses the parameters
 		d.Close()
 		l.plan.device = nil
 	}

@@ -113,7 +113,7 @@ func TestUnknownMoves(t *testing.T) {
 	for want, overrides := range map[string][]string{
 		"the model needs the transformations within groups": nil,
 		"it needs the transformations within labelled":      {"model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction, {lsbd: {planes: {row: [0, 1]}}}]"},
-		"with unknown moves, and nothing learns":            {"model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction]"},
+		"with unknown transformations, and nothing learns":  {"model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction]"},
 	} {
 		_, err := New(drawnTask(t, false, tiny, overrides...))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,6 @@
-// Package engine trains a model: it deals batches, runs the program of each, lets the optimiser of the program's
-// objective update the parameters, and calls hooks. Logs, checkpoints, measuring and early stopping are hooks of package
-// train, or of whoever uses the engine; see [Hook].
+// Package engine trains a model. It assembles batches, runs the program for each batch, lets the optimiser of the
+// program's objective update the parameters, and calls hooks. Logs, checkpoints, measuring and early stopping are hooks
+// of package train or of other callers; see [Hook].
 package engine
 
 import (
@@ -18,40 +18,43 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Task names the model to train, the data and the losses.
+// Task describes the model to train, the data and the losses.
 type Task struct {
 	Model  models.Model
 	Data   datasets.Dataset
-	Split  *supervision.Split // images for training, and the known labels and groups; nil: all images, without supervision
-	Views  *augment.Views     // nil: the model sees the images unchanged
+	Split  *supervision.Split // training images, known labels and groups; nil: all images, without supervision
+	Views  *augment.Views     // nil: the model gets unchanged images
 	Losses []losses.Choice
-	Freeze []string // patterns of parameters that do not change (nn.Match), without gradient, moments or decay; see nn.Graph.Frozen
-	Seed   uint64   // seed of the order of batches, of noise and of discriminators
+	// patterns of parameters that do not change (nn.Match); they have no gradient, moments or decay; see
+	// nn.Graph.Frozen
+	Freeze []string
+	Seed   uint64 // seed for the order of batches, for noise and for discriminators
 }
 
-// Settings say how to train. [NewSettings] returns the defaults.
+// Settings describes how to train. [NewSettings] returns the defaults.
 type Settings struct {
 	Epochs     int // passes over the data
-	EpochSteps int // steps after which an epoch is cut short; 0: a full pass
-	Batch      int // images in a batch; a labelled batch holds as many whole groups as fit, at least one
+	EpochSteps int // number of steps after which an epoch ends; 0: a full pass
+	Batch      int // images in a batch; a labelled batch has as many whole groups as fit, and at least one
 	Optimizer  OptimizerSettings
-	Parts      []Part // options of the optimiser by names of parameters; later parts override earlier ones
+	Parts      []Part // optimiser options for parameters by name; later parts override earlier ones
 	Schedule   Schedule
-	Warmup     Span // the time in which the learning rate rises from 0
+	Warmup     Span // the time during which the learning rate rises from 0
 	Precision  Precision
-	Device     Device   // where the programs run; empty: the CPU
-	Clip       float64  // largest norm of the gradient of all parameters; 0: no limit
-	Accumulate int      // batches of an objective in an update, which takes the mean of their gradients over images; 0: 1
+	Device     Device  // device for the programs; empty: the CPU
+	Clip       float64 // maximum norm of the gradient of all parameters; 0: no limit
+	// number of batches of an objective for one update, which uses the mean of their gradients over images; 0: 1
+	Accumulate int
 	Average    *Average // settings of averaged weights; nil: no average
 }
 
-// NewSettings returns 20 epochs of batches of 64 with Adam at a constant learning rate of 0.001.
+// NewSettings returns 20 epochs with batches of 64, and Adam with a constant learning rate of 0.001.
 func NewSettings() Settings {
 	return Settings{Epochs: 20, Batch: 64, Optimizer: NewAdam(), Schedule: &Constant{}}
 }
 
-// Error is the error of [New] about a part of a task or its settings. Key is the part's key in a config: "train.batch",
-// "losses", "supervision" or "views". Change the value of this key.
+// Error is the error of [New] about a part of a task or its settings. Key is the config key of that part:
+// "train.batch", "losses", "supervision" or "views". To fix the error, change the value of this key.
 type Error struct {
 	Key string
 	Err error
@@ -62,7 +65,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// validate reports missing and invalid settings.
+// validate returns an error for missing or invalid settings.
 func (t *Task) validate(s *Settings) error {
 	switch {
 	case t.Model == nil:
@@ -87,7 +90,15 @@ func (t *Task) validate(s *Settings) error {
 	return nil
 }
 
-// New prepares training. It compiles the programs of the first batches, and so reports a task that cannot work.
+// population returns the number of images that batches are drawn from. Groups may hold any image of the data set.
+func population(s *supervision.Split, d datasets.Dataset) int {
+	if s.GroupCount() > 0 {
+		return d.Len()
+	}
+	return len(s.Unlabelled)
+}
+
+// New prepares training. It compiles the programs for the first batches, so it reports tasks that cannot work.
 func New(t Task, s Settings) (*Loop, error) {
 	if err := t.validate(&s); err != nil {
 		return nil, err
@@ -101,7 +112,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	}
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
-		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: t.Data.Len(),
+		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: population(split, t.Data),
 			precision: s.Precision, discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
 	if err := freezes(t.Freeze, t.Model.Params()); err != nil {
 		return nil, err
@@ -145,7 +156,7 @@ func everything(n int) []int {
 	return list
 }
 
-// leaveOut leaves images without a group out of training if all losses are about groups.
+// leaveOut excludes images without a group if all losses need groups.
 func (l *Loop) leaveOut() {
 	f := l.feed
 	if f.split.GroupCount() > 0 && len(losses.Unsupervised(l.plan.losses)) == 0 {
@@ -155,7 +166,7 @@ func (l *Loop) leaveOut() {
 	}
 }
 
-// compile prepares the objectives that have images, and second batches if a discriminator wants them.
+// compile prepares the objectives that have images, and second batches if a discriminator needs them.
 func (l *Loop) compile(t Task, s Settings) error {
 	split := l.feed.split
 	for _, o := range []struct {
@@ -189,7 +200,7 @@ func (l *Loop) compile(t Task, s Settings) error {
 	return err
 }
 
-// objective is an objective of the model with the common data of its programs.
+// objective is an objective of the model, with the data that its programs share.
 type objective struct {
 	models.Objective
 	optimizer Optimizer
@@ -197,7 +208,7 @@ type objective struct {
 	names     []string // names of the parameters
 	losses    []string // see program.lossNames
 	notes     []string
-	drops     bool // its programs have masks of dropout
+	drops     bool // its programs have dropout masks
 	huge      bool // its memory is in huge pages, see memory.HugePages
 }
 
@@ -207,7 +218,7 @@ type batchShape struct {
 	images, group int
 }
 
-// prepare compiles the objective for labelled or unlabelled batches, and makes its optimiser.
+// prepare compiles the objective for labelled or unlabelled batches, and creates its optimiser.
 func (l *Loop) prepare(labelled bool) error {
 	found, err := l.plan.objective(labelled)
 	if err != nil {
@@ -242,7 +253,7 @@ func (l *Loop) prepare(labelled bool) error {
 	return nil
 }
 
-// addBeside makes the optimiser of a discriminator or a network, unless another program has it already.
+// addBeside creates the optimiser of a discriminator or a network, unless another program has created it.
 func (l *Loop) addBeside(name string, parameters []string, optimizer func(*nn.Params) Optimizer) {
 	if l.discriminators[name] != nil {
 		return
@@ -253,12 +264,13 @@ func (l *Loop) addBeside(name string, parameters []string, optimizer func(*nn.Pa
 	}
 }
 
-// program returns the compiled program of an objective for batches of a shape.
+// program returns the compiled program of an objective for batches of the given shape.
 func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	if p := l.programs[shape]; p != nil {
 		return p, nil
 	}
-	if err := l.plan.fits(stepMemory{images: shape.images, bytes: l.plan.imageBytes(shape.images, 1)}); err != nil { // before inputs are made
+	// before inputs are allocated
+	if err := l.plan.fits(stepMemory{images: shape.images, bytes: l.plan.imageBytes(shape.images, 1)}); err != nil {
 		return nil, err
 	}
 	p, err := l.plan.compile(o, shape.images, shape.group)
@@ -282,7 +294,7 @@ func (l *Loop) objective(labelled bool) (*objective, error) {
 	return nil, errors.New("a batch of images that no objective was prepared for")
 }
 
-// Notes lists the messages of losses before training.
+// Notes lists the messages that losses print before training.
 func (l *Loop) Notes() []string {
 	var notes []string
 	for _, o := range l.objectives {
@@ -292,10 +304,10 @@ func (l *Loop) Notes() []string {
 	return slices.Compact(notes)
 }
 
-// MaxBatch returns the number of images in the largest batch. It is below the setting if the data have fewer images.
+// MaxBatch returns the number of images in the largest batch. It is smaller than the setting if there are fewer images.
 func (l *Loop) MaxBatch() int { return l.feed.sampler.MaxBatch() }
 
-// LeftOut returns the number of images that training leaves out: images without a group if all losses are about groups.
+// LeftOut returns the number of images that training excludes: images without a group if all losses need groups.
 func (l *Loop) LeftOut() int { return l.leftOut }
 
 // Untrained lists the parameters of the model that no loss depends on, without states and frozen parameters.

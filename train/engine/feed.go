@@ -7,17 +7,17 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// feed deals the batches of an epoch and the random numbers of its steps.
+// feed provides the batches of an epoch and the random numbers of its steps.
 type feed struct {
 	split   *supervision.Split
 	sampler *supervision.Sampler
 	loader  *supervision.Loader
-	noise   *rng.Stream    // stream of reparameterised samples
-	permute *rng.Stream    // stream of permutations of codes, for discriminators
-	second  *secondBatches // nil: no discriminator asks for them
+	noise   *rng.Stream    // stream for reparameterised samples
+	permute *rng.Stream    // stream for permutations of codes, for discriminators
+	second  *secondBatches // nil: no discriminator needs second batches
 }
 
-// newLoader loads the batches of a sampler. If views are set, it loads views, drawn from the named stream.
+// newLoader loads the batches of a sampler. If views are set, it loads views that are drawn from the named stream.
 func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views, seed uint64, stream string) (*supervision.Loader, error) {
 	if views == nil {
 		return supervision.NewLoader(d, s), nil
@@ -29,7 +29,7 @@ func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views,
 	return l, nil
 }
 
-// startEpoch draws the order of an epoch.
+// startEpoch draws the order of images for an epoch.
 func (f *feed) startEpoch() error {
 	if err := f.loader.StartEpoch(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (f *feed) startEpoch() error {
 	return f.second.loader.StartEpoch()
 }
 
-// next deals a batch; ok is false at the end of the epoch.
+// next returns the next batch; ok is false at the end of the epoch.
 func (f *feed) next() (b supervision.Batch, images []float32, ok bool, err error) {
 	b, images, ok = f.loader.Next()
 	if ok && f.second != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Footprint is an estimate of the memory that training takes, in bytes. It follows from shapes alone, before training
-// takes any memory.
+// Footprint is an estimate of the memory that training takes, in bytes. It is computed from shapes alone, before memory
+// is allocated.
 type Footprint struct {
 	Parameters  float64 `json:"parameters"`  // parameters of the model and of discriminators, with states such as EMA targets
-	Moments     float64 `json:"moments"`     // states of optimisers
+	Moments     float64 `json:"moments"`     // optimiser states
 	Gradients   float64 `json:"gradients"`   // gradients of parameters and of activations
-	Activations float64 `json:"activations"` // results of layers and losses, which the backward pass needs
-	Batches     float64 `json:"batches"`     // images and views of this batch and the next, noise and labels
+	Activations float64 `json:"activations"` // results of layers and losses that the backward pass needs
+	Batches     float64 `json:"batches"`     // images and views of this batch and the next one, noise and labels
 	Scratch     float64 `json:"scratch"`     // memory of operations in addition to their results
 }
 
-// Total is the sum.
+// Total returns the sum.
 func (f Footprint) Total() float64 {
 	return f.Parameters + f.Moments + f.Gradients + f.Activations + f.Batches + f.Scratch
 }
@@ -30,7 +30,7 @@ func (f Footprint) Total() float64 {
 // numberBytes are the bytes of a float32.
 const numberBytes = 4
 
-// Footprint estimates the memory of the loop: its compiled programs, and the programs of a smaller last batch of every
+// Footprint estimates the memory of the loop: its compiled programs, and the programs for the smaller last batch of an
 // epoch.
 func (l *Loop) Footprint() Footprint {
 	f := Footprint{Parameters: numberBytes * float64(l.plan.model.Params().Count()+l.plan.discriminators.Count())}
@@ -56,7 +56,7 @@ func (l *Loop) Footprint() Footprint {
 	return f
 }
 
-// loaded returns the bytes of loaded images and views, for the batch under way and the next.
+// loaded returns the bytes of loaded images and views, for the current batch and the next one.
 func (l *Loop) loaded() float64 {
 	bytes := l.plan.imageBytes(l.feed.sampler.MaxBatch(), l.plan.loadedSets())
 	if l.feed.second != nil {
@@ -65,7 +65,8 @@ func (l *Loop) loaded() float64 {
 	return bytes
 }
 
-// remainder returns the images of the smaller last batch of a kind in an epoch, or 0 if all batches are equal.
+// remainder returns the number of images in the smaller last batch of a kind in an epoch, or 0 if all batches are
+// equal.
 func (l *Loop) remainder(shape batchShape) int {
 	all := len(l.feed.split.Unlabelled)
 	if shape.labelled {
@@ -90,15 +91,15 @@ func stateBytes(o Optimizer) (bytes float64) {
 	return bytes
 }
 
-// stepMemory is the memory of a step with a batch, in bytes.
+// stepMemory is the memory for one batch, in bytes.
 type stepMemory struct {
 	images   int
-	bytes    float64 // the sum: with images that are loaded ahead, but without parameters and moments
-	fixed    float64 // the part that does not depend on the batch
-	existing float64 // the part that is in use already
+	bytes    float64 // total, including images that are loaded ahead, but without parameters and moments
+	fixed    float64 // the part that does not depend on the batch size
+	existing float64 // the part that is already allocated
 }
 
-// fits reports a batch that takes more memory than the machine has, and suggests a batch that would fit.
+// fits returns an error if a batch needs more memory than the machine has, and suggests a batch size that would fit.
 func (l *plan) fits(s stepMemory) error {
 	h, w, c := l.data.ImageShape()
 	err := memory.Check(fmt.Sprintf("a step with a batch of %d images of %d x %d x %d", s.images, h, w, c), s.bytes-s.existing)
@@ -117,7 +118,7 @@ func (l *plan) imageBytes(images, sets int) float64 {
 	return memory.Product(images, h, w, c, sets, numberBytes)
 }
 
-// loadedSets returns how often the images of a batch are in memory before a step: for two batches, with their views.
+// loadedSets returns the number of copies of a batch's images in memory before a step: two batches, with their views.
 func (l *plan) loadedSets() int {
 	if l.views == nil {
 		return 2
@@ -125,8 +126,8 @@ func (l *plan) loadedSets() int {
 	return 2 * (1 + l.views.Count)
 }
 
-// fitsLoading checks a batch before its images are loaded. Where they alone take much, the rest is found from the program of
-// a few images.
+// fitsLoading checks a batch before its images are loaded. If the images alone need much memory, it estimates the rest
+// from a program for a few images.
 func (l *Loop) fitsLoading(images int) error {
 	s := stepMemory{images: images, bytes: l.plan.imageBytes(images, l.plan.loadedSets()+1)}
 	if s.bytes < memory.Machine()/32 {
@@ -138,7 +139,7 @@ func (l *Loop) fitsLoading(images int) error {
 			continue
 		}
 		p, err := l.plan.compile(o, few, 1)
-		if err != nil { // found later, or only of so few images
+		if err != nil { // the error appears later, or only occurs for so few images
 			continue
 		}
 		f := p.footprint()
@@ -148,7 +149,7 @@ func (l *Loop) fitsLoading(images int) error {
 	return l.plan.fits(s)
 }
 
-// fitsProgram checks a program. The images of its batch are loaded already.
+// fitsProgram checks a program. The images of its batch are already loaded.
 func (l *Loop) fitsProgram(p *program, images int) error {
 	f := p.footprint()
 	loaded := l.loaded()
@@ -191,8 +192,8 @@ func (p *program) footprint() Footprint {
 	return f
 }
 
-// FLOP returns the floating-point operations of a step's forward pass, the mean over the compiled programs weighted by the images
-// of their kind in an epoch.
+// FLOP returns the number of floating-point operations of a step's forward pass. It is the mean over the compiled
+// programs, weighted by their number of images in an epoch.
 func (l *Loop) FLOP() float64 {
 	var sum, steps float64
 	for shape, p := range l.programs {

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// frozenBy returns whether the patterns of a task freeze a parameter; nil without patterns.
+// frozenBy returns a function that reports whether the patterns of a task freeze a parameter; nil without patterns.
 func frozenBy(patterns []string) func(name string) bool {
 	if len(patterns) == 0 {
 		return nil
@@ -19,7 +19,8 @@ func frozenBy(patterns []string) func(name string) bool {
 	}
 }
 
-// freezes reports a pattern that fits nothing that training would change: a parameter, or the running moments of a norm.
+// freezes returns an error for a pattern that matches nothing that training would change: no parameter, and no running
+// statistics.
 func freezes(patterns []string, params *nn.Params) error {
 	for i, pattern := range patterns {
 		names, err := params.Matching(pattern)
@@ -33,7 +34,7 @@ func freezes(patterns []string, params *nn.Params) error {
 	return nil
 }
 
-// nothingLearns is the error about an objective with losses that depend on no parameter that may change.
+// nothingLearns returns the error for an objective with losses that depend on no trainable parameter.
 func (l *plan) nothingLearns() error {
 	if l.frozen != nil && slices.ContainsFunc(l.model.Params().Names(), l.frozen) {
 		return &Error{"freeze", errors.New("all parameters that the losses depend on are frozen; want some that learn")}
@@ -41,7 +42,7 @@ func (l *plan) nothingLearns() error {
 	return &Error{"losses", errors.New("no loss depends on a parameter of the model")}
 }
 
-// Frozen lists the parameters that do not change, without states.
+// Frozen lists the frozen parameters, without states.
 func (l *Loop) Frozen() []string {
 	if l.plan.frozen == nil {
 		return nil

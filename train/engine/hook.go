@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// Hook is called while a loop runs. Functions that are nil are not called; an error ends training, and so does
-// [Loop.Stop], which is not an error.
+// Hook is called while a loop runs. Nil functions are not called. An error ends training; [Loop.Stop] also ends it,
+// without an error.
 type Hook struct {
-	Name     string // begins the message of an error
-	Priority int    // lower first; hooks of one priority are called in the order of their addition
+	Name     string // prefix of error messages
+	Priority int    // lower values run first; hooks with equal priority run in the order in which they were added
 
-	// The context is the context of Run. It has ended where why is ErrStopped.
+	// The context is the context of Run. It has ended if why is ErrStopped.
 	OnStart func(ctx context.Context, l *Loop) error // before the first step of a Run, even if it resumes
 	OnStep  StepFunc                                 // after each step
 	OnEpoch EpochFunc                                // after each epoch
@@ -23,12 +23,11 @@ type Hook struct {
 	// OnEnd is called when Run ends: why is nil, ErrStopped or the error that ended it.
 	OnEnd func(ctx context.Context, l *Loop, why error) error
 
-	// NoParams says that OnStep neither reads nor writes the model, except by [Loop.State]. On a GPU the parameters then
-	// stay there. Without NoParams they are copied for each call.
+	// NoParams says that OnStep accesses the model only through [Loop.State]. On a GPU the parameters can then stay
+	// there. Otherwise they are copied for each call.
 	NoParams bool
 
-	// State, if not nil, is a pointer to the hook's memory. It is saved and restored with the loop, as JSON, under
-	// Name.
+	// State, if not nil, is a pointer to the hook's state. The loop saves and restores it, as JSON, under Name.
 	State any
 }
 
@@ -38,20 +37,20 @@ type StepFunc func(ctx context.Context, l *Loop, r *StepReport) error
 // EpochFunc is called after an epoch.
 type EpochFunc func(ctx context.Context, l *Loop, r *EpochReport) error
 
-// StepReport is a finished step: a batch. It is valid until the next step.
+// StepReport describes a finished step, which is one batch. It is valid until the next step.
 type StepReport struct {
-	Epoch, Step  int // the epoch under way and the step, from 1
-	InEpoch, Of  int // the step within the epoch, and the number of steps in it
+	Epoch, Step  int // the current epoch, and the step, from 1
+	InEpoch, Of  int // the step within the epoch, and the number of steps of the epoch
 	Objective    string
 	Images       int
-	Names        []string  // "loss", then its parts
+	Names        []string  // "loss", then the names of the parts
 	Values       []float64 // weighted sum, then the parts without weights
-	Accumulating bool      // the parameters were not updated: the gradient waits for further batches
-	GradientNorm float64   // norm of the update's gradient; while Accumulating, of the batch's gradient
+	Accumulating bool      // the parameters were not updated, because gradients are accumulated over more batches
+	GradientNorm float64   // norm of the gradient for the update or, while Accumulating, for the batch
 	Rate         float64   // learning-rate multiplier
 }
 
-// EpochReport is a finished epoch.
+// EpochReport describes a finished epoch.
 type EpochReport struct {
 	Epoch, Of, Step int
 	Images          int
@@ -59,10 +58,10 @@ type EpochReport struct {
 	Losses          []ObjectiveLoss
 }
 
-// ObjectiveLoss holds the losses of an objective, means over an epoch where it is part of an EpochReport.
+// ObjectiveLoss holds the losses of an objective. In an EpochReport they are means over the epoch.
 type ObjectiveLoss struct {
 	Objective string
-	Names     []string // "loss", then its parts
+	Names     []string // "loss", then the names of the parts
 	Values    []float64
 }
 
@@ -87,7 +86,7 @@ func EveryEpochs(n int, f EpochFunc) EpochFunc {
 }
 
 // EveryImages returns a function for [Hook.OnStep] that calls f after the step that completes another n images of
-// training. Where epochs are cut short (Settings.EpochSteps), an earlier epoch counts as [Loop.EpochImages].
+// training. If epochs are cut short (Settings.EpochSteps), an earlier epoch counts as [Loop.EpochImages].
 func EveryImages(n int, f StepFunc) StepFunc {
 	return func(ctx context.Context, l *Loop, r *StepReport) error {
 		seen := (r.Epoch-1)*l.EpochImages() + l.at.images
@@ -149,7 +148,7 @@ func (l *Loop) callEpoch(ctx context.Context, r *EpochReport) error {
 	return nil
 }
 
-// callEnd calls the hooks' OnEnd. An error of a hook replaces the reason to end, unless that was an error, too.
+// callEnd calls OnEnd of all hooks. An error of a hook replaces the reason, unless the reason is an error itself.
 func (l *Loop) callEnd(ctx context.Context, why error) error {
 	if err := l.settle(); err != nil && why == nil {
 		why = err

@@ -10,14 +10,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
-// learner updates the parameters of an objective, a network or a discriminator by the gradients of a program.
+// learner updates the parameters of an objective, a network or a discriminator with the gradients of a program.
 type learner struct {
 	optimizer Optimizer
-	pending   *accumulator    // nil: every batch has its update
+	pending   *accumulator    // nil: every batch has its own update
 	gradients [][]float32     // gradients of the program's last run
-	taken     [][]float32     // gradients of the update
-	device    *learnerTapes   // nil: the CPU updates
-	pace      func(at moment) // sets the numbers of states that move with the update; nil: the CPU moves them
+	taken     [][]float32     // gradients for the update
+	device    *learnerTapes   // nil: the update runs on the CPU
+	pace      func(at moment) // sets the coefficients of states that change with the update; nil: the CPU changes them
 }
 
 // moment is the time of an update.
@@ -26,8 +26,8 @@ type moment struct {
 	progress float64 // fraction of training before the step
 }
 
-// take takes the gradients of a batch. It returns the norm of the gradients of the update, or of the batch if the group
-// is not complete.
+// take takes the gradients of a batch. It returns the norm of the gradients for the update or, if the group is
+// incomplete, for the batch.
 func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 	if l.device != nil {
 		return l.device.take(images, g)
@@ -36,7 +36,7 @@ func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 	return l.optimizer.Norm(l.taken), nil
 }
 
-// update takes a step of the optimiser; see [Optimizer.Update].
+// update performs a step of the optimiser; see [Optimizer.Update].
 func (l *learner) update(rate, clip float64) error {
 	if l.device != nil {
 		l.device.next(rate, clip)
@@ -46,19 +46,19 @@ func (l *learner) update(rate, clip float64) error {
 	return nil
 }
 
-// learnerTapes are the tapes of a learner on a device.
+// learnerTapes are the recorded commands of a learner on a device.
 type learnerTapes struct {
 	machine *machine.Machine
-	group   int           // of the machine's gradients
-	sum     *machine.Tape // adds up gradients, and computes the norm of the sum; nil: every batch has its update
+	group   int           // index among the machine's groups of gradients
+	sum     *machine.Tape // sums gradients, and computes the norm of the sum; nil: every batch has its own update
 	numbers vulkan.Buffer
 	norm    vulkan.Buffer // in host memory
 	step    *machine.Tape
 	next    func(rate, clip float64)
 }
 
-// record records the updates by a group of a machine's gradients. batch records what follows each batch, and update
-// what follows each update; both may be nil.
+// record records the updates with one group of a machine's gradients. batch records the commands after each batch, and
+// update the commands after each update; both may be nil.
 func (l *learner) record(d *machine.Device, m *machine.Machine, group int, nodes gorgonia.Nodes,
 	batch, update func(*machine.Tape)) error {
 	t := &learnerTapes{machine: m, group: group, step: d.NewTape()}
@@ -94,7 +94,7 @@ func (t *learnerTapes) tapes() []*machine.Tape {
 	return []*machine.Tape{t.sum, t.step}
 }
 
-// recordSum adds gradients to their sums, and returns the sums.
+// recordSum records the addition of gradients to their sums, and returns the sums.
 func (t *learnerTapes) recordSum(a *accumulator, gradients []vulkan.Buffer) (sums []vulkan.Buffer) {
 	t.numbers, t.norm = t.sum.Host(kernels.Numbers), t.sum.Host(1)
 	var sizes []int
@@ -128,7 +128,7 @@ func (t *learnerTapes) take(images int, g *BatchGroup) (norm float64, err error)
 	return norm, nil
 }
 
-// attach joins a program with the optimisers of its objective, networks and discriminators, once.
+// attach connects a program with the optimisers of its objective, networks and discriminators, once.
 func (l *Loop) attach(o *objective, p *program) error {
 	if p.learner != nil {
 		return nil

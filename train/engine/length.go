@@ -6,7 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ByLength describes how the steps so far would differ in a training of another number of epochs; empty: they would not.
+// ByLength describes how the steps so far would differ if the training had another number of epochs, or returns "" if
+// they would not differ.
 func (l *Loop) ByLength(epochs int) string {
 	switch {
 	case l.at.step == 0 || epochs == l.settings.Epochs:
@@ -19,8 +20,8 @@ func (l *Loop) ByLength(epochs int) string {
 	return ""
 }
 
-// Prefixes says why training for some of these numbers of epochs is not the beginning of the loop's training; empty if
-// it is, bit for bit.
+// Prefixes says why training for some of these numbers of epochs is not a prefix of the loop's training, or returns ""
+// if it is, bit for bit.
 func (l *Loop) Prefixes(epochs []int) string {
 	if l.paced() {
 		return "the model changes with the fraction of training"
@@ -53,7 +54,8 @@ func (l *Loop) paced() bool {
 	return false
 }
 
-// updatesSoFar counts the updates, and an update under way: its batches have moved discriminators.
+// updatesSoFar returns the number of updates, including an incomplete one, because its batches have already trained
+// discriminators.
 func (l *Loop) updatesSoFar() int {
 	if g := l.at.group; g.Batches > 0 && !g.complete {
 		return l.at.updates + 1

@@ -16,14 +16,14 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ErrStopped is the error of [Loop.Run], [Loop.RunEpoch] and [Validation.Measure] when the context ends before their
-// work. Save the loop then, to continue later.
+// ErrStopped is the error of [Loop.Run], [Loop.RunEpoch] and [Validation.Measure] if the context ends before they are
+// done. Then save the loop to continue later.
 var ErrStopped = errors.New("stopped by a signal")
 
-// errEnough ends training because a hook called Stop.
+// errEnough ends training after a hook has called Stop.
 var errEnough = errors.New("a hook stopped training")
 
-// Loop is the training of a task: its programs, optimisers and position. One goroutine uses it.
+// Loop is the training of a task: its programs, optimisers and position. Only one goroutine may use it.
 type Loop struct {
 	settings       Settings
 	plan           *plan
@@ -33,29 +33,29 @@ type Loop struct {
 	discriminators map[string]Optimizer // optimisers of discriminators, by loss, and of networks, by loss and function
 	average        *average             // average of the weights; nil: none
 	pending        map[string]*accumulator
-	judgeNames     map[string][]string // names of the parameters of discriminators and networks
+	judgeNames     map[string][]string // parameter names of discriminators and networks
 	hooks          []Hook
 	leftOut        int
-	gpu            string // name of the GPU; empty: none
+	gpu            string // name of the GPU, or ""
 
 	at      position
-	stopped string // why a hook ended training; empty: it did not
+	stopped string // why a hook ended training, or ""
 	closed  bool
 }
 
-// position is where training is.
+// position is the current position of training.
 type position struct {
-	step     int // steps taken in all
-	epoch    int // epochs finished
-	inEpoch  int // steps taken in this epoch
-	updates  int // updates of the parameters in all; as many as steps, unless gradients are accumulated
+	step     int // total number of steps
+	epoch    int // number of finished epochs
+	inEpoch  int // number of steps in this epoch
+	updates  int // total number of updates; equals step unless gradients are accumulated
 	group    BatchGroup
-	images   int // images seen in this epoch
+	images   int // number of images seen in this epoch
 	sums     map[string]*LossSum
 	duration time.Duration // duration of this epoch so far
 }
 
-// Model returns the model in training.
+// Model returns the model that the loop trains.
 func (l *Loop) Model() models.Model { return l.plan.model }
 
 // Params returns the model's parameters. They change with every step.
@@ -67,16 +67,16 @@ func (l *Loop) Data() datasets.Dataset { return l.plan.data }
 // Settings returns the settings.
 func (l *Loop) Settings() Settings { return l.settings }
 
-// Step returns the number of steps taken in all.
+// Step returns the total number of steps so far.
 func (l *Loop) Step() int { return l.at.step }
 
 // Steps returns the number of steps of all epochs.
 func (l *Loop) Steps() int { return l.settings.Epochs * l.EpochSteps() }
 
-// Epoch returns the number of epochs finished.
+// Epoch returns the number of finished epochs.
 func (l *Loop) Epoch() int { return l.at.epoch }
 
-// InEpoch returns the number of steps taken in the epoch under way.
+// InEpoch returns the number of steps in the current epoch so far.
 func (l *Loop) InEpoch() int { return l.at.inEpoch }
 
 // EpochSteps returns the number of steps in an epoch.
@@ -88,7 +88,7 @@ func (l *Loop) EpochSteps() int {
 	return of
 }
 
-// EpochImages returns the number of images in an epoch: an upper bound where it is cut short.
+// EpochImages returns the number of images in an epoch; if epochs are cut short, it is an upper bound.
 func (l *Loop) EpochImages() int {
 	if limit := l.settings.EpochSteps; limit > 0 {
 		return min(limit*l.settings.Batch, l.feed.sampler.Images())
@@ -96,8 +96,8 @@ func (l *Loop) EpochImages() int {
 	return l.feed.sampler.Images()
 }
 
-// Losses returns the mean losses of the epoch under way, by objective. Before the first step of an objective its
-// Values are nil.
+// Losses returns the mean losses of the current epoch, by objective. Before the first step of an objective its Values
+// are nil.
 func (l *Loop) Losses() []ObjectiveLoss {
 	var list []ObjectiveLoss
 	for _, o := range l.objectives {
@@ -106,18 +106,18 @@ func (l *Loop) Losses() []ObjectiveLoss {
 	return list
 }
 
-// Stop ends training, without an error, when the hooks of the step or epoch have been called. why is the reason in words.
+// Stop ends training, without an error, after the hooks of the current step or epoch. why is the reason in words.
 func (l *Loop) Stop(why string) {
 	if l.stopped = why; why == "" {
 		l.stopped = "a hook stopped training"
 	}
 }
 
-// Stopped returns the reason why a hook ended training; empty if none did.
+// Stopped returns the reason why a hook ended training, or "".
 func (l *Loop) Stopped() string { return l.stopped }
 
-// Close ends the loop's background work and frees the compiled programs, which hold most of the memory. The loop can
-// take no more steps; all other methods still work.
+// Close ends the loop's background work and frees the compiled programs, which use most of the memory. The loop cannot
+// take more steps, but all other methods still work.
 func (l *Loop) Close() {
 	if !l.closed {
 		l.closed = true
@@ -129,8 +129,8 @@ func (l *Loop) Close() {
 
 var errNoContext = errors.New("the context is nil; want one, such as context.Background()")
 
-// Run trains until the last epoch, or until a hook ends it. If the context ends, Run returns ErrStopped at the end of
-// the step under way.
+// Run trains until the last epoch, or until a hook ends it. If the context ends, Run finishes the current step and
+// returns ErrStopped.
 func (l *Loop) Run(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
@@ -143,7 +143,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	return l.callEnd(ctx, err)
 }
 
-// RunEpoch trains to the end of the epoch under way. It calls no hooks' OnStart and OnEnd.
+// RunEpoch trains to the end of the current epoch. It does not call OnStart and OnEnd.
 func (l *Loop) RunEpoch(ctx context.Context) error {
 	if l.closed {
 		return errors.New("the loop is closed")
@@ -151,7 +151,7 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	if ctx.Err() != nil { // before the epoch's order is drawn: a resumed run draws it
+	if ctx.Err() != nil { // before the order of the epoch is drawn, because a resumed run draws it
 		return ErrStopped
 	}
 	if l.at.inEpoch == 0 {
@@ -171,7 +171,7 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 	return err
 }
 
-// epochSteps takes the steps that the epoch under way has left.
+// epochSteps runs the remaining steps of the current epoch.
 func (l *Loop) epochSteps(ctx context.Context) error {
 	of := l.EpochSteps()
 	for l.at.inEpoch < of {
@@ -195,8 +195,8 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 	return nil
 }
 
-// endEpoch counts the epoch under way as finished and calls the hooks. If a hook returns ErrStopped, the epoch is still
-// under way, and a resumed run calls the hooks again.
+// endEpoch counts the current epoch as finished and calls the hooks. If a hook returns ErrStopped, the epoch is not
+// finished, and a resumed run calls the hooks again.
 func (l *Loop) endEpoch(ctx context.Context) error {
 	under := l.at
 	report := &EpochReport{Epoch: under.epoch + 1, Of: l.settings.Epochs, Step: under.step, Images: under.images, Seconds: under.duration.Seconds()}
@@ -213,7 +213,7 @@ func (l *Loop) endEpoch(ctx context.Context) error {
 	return err
 }
 
-// trainStep runs one batch and updates the parameters, unless its gradient waits for further batches.
+// trainStep runs one batch, and updates the parameters unless gradients are accumulated.
 func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []float32, of int) error {
 	o, err := l.objective(b.Labelled)
 	if err != nil {
@@ -270,14 +270,14 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
 }
 
-// follow changes what follows the parameters, and counts an update.
+// follow changes the states that follow the parameters, and counts an update.
 func (l *Loop) follow(p *program, at moment, group *BatchGroup) error {
 	onCPU := p.learner.device == nil
 	if onCPU {
 		p.move(at.progress, !group.complete)
 	}
 	if p.after != nil {
-		if err := l.settle(); err != nil { // it may read parameters, and change states
+		if err := l.settle(); err != nil { // After may read parameters and change states
 			return err
 		}
 	}
@@ -295,9 +295,9 @@ func (l *Loop) stepError(p *program, err error) error {
 	return fmt.Errorf("step %d, objective %s: %w", l.at.step+1, p.objective.Name, err)
 }
 
-// count adds a step and its losses to the epoch under way.
+// count adds a step and its losses to the current epoch.
 func (l *Loop) count(o *objective, values []float64, images int) {
-	if !o.huge { // its first step has allocated what all steps use
+	if !o.huge { // the first step has allocated the memory of all steps
 		memory.HugePages()
 		o.huge = true
 	}
@@ -315,7 +315,7 @@ func (l *Loop) count(o *objective, values []float64, images int) {
 	s.Images += images
 }
 
-// means are the mean losses of a sum; nil if nothing was added to it.
+// means returns the mean losses of a sum, or nil if the sum is empty.
 func (s *LossSum) means() []float64 {
 	if s == nil {
 		return nil
@@ -327,7 +327,7 @@ func (s *LossSum) means() []float64 {
 	return values
 }
 
-// rate is the learning-rate multiplier of an update.
+// rate returns the learning-rate multiplier of an update.
 func (s *Settings) rate(t Time) float64 {
 	var r float64
 	if timed, ok := s.Schedule.(Timed); ok {
@@ -343,8 +343,8 @@ func (s *Settings) rate(t Time) float64 {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// explainNotFinite runs a program again, on the same inputs and parameters, to find the first node with a number that
-// is not finite.
+// explainNotFinite runs a program again, with the same inputs and parameters, to find the first node with a NaN or
+// infinite number.
 func (l *Loop) explainNotFinite(p *program) error {
 	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.at.step+1, l.at.epoch+1, p.objective.Name)
 	if err := l.settle(); err != nil {
@@ -360,8 +360,8 @@ func (l *Loop) explainNotFinite(p *program) error {
 	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
 }
 
-// advice says what to change when a number is not finite. After the first update it suggests a smaller learning rate,
-// followed by what. Before, it suggests scaling the images, or looking at loss weights and initial parameters.
+// advice suggests changes after a NaN or infinite number. After the first update it suggests a smaller learning rate,
+// followed by what. Before that, it suggests scaling the images, or checking loss weights and initial parameters.
 func (l *Loop) advice(what string) string {
 	if l.at.updates > 0 {
 		return "try a smaller learning rate" + what
@@ -373,7 +373,7 @@ func (l *Loop) advice(what string) string {
 	return none + "; look at the weights of the losses and at the initial parameters"
 }
 
-// numbers returns the least and the largest number in the images of a real-valued data set, and 0 and 1 for other data.
+// numbers returns the minimum and maximum of the images of a real-valued data set, or 0 and 1 for other data.
 func (p *plan) numbers() (low, high float64) {
 	if !datasets.RealValued(p.data) {
 		return 0, 1

@@ -10,12 +10,12 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// moveInputs are the inputs of a program that say how the images of labelled groups have moved.
+// moveInputs are the inputs of a program for the transformations of images within labelled groups.
 type moveInputs struct {
 	factors   []factor.Factor
 	rotations int
 	inputs    []movesInput
-	nodes     map[int]*gorgonia.Node // by the first of their columns in a batch's moves
+	nodes     map[int]*gorgonia.Node // by the first of the transformation's columns in a batch's moves
 }
 
 // offer lists the inputs that losses may ask for, for rows of codes.

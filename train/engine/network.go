@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// network is a network that a loss asked for. After each step an optimiser of the network updates its parameters by the
+// network is a network that a loss requested. After each step its own optimiser updates its parameters with the
 // gradient of the total.
 type network struct {
 	name      string
@@ -20,8 +20,8 @@ type network struct {
 	learner   *learner
 }
 
-// differentiate adds the gradients of the total in the parameters of the model and of the networks that losses asked
-// for.
+// differentiate adds the gradients of the total with respect to the parameters of the model and of the requested
+// networks.
 func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	own := len(learnables)
 	for _, asked := range p.asked.Networks {
@@ -44,15 +44,15 @@ func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	return nil
 }
 
-// optimizer makes the network's Adam.
+// optimizer creates the network's Adam.
 func (n *network) optimizer(params *nn.Params) Optimizer {
 	s := n.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}
 	return adam.New(parametersOf(params, n.names))
 }
 
-// trainNetworks updates the networks of a program by the gradients of its last step. It accumulates these gradients in
-// the same way as the model's.
+// trainNetworks updates the networks of a program with the gradients of its last step. These gradients are accumulated
+// in the same way as the model's.
 func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 	for _, n := range p.networks {
 		norm, err := n.learner.take(images, &l.at.group)

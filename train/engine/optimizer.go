@@ -39,11 +39,11 @@ var Optimizers = &registry.Registry[OptimizerSettings]{Kind: "optimizer", Entrie
 		New:    func() OptimizerSettings { return NewLAMB() },
 	},
 }, Hints: map[string]string{
-	"adan":     "", // another one
+	"adan":     "", // a different optimiser
 	"momentum": "it is an option: {sgd: {momentum: 0.9}}", "sgdm": "momentum is an option: {sgd: {momentum: 0.9}}",
 }}
 
-// OptimizerSettings makes the optimiser of one group of parameters.
+// OptimizerSettings creates the optimiser of a group of parameters.
 type OptimizerSettings interface {
 	New(parameters []Parameter) Optimizer
 }
@@ -55,18 +55,18 @@ type Parameter struct {
 	Shape []int // nil: one axis
 }
 
-// Optimizer updates parameters by their gradients. Gradients come in the parameters' order, and Optimizer does not
-// change them.
+// Optimizer updates parameters by their gradients. Gradients are in the order of the parameters; the optimiser does not
+// modify them.
 type Optimizer interface {
 	// Norm returns the Euclidean norm of all gradients together.
 	Norm(gradients [][]float32) float64
 
-	// Update takes one step with gradients times clip and the learning rate times rate; a rate of 0 moves nothing. It
-	// depends on the parameters, the gradients and the state alone, at any number of threads.
+	// Update takes one step. It multiplies the gradients by clip, and the learning rate by rate; with rate 0 nothing
+	// changes. The result depends only on the parameters, the gradients and the state, at any number of threads.
 	Update(gradients [][]float32, rate, clip float64)
 
-	// State returns all that steps depend on but settings and parameters: the number of steps taken, and named tensors.
-	// Both belong to the optimiser; a caller writes to them to restore it.
+	// State returns everything that further steps depend on, except settings and parameters: the number of steps, and
+	// named tensors. Both belong to the optimiser; to restore it, write to them.
 	State() (steps *int, tensors []Parameter)
 }
 
@@ -99,6 +99,6 @@ func parametersOf(store *nn.Params, names []string) []Parameter {
 	return list
 }
 
-// RegisterOptimizer adds an optimiser from another module. A config can then name it. A program calls RegisterOptimizer
-// before it reads a config. A name that is taken is an error.
+// RegisterOptimizer adds an optimiser from another module, so configs can name it. Call it before reading a config. It
+// returns an error if the name is taken.
 func RegisterOptimizer(e registry.Entry[OptimizerSettings]) error { return Optimizers.Register(e) }

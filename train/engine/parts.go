@@ -11,15 +11,15 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Part sets options of the optimiser for parameters with certain names. If several parts fit a parameter, the last part
-// with an option sets it; nil does not change the option.
+// Part sets options of the optimiser for parameters with matching names. If several parts match a parameter, the last
+// one that sets an option wins; nil does not change the option.
 type Part struct {
 	Match Patterns `yaml:"match" doc:"pattern of parameter names, or a list of patterns; * stands for any characters"`
 	LR    *float64 `yaml:"lr" doc:"optimiser option lr for these parameters"`
 	Decay *float64 `yaml:"decay" doc:"optimiser option decay for these parameters"`
 }
 
-// Validate checks that a part says something.
+// Validate checks that the part sets an option.
 func (p *Part) Validate() error {
 	switch {
 	case len(p.Match) == 0:
@@ -30,12 +30,12 @@ func (p *Part) Validate() error {
 	return nil
 }
 
-// fits reports whether a pattern of the part fits a name.
+// fits reports whether a pattern of the part matches a name.
 func (p *Part) fits(name string) bool {
 	return slices.ContainsFunc(p.Match, func(pattern string) bool { return nn.Match(pattern, name) })
 }
 
-// Patterns are patterns of names, see [nn.Match]. In a config one pattern needs no list.
+// Patterns are patterns of names, see [nn.Match]. In a config a single pattern needs no list.
 type Patterns []string
 
 // DecodeConfig reads a pattern or a list.
@@ -48,7 +48,7 @@ func (p *Patterns) DecodeConfig(n *config.Node) error {
 	return n.Decode((*[]string)(p))
 }
 
-// EncodeConfig writes one pattern without a list.
+// EncodeConfig writes a single pattern without a list.
 func (p Patterns) EncodeConfig() (any, error) {
 	if len(p) == 1 {
 		return p[0], nil
@@ -62,7 +62,7 @@ func (Patterns) ConfigForms() []any { return []any{"", []string{}} }
 // ConfigType describes the accepted values.
 func (p Patterns) ConfigType() string { return "a pattern or a list of patterns" }
 
-// checkParts reports patterns that fit no parameter.
+// checkParts returns an error for a pattern that matches no parameter.
 func checkParts(parts []Part, params *nn.Params) error {
 	for i, p := range parts {
 		for _, pattern := range p.Match {
@@ -78,7 +78,7 @@ func checkParts(parts []Part, params *nn.Params) error {
 	return nil
 }
 
-// own says which parts set the options of a parameter: the numbers of these parts, -1 for an option that no part sets.
+// own holds, for each option of a parameter, the number of the part that sets it, or -1.
 type own struct{ lr, decay int }
 
 func ownOf(parts []Part, name string) own {
@@ -97,7 +97,7 @@ func ownOf(parts []Part, name string) own {
 	return o
 }
 
-// newOptimizer makes the optimiser of parameters. Parts may give some parameters other options.
+// newOptimizer creates the optimiser for parameters. Parts may give some parameters other options.
 func (s *Settings) newOptimizer(parameters []Parameter) (Optimizer, error) {
 	groups := map[own][]int{}
 	var order []own
@@ -151,7 +151,7 @@ func (s *Settings) with(o own) (OptimizerSettings, error) {
 	return settings, nil
 }
 
-// withOption returns a copy of settings with another value of an option.
+// withOption returns a copy of settings with one option changed.
 func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettings, error) {
 	node, err := optionsOf(s)
 	if err != nil {
@@ -167,7 +167,7 @@ func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettin
 	if err := node.Decode(changed); err != nil {
 		var one *config.Error
 		if errors.As(err, &one) {
-			err = one.Err // without the place, which is in no file
+			err = one.Err // without the position, which is not in a file
 		}
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func optionsOf(s OptimizerSettings) (*config.Node, error) {
 	return config.Parse("", text)
 }
 
-// LearningRate returns the option lr of an optimiser's settings, which [Schedule] multiplies.
+// LearningRate returns the option lr of an optimiser's settings; a [Schedule] multiplies it.
 func LearningRate(s OptimizerSettings) (float64, error) {
 	node, err := optionsOf(s)
 	if err != nil {
@@ -199,7 +199,7 @@ func LearningRate(s OptimizerSettings) (float64, error) {
 	return lr, nil
 }
 
-// grouped is an optimiser of groups of parameters. Each group has its settings.
+// grouped is an optimiser for groups of parameters with different settings.
 type grouped struct {
 	members []member
 	tensors []Parameter
@@ -208,11 +208,11 @@ type grouped struct {
 
 type member struct {
 	Optimizer
-	indices   []int // indices of its parameters among all
+	indices   []int // indices of the group's parameters
 	gradients [][]float32
 }
 
-// take finds the gradients of a member.
+// take selects the gradients of a member.
 func (m *member) take(gradients [][]float32) [][]float32 {
 	for i, of := range m.indices {
 		m.gradients[i] = gradients[of]

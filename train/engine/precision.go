@@ -11,13 +11,15 @@ import (
 )
 
 // Precision is the precision of the matrix products and convolutions of a step. Parameters, moments, gradients, norms
-// and losses are float32 in any case. In a config it is float32 or mixed. Configs are written without Float32: their
-// hashes then equal the hashes from before mixed precision existed.
+// and losses are always float32. So are convolutions with an equally fast algorithm in float32: 3x3 filters of stride 1
+// on 16 channels or more, 4x4 filters of stride 2 on images of 16x16 or more, and the last layers of decoders for 2 to 4
+// channels. In a config it is float32 or mixed. A written config omits Float32, so configs keep
+// the hashes from before mixed precision existed.
 type Precision int
 
 const (
 	Float32 Precision = iota // single precision throughout
-	Mixed                    // factors are rounded to bfloat16, sums are float32; see graph.MixedOp
+	Mixed                    // factors are rounded to bfloat16, and sums are float32; see graph.MixedOp
 )
 
 var precisions = [...]string{"float32", "mixed"}
@@ -45,7 +47,7 @@ func (p *Precision) DecodeConfig(n *config.Node) error {
 	return n.Errorf("unknown precision %q; want float32 or mixed", name)
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (p Precision) EncodeConfig() (any, error) {
 	if p == Float32 {
 		return nil, nil
@@ -59,7 +61,7 @@ func (Precision) ConfigForms() []any { return []any{config.Words(precisions[:])}
 // ConfigType describes the accepted values.
 func (p Precision) ConfigType() string { return "float32 or mixed" }
 
-// Check reports why this process cannot train in a precision.
+// Check returns an error if this process cannot train in the precision.
 func (p Precision) Check() error {
 	switch p {
 	case Float32:
@@ -70,7 +72,7 @@ func (p Precision) Check() error {
 	return fmt.Errorf("%v; want Float32 or Mixed", p)
 }
 
-// machine compiles nodes of a graph in the precision and for the device of a plan. kept stay on a device that updates the
+// machine compiles nodes of a graph for the precision and the device of a plan. kept stays on a device that updates the
 // parameters.
 func (l *plan) machine(wanted gorgonia.Nodes, kept machine.Kept) (*machine.Machine, error) {
 	m, err := machine.New(wanted[0].Graph(), wanted...)
@@ -81,7 +83,7 @@ func (l *plan) machine(wanted gorgonia.Nodes, kept machine.Kept) (*machine.Machi
 	return m, l.setDevice(m, kept)
 }
 
-// setDevice makes a machine use the device of the plan, if any.
+// setDevice makes a machine use the device of the plan, if there is one.
 func (l *plan) setDevice(m *machine.Machine, kept machine.Kept) error {
 	if l.device == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// prelude is the compiled beginning of a step.
+// prelude is the compiled prelude of a step.
 type prelude struct {
 	*models.Prelude
 	early *models.Early
@@ -28,7 +28,7 @@ func (l *plan) newPrelude(m *models.Prelude) (*prelude, error) {
 	return &prelude{m, early}, nil
 }
 
-// begin takes the decisions that a step begins with, after its inputs were filled. of is the number of steps in the epoch.
+// begin makes the decisions of a step, after its inputs are set. of is the number of steps in the epoch.
 func (l *Loop) begin(o *objective, p *program, of int) error {
 	if p.prelude == nil {
 		return nil
@@ -53,7 +53,7 @@ func (l *Loop) begin(o *objective, p *program, of int) error {
 	return nil
 }
 
-// forget sets the state of an optimiser to that before its first step.
+// forget resets the state of an optimiser to its initial state.
 func forget(o Optimizer) {
 	steps, tensors := o.State()
 	*steps = 0

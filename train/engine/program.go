@@ -20,37 +20,38 @@ import (
 	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
 
-// program is one objective of a model, compiled for a number of images: its
-// graph with losses and gradients, and the machine that runs it.
+// program is an objective of a model, compiled for a number of images. It has the graph with losses and gradients, and
+// the machine that runs it.
 type program struct {
-	objective   models.Objective
-	images      []float32
-	views       [][]float32
-	noise       [][]float32
-	moves       []movesInput
-	actions     *actionInput
-	labels      *labels.Inputs
-	asked       losses.Requests // the requests of its losses
-	machine     *machine.Machine
-	loss        *losses.Objective
-	names       []string // parameters that the losses depend on, in the order of gradients
-	nodes       gorgonia.Nodes
-	gradients   [][]float32    // gradients of the last run
-	losses      gorgonia.Nodes // the sum and its parts, then the watched numbers
-	values      []float64      // values of losses, of the adversaries' losses, and of changing weights, in the last step
-	changing    []losses.Part  // parts with weights that change with the steps
+	objective models.Objective
+	images    []float32
+	views     [][]float32
+	noise     [][]float32
+	moves     []movesInput
+	actions   *actionInput
+	labels    *labels.Inputs
+	asked     losses.Requests // the requests of its losses
+	machine   *machine.Machine
+	loss      *losses.Objective
+	names     []string // parameters that the losses depend on, in the order of gradients
+	nodes     gorgonia.Nodes
+	gradients [][]float32    // gradients of the last run
+	losses    gorgonia.Nodes // the sum, its parts, and then logged values
+	// values of losses, of the discriminators' losses, and of changing weights in the last step
+	values      []float64
+	changing    []losses.Part // parts with changing weights
 	watched     []models.Logged
 	adversaries []*adversary
 	networks    []*network
-	second      *program // the same on a second batch, for discriminators that permute its codes; it computes these codes alone
+	second      *program // a program that only encodes second batches, for discriminators that permute their codes
 	kept        []*gorgonia.Node
 	running     []nn.Running
 	masks       []*nn.Mask
-	dropout     *rng.Stream // stream of the masks
+	dropout     *rng.Stream // stream for the masks
 	after       func(models.Step) error
 	targets     *models.Targets
 	queue       *models.Queue
-	prelude     *prelude // nil: the step begins at once
+	prelude     *prelude // nil: the step starts at once
 	learner     *learner // nil before [Loop.attach]
 }
 
@@ -59,7 +60,7 @@ type movesInput struct {
 	columns []int // columns of a batch's moves
 }
 
-// plan is the common part of an experiment's programs.
+// plan holds the data that all programs of an experiment share.
 type plan struct {
 	model          models.Model
 	losses         []losses.Choice
@@ -67,8 +68,8 @@ type plan struct {
 	factors        []factor.Factor // factors of the data set
 	views          *augment.Views  // may be nil
 	split          *supervision.Split
-	population     int        // images in the data set
-	discriminators *nn.Params // the parameters of discriminators and networks that losses train
+	population     int        // images that batches are drawn from
+	discriminators *nn.Params // parameters of discriminators and networks that losses train
 	precision      Precision
 	frozen         func(name string) bool // reports parameters that do not change; nil: all change
 	dropout        *rng.Stream
@@ -76,7 +77,7 @@ type plan struct {
 	holds          bool            // the device updates the parameters
 }
 
-// compile builds the program of an objective for batches of a number of images in groups.
+// compile builds the program of an objective for batches with the given number of images and group size.
 func (l *plan) compile(o models.Objective, images, group int) (*program, error) {
 	p, err := l.build(o, images, group)
 	if err != nil {
@@ -147,7 +148,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	return p, nil
 }
 
-// assemble makes the graph of an objective with its losses, for training or in evaluation mode, and finds its inputs.
+// assemble builds the graph of an objective with its losses, for training or in evaluation mode, and finds its inputs.
 func (l *plan) assemble(o models.Objective, images, group int, training bool) (*program, *models.Program, error) {
 	g := nn.NewGraph(l.model.Params())
 	g.Training, g.Frozen = training, l.frozen
@@ -202,7 +203,8 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	return p, built, p.suitsImages(l.data, images)
 }
 
-// suitsImages reports inputs that do not fit so many images of the data, as in a model made for other data.
+// suitsImages returns an error for inputs that do not fit the given number of images of the data, for instance if the
+// model was made for other data.
 func (p *program) suitsImages(d datasets.Dataset, images int) error {
 	if d == nil { // a program without a loop, as in benchmarks
 		return nil
@@ -233,7 +235,8 @@ func (p *program) bind(built *models.Program) {
 	}
 }
 
-// suitsViews reports a number of views that a model takes, 0 if it takes images, which the config does not give.
+// suitsViews returns an error if the model needs a number of views that the config does not provide; takes is 0 for a
+// model of images.
 func (l *plan) suitsViews(takes int) error {
 	gives := 0
 	if l.views != nil {
@@ -250,8 +253,8 @@ func (l *plan) suitsViews(takes int) error {
 	return nil
 }
 
-// objectives lists the objectives of the model. A model without an objective for labelled groups learns from their
-// images as from any others, and from the losses that need groups.
+// objectives lists the objectives of the model. If a model has no objective for labelled groups, it learns from their
+// images like from all others, and from the losses that need groups.
 func (l *plan) objectives() []models.Objective {
 	list := l.model.Objectives()
 	if l.split.M > 0 && !slices.ContainsFunc(list, func(o models.Objective) bool { return o.Labelled }) {
@@ -270,8 +273,7 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 	return models.Objective{}, &Error{"supervision", errors.New("it gives images without groups, and the model has no objective for them; want a supervision with groups only")}
 }
 
-// fed reports losses that need labelled groups where the supervision has none, and groups that
-// nothing needs.
+// fed returns an error if losses need labelled groups and the supervision has none, or if nothing needs the groups.
 func (l *plan) fed() error {
 	own := slices.ContainsFunc(l.model.Objectives(), func(o models.Objective) bool { return o.Labelled })
 	supervised := -1
@@ -282,17 +284,17 @@ func (l *plan) fed() error {
 	}
 	switch {
 	case supervised >= 0 && l.split.M == 0:
-		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("nothing feeds it: it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, alone or in a list")}
+		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, alone or in a list")}
 	case supervised < 0 && !own && l.split.GroupCount() > 0 && !l.split.Moves():
-		return &Error{"supervision", errors.New("it gives groups of images with unknown moves, and nothing learns from them; want a model such as ada-gvae, a loss such as slow, or no supervision")}
+		return &Error{"supervision", errors.New("it gives groups of images with unknown transformations, and nothing learns from them; want a model such as ada-gvae, a loss such as slow, or no supervision")}
 	case supervised < 0 && !own && l.split.GroupCount() > 0:
 		return &Error{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
 	}
 	return nil
 }
 
-// lossNames lists the names of a program's losses: their sum first, then the parts in the config's order. After these
-// come the numbers that the model watches, the discriminators' losses, and changing weights.
+// lossNames lists the names of a program's losses: the sum, then the parts in the order of the config. Logged values,
+// discriminators' losses and changing weights follow.
 func (p *program) lossNames() []string {
 	names := []string{"loss"}
 	for _, part := range p.loss.Parts {
@@ -310,8 +312,8 @@ func (p *program) lossNames() []string {
 	return names
 }
 
-// fill writes the inputs of a step: a batch with its views, new noise, and new masks of dropout. A model of images
-// takes the first view. k is the number of columns of the batch's moves, step the number of updates before.
+// fill writes the inputs of a step: a batch with its views, new noise, and new dropout masks. A model of images gets
+// the first view. k is the number of columns of the batch's moves, and step the number of updates so far.
 func (p *program) fill(images []float32, views [][]float32, b supervision.Batch, k, step int, noise *rng.Stream) {
 	if p.views == nil && len(views) > 0 {
 		images = views[0]
@@ -331,7 +333,7 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 	}
 	for _, m := range p.moves {
 		width := len(m.columns)
-		for row := range len(m.dst) / width { // a second view moves as the first does
+		for row := range len(m.dst) / width { // both views of an image have the same transformation
 			for c, from := range m.columns {
 				m.dst[row*width+c] = b.Transformations[row%len(b.Indices)*k+from]
 			}
@@ -351,7 +353,7 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 	}
 }
 
-// lonely is the note that a batch norm normalises over a single element, if one does.
+// lonely returns the note that a batch norm normalises over a single element, if there is one.
 func (p *program) lonely() []string {
 	if slices.ContainsFunc(p.running, func(r nn.Running) bool { return r.Count() == 1 }) {
 		return []string{"batch norm of one row gives the same result for every image, and nothing before it learns; want train.batch of 2 or more, or another norm"}
@@ -382,7 +384,7 @@ func (p *program) follow(progress float64, accumulating bool) error {
 	return p.after(models.Step{Progress: progress, Accumulating: accumulating, Value: p.valueOf})
 }
 
-// valueOf returns the elements of a node in the last run.
+// valueOf returns the elements of a node after the last run.
 func (p *program) valueOf(n *gorgonia.Node) []float32 { return floats(p.machine, n) }
 
 // measure computes the loss and its parts.
@@ -422,7 +424,7 @@ func collect(m *machine.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
 	}
 }
 
-// scalar is the number that a value of shape () holds.
+// scalar returns the number in a value of shape ().
 func scalar(v gorgonia.Value) (float64, error) {
 	switch x := v.(type) {
 	case *gorgonia.F32:

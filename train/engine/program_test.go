@@ -58,3 +58,21 @@ func TestFill(t *testing.T) {
 		}
 	}
 }
+
+// Batches are drawn from the images that are not held out; estimates of densities count these.
+func TestPopulation(t *testing.T) {
+	const source = "dataset: {square: {size: 16, side: 4}}\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}\nlosses: [{tc: {estimator: weighted}}]\ntrain: {batch: 10}\n"
+	task, settings := taskOf(t, source)
+	task.Split = &supervision.Split{Unlabelled: []int{3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23}}
+	l, err := New(task, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.plan.population != 11 {
+		t.Errorf("%d images held in; the losses see a population of %d", 11, l.plan.population)
+	}
+	if l := loopOf(t, source, "supervision={pairs: {count: 5}}", "losses.+={lsbd: {planes: {row: [0, 1]}}}"); l.plan.population != 256 {
+		t.Errorf("groups may hold any of 256 images; the losses see a population of %d", l.plan.population)
+	}
+}

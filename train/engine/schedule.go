@@ -26,18 +26,18 @@ var Schedules = &registry.Registry[Schedule]{Kind: "schedule", Entries: []regist
 
 // Schedule is a learning-rate schedule.
 type Schedule interface {
-	// Rate returns the learning-rate multiplier, finite and 0 or more, at a progress in epochs (with the fraction of
-	// the epoch under way) out of epochs in total. It depends on these two numbers alone.
+	// Rate returns the learning-rate multiplier, finite and not negative, at a progress in epochs (including the
+	// fraction of the current epoch) out of the total number of epochs. It depends only on these two numbers.
 	Rate(progress, epochs float64) float64
 }
 
-// Timed is implemented by schedules that depend on the number of updates. The rate in training is RateAt, which equals Rate where
-// nothing is given in updates.
+// Timed is implemented by schedules that depend on the number of updates. The rate in training is RateAt. It equals
+// Rate if no setting is in updates.
 type Timed interface {
 	RateAt(t Time) float64
 }
 
-// Continuous is implemented by schedules with rates that do not jump.
+// Continuous is implemented by schedules with a continuous rate.
 type Continuous interface{ Continuous() }
 
 // Ranged is implemented by schedules that know the range of their rates.
@@ -74,7 +74,8 @@ func (s *Step) Validate() error {
 	return nil
 }
 
-// Rate is Factor to the power of the whole number of Every epochs passed; 1 if Every is in steps, see RateAt.
+// Rate is Factor to the power of the number of whole periods of Every epochs that have passed; if Every is in steps, it
+// is 1, see RateAt.
 func (s *Step) Rate(progress, _ float64) float64 {
 	if s.Every.Steps > 0 {
 		return 1
@@ -82,7 +83,7 @@ func (s *Step) Rate(progress, _ float64) float64 {
 	return math.Pow(s.Factor, math.Floor(progress/s.Every.Epochs))
 }
 
-// RateAt is Factor to the power of the whole number of Every passed.
+// RateAt is Factor to the power of the number of whole periods of Every that have passed.
 func (s *Step) RateAt(t Time) float64 {
 	if s.Every.Steps > 0 {
 		return math.Pow(s.Factor, float64(t.Update/s.Every.Steps))
@@ -90,7 +91,7 @@ func (s *Step) RateAt(t Time) float64 {
 	return s.Rate(t.Progress, t.Epochs)
 }
 
-// Range is 0 to 1, or 1 and more where Factor is.
+// Range returns 0 and 1 or, if Factor is above 1, 1 and infinity.
 func (s *Step) Range() (low, high float64) {
 	if s.Factor > 1 {
 		return 1, math.Inf(1)
@@ -213,7 +214,7 @@ type OneCycle struct {
 	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
 }
 
-// NewOneCycle returns PyTorch's defaults: from 1/25 to 1 in 0.3 of the training, then down to 1/250000.
+// NewOneCycle returns PyTorch's defaults: up from 1/25 to 1 in the first 30 % of training, then down to 1/250000.
 func NewOneCycle() *OneCycle { return &OneCycle{Start: 0.04, Rise: 0.3, Final: 4e-6} }
 
 // Validate checks the settings' ranges.
@@ -227,7 +228,7 @@ func (o *OneCycle) Validate() error {
 	return checkFinal(o.Final)
 }
 
-// Rate goes from Start to 1 and then to Final, each time along half a cosine wave.
+// Rate goes from Start to 1 and then to Final, each time along half a cosine.
 func (o *OneCycle) Rate(progress, epochs float64) float64 {
 	x := min(1, progress/epochs)
 	from, to, part := o.Start, 1.0, x/o.Rise
@@ -262,15 +263,15 @@ func (c ScheduleChoice) EncodeConfig() (any, error) {
 // ConfigForms implements config.Former.
 func (ScheduleChoice) ConfigForms() []any { return []any{config.ChoicesOf(Schedules)} }
 
-// RegisterSchedule adds a schedule from another module. A config can then name it. A program calls RegisterSchedule
-// before it reads a config. A name that is taken is an error.
+// RegisterSchedule adds a schedule from another module, so configs can name it. Call it before reading a config. It
+// returns an error if the name is taken.
 func RegisterSchedule(e registry.Entry[Schedule]) error { return Schedules.Register(e) }
 
-// Span is a length of training, in epochs or in steps. In a config a number means epochs, and `{steps: 500}` updates of the
-// parameters.
+// Span is a length of training, in epochs or in steps. In a config, a number means epochs, and `{steps: 500}` means
+// updates of the parameters.
 type Span struct {
 	Epochs float64
-	Steps  int // updates of the parameters, instead of epochs; 0: none
+	Steps  int // updates of the parameters instead of epochs; 0: none
 }
 
 // spanKeys is a Span in a config.
@@ -320,7 +321,7 @@ func (s *spanKeys) Validate() error {
 	return nil
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig is the inverse of DecodeConfig.
 func (s Span) EncodeConfig() (any, error) {
 	if s.Steps > 0 {
 		return map[string]any{"steps": s.Steps}, nil
@@ -334,14 +335,14 @@ func (s Span) ConfigForms() []any { return []any{s.Epochs, spanKeys{}} }
 // ConfigType describes the accepted values.
 func (s Span) ConfigType() string { return "a number of epochs, or {steps: N}" }
 
-// check reports a length that a program set and that no training has.
+// check reports whether the length is possible; programs can set any length.
 func (s Span) check() bool { return s.Epochs >= 0 && finite(s.Epochs) && s.Steps >= 0 }
 
-// Time says where in training an update is.
+// Time is the position of an update in training.
 type Time struct {
-	Progress, Epochs float64 // epochs gone by, with the fraction of the one under way, of epochs in all
+	Progress, Epochs float64 // epochs passed, including the fraction of the current one, and the total number of epochs
 	Length           float64 // length of the update, as a fraction of an epoch
-	Update           int     // updates before
+	Update           int     // number of updates before
 }
 
 // passed returns the fraction of the span that has passed at the end of an update, at most 1.

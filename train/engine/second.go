@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// secondBatches deals batches in addition to the batches of training. Its epochs have the same number of batches with
-// the same sizes and kinds, but another order. Discriminators with the setting SecondBatch permute their codes.
+// secondBatches provides batches in addition to the training batches. Its epochs have the same number, sizes and kinds
+// of batches, but another order. Discriminators with the setting SecondBatch permute their codes.
 type secondBatches struct {
 	sampler *supervision.Sampler
 	loader  *supervision.Loader
@@ -33,8 +33,8 @@ func (l *Loop) needsSecond() bool {
 	return false
 }
 
-// addSecond makes the program that encodes second batches, if a discriminator permutes them. The program has a separate
-// graph: operations keep their values, and the values of the step must survive.
+// addSecond creates the program that encodes second batches, if a discriminator permutes their codes. The program has a
+// separate graph, because operations store their values, and the values of the step must not be overwritten.
 func (l *plan) addSecond(p *program, images, group int) error {
 	if !slices.ContainsFunc(p.adversaries, func(a *adversary) bool { return a.settings.SecondBatch }) {
 		return nil
@@ -57,7 +57,7 @@ func (l *plan) addSecond(p *program, images, group int) error {
 	return nil
 }
 
-// takeSecond encodes the second batch of a step, with the parameters of after it.
+// takeSecond encodes the second batch of a step with the updated parameters.
 func (l *Loop) takeSecond(p *program) error {
 	q := p.second
 	if q == nil {
@@ -80,7 +80,7 @@ func (l *Loop) takeSecond(p *program) error {
 	return nil
 }
 
-// newSecondBatches starts to deal, from separate random streams.
+// newSecondBatches creates a source of second batches, with its own random streams.
 func newSecondBatches(d datasets.Dataset, split *supervision.Split, views *augment.Views, batch int, seed uint64) (*secondBatches, error) {
 	s, err := supervision.NewSampler(split, batch, rng.New(seed, "second batch"))
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// SGD are the settings of gradient descent (Polyak 1964; Sutskever et al. 2013, section 2), in PyTorch's form. Step number t takes
-// gradients g of parameters w to
+// SGD holds the settings of gradient descent with momentum (Polyak 1964; Sutskever et al. 2013, section 2), in
+// PyTorch's form. Step t updates parameters w with gradient g to
 //
 //	g = g + Decay w
 //	v = Momentum v + (1 - Dampening) g      in the first step: v = g
 //	w = w - LR v                            with Nesterov: w - LR (g + Momentum v)
 //
-// Thus a change of the learning rate acts at once. Sutskever et al. have the rate inside v; the two agree while it is
-// constant.
+// A change of the learning rate therefore takes effect at once. Sutskever et al. have the rate inside v; for a constant
+// rate the two forms agree.
 type SGD struct {
 	LR        float64 `yaml:"lr" doc:"learning rate"`
 	Momentum  float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
@@ -39,7 +39,7 @@ func (s *SGD) Validate() error {
 	return s.Exclude.check()
 }
 
-// New makes the optimiser with velocities of zero.
+// New creates the optimiser, with velocities of zero.
 func (s *SGD) New(parameters []Parameter) Optimizer {
 	o := &sgd{settings: *s}
 	o.updater = newUpdater(parameters, s.Exclude, o.step)
@@ -54,7 +54,7 @@ type sgd struct {
 	settings SGD
 	velocity [][]float32 // nil: without momentum
 	rate     float32
-	fresh    float32 // factor of the gradient in the velocity
+	fresh    float32 // weight of the gradient in the velocity
 }
 
 // Update implements Optimizer.
@@ -87,7 +87,7 @@ func (o *sgd) step(_, i, from, to int) {
 	kernel.AddScaled(w, -o.rate*momentum, v)
 }
 
-// descend subtracts rate times clip g + decay w from w.
+// descend subtracts rate times (clip g + decay w) from w.
 func descend(w, g []float32, rate, clip, decay float32) {
 	if decay != 0 {
 		kernel.Scale(w, 1-rate*decay, w)
@@ -95,16 +95,16 @@ func descend(w, g []float32, rate, clip, decay float32) {
 	kernel.AddScaled(w, -rate*clip, g)
 }
 
-// LARS are the settings of layer-wise adaptive rate scaling (You et al. 2017, algorithm 1), in the form of the code of BYOL
-// (Grill et al. 2020, section 3.3). A step takes gradients g of a tensor w to
+// LARS holds the settings of layer-wise adaptive rate scaling (You et al. 2017, algorithm 1), in the form of the code
+// of BYOL (Grill et al. 2020, section 3.3). A step updates a tensor w with gradient g to
 //
 //	g = g + Decay w
 //	v = Momentum v + Trust |w|/|g| g          where |w| or |g| is 0: Momentum v + g
 //	w = w - LR v
 //
-// with Euclidean norms. Excluded tensors have neither decay nor scaling. Unlike in the paper the learning rate is
-// outside the velocity, and |g| is the norm of the sum instead of |g| + Decay |w|, as in the code of SimCLR (Chen et
-// al. 2020).
+// with Euclidean norms. Excluded tensors have neither weight decay nor scaling. Two details differ from the paper, as
+// in the code of SimCLR (Chen et al. 2020): the learning rate is outside the velocity, and |g| is the norm of the sum
+// instead of |g| + Decay |w|.
 type LARS struct {
 	LR       float64 `yaml:"lr" doc:"learning rate; BYOL uses 0.2 times the batch size over 256"`
 	Momentum float64 `yaml:"momentum" doc:"decay of the velocity; 0: none"`
@@ -127,7 +127,7 @@ func (l *LARS) Validate() error {
 	return l.Exclude.check()
 }
 
-// New makes the optimiser with velocities of zero.
+// New creates the optimiser, with velocities of zero.
 func (l *LARS) New(parameters []Parameter) Optimizer {
 	o := &lars{settings: *l}
 	o.updater = newUpdater(parameters, l.Exclude, o.step)
@@ -155,7 +155,7 @@ func (o *lars) Update(gradients [][]float32, rate, clip float64) {
 	o.update(gradients, clip)
 }
 
-// sum computes gradients with decay.
+// sum computes gradients plus weight decay.
 func (o *lars) sum(_, i, from, to int) {
 	if o.excluded[i] {
 		return
@@ -181,7 +181,7 @@ func (o *lars) step(_, i, from, to int) {
 // trust scales updates of tensors by the norms of the tensors.
 type trust struct {
 	*updater
-	update         [][]float32 // unused where a tensor is excluded and not scaled
+	update         [][]float32 // unused if a tensor is excluded and not scaled
 	weights, norms []float64
 	ratio          []float32
 }
@@ -207,8 +207,8 @@ func (t *trust) measure(factor float64) {
 	}
 }
 
-// RMSProp are the settings of the optimiser of Tieleman and Hinton 2012 (lecture 6.5), in PyTorch's form. A step takes
-// gradients g of parameters w to
+// RMSProp holds the settings of the optimiser of Tieleman and Hinton 2012 (lecture 6.5), in PyTorch's form. A step
+// updates parameters w with gradient g to
 //
 //	g = g + Decay w
 //	s = Alpha s + (1 - Alpha) g^2
@@ -224,8 +224,8 @@ type RMSProp struct {
 	Exclude  Exclude `yaml:"exclude" doc:"parameters without decay: none, or biases-and-norms (all parameters with one axis)"`
 }
 
-// NewRMSProp returns PyTorch's defaults: a learning rate of 0.01, squares that decay by 0.99, an epsilon of 1e-8, neither momentum nor
-// decay.
+// NewRMSProp returns PyTorch's defaults: a learning rate of 0.01, squares that decay by 0.99, an epsilon of 1e-8, no
+// momentum and no weight decay.
 func NewRMSProp() *RMSProp {
 	return &RMSProp{LR: 0.01, Alpha: 0.99, Epsilon: 1e-8, Exclude: excludeNone}
 }
@@ -239,7 +239,7 @@ func (r *RMSProp) Validate() error {
 	return r.Exclude.check()
 }
 
-// New makes the optimiser with moments of zero.
+// New creates the optimiser, with moments of zero.
 func (r *RMSProp) New(parameters []Parameter) Optimizer {
 	o := &rmsprop{settings: *r}
 	o.updater = newUpdater(parameters, r.Exclude, o.step)
@@ -256,7 +256,7 @@ func (r *RMSProp) New(parameters []Parameter) Optimizer {
 type rmsprop struct {
 	updater
 	settings               RMSProp
-	square, mean, velocity [][]float32 // the last two: nil without
+	square, mean, velocity [][]float32 // the last two are nil if unused
 	rate                   float32
 	direction, quotient    kernel.Direction
 }
@@ -270,7 +270,7 @@ func (o *rmsprop) Update(gradients [][]float32, rate, clip float64) {
 	if r.Centred {
 		k.Beta1, o.quotient = r.Alpha, kernel.NewQuotient(r.Epsilon)
 	}
-	o.direction = kernel.NewDirection(k, math.MaxInt) // far from the first step, nothing corrects a bias
+	o.direction = kernel.NewDirection(k, math.MaxInt) // a late step, so there is no bias correction
 	o.update(gradients, clip)
 }
 
@@ -283,7 +283,7 @@ func (o *rmsprop) step(worker, i, from, to int) {
 	}
 	s := o.square[i][from:to]
 	if o.mean == nil {
-		o.direction.Step(d, g, s, g) // the gradient stands for its mean
+		o.direction.Step(d, g, s, g) // the gradient replaces its mean
 	} else {
 		m := o.mean[i][from:to]
 		o.direction.Step(d, m, s, g)
@@ -300,12 +300,12 @@ func (o *rmsprop) step(worker, i, from, to int) {
 	kernel.AddScaled(w, -o.rate, d)
 }
 
-// deviate sets v to the variances of gradients with mean squares s and means m.
+// deviate sets v to the variances of gradients, given their mean squares s and means m.
 func deviate(v, s, m []float32) {
 	s, m = s[:len(v)], m[:len(v)]
 	for i := range v {
 		x := s[i] - m[i]*m[i]
-		if x < 0 { // due to rounding
+		if x < 0 { // rounding
 			x = 0
 		}
 		v[i] = x

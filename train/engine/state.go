@@ -14,31 +14,33 @@ import (
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
-// State is the position of training: with the tensors, all that a loop needs to continue to the same bits.
+// State is the position of training. Together with the tensors, it is everything that a loop needs to continue with the
+// same bits.
 type State struct {
-	Version        int                        `json:"version"`
-	Step           int                        `json:"step"`
-	Epoch          int                        `json:"epoch"`    // epochs finished
-	InEpoch        int                        `json:"in_epoch"` // steps taken in the epoch under way
-	Images         int                        `json:"images"`   // images seen in the epoch under way
-	Seconds        float64                    `json:"seconds"`  // spent on the epoch under way
-	Sums           map[string]*LossSum        `json:"sums"`     // losses of the epoch under way, by objective
-	Sampler        supervision.State          `json:"sampler"`
-	Noise          []byte                     `json:"noise"`
-	Permute        []byte                     `json:"permute,omitempty"`
-	Dropout        []byte                     `json:"dropout,omitempty"` // nil: the model has none
-	Second         *supervision.State         `json:"second,omitempty"`  // state of the sampler of second batches
-	Optimizers     map[string]int             `json:"optimizers"`        // steps taken, by objective
-	Discriminators map[string]int             `json:"judges,omitempty"`  // steps taken by discriminators, by loss
-	Updates        int                        `json:"updates,omitempty"` // updates of the parameters, if gradients are accumulated
-	Group          *BatchGroup                `json:"group,omitempty"`   // batches with gradients that wait for more
-	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`   // states of hooks, by name
+	Version        int                 `json:"version"`
+	Step           int                 `json:"step"`
+	Epoch          int                 `json:"epoch"`    // number of finished epochs
+	InEpoch        int                 `json:"in_epoch"` // number of steps in the current epoch
+	Images         int                 `json:"images"`   // number of images seen in the current epoch
+	Seconds        float64             `json:"seconds"`  // time spent on the current epoch
+	Sums           map[string]*LossSum `json:"sums"`     // losses of the current epoch, by objective
+	Sampler        supervision.State   `json:"sampler"`
+	Noise          []byte              `json:"noise"`
+	Permute        []byte              `json:"permute,omitempty"`
+	Dropout        []byte              `json:"dropout,omitempty"` // nil: the model has no dropout
+	Second         *supervision.State  `json:"second,omitempty"`  // state of the sampler of second batches
+	Optimizers     map[string]int      `json:"optimizers"`        // number of steps, by objective
+	Discriminators map[string]int      `json:"judges,omitempty"`  // number of steps of discriminators, by loss
+	// number of updates, if gradients are accumulated
+	Updates int                        `json:"updates,omitempty"`
+	Group   *BatchGroup                `json:"group,omitempty"` // the incomplete group of accumulated batches
+	Hooks   map[string]json.RawMessage `json:"hooks,omitempty"` // states of hooks, by name
 }
 
 // StateVersion is the version of the State that this package writes and reads.
 const StateVersion = 1
 
-// LossSum adds up the losses of an objective over an epoch, weighted by images.
+// LossSum sums the losses of an objective over an epoch, weighted by images.
 type LossSum struct {
 	Names  []string  `json:"names"`
 	Sums   []float64 `json:"sums"`
@@ -52,23 +54,23 @@ type Tensor struct {
 	Data  []float32
 }
 
-// Tensors finds float32 tensors by name. A missing tensor and a tensor of another shape are errors.
+// Tensors finds float32 tensors by name. A missing tensor, or a tensor with another shape, is an error.
 type Tensors interface {
 	Float32s(name string, shape ...int) ([]float32, error)
 }
 
-// AveragePrefix begins the names of averages of weights among a state's tensors, before the names of the parameters.
+// AveragePrefix is the prefix, before the parameter's name, of the tensor names of averaged weights.
 const AveragePrefix = "average/"
 
-// Names of tensors begin with their owner.
+// Prefixes of tensor names, by owner.
 const (
 	modelPrefix         = "model/"
 	optimizerPrefix     = "optimizer/"
 	discriminatorPrefix = "judge/"
-	judgePrefix         = "judge-optimizer/" // names of the tensors of a discriminator's optimiser
+	judgePrefix         = "judge-optimizer/" // tensors of a discriminator's optimiser
 )
 
-// State returns the complete state for continuing training. A parameter that is not finite is an error.
+// State returns the complete state for continuing training. It returns an error if a parameter is NaN or infinite.
 func (l *Loop) State() (*State, []Tensor, error) {
 	s := &State{Version: StateVersion, Step: l.at.step, Epoch: l.at.epoch, InEpoch: l.at.inEpoch, Images: l.at.images, Seconds: l.at.duration.Seconds(),
 		Sums: l.at.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
@@ -149,7 +151,7 @@ func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error)
 
 func notFinite(x float32) bool { return x-x != 0 }
 
-// Restore sets the loop to a state. After an error the loop is not usable.
+// Restore restores a state. After an error the loop is unusable.
 func (l *Loop) Restore(s *State, t Tensors) error {
 	if s == nil || t == nil {
 		return errors.New("there is no state, or there are no tensors, to restore")
@@ -260,7 +262,7 @@ func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 // stateKey is the metadata key under which a file holds its state.
 const stateKey = "unravel.state"
 
-// Save writes the state as a safetensors file. [Loop.Load] continues training from it to the same bits.
+// Save writes the state as a safetensors file. [Loop.Load] continues training from it with the same bits.
 func (l *Loop) Save(w io.Writer) error {
 	s, tensors, err := l.State()
 	if err != nil {
@@ -278,7 +280,7 @@ func (l *Loop) Save(w io.Writer) error {
 	return safetensors.Write(w, f)
 }
 
-// Load sets the loop to a state that [Loop.Save] wrote from a loop of the same task.
+// Load restores a state that [Loop.Save] wrote for a loop of the same task.
 func (l *Loop) Load(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	if err != nil {

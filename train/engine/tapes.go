@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// recordAverage records a step of an average, and returns the memory of its numbers.
+// recordAverage records one step of an average, and returns the memory of its coefficients.
 func recordAverage(t *machine.Tape, a *nn.Average) vulkan.Buffer {
 	numbers := t.Host(kernels.Numbers)
 	targets, sources := a.Pairs()
@@ -18,7 +18,7 @@ func recordAverage(t *machine.Tape, a *nn.Average) vulkan.Buffer {
 	return numbers
 }
 
-// recordBatch records the changes of states after a batch: running moments and the queue.
+// recordBatch records the changes of states after a batch: running statistics and the queue.
 func (p *program) recordBatch(t *machine.Tape) {
 	for _, r := range p.running {
 		x, sets := r.Values(), r.Moments.Shape()[0]
@@ -32,7 +32,7 @@ func (p *program) recordBatch(t *machine.Tape) {
 }
 
 // recordUpdate records the changes of states after an update: EMA targets and averages of weights. The returned
-// function sets their numbers.
+// function sets their coefficients.
 func (p *program) recordUpdate(t *machine.Tape, a *average) func(at moment) {
 	var momentum, decay vulkan.Buffer
 	if p.targets != nil {
@@ -68,13 +68,13 @@ func (p *program) states() (list [][]float32) {
 
 // onDevice is an optimiser that updates parameters on a device.
 type onDevice interface {
-	// record records an update of the parameters by gradients. The returned function sets the numbers of the next
+	// record records an update of the parameters by gradients. The returned function sets the coefficients of the next
 	// update; see [Optimizer.Update].
 	record(t *machine.Tape, gradients []vulkan.Buffer) (next func(rate, clip float64))
 }
 
 // record records the update of every tensor by a function of its buffers: the values, and the states in the order of
-// their making. It returns the memory of the numbers of a step.
+// their creation. It returns the memory for the coefficients of a step.
 func (u *updater) record(t *machine.Tape, one func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
 	numbers := t.Host(kernels.Numbers)
 	for i := range u.values {
@@ -173,7 +173,7 @@ func (o *rmsprop) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, 
 	}
 }
 
-// record implements onDevice for members that do.
+// record implements onDevice if all members do.
 func (g *grouped) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	var list []func(rate, clip float64)
 	for i := range g.members {

@@ -12,8 +12,8 @@ import (
 // Exclude selects parameters without weight decay and without the scaling of lars and lamb; empty: none.
 type Exclude string
 
-// The values of Exclude. Biases and norms are the parameters with one axis: biases of layers, gains and shifts of
-// normalisations.
+// The values of Exclude. Biases and norms are parameters with one axis: the biases of layers, and the scales and
+// offsets of normalisations.
 const (
 	excludeNone           Exclude = "none"
 	excludeBiasesAndNorms Exclude = "biases-and-norms"
@@ -29,15 +29,15 @@ func (e Exclude) check() error {
 	return nil
 }
 
-// setting is a number of an optimiser's settings with its range.
+// setting is an optimiser setting with its range.
 type setting struct {
 	key         string
 	value       float64
-	least, most float64 // most is not in the range; math.Inf(1) stands for all finite numbers
-	positive    bool    // least is not in the range either
+	least, most float64 // most is excluded; math.Inf(1) allows all finite numbers
+	positive    bool    // least is excluded, too
 }
 
-// checkSettings reports the first number that is out of range.
+// checkSettings returns an error for the first number that is out of range.
 func checkSettings(list ...setting) error {
 	for _, s := range list {
 		if finite(s.value) && s.value < s.most && (s.value > s.least || s.value == s.least && !s.positive) {
@@ -65,10 +65,12 @@ func below1(key string, value float64) setting {
 	return setting{key: key, value: value, most: 1}
 }
 
-// chunk is the number of elements that one pass of an update takes at a time: the next pass finds them in the cache.
+// chunk is the number of elements that one pass of an update processes at a time, so the next pass finds them in the
+// cache.
 const chunk = 1024
 
-// updater is the common part of optimisers: the parameters, their state, and the pieces of work of an update.
+// updater is embedded in optimisers: it has the parameters, their state, and the parts of an update that run in
+// parallel.
 type updater struct {
 	parameters []Parameter
 	values     [][]float32
@@ -77,13 +79,13 @@ type updater struct {
 	tensors    []Parameter // the state
 	steps      int
 
-	gradients [][]float32 // gradients of the update under way
+	gradients [][]float32 // gradients of the current update
 	clip      float32
-	scratch   [][]float32 // by worker: three chunks
+	scratch   [][]float32 // by worker: scratch memory of three chunks
 	body      func(worker, tensor, from, to int)
 }
 
-// newUpdater returns the initial updater for an optimiser of parameters. body is called for every chunk of an update.
+// newUpdater returns the initial updater for parameters. body is called for every chunk of an update.
 func newUpdater(parameters []Parameter, exclude Exclude, body func(worker, tensor, from, to int)) updater {
 	u := updater{parameters: parameters, excluded: make([]bool, len(parameters)), body: inChunks(body)}
 	for i, p := range parameters {
@@ -118,7 +120,7 @@ func (u *updater) update(gradients [][]float32, clip float64) {
 	u.pieces.Each(u.body)
 }
 
-// prepare counts a step and makes room for the scratch of all workers.
+// prepare counts a step and allocates scratch memory for all workers.
 func (u *updater) prepare() {
 	u.steps++
 	for len(u.scratch) < parallel.Threads() {
@@ -126,7 +128,7 @@ func (u *updater) prepare() {
 	}
 }
 
-// decay is the weight decay of a parameter.
+// decay returns the weight decay of a parameter.
 func (u *updater) decay(tensor int, decay float64) float32 {
 	if u.excluded[tensor] {
 		return 0

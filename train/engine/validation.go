@@ -16,31 +16,32 @@ import (
 // ValidationName is the name of validation losses among the losses of objectives.
 const ValidationName = "validation"
 
-// Validation measures the losses of images that do not train the model. The model is in evaluation mode: batch norm
-// uses its running moments, and nothing is dropped. Order, noise and views come from streams of their own, and every
-// measurement draws them anew: neither training nor a later measurement changes.
+// Validation measures the losses of images that are not used for training. The model is in evaluation mode: batch norm
+// uses its running statistics, and there is no dropout. Order, noise and views come from separate random streams, and
+// every measurement starts them anew. A measurement therefore does not affect training or later measurements.
 type Validation struct {
 	loop      *Loop
 	plan      *plan
 	objective models.Objective
 	seed      uint64
-	programs  map[int]*program // by images in a batch
+	programs  map[int]*program // by batch size
 	names     []string
 }
 
-// NewValidation prepares the measurement of the losses of unlabelled images. Of split it takes the unlabelled images
-// and the known labels.
+// NewValidation prepares the measurement of the losses of unlabelled images. It uses the unlabelled images and the
+// known labels of split.
 func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed uint64) (*Validation, error) {
 	o, err := l.plan.objective(false)
 	if err != nil || len(losses.Unsupervised(l.plan.losses)) == 0 {
 		return nil, errors.New("all losses are about groups of images, and validation has images in no group; want a loss of single images, or no validation")
 	}
 	if len(split.Unlabelled) == 0 {
-		return nil, errors.New("there are no images to validate on")
+		return nil, errors.New("there are no images for validation")
 	}
 	p := *l.plan
-	p.data, p.factors, p.population = d, d.Factors(), d.Len()
+	p.data, p.factors = d, d.Factors()
 	p.split = &supervision.Split{Unlabelled: split.Unlabelled, Known: split.Known}
+	p.population = population(p.split, d)
 	v := &Validation{loop: l, plan: &p, objective: o, seed: seed, programs: map[int]*program{}}
 	first, err := v.program(min(l.settings.Batch, len(split.Unlabelled)))
 	if err != nil {
@@ -53,10 +54,10 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 	return v, nil
 }
 
-// Names lists the losses: their sum first, then its parts.
+// Names lists the losses: the sum, then its parts.
 func (v *Validation) Names() []string { return v.names }
 
-// program returns the compiled losses of a number of images.
+// program returns the compiled losses for the given number of images.
 func (v *Validation) program(images int) (*program, error) {
 	if p := v.programs[images]; p != nil {
 		return p, nil
@@ -81,8 +82,8 @@ func (l *plan) measured(o models.Objective, images int) (*program, error) {
 	return p, err
 }
 
-// Measure returns the mean losses over all images. If the context ends, it returns ErrStopped. A loss that is not finite
-// is an error.
+// Measure returns the mean losses over all images. If the context ends, it returns ErrStopped. It returns an error if a
+// loss is NaN or infinite.
 func (v *Validation) Measure(ctx context.Context) (ObjectiveLoss, error) {
 	sampler, err := supervision.NewSampler(v.plan.split, v.loop.settings.Batch, rng.New(v.seed, "validation batch"))
 	if err != nil {

@@ -42,7 +42,7 @@ func TestBeginAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNames(t, dir, ".lock", CheckpointFile)
-	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "it holds "+CheckpointFile) {
+	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "it contains "+CheckpointFile) {
 		t.Errorf("a checkpoint without a config was taken for nothing: %v", err)
 	}
 }

@@ -27,8 +27,8 @@ type Difference struct {
 	What string `json:"what"`
 }
 
-// ErrNoHashes is the error of [Check] for a run without hashes of its files: the run has not ended, or an earlier
-// version made it. Resume the run to the end to record hashes.
+// ErrNoHashes is the error of [Check] if the record has no hashes: the run has not ended, or an earlier version wrote
+// the record. To record hashes, resume the run to its end.
 var ErrNoHashes = errors.New("there is nothing to check against")
 
 // Check compares the files of a run's folder with the hashes in its record.
@@ -76,15 +76,16 @@ func Check(dir string) ([]Difference, error) {
 	}
 	known, err := hashedFiles(dir)
 	for _, name := range known {
-		if r.Files[name] == "" && r.Before[name] == "" && !drawn(name) { // earlier versions kept no hashes of drawn files
+		// earlier versions recorded no hashes of drawn files
+		if r.Files[name] == "" && r.Before[name] == "" && !drawn(name) {
 			list = append(list, Difference{name, "extra: the run did not write it"})
 		}
 	}
 	return list, err
 }
 
-// Others lists the files in a run's folder without a hash in its record, such as a user's notes. A run without hashes
-// gives an empty list.
+// Others lists the files in a run's folder without a hash in the record, such as a user's notes. For a run without
+// hashes the list is empty.
 func Others(dir string) (list []string, err error) {
 	text, err := ReadFile(dir, RecordFile)
 	var r Record
@@ -111,17 +112,18 @@ func Others(dir string) (list []string, err error) {
 	return list, err
 }
 
-// Wrote reports whether a run wrote a text to a file, or has no hashes that would tell.
+// Wrote reports whether a run wrote this text to a file, or has no hashes to decide it.
 func (r *Record) Wrote(name string, text []byte) bool {
 	sum := sha256.Sum256(text)
 	is := hex.EncodeToString(sum[:])
 	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
 }
 
-// hashed reports whether Files and Before in records have a hash for this file. The config's hash has another field.
+// hashed reports whether records have a hash of this file in Files or Before. The config's hash is in another field.
 func hashed(name string) bool { return name != Config && name != RecordFile }
 
-// drawn reports whether a file only shows the content of other files: the page, figures, and TensorBoard's files.
+// drawn reports whether a file only shows the content of other files, such as the page, figures, and TensorBoard's
+// files.
 func drawn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return name == ReportFile || top == FiguresDir || strings.HasPrefix(name, tfevents.FilePrefix)
@@ -130,12 +132,12 @@ func drawn(name string) bool {
 // Learned reports whether a file belongs to the results of an earlier stage, see [Run.WriteLearned].
 func Learned(name string) bool { return strings.Contains(name, "/") && !drawn(name) }
 
-// large reports whether a file is hashed only at the end of a run. Checkpoints contain their own checksum.
+// large reports whether a file is only hashed at the end of a run. Checkpoints contain their own checksums.
 func large(name string) bool {
 	return strings.HasPrefix(name, CheckpointFile) || name == BestFile
 }
 
-// hashedFiles lists the files in a run's folder with names in [Files] and hashes in records.
+// hashedFiles lists the files in a run's folder that are in [Files] and have hashes in records.
 func hashedFiles(dir string) (list []string, err error) {
 	for _, f := range Files() {
 		if !hashed(f.Name) || strings.HasPrefix(f.Name, lockName) {
@@ -151,8 +153,8 @@ func hashedFiles(dir string) (list []string, err error) {
 	return slices.Compact(list), nil
 }
 
-// hashFiles returns the hashes of the files in the folder. It takes the hash of the last text written by this
-// process; it reads other files from disk.
+// hashFiles returns the hashes of the files in the folder. For a file that this process wrote, it uses the hash of the
+// last written text; other files are read from disk.
 func (r *Run) hashFiles() (map[string]string, error) {
 	names, err := hashedFiles(r.dir)
 	if err != nil {
@@ -170,9 +172,10 @@ func (r *Run) hashFiles() (map[string]string, error) {
 	return sums, nil
 }
 
-// noting wraps a function that writes a file. The record gets the file's hash before the file gets its name.
+// noting wraps a function that writes a file, and adds the file's hash to the record before the file is renamed to its
+// final name.
 func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
-	if name == RecordFile || large(name) || name == LogFile { // a log grows after it was rewound
+	if name == RecordFile || large(name) || name == LogFile { // a log grows after it is rewound
 		return write
 	}
 	return func(w io.Writer) error {
@@ -184,8 +187,8 @@ func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) e
 	}
 }
 
-// note puts the hash of a file into the record of a run that has ended. Until [Run.noted] the record also keeps the
-// old hash, because a killed process leaves the old file. An empty hash means a missing file.
+// note adds the hash of a file to the record of a run that has ended. Until [Run.noted], the record also keeps the old
+// hash, because a killed process leaves the old file. An empty hash means that the file is missing.
 func (r *Run) note(name, sum string) error {
 	if r.written == nil {
 		r.written = map[string]string{}
@@ -205,14 +208,14 @@ func (r *Run) note(name, sum string) error {
 		return r.Remove(RecordFile)
 	}
 	if name == Config { // a new config invalidates the record, which is removed next
-		short := sum[:32] // as FileHash has it
+		short := sum[:32] // in the form of FileHash
 		if short == record.Config {
 			return nil
 		}
 		record.Before = map[string]string{Config: short}
 		return record.store(r)
 	}
-	for other, before := range record.Before { // from a killed or failed process
+	for other, before := range record.Before { // left by a killed or failed process
 		is, err := hashFile(r.Path(other))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -227,14 +230,14 @@ func (r *Run) note(name, sum string) error {
 	return record.store(r)
 }
 
-// setFile sets the hash of a file; an empty hash means a missing file.
+// setFile sets the hash of a file; an empty hash means that the file is missing.
 func (r *Record) setFile(name, sum string) {
 	if delete(r.Files, name); sum != "" {
 		r.Files[name] = sum
 	}
 }
 
-// noted finishes the work of note, after the file was replaced or removed.
+// noted completes the work of note after the file was replaced or removed.
 func (r *Run) noted() error {
 	if !r.replacing {
 		return nil
@@ -248,7 +251,8 @@ func (r *Run) noted() error {
 	return record.store(r)
 }
 
-// soundRecord reads the record; nil if it is missing or unsound: an unsound record must not become sound.
+// soundRecord returns the record, or nil if it is missing or fails its hash, because rewriting an invalid record would
+// make it valid.
 func (r *Run) soundRecord() (*Record, error) {
 	text, err := r.Read(RecordFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -261,7 +265,7 @@ func (r *Run) soundRecord() (*Record, error) {
 	return &record, nil
 }
 
-// store writes the record with the hash of its own text.
+// store writes the record, including the hash of its own text.
 func (r *Record) store(run *Run) error {
 	r.Sum = strings.Repeat("0", 2*sha256.Size)
 	var text bytes.Buffer
@@ -272,10 +276,10 @@ func (r *Record) store(run *Run) error {
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
 }
 
-// errNotSo is the reason why a readable file does not count.
+// errNotSo is the reason why a readable file is rejected.
 var errNotSo = errors.New("the run did not write it so")
 
-// sound reports whether a record has the hash of its text. A record from a version without hashes is also sound.
+// sound reports whether a record matches the hash of its text. A record from a version without hashes is accepted.
 func (r *Record) sound(text []byte) bool {
 	if r.Sum == "" {
 		return r.Files == nil
@@ -283,7 +287,7 @@ func (r *Record) sound(text []byte) bool {
 	return r.Sum == sumOf(text, r.Sum)
 }
 
-// sumOf returns the hash of a record's text, with zeros instead of the record's own hash.
+// sumOf returns the hash of a record's text, with zeros in the place of the hash itself.
 func sumOf(text []byte, has string) string {
 	if len(has) != 2*sha256.Size {
 		return ""
@@ -297,7 +301,7 @@ func hashFile(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close() // nothing was written
+	defer f.Close() // the file was only read
 	if info, err := f.Stat(); err != nil || info.Size() > maxHashed {
 		return "", errors.Join(err, fmt.Errorf("%s has more than %d bytes", path.Base(name), int64(maxHashed)))
 	}
@@ -308,11 +312,11 @@ func hashFile(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// maxHashed is the size of the largest hashed file: a sparse file of terabytes would take hours.
+// maxHashed is the maximum size of a hashed file: a sparse file of terabytes would take hours.
 const maxHashed = 64 << 30
 
-// Edited names the files with results or weights of a run that differ from the run's record. It is empty if none
-// differs or the record has no hashes. A file that cannot be read is an error.
+// Edited names the result and weight files of a run that differ from the record, or returns "" if none differs or the
+// record has no hashes. A file that cannot be read is an error.
 func Edited(dir string) (string, error) {
 	list, err := Check(dir)
 	if errors.Is(err, ErrNoHashes) {
@@ -323,7 +327,7 @@ func Edited(dir string) (string, error) {
 		if drawn(d.File) {
 			continue
 		}
-		if large(d.File) { // readers find damage by the checksum, and use the previous checkpoint
+		if large(d.File) { // readers detect damage by the checksum, and use the previous checkpoint
 			if _, err := safetensors.ReadFile(filepath.Join(dir, d.File)); err != nil {
 				continue
 			}

@@ -21,9 +21,9 @@ func WriteCodes(m matrix.Matrix) func(io.Writer) error {
 }
 
 // FactorFiles returns functions that write the factors of all images as .npy arrays [n, k], by the file's name.
-// FactorsFile holds the levels as int64. If the data set lacks some levels, they are float64, with NaN for an unknown
-// level. For a hierarchical data set, FactorsFile holds true values in float64: 1 + the option of a categorical
-// dimension, the value of a continuous one, and 0 if an image lacks the dimension. LevelsFile then holds the levels.
+// FactorsFile holds the levels as int64. If the data set has unknown levels, they are float64, with NaN for unknown.
+// For a hierarchical data set, FactorsFile holds true values in float64: 1 + the option of a categorical dimension, the
+// value of a continuous one, and 0 if an image lacks the dimension. LevelsFile then holds the levels.
 func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 	shape := []int{d.Len(), len(d.Factors())}
 	levels := func(w io.Writer) error {

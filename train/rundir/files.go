@@ -12,16 +12,16 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Files in a run's folder besides [Config]. Config makes the folder a run.
+// Files in a run's folder besides [Config]. Config is the file that makes a folder a run.
 const (
 	LogFile    = "log.jsonl"   // a [Line] for every epoch and every evaluation
 	RecordFile = "run.json"    // a [Record], written last
-	DataFile   = "data.json"   // the [datasets.Files] that the run began with
-	TrialFile  = "trial.json"  // of a trial of a search: its number, its settings and the search
+	DataFile   = "data.json"   // the [datasets.Files] at the start of the run
+	TrialFile  = "trial.json"  // for a trial of a search: its number, its settings and the search
 	ReportFile = "report.html" // the figures and results on one page
 	FiguresDir = "figures"     // .png files
-	ModelFile  = "model.json"  // of a fetched model: its run in the ledger, and hashes of the files of its archive
-	CardFile   = "README.md"   // of a fetched model: its card
+	ModelFile  = "model.json"  // for a fetched model: its run in the ledger, and hashes of the files in its archive
+	CardFile   = "README.md"   // for a fetched model: its model card
 
 	CheckpointFile = "checkpoint.safetensors"      // parameters, moments and, as metadata, the state of training
 	PreviousFile   = "checkpoint.safetensors.prev" // the previous checkpoint; see [Run.WriteLast] for older ones
@@ -36,14 +36,14 @@ const (
 	LevelsFile  = "factor_levels.npy" // int64 [n, k], for hierarchical data; see [FactorFiles]
 )
 
-// Size limits of files read into memory: a damaged file must not fill it.
+// Size limits of files that are read into memory, so a damaged file cannot exhaust it.
 const (
 	maxText = 256 << 20
 	maxLog  = 1 << 30
 )
 
-// CheckFile returns an error for a file of a run that cannot be read into memory: a pipe, a socket, a device, a
-// folder, or an overlong file. A missing file is no error.
+// CheckFile returns an error for a file of a run that must not be read into memory: a pipe, a socket, a device, a
+// folder, or a file that is too long. A missing file is not an error.
 func CheckFile(dir, name string) error {
 	f, err := disk.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,13 +66,13 @@ func maxSize(name string) int64 {
 	return maxText
 }
 
-// ReadFile returns the content of a file of a run's folder. An overlong or irregular file is an error.
+// ReadFile returns the content of a file of a run's folder. A file that is too long or not regular is an error.
 func ReadFile(dir, name string) ([]byte, error) {
 	return disk.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), maxSize(name))
 }
 
-// ReadJSON reads a file from the end of a run into a value, and returns its text. The error is a [DamagedError] unless
-// the file is missing or may not be read.
+// ReadJSON reads a file from the end of a run into a value, and returns the text of the file. The error is a
+// [DamagedError] unless the file is missing or may not be read.
 func ReadJSON(dir, name string, into any) ([]byte, error) {
 	text, err := ReadFile(dir, name)
 	if err == nil {
@@ -84,7 +84,7 @@ func ReadJSON(dir, name string, into any) ([]byte, error) {
 	return text, err
 }
 
-// ReadData reads which data files the run of a folder began with; nil if unknown.
+// ReadData returns the data files that a run used at its start; nil if unknown.
 func ReadData(dir string) (*datasets.Files, error) {
 	path := filepath.Join(dir, DataFile)
 	text, err := ReadFile(dir, DataFile)
@@ -118,11 +118,11 @@ func JSON(v any) func(io.Writer) error {
 	}
 }
 
-// DamagedError is the error of [ReadRecord] for a file from the end of a run that cannot be read. Resume the run, which
-// writes the file again.
+// DamagedError is the error of [ReadRecord] for a file from the end of a run that cannot be read. To fix it, resume the
+// run, which writes the file again.
 type DamagedError struct {
 	Path string
-	Err  error // why
+	Err  error // the cause
 }
 
 func (e *DamagedError) Error() string {
@@ -138,9 +138,9 @@ type File struct {
 	Doc  string // content
 }
 
-// Files lists all files that a run's folder can hold.
+// Files lists all files that a run's folder may contain.
 func Files() []File {
-	const learned = "*/" // folders of stages before training, named after them
+	const learned = "*/" // folders of earlier stages, named after them
 	return []File{
 		{Config, "the resolved config, itself a valid config"},
 		{ReportFile, "figures and results on one page"},

@@ -8,22 +8,23 @@ import (
 
 // Segment is a range of a run's steps, trained by one version of the code with one config.
 type Segment struct {
-	From       int    `json:"from"` // steps taken before the segment
-	To         int    `json:"to"`   // steps taken at its end
+	From       int    `json:"from"` // number of steps before the segment
+	To         int    `json:"to"`   // number of steps at its end
 	Config     string `json:"config"`
 	Version    string `json:"version,omitempty"` // version of the code; empty: unknown
 	Kernels    string `json:"kernels,omitempty"`
 	Generation int    `json:"generation,omitempty"` // generation of the code's bits; 0: unknown
 	Data       string `json:"data,omitempty"`       // hash of the data set's files; empty: the data set has none
 
-	// Other says why training with the run's last config would differ up to the segment's end; empty if it would not.
+	// Other says why training up to the segment's end would differ with the run's last config; empty if it would not
+	// differ.
 	Other string `json:"other,omitempty"`
 }
 
 // History lists the segments of a run's training in order. A run without a history has one segment.
 type History []Segment
 
-// Other says why the training differs from a run of its config; empty if it agrees, bit for bit.
+// Other says why the training differs from an uninterrupted run of its config, or returns "" if it agrees, bit for bit.
 func (h History) Other() string {
 	for _, s := range h {
 		if s.Other != "" {
@@ -62,10 +63,10 @@ func (h History) Check(steps int) error {
 	return nil
 }
 
-// Add appends a segment, or lengthens the last one if only the steps differ. It returns a new history.
+// Add appends a segment, or extends the last one if only the steps differ. It returns a new history.
 func (h History) Add(s Segment) History {
 	h = slices.Clone(h)
-	if n := len(h); n > 0 && h[n-1].From == h[n-1].To && h[n-1].Other == "" { // it took no step
+	if n := len(h); n > 0 && h[n-1].From == h[n-1].To && h[n-1].Other == "" { // the last segment took no step
 		h = h[:n-1]
 	}
 	if n := len(h); n > 0 {

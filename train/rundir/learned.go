@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Files with the results of an earlier stage, in the folder named after the stage.
+// Files with the results of an earlier stage, in a folder with the name of the stage.
 const (
 	hierarchyFile   = "hierarchy.json"
 	AssignmentsFile = "assignments.npy"
@@ -22,7 +22,7 @@ const (
 )
 
 // WriteLearned stores the results of an earlier training stage, in a folder with the stage's name. It writes the
-// hierarchy last: [ReadLearned] takes a stage without hierarchy as unfinished.
+// hierarchy last: [ReadLearned] treats a stage without a hierarchy as unfinished.
 func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 	for _, a := range groups(l) {
 		of := *a.of
@@ -53,7 +53,7 @@ type groupFile struct {
 	of   *[]int32
 }
 
-// groups lists the groups of images that a stage can learn.
+// groups lists the groupings of images that a stage can learn.
 func groups(l *models.Learned) []groupFile {
 	return []groupFile{{ComponentsFile, &l.Components}, {PartsFile, &l.Parts}}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/lock"
 )
 
-// Lock locks a folder of runs against other calls of Lock, and makes a missing folder. It waits until the folder is
-// free, or the context ends. The returned function unlocks the folder.
+// Lock locks a folder of runs against other calls of Lock, and creates the folder if it is missing. It waits until the
+// folder is unlocked or the context ends. The returned function unlocks the folder.
 func Lock(ctx context.Context, dir string) (unlock func() error, err error) {
 	l, err := Hold(ctx, dir)
 	if err != nil {
@@ -28,7 +28,7 @@ type Folder struct {
 	lock *lock.File
 }
 
-// Hold is [Lock] for long work: its Folder can tell whether the lock still holds.
+// Hold is [Lock] for long work: its Folder can check whether the lock is still held.
 func Hold(ctx context.Context, dir string) (*Folder, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func Hold(ctx context.Context, dir string) (*Folder, error) {
 // Unlock unlocks the folder.
 func (f *Folder) Unlock() error { return f.lock.Unlock() }
 
-// Held returns an error if another process has taken over the lock. On file systems without locks between machines,
-// this can happen to a suspended process.
+// Held returns an error if another process has taken over the lock, which can happen to a suspended process on file
+// systems without locks between machines.
 func (f *Folder) Held() error {
 	if err := f.lock.Check(); err != nil {
 		return lockError(f.dir, err)
@@ -66,23 +66,23 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("%s: %w%s", dir, ErrLocked, held.By)
 }
 
-// Holders knows which runs a process held when it was made. It takes no lock and leaves no trace in folders.
+// Holders is a snapshot of the runs that processes have locked. It takes no locks and leaves no traces in folders.
 type Holders struct {
 	locks *lock.Holders
 	host  string
 }
 
-// beatPatience is the largest age of a claim's heartbeat at which Held reports a live holder.
+// beatPatience is the maximum age of a claim's heartbeat for a live process.
 const beatPatience = 2 * time.Minute
 
-// NewHolders asks the system for all held locks.
+// NewHolders asks the operating system for all locks.
 func NewHolders() *Holders {
-	host, _ := os.Hostname() // "" is the name of no machine
+	host, _ := os.Hostname() // "" is not the name of a machine
 	return &Holders{lock.NewHolders(), host}
 }
 
-// Held reports whether a process holds the run of a folder. If the system cannot tell, or another machine began the
-// run, recent writing decides: the log, the state or the checkpoint must be younger than patience.
+// Held reports whether a process has locked the run of a folder. If the system cannot tell, or the run started on
+// another machine, recent writes decide: the log, the state or the checkpoint must be younger than patience.
 func (h *Holders) Held(dir string, patience time.Duration) bool {
 	path := filepath.Join(dir, lockName)
 	if at, ok := lock.Beat(path); ok && time.Since(at) < beatPatience {

@@ -16,15 +16,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Log appends JSON objects to a file, one per line. One goroutine may use it.
+// Log appends JSON objects to a file, one per line. Only one goroutine may use it.
 type Log struct {
 	path string
 	f    *os.File
 	size int64
 }
 
-// ResumeLog continues a log for a run that continues from a step. It removes incomplete objects, objects with a
-// greater "step", and objects without a "step" that follow them. It makes a missing log.
+// ResumeLog opens the log of a run that continues from a step. It removes incomplete objects, objects with a larger
+// "step", and objects without a "step" that follow these. It creates a missing log.
 func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err := r.prepare(name); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	return &Log{r.Path(name), f, size}, nil
 }
 
-// Append writes v as a JSON object. After an error the log keeps its earlier content, as far as the disk allows.
+// Append writes v as a JSON object. After an error, the log keeps its earlier content if the disk allows.
 func (l *Log) Append(v any) error {
 	line, err := json.Marshal(v)
 	if err == nil && line[0] != '{' {
@@ -82,8 +82,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// rewindLog removes the lines of later steps from a log, and incomplete lines. It leaves a log without such lines
-// untouched.
+// rewindLog removes the lines of later steps from a log, and incomplete lines. It does not touch a log without such
+// lines.
 func (r *Run) rewindLog(name string, step int64) error {
 	text, err := r.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func rewind(log []byte, step int64) (lines []byte) {
 	return lines
 }
 
-// stepLine is the step of a log line. Steps are integers, but any number is accepted.
+// stepLine holds the step of a log line. Steps are integers, but any number is accepted.
 type stepLine struct {
 	Step *float64 `json:"step"`
 }
@@ -123,14 +123,14 @@ func parseLine(line []byte) (object stepLine, ok bool) {
 	return object, json.Unmarshal(line, &object) == nil
 }
 
-// Losses are mean losses over an epoch, by objective and name.
+// Losses holds mean losses over an epoch, by objective and name.
 type Losses map[string]map[string]float64
 
 // Line is a line of [LogFile]: a finished epoch or an evaluation.
 type Line struct {
-	Step    int                `json:"step"`              // total steps so far
-	Epoch   int                `json:"epoch"`             // epochs finished
-	Images  int                `json:"images,omitempty"`  // images of the epoch
+	Step    int                `json:"step"`              // total number of steps so far
+	Epoch   int                `json:"epoch"`             // number of finished epochs
+	Images  int                `json:"images,omitempty"`  // number of images in the epoch
 	Seconds float64            `json:"seconds,omitempty"` // duration of the epoch
 	Losses  Losses             `json:"losses,omitempty"`  // losses of an epoch
 	Metrics map[string]float64 `json:"metrics,omitempty"` // metrics of an evaluation

@@ -17,20 +17,22 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Record says how and when a run ended, and which code and machine made it. A run in progress or interrupted has no
-// record.
+// Record describes how and when a run ended, and the code and machine that produced it. A run that is training or
+// interrupted has no record.
 type Record struct {
 	Config  string    `json:"config"`           // hash of config.yaml when the run ended, see [FileHash]
-	Error   string    `json:"error,omitempty"`  // why the run failed; empty: it is finished
-	Begins  bool      `json:"begins,omitempty"` // the run is untrained: the record only holds hashes, and does not count as a record otherwise
+	Error   string    `json:"error,omitempty"`  // why the run failed; empty: it finished
+	Begins  bool      `json:"begins,omitempty"` // the run is untrained, and the record only contains hashes
 	Begun   time.Time `json:"begun"`            // start of the last session
 	Ended   time.Time `json:"ended"`
-	Seconds float64   `json:"seconds"`               // duration of all sessions that ended by themselves or by a signal
-	CPU     float64   `json:"cpu_seconds,omitempty"` // core-seconds of the process, from the data set to the figures; 0: unknown, as for a resumed run
-	Epochs  int       `json:"epochs"`
-	Steps   int       `json:"steps"`
-	Version string    `json:"version"` // of the code: a revision, or the module's version; a list such as "v1, v2" if segments differ
-	Machine Machine   `json:"machine"`
+	Seconds float64   `json:"seconds"` // duration of all sessions that ended normally or by a signal
+	// core-seconds of the process, from the data set to the figures; 0: unknown, for instance if the run was resumed
+	CPU    float64 `json:"cpu_seconds,omitempty"`
+	Epochs int     `json:"epochs"`
+	Steps  int     `json:"steps"`
+	// version of the code: a revision, or the module's version; a list such as "v1, v2" if segments differ
+	Version string  `json:"version"`
+	Machine Machine `json:"machine"`
 
 	// Generation is the earliest generation of the code's bits (version.Changes) in the history; 0 if the code did
 	// not record it.

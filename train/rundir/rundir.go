@@ -32,7 +32,7 @@ const lockName = ".lock"
 
 var (
 	// ErrExists is the error of [Create] for a folder with a run. Resume this run, or name another folder.
-	ErrExists = errors.New("the folder already holds a run")
+	ErrExists = errors.New("the folder already contains a run")
 	// ErrNoRun is the error of [Open] and [View] for a folder without a run. Name the folder of a run, with its config.
 	ErrNoRun = errors.New("no run there")
 	// ErrLocked is the error of [Create] and [Open] while another process holds the run. Wait for this process, or
@@ -304,7 +304,7 @@ func checkEmpty(dir string) error {
 		}
 	}
 	if other != "" {
-		return fmt.Errorf("%s: the folder is not empty (it holds %s) and holds no run; choose another folder", dir, other)
+		return fmt.Errorf("%s: the folder is not empty (it contains %s) and is not a run; choose another folder", dir, other)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func TestCreateAndOpenErrors(t *testing.T) {
 		is   error
 		want string
 	}{
-		{second(Create(dir)), nil, dir + ": the folder is not empty (it holds file) and holds no run; choose another folder"},
+		{second(Create(dir)), nil, dir + ": the folder is not empty (it contains file) and is not a run; choose another folder"},
 		{second(Create(file)), nil, file},
 		{second(Create(filepath.Join(file, "x"))), nil, file},
 		{second(Open(filepath.Join(dir, "missing"))), ErrNoRun, "the folder does not exist"},

@@ -132,10 +132,30 @@ func (s *Search) checkSpace() error {
 }
 
 // Check reports whether the first trial can be trained, whether its training has the objective's loss, and whether it
-// can go on to the epochs of all rungs.
+// can go on to the epochs of all rungs, with each value of a choice.
 func (s *Search) Check() error {
+	own := s.Method.Value.Common()
+	first := own.Space.Draw(own.Seed, 0, nil)
+	if err := s.checkTrial(first); err != nil || s.Method.Value.Rungs() == nil {
+		return err
+	}
+	for i, r := range own.Space { // a choice may be a schedule or a model that depends on the number of epochs
+		for v := range r.Values {
+			if p := slices.Clone(first); v != int(first[i]) {
+				p[i] = float64(v)
+				if err := s.checkTrial(p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkTrial reports whether a trial can be trained and compared, and go on to all rungs.
+func (s *Search) checkTrial(p search.Point) error {
 	own, rungs := s.Method.Value.Common(), s.Method.Value.Rungs()
-	r, err := s.run(0, s.settings(own.Space.Draw(own.Seed, 0, nil)), len(rungs)-1)
+	r, err := s.run(0, s.settings(p), len(rungs)-1)
 	if err != nil {
 		return err
 	}

@@ -138,8 +138,11 @@ func (p *Plan) Hint(key string) string {
 
 // once reports keys that two parts of the plan set.
 func (p *Plan) once() error {
-	by := map[string]string{"seed": "seeds"}
+	by := map[string]string{}
 	add := func(part, key string) error {
+		if key == "seed" {
+			return config.Invalid(part, "seed belongs under seeds; want seeds: [0, 1], with the seeds of the runs")
+		}
 		if other := by[key]; other != "" && other != part {
 			return config.Invalid(part, "%s is set by %s, too; want it in one of them", key, other)
 		}

@@ -126,7 +126,7 @@ func TestBaseOfBase(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ plan, want string }{
 		{"seeds: [1, 1]", "seeds.1: seed 1 is in the list twice"},
-		{"zip: {seed: [1]}", "zip: seed is set by seeds, too"},
+		{"zip: {seed: [1]}", "zip: seed belongs under seeds; want seeds: [0, 1]"},
 		{"zip: {train.epochs: [1, 2], train.batch: [1]}", "train.epochs has 2 values, train.batch 1; want lists of equal length"},
 		{"product: {train.epochs: 3}", "want a list of values for train.epochs"},
 		{"product: {train.epochs: []}", "want a list of values for train.epochs"},

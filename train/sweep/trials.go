@@ -268,7 +268,7 @@ func (t *Trial) measure(m search.Method) error {
 	if rungs := m.Rungs(); rungs != nil {
 		at := slices.Index(rungs, t.Config.Train.Epochs)
 		if at < 0 {
-			return fmt.Errorf("%s: train.epochs is %d, which ends no rung; want one of %v, as the search wrote it",
+			return fmt.Errorf("%s: train.epochs is %d, which is not a rung; want one of %v, as the search wrote it",
 				filepath.Join(t.Dir, rundir.Config), t.Config.Train.Epochs, rungs)
 		}
 		ends = rungs[:at+1]

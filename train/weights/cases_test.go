@@ -177,7 +177,7 @@ func (s setting) build(t *testing.T) testCase {
 
 // tree has options within options, and a dimension under none.
 var tree = hierarchy.Hierarchy{
-	{}, {Options: []hierarchy.Hierarchy{{{}}, {{Options: []hierarchy.Hierarchy{{}, {{}, {}}}}}, {}}},
+	{}, {Options: []hierarchy.Hierarchy{{{Options: []hierarchy.Hierarchy{{{}}, {}}}}, {{Options: []hierarchy.Hierarchy{{}, {{}, {}}}}}, {}}},
 }
 
 // disturb changes initial parameters to values that all matter: biases and offsets are not 0, factors not 1, and

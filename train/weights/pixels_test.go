@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/models/latent"
 )
 
 // pixelEncoders are a convolution to 7 by 7 pixels of 8 channels, an operation on images, another convolution.
@@ -60,7 +61,31 @@ func pixelEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.N
 		x = must(nn.Dense(g, must(graph.Flatten(x)), "dense", 5, graph.GELU))
 		return layer.Add(x, x, graph.ELU)
 	}
+	encoders["interval of rows"] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
+		return latent.Interval(must(nn.Dense(g, must(graph.Flatten(x)), "dense", 5, graph.Linear)), -10, -6)
+	}
 	return encoders
+}
+
+// Our own reader computes the exports with the same values.
+func TestPixelOperationsRead(t *testing.T) {
+	for name, encode := range pixelEncoders() {
+		for _, e := range ownCase(t, name, encode).exports(t) {
+			if d := difference(e.compute(t), e.want); !(d <= 1e-5) {
+				t.Errorf("%s: differs by %.2g of its scale, want at most 1e-5", e.name, d)
+			}
+		}
+	}
+}
+
+// Options under the first and the second option of a choice keep their weights in exports.
+func TestOptionsRead(t *testing.T) {
+	c := newCase(t, "cofhae", "encoder: {mlp: {hidden: [24]}}, decoder: {mlp: {hidden: [24]}}", 6, 5, 1)
+	for _, e := range c.exports(t) {
+		if d := difference(e.compute(t), e.want); !(d <= 1e-5) {
+			t.Errorf("%s: differs by %.2g of its scale, want at most 1e-5", e.name, d)
+		}
+	}
 }
 
 // Operations on images, and activations, are exported with the values that they have here.

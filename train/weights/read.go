@@ -105,7 +105,7 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	}
 	params := s.Model.Params()
 	if len(values) == 0 {
-		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q", f.path, len(given), params.Names()[0])
+		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q%s", f.path, len(given), params.Names()[0], namesHint(given, params.Names(), l))
 	}
 	for _, name := range params.Names() {
 		if v, ok := values[name]; ok {
@@ -166,7 +166,19 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 	if o.Partial {
 		return report, values, nil
 	}
-	return report, values, report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known)))
+	if err := report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known))); err != nil {
+		return nil, nil, fmt.Errorf("%w%s", err, namesHint(given, report.Missing, l))
+	}
+	return report, values, nil
+}
+
+// namesHint says so if the tensors of the file have the names of the other layout.
+func namesHint(given map[string]safetensors.Tensor, missing []string, l Layout) string {
+	dotted := func(name string) bool { _, ok := given[strings.ReplaceAll(name, "/", ".")]; return ok }
+	if l == Native && slices.ContainsFunc(missing, dotted) {
+		return fmt.Sprintf("; the names with dots look like the layout %s", PyTorch)
+	}
+	return ""
 }
 
 // others lists the tensors that no parameter has.
@@ -270,7 +282,7 @@ func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Te
 		tensors[name] = t
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return nil, fmt.Errorf("no tensor begins with %q, which is to be renamed", renames[i][0])
+		return nil, fmt.Errorf("no tensor begins with %q, the prefix to rename", renames[i][0])
 	}
 	return tensors, nil
 }
@@ -286,7 +298,7 @@ func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 			data = append(data, float32(x))
 		}
 	default:
-		return nil, fmt.Errorf("tensor %q holds %T; want numbers of 16, 32 or 64 bits with a fraction", t.Name, t.Data)
+		return nil, fmt.Errorf("tensor %q holds %T; want floats of 16, 32 or 64 bits", t.Name, t.Data)
 	}
 	if !slices.Equal(t.Shape, shape) {
 		return nil, fmt.Errorf("tensor %q has shape %v, want %v", t.Name, t.Shape, shape)

@@ -89,13 +89,27 @@ func TestLoadMismatch(t *testing.T) {
 	}
 }
 
+// Names with dots in the layout of slashes are an error that names the other layout, with all tensors as with some.
+func TestLoadNamesOfPyTorch(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		source, tensors := smallSource(t)
+		for i := range tensors {
+			tensors[i].Name = strings.ReplaceAll(tensors[i].Name, "/", ".")
+		}
+		_, err := source.Load(weights.NewFile("file", tensors), weights.LoadOptions{Partial: partial})
+		if err == nil || !strings.HasSuffix(err.Error(), "; the names with dots look like the layout pytorch") {
+			t.Errorf("partial %v: %v", partial, err)
+		}
+	}
+}
+
 // The first rename that fits counts. A rename without a tensor, or to a name that another tensor has, is an error.
 func TestLoadRenames(t *testing.T) {
 	for _, c := range []struct {
 		renames [][2]string
 		want    string
 	}{
-		{[][2]string{{"encoder/", "e/"}, {"enc", "none"}}, `file: no tensor begins with "enc", which is to be renamed`},
+		{[][2]string{{"encoder/", "e/"}, {"enc", "none"}}, `file: no tensor begins with "enc", the prefix to rename`},
 		{[][2]string{{"encoder/dense1/weight", "latent/code/weight"}}, `file: the tensors "encoder/dense1/weight" and "latent/code/weight" are both called "latent/code/weight" in the model; want other names`},
 		{[][2]string{{"latent/code/", "encoder/dense9/"}}, ""},
 	} {

@@ -18,10 +18,10 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Options tell Execute how to make runs on a cluster.
+// Options tell Execute how to train runs on a cluster.
 type Options struct {
 	Retry   bool               // repeat failed runs
-	Every   time.Duration      // between two looks at the job, after shorter times at its beginning; 0: 5 seconds
+	Every   time.Duration      // interval between looks at the job, shorter at first; 0: 5 seconds
 	Log     *slog.Logger       // receives the events of the job; nil: silent
 	Observe func(sweep.Status) // if set, receives progress
 }
@@ -30,7 +30,7 @@ const (
 	usualEvery = 5 * time.Second
 	// firstWait is the time until the second look at a job; it doubles after each look.
 	firstWait = 250 * time.Millisecond
-	// maxIdle bounds the jobs in a row that end without a new run and without a new checkpoint.
+	// maxIdle is the maximum number of consecutive jobs that end without a new run or a new checkpoint.
 	maxIdle = 3
 )
 
@@ -64,9 +64,9 @@ type follower struct {
 
 	id   string
 	wait time.Duration // time until the next look
-	idle int           // jobs in a row without anything new
-	seen string        // what runs had when the job was submitted
-	said string        // problem that was told last
+	idle int           // consecutive jobs without anything new
+	seen string        // state of the runs when the job was submitted
+	said string        // problem that was reported last
 }
 
 // known is the content of a file in [OutputDir]: the job of a sweep.
@@ -166,7 +166,8 @@ func (f *follower) ended(t Tasks) error {
 	return os.Remove(f.path())
 }
 
-// submit follows the existing job, or submits a new one. A lock keeps other processes from submitting at the same time.
+// submit follows the existing job, or submits a new one. A lock prevents other processes from submitting at the same
+// time.
 func (f *follower) submit(ctx context.Context) (err error) {
 	unlock, err := rundir.Lock(ctx, filepath.Join(f.job.Dir, OutputDir))
 	if err != nil {
@@ -192,8 +193,8 @@ func (f *follower) submit(ctx context.Context) (err error) {
 	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }
 
-// Size returns the number of tasks for so many missing runs. It is at most the wanted number, and at most the
-// scheduler's limit (0: no limit).
+// Size returns the number of tasks for the given number of missing runs. It is at most the wanted number, and at most
+// the scheduler's maximum (0: no maximum).
 func Size(wanted, most, missing int) int {
 	n := missing
 	for _, limit := range []int{wanted, most} {

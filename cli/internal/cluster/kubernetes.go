@@ -18,9 +18,9 @@ import (
 
 // Kubernetes submits Indexed Jobs with kubectl, which must be on the path.
 type Kubernetes struct {
-	Image     string // image of the container, with unravel on its path
+	Image     string // container image with unravel on its path
 	Claim     string // claim of the volume with the folder of the runs
-	Mount     string // absolute path of the volume, the same here and in the container
+	Mount     string // absolute path of the volume, which must be the same here and in the container
 	Namespace string // empty: the namespace of kubectl's context
 	User      int    // owner of the files that tasks write; 0: the image's user
 	Group     int
@@ -41,7 +41,7 @@ var (
 	envName      = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 )
 
-// Check reports settings that Kubernetes refuses, and folders outside the volume.
+// Check reports settings that Kubernetes rejects, and folders outside the volume.
 func (k *Kubernetes) Check(j *Job) error {
 	switch {
 	case k.Image == "" || strings.ContainsAny(k.Image, " \t\r\n\"'"):
@@ -225,7 +225,8 @@ func countIndexes(text string) (n int, err error) {
 	return n, nil
 }
 
-// Look implements Scheduler. A job that Kubernetes no longer has was deleted, because an ended job stays for a day.
+// Look implements Scheduler. If Kubernetes no longer has a job, somebody deleted it, because an ended job stays for a
+// day.
 func (k *Kubernetes) Look(ctx context.Context, id string) (Tasks, error) {
 	out, err := k.kubectl(ctx, nil, "get", "job", id, "--output=json")
 	if err != nil {

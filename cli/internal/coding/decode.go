@@ -25,10 +25,10 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// DecodeKinds are the kinds of sheets, in the order of their making.
+// DecodeKinds are the kinds of sheets, in drawing order.
 var DecodeKinds = []string{"samples", "traversals", "grid", "interpolation"}
 
-// Bounds of the flags' values.
+// Limits of the flags' values.
 const (
 	maxSamples = 1 << 20
 	maxSteps   = 100
@@ -41,19 +41,19 @@ type Decode struct {
 	inputs.WeightFlags
 	inputs.DeviceFlags
 	inputs.OtherData
-	What    []string `placeholder:"KIND,..." help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model can do)." detail:"Samples come from the prior. Traversals move every part of a code. A grid moves one part against objects, images or another part. Interpolations lead from image to image and from object to object."`
-	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files (default: decoded in the run's folder)." detail:"With --best or --average, the default is decoded-best or decoded-average. New files replace older ones of the same names. Every sheet is NAME.png, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d]). A sheet that moves is NAME.gif, too."`
+	What    []string `placeholder:"KIND,..." help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model supports)." detail:"Samples come from the prior. Traversals vary each part of a code. A grid varies one part for objects, images or values of another part. Interpolations go from image to image and from object to object."`
+	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files (default: decoded in the run's folder)." detail:"With --best or --average, the default is decoded-best or decoded-average. New files replace older ones of the same names. Every sheet is NAME.png, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d]). An animated sheet is also NAME.gif."`
 	Samples int      `default:"20" help:"Number of samples of the prior."`
-	Images  []int    `placeholder:"N,..." help:"Images of the data set to start from, counted from 0 (default: three random ones)."`
+	Images  []int    `placeholder:"N,..." help:"Images of the data set to start from, counted from 0 (default: three random images)."`
 	Seed    uint64   `default:"0" help:"Seed of the samples and of the random images."`
 	Steps   int      `default:"12" help:"Number of steps of a traversal, of a grid's columns and of an interpolation."`
-	Columns string   `placeholder:"PART" help:"Part of the code that moves along the columns of a grid, such as circle1, sphere1.x, spheres.x, z0 or a0." detail:"The default is the first circle, otherwise the first sphere, and otherwise the coordinate that varies most."`
-	Rows    string   `placeholder:"ROWS" help:"Rows of a grid: objects, images, prior or a part of the code." detail:"Objects have the mean codes of their images. The prior gives samples. By default the rows are objects where a circle or a sphere moves and the data set has objects, and otherwise another part."`
-	Factor  string   `placeholder:"NAME" help:"Factor that tells objects apart (default: the first categorical one)."`
-	Objects []int    `placeholder:"N,..." help:"Objects of a grid and of interpolations, counted from 0 (default: eight and four of them)." detail:"Interpolations lead from each object to the next."`
+	Columns string   `placeholder:"PART" help:"Part of the code that changes along the columns of a grid, such as circle1, sphere1.x, spheres.x, z0 or a0." detail:"The default is the first circle, otherwise the first sphere, and otherwise the coordinate that varies most."`
+	Rows    string   `placeholder:"ROWS" help:"Rows of a grid: objects, images, prior or a part of the code." detail:"Objects have the mean codes of their images. The prior gives samples. By default the rows are objects if a circle or a sphere varies and the data set has objects, and otherwise another part."`
+	Factor  string   `placeholder:"NAME" help:"Factor that distinguishes objects (default: the first categorical factor)."`
+	Objects []int    `placeholder:"N,..." help:"Objects of a grid and of interpolations, counted from 0 (default: eight for a grid, four for interpolations)." detail:"Interpolations lead from each object to the next."`
 	Codes   string   `placeholder:"FILE" help:"File of codes (.npy, .npz or .csv) to decode into decoded.npy." detail:"Without --what, the command decodes these codes alone. Points off the model's spheres are projected to the spheres."`
 	GIF     bool     `name:"gif" default:"true" negatable:"" help:"Write animations."`
-	Scale   int      `default:"0" help:"Side of a pixel in sheets and animations; 0 chooses by the size of the images."`
+	Scale   int      `default:"0" help:"Scale of the images in sheets and animations; 0: automatic, by the size of the images."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the written files, with labels of rows and columns."`
 }
 
@@ -184,7 +184,7 @@ func (d *decoding) all(ctx context.Context) error {
 	return d.foreign(ctx, foreign)
 }
 
-// unsuitable is the reason why a model has no sheets of a kind.
+// unsuitable is the reason why a model has no sheets of some kind.
 type unsuitable string
 
 func (u unsuitable) Error() string { return string(u) }
@@ -217,11 +217,11 @@ func (d *decoding) readCodes() (matrix.Matrix, error) {
 	return matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}, nil
 }
 
-// decodedAtOnce is the number of codes decoded between two looks at the context.
+// decodedAtOnce is the number of codes decoded between two checks of the context.
 const decodedAtOnce = 512
 
-// write decodes the codes all, or the sheet's codes if all is nil. It writes the files of the sheet. The sheet shows
-// the first codes.
+// write decodes the codes in all, or the codes of the sheet if all is nil. It writes the files of the sheet. The sheet
+// shows the first codes.
 func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, projected int) error {
 	h, w, channels := d.e.Data.ImageShape()
 	flat, n := s.Codes(), s.Count()
@@ -289,8 +289,8 @@ type decoding struct {
 	log    io.Writer
 	result Decoded
 
-	sample *train.Experiment // images that metrics measure
-	codes  *decode.Codes     // of the sample; nil: not computed yet
+	sample *train.Experiment // the images that metrics measure
+	codes  *decode.Codes     // codes of the sample; nil: not computed yet
 	points []decode.Point    // codes of the chosen images
 }
 
@@ -368,7 +368,7 @@ func (d *decoding) table(ctx context.Context, name, title string, codes [][]floa
 	return d.write(ctx, s, codes, projected)
 }
 
-// traversals moves every part of the codes of images.
+// traversals varies each part of the codes of images.
 func (d *decoding) traversals(ctx context.Context) error {
 	dropped := 0
 	for _, p := range d.points {
@@ -386,7 +386,7 @@ func (d *decoding) traversals(ctx context.Context) error {
 	return nil
 }
 
-// grid moves one part of several codes (figure 10).
+// grid varies one part of several codes (figure 10).
 func (d *decoding) grid(ctx context.Context) error {
 	column, err := d.column()
 	if err != nil {
@@ -401,7 +401,7 @@ func (d *decoding) grid(ctx context.Context) error {
 	return d.write(ctx, s, nil, 0)
 }
 
-// column returns the part that moves along columns.
+// column returns the part that varies along columns.
 func (d *decoding) column() (decode.Part, error) {
 	if d.Columns == "" {
 		p, _ := d.codes.Liveliest()
@@ -444,15 +444,15 @@ func (d *decoding) objectFactor() int {
 	})
 }
 
-// objects returns the mean codes of the requested objects. Without a request it takes at most a number of them,
-// evenly spaced.
+// objects returns the mean codes of the requested objects. If none are requested, it takes at most the given number of
+// objects, evenly spaced.
 func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
 	if k < 0 && d.Factor != "" {
 		return nil, ui.Usagef("--factor: there is no factor %q%s", d.Factor, registry.Suggest(d.Factor, factor.Names(factors)))
 	}
 	if k < 0 {
-		return nil, unsuitable(fmt.Sprintf("the data set %s has no categorical factor that tells objects apart", d.e.Data.Name()))
+		return nil, unsuitable(fmt.Sprintf("the data set %s has no categorical factor that distinguishes objects", d.e.Data.Name()))
 	}
 	wanted, size := d.Objects, factors[k].Size
 	if wanted == nil {
@@ -478,8 +478,8 @@ func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	return list, nil
 }
 
-// interpolation goes from each image to the next. If a circle moves, it goes from object to object (figures 11 and
-// 12).
+// interpolation interpolates from each image to the next. If a circle varies, it goes from object to object (figures 11
+// and 12).
 func (d *decoding) interpolation(ctx context.Context) error {
 	column, err := d.column()
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package coding holds the commands encode, decode and mimosa, which make codes, decode them and explore them.
+// Package coding has the commands encode, decode and mimosa, which compute codes, decode them, and learn hierarchies
+// from them.
 package coding
 
 import (
@@ -26,9 +27,9 @@ type Encode struct {
 	inputs.WeightFlags
 	inputs.DeviceFlags
 	inputs.EncoderFlags
-	Images string   `placeholder:"PATH" help:"Other images for the run: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and the names of the pictures are written next to the codes. Arrays are read as by the data set grid. --out is required."`
+	Images string   `placeholder:"PATH" help:"Other images to encode: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and the names of the pictures are written next to the codes. Arrays are read as by the data set grid. --out is required."`
 	Option []string `sep:"none" placeholder:"KEY=VALUE" help:"Option of the data set folder or grid for --images; repeatable."`
-	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. Of hierarchical data, the second file has true values and a third file the levels."`
+	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. For hierarchical data, the second file has the true values, and a third file has the levels."`
 }
 
 // Run encodes the run's data set, or the sample that its config sets, or a data set for another program's encoder.
@@ -75,7 +76,7 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// check returns an error for flags that exclude or need each other.
+// check returns an error for flags that exclude each other, or that need other flags.
 func (c *Encode) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir)); err != nil {
 		return err

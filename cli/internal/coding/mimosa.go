@@ -30,11 +30,11 @@ import (
 type Mimosa struct {
 	Options []string `arg:"" optional:"" help:"Options, such as min_merged=500 (see unravel list algorithms mimosa)."`
 	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to encode its data set with its model."`
-	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv." detail:"Of an .npz file, FILE.npz:NAME takes the array NAME. Without a name, it is the only array, or the array called codes."`
+	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv." detail:"For an .npz file, FILE.npz:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
 	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes, as whole numbers in one or more columns." detail:"Rows with equal numbers have the same dimensions. The formats are the same as for --codes; in an .npz file, the array is called factors."`
 	Truth   string   `placeholder:"FILE" help:"File of the true hierarchy of the codes (.json)."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code. 0 means that the code lacks the dimension, and -1 that the code is not assigned. Of a run, assignments.npy has a row for each image."`
+	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code. 0 means that the code lacks the dimension, and -1 that the code is not assigned. For a run, assignments.npy has a row for each image."`
 }
 
 // Run learns the hierarchy.
@@ -50,7 +50,7 @@ func (c *Mimosa) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Out != "" { // a mistake in it should not cost the time of learning
+	if c.Out != "" { // a mistake in --out should be found before learning
 		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 	return settings.Mimosa, err
 }
 
-// check returns an error for flags that exclude or need each other.
+// check returns an error for flags that exclude each other, or that need other flags.
 func (c *Mimosa) check() error {
 	switch {
 	case c.Dir == "" && c.Codes == "":
@@ -154,7 +154,7 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 		table.Settle(t, f)
 		t.Notes = append(t.Notes, f.Notes...)
 		if f.Rows != t.Rows {
-			return nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, f.Rows, f.Cols, t.Rows, c.Codes)
+			return nil, inputs.OtherRows(c.Codes, t.Rows, t.Cols, c.Factors, f.Rows, f.Cols)
 		}
 		if f.Ints == nil {
 			return nil, fmt.Errorf("%s: factors are not whole numbers; want integer factors that say which dimensions a code has", c.Factors)
@@ -185,7 +185,7 @@ func openExploredRun(ctx context.Context, dir string, s *ui.Streams) (*explorati
 	}
 	x.codes = metrics.NewMatrix(len(x.images), e.Coder.Width(), codes)
 	if held := x.rows - len(x.images); held > 0 {
-		fmt.Fprintf(s.Log, "%d images that are held out are not explored\n", held)
+		fmt.Fprintf(s.Log, "%d held-out images are not explored\n", held)
 	}
 	h, ok := e.Data.(datasets.Hierarchical)
 	if !ok {

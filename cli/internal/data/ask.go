@@ -25,16 +25,16 @@ const mostShown = 200
 type askCommand struct {
 	Name    string   `arg:"" optional:"" help:"Name of the data set (see unravel data list)." detail:"The command builds the data set with seed 0."`
 	Options []string `arg:"" optional:"" help:"Options of the data set, such as path=photos."`
-	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run: its codes say which pairs of its data set are useful."`
+	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run; its codes decide which pairs of its data set are useful."`
 	inputs.WeightFlags
-	Codes   string   `xor:"codes" placeholder:"FILE" help:"File of codes that say which pairs are useful, with a row for each image." detail:"The formats are the same as for eval."`
+	Codes   string   `xor:"codes" placeholder:"FILE" help:"File of codes that decide which pairs are useful, with a row for each image." detail:"The formats are the same as for eval."`
 	Factors []string `placeholder:"NAME" help:"Factors to ask about, separated by commas, with any names (default: the factors of --answers or of the data set)."`
-	Answers string   `placeholder:"FILE" help:"File of earlier answers; the command asks nothing that follows from them."`
-	Count   int      `default:"100" help:"Number of questions, shared evenly among the factors."`
-	Explore float64  `default:"0.1" help:"Fraction of random questions, which teach the probability of the answer same."`
+	Answers string   `placeholder:"FILE" help:"File of earlier answers; questions that they already answer are left out."`
+	Count   int      `default:"100" help:"Number of questions, divided evenly among the factors."`
+	Explore float64  `default:"0.1" help:"Fraction of random questions, to estimate the probability of the answer same."`
 	Random  bool     `help:"Ask about random pairs instead, for comparison."`
 	Fill    bool     `help:"Answer the questions from the levels of the data set, for simulations."`
-	Seed    uint64   `default:"0" help:"Seed of the rows to consider."`
+	Seed    uint64   `default:"0" help:"Seed for choosing the rows to consider."`
 	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the earlier answers, then the questions." detail:"Each line has row, row, factor and an empty field for same or different. It may be the file of --answers."`
 	Sheet   string   `placeholder:"FILE" writes:".png" help:"PNG of the pairs to draw, with a row for each pair and its line number." detail:"The PNG shows at most 200 pairs."`
 }
@@ -81,10 +81,10 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Fill {
 		fmt.Fprintf(s.Log, "%d questions in %s, with answers: %d of %d are same\n", len(asked), c.Out, answers.Same(), len(answers.List))
 	} else {
-		fmt.Fprintf(s.Log, "%d questions in %s; write same or different behind each\n", len(asked), c.Out)
+		fmt.Fprintf(s.Log, "%d questions in %s; write same or different after each\n", len(asked), c.Out)
 	}
 	if n := c.Count - len(asked); n > 0 {
-		fmt.Fprintf(s.Log, "%d questions fewer than wanted: the rows that were looked at have no more open pairs\n", n)
+		fmt.Fprintf(s.Log, "%d questions fewer than requested: the examined rows have no more open pairs\n", n)
 	}
 	return nil
 }
@@ -122,14 +122,11 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 	if d != nil && t.Rows != d.Len() {
 		return nil, fmt.Errorf("%s: codes have %d rows; want %d, one for each image of dataset %s", c.Codes, t.Rows, d.Len(), d.Name())
 	}
-	if t.Rows == 0 || t.Cols == 0 {
-		return nil, fmt.Errorf("%s: codes have shape [%d %d]; want at least one row and one column", c.Codes, t.Rows, t.Cols)
-	}
 	q.Codes, q.Width = t.Data, t.Cols
 	return d, nil
 }
 
-// read reads the existing answers, and finds the factors to ask about.
+// read reads the earlier answers, and finds the factors to ask about.
 func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.Answers, error) {
 	rows := similarity.Rows{}
 	if q.Width > 0 {
@@ -174,7 +171,7 @@ func fillFrom(d datasets.Dataset, a *similarity.Answers) error {
 	})
 }
 
-// nameOf names the rows of a data set by their files; nil if rows have numbers only.
+// nameOf returns a function that names rows by the files of the data set, or nil if rows only have numbers.
 func nameOf(d datasets.Dataset) func(row int) string {
 	if named, ok := d.(datasets.FileNamed); ok && named.FileName(0) != "" {
 		return named.FileName
@@ -191,7 +188,7 @@ func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []sim
 		return ui.Usagef("--sheet: there is no question to draw")
 	}
 	shown := asked[:min(len(asked), mostShown)]
-	first := len(a.List) + len(a.Open) - len(asked) + 2 // behind the header
+	first := len(a.List) + len(a.Open) - len(asked) + 2 // after the header
 	var pairs [][2]int
 	var labels []string
 	for n, x := range shown {

@@ -1,4 +1,4 @@
-// Package data holds the commands of unravel data.
+// Package data has the commands of unravel data.
 package data
 
 import (
@@ -34,12 +34,12 @@ import (
 
 // Command is `unravel data`.
 type Command struct {
-	List   listCommand   `cmd:"" default:"1" help:"List data sets, and say which public ones are on this machine."`
-	Fetch  fetchCommand  `cmd:"" help:"Bring the files of a public data set and convert them."`
-	Check  checkCommand  `cmd:"" help:"Compare public data sets on this machine with their hashes."`
+	List   listCommand   `cmd:"" default:"1" help:"List data sets, and which public ones are on this machine."`
+	Fetch  fetchCommand  `cmd:"" help:"Fetch the files of a public data set and convert them."`
+	Check  checkCommand  `cmd:"" help:"Check public data sets on this machine against their hashes."`
 	Show   showCommand   `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
 	Export exportCommand `cmd:"" help:"Write a data set as NumPy files, for PyTorch, JAX and others."`
-	Ask    askCommand    `cmd:"" help:"Write the most useful questions for a person: do two images agree in a factor?"`
+	Ask    askCommand    `cmd:"" help:"Write the most useful questions for an annotator: do two images have the same value of a factor?"`
 }
 
 type listCommand struct {
@@ -76,7 +76,7 @@ func listOwn(out io.Writer, sets []cache.Listed) {
 	if len(sets) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nother converted sets in %s; they are made again when they are needed\n", filepath.Join(cache.Root(), "sets"))
+	fmt.Fprintf(out, "\nother converted sets in %s; they are converted again when needed\n", filepath.Join(cache.Root(), "sets"))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range sets {
 		state := memory.Text(float64(s.Bytes))
@@ -106,11 +106,11 @@ func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice
 type showCommand struct {
 	namedSet
 	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write (default: NAME.png)."`
-	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row (default: the first)." detail:"With more than two factors, the default is the first categorical one."`
-	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column (default: the second)." detail:"With more than two factors, the default is the first circular one, or otherwise the factor with the most levels."`
+	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row (default: the first)." detail:"With more than two factors, the default is the first categorical factor."`
+	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column (default: the second)." detail:"With more than two factors, the default is the first circular factor, or otherwise the factor with the most levels."`
 	Count   int            `default:"8" help:"Number of levels of each factor to show."`
 	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors." detail:"The default is the middle level of an ordinal factor, and level 0 of any other."`
-	Scale   int            `default:"0" help:"Side of a pixel of the data set in the PNG; 0 chooses by the size of the sheet."`
+	Scale   int            `default:"0" help:"Scale of the images in the PNG; 0: automatic, by the size of the sheet."`
 	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show augmented views of random images instead of factors, by a pipeline or a list such as [flip,crop]." detail:"unravel list pipelines lists the pipelines. The default is the pipeline of Cao et al. 2022."`
 	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images of a supervision instead of factors, such as changes or {changes: {k: 1}}."`
 }
@@ -118,7 +118,7 @@ type showCommand struct {
 // augmentFlag is the flag --augment with an optional value.
 type augmentFlag struct{ pipeline augment.Pipeline }
 
-// Decode takes the next word if it is a pipeline.
+// Decode reads the next word if it is a pipeline.
 func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {
 	text := "negative-free"
 	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken || t.Type == kong.UntypedToken && a.Takes(fmt.Sprint(t.Value)) {
@@ -132,7 +132,7 @@ func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {
 	return err
 }
 
-// Takes reports whether the word after the flag is its value.
+// Takes reports whether the word after the flag is the flag's value.
 func (*augmentFlag) Takes(text string) bool {
 	return strings.HasPrefix(text, "[") || slices.Contains(augment.Presets.Names(), text)
 }
@@ -163,11 +163,6 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 			unknown = fmt.Sprintf(", unknown of %d images", missing[i])
 		}
 		fmt.Fprintf(s.Log, "  %s: %d levels, %v%s\n", f.Name, f.Size, f.Kind, unknown)
-	}
-	if n, ok := d.(datasets.Noted); ok {
-		for _, note := range n.Notes() {
-			fmt.Fprintf(s.Log, "  %s\n", note)
-		}
 	}
 	fmt.Fprintln(s.Out, c.Out)
 	return nil
@@ -205,7 +200,7 @@ type exportCommand struct {
 	namedSet
 	Out   string `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
 	Seed  uint64 `default:"0" help:"Seed of a data set with random images."`
-	Shard int64  `default:"2048" placeholder:"MIB" help:"MiB in an image file; larger sets are divided into images-000.npy and so on."`
+	Shard int64  `default:"2048" placeholder:"MIB" help:"Maximum size of an image file in MiB; larger sets are split into images-000.npy and so on."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
 }
 
@@ -267,11 +262,11 @@ func stateOf(name string, o datasets.Origin, sets []cache.Listed) *publicState {
 		case s.Name != name:
 			continue
 		case errors.Is(s.Err, cache.ErrTouched):
-			p.State = fmt.Sprintf("written to since it was made; want `unravel data check %s`", name)
+			p.State = fmt.Sprintf("modified since the conversion; want `unravel data check %s`", name)
 		case s.Err != nil:
 			p.State = fmt.Sprintf("broken: %v; want `unravel data fetch %s`", s.Err, name)
 		case s.Version != o.Version:
-			p.State = fmt.Sprintf("made by another version of unravel; want `unravel data fetch %s`", name)
+			p.State = fmt.Sprintf("converted by another version of unravel; want `unravel data fetch %s`", name)
 		default:
 			p.Converted += s.Bytes
 			continue
@@ -299,11 +294,11 @@ type ListedSet struct {
 
 // publicState says how much of a public set is on this machine. Sizes are in bytes.
 type publicState struct {
-	Ready      bool   `json:"ready"` // whether it is converted and intact
-	State      string `json:"state"` // the same in words, with the remedy
+	Ready      bool   `json:"ready"` // converted and intact
+	State      string `json:"state"` // the state in words, with a remedy
 	Converted  int64  `json:"converted"`
 	Downloaded int64  `json:"downloaded"`
-	Download   int64  `json:"download"` // of all files; 0: unknown
+	Download   int64  `json:"download"` // bytes of all files; 0: unknown
 }
 
 // listedSets returns all data sets with the state of the public ones.

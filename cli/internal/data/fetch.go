@@ -24,14 +24,14 @@ import (
 // fetchCommand is `unravel data fetch NAME [option=value ...]`.
 type fetchCommand struct {
 	Name    string   `arg:"" help:"Name of the public data set (see unravel data list)."`
-	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set, which choose the files to fetch and the form to convert."`
-	From    string   `placeholder:"FILE|DIR|URL" help:"File, folder or URL of a mirror to take the files from (default: where they are published)." detail:"A URL names a file, or a folder if it ends with /."`
-	Trust   bool     `help:"Accept files of any size and hash, such as a part of a set."`
-	Again   bool     `help:"Fetch again files that are already here."`
-	File    []string `placeholder:"NAME" help:"Fetch only these files of the set, optional ones included." detail:"The command converts the set if these files suffice."`
+	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set; they select the files to fetch and their conversion."`
+	From    string   `placeholder:"FILE|DIR|URL" help:"File, folder or mirror URL of the files (default: the original source)." detail:"A URL names a file, or a folder if it ends with /."`
+	Trust   bool     `help:"Accept files of any size and hash, such as a subset of the data."`
+	Again   bool     `help:"Fetch files again even if they exist."`
+	File    []string `placeholder:"NAME" help:"Fetch only these files of the data set, which may be optional files." detail:"The command converts the set if these files suffice."`
 }
 
-// Run brings the files and converts them.
+// Run fetches the files and converts them.
 func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	choice, err := inputs.ChooseData(c.Name, c.Options)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	err = c.fetch(cache.WithProgress(ctx, t.Report), files, origin, t)
 	if err == nil {
 		err = set.Prepare(ctx, t.Report)
-		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the user brings the other files later
+		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the user fetches the other files later
 			fmt.Fprintln(t, err)
 			return nil
 		}
@@ -77,7 +77,7 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	return describeSet(ctx, s, choice, origin)
 }
 
-// files lists the files to bring.
+// files lists the files to fetch.
 func (c *fetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 	if len(c.File) > 0 {
 		var list []fetch.File
@@ -121,7 +121,7 @@ func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 	return f, false
 }
 
-// fetch brings files, and reports the hashes of files without a known hash.
+// fetch fetches files, and prints the hashes of files without a known hash.
 func (c *fetchCommand) fetch(ctx context.Context, files []fetch.File, o datasets.Origin, t *ui.Transfer) error {
 	dir := cache.Downloads(c.Name)
 	if c.From == "" { // files from elsewhere may be smaller; copying and converting check their sizes
@@ -144,7 +144,7 @@ func (c *fetchCommand) fetch(ctx context.Context, files []fetch.File, o datasets
 		case r.Already:
 			fmt.Fprintf(t, "%s is here already\n", r.Name)
 		case r.Found.Trusted:
-			fmt.Fprintf(t, "%s: %s, SHA-256 %s, which is not the known one\n", r.Name, size, r.Found.SHA256)
+			fmt.Fprintf(t, "%s: %s, SHA-256 %s, which differs from the known hash\n", r.Name, size, r.Found.SHA256)
 		case r.File.SHA256 == "" && r.File.MD5 == "":
 			fmt.Fprintf(t, "%s: %s, SHA-256 %s; no published hash is known to compare it with\n", r.Name, size, r.Found.SHA256)
 		default:
@@ -190,7 +190,7 @@ func PublicNames() []string {
 
 // checkCommand is `unravel data check [NAME]`.
 type checkCommand struct {
-	Name string `arg:"" optional:"" help:"Name of a data set (default: all on this machine)."`
+	Name string `arg:"" optional:"" help:"Name of a data set (default: all data sets on this machine)."`
 }
 
 // Run reads all files of the sets and compares them with their hashes.

@@ -1,4 +1,4 @@
-// Package docs holds the commands list and docs: what configs and command lines can name, as text, JSON and pages.
+// Package docs has the commands list and docs: all names for configs and command lines, as text, JSON and pages.
 package docs
 
 import (
@@ -115,7 +115,7 @@ func Documents(reference []ReferencePage) (site.Source, error) {
 	return s, nil
 }
 
-// ResultsPage makes the page of results for all tables. Trained tables use the ledger.
+// ResultsPage writes the page of results for all tables. Trained tables use the ledger.
 func ResultsPage(ctx context.Context) ([]byte, error) {
 	var all []*tables.Result
 	for _, name := range tables.Names() {
@@ -147,7 +147,7 @@ func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		usual := tables.MediumScale // of a table without runs
+		usual := tables.MediumScale // for a table without runs
 		if _, err := t.Scales.Find(usual); err != nil {
 			usual = tables.QuickScale
 		}

@@ -50,7 +50,8 @@ type ListedPart struct {
 	Source  string          `json:"source,omitempty"`
 	Units   string          `json:"units,omitempty"`
 	Options []config.Option `json:"options,omitempty"`
-	YAML    string          `json:"yaml,omitempty"` // text of a config, or the list behind a pipeline or dialect
+	// text of a config, or of the list that defines a pipeline or dialect
+	YAML string `json:"yaml,omitempty"`
 
 	settings any // nil: a config
 }

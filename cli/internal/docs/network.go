@@ -24,8 +24,8 @@ import (
 // networkFlags are the flags of `unravel list encoder NAME` and `unravel list decoder NAME`.
 type networkFlags struct {
 	Image  string `placeholder:"HxWxC" help:"List the layers of an encoder or decoder for images of this shape, such as 64x64x3." detail:"The shape is height, width and channels. The list has shapes, parameters and the FLOP of the forward pass of one image."`
-	Codes  int    `default:"10" help:"With --image: number of code columns that a decoder takes."`
-	Layers bool   `help:"Print the list of layers behind an encoder or decoder, to copy into a config."`
+	Codes  int    `default:"10" help:"With --image: number of code columns, the input of a decoder."`
+	Layers bool   `help:"Print an encoder or decoder as a list of layers, to copy into a config."`
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output." detail:"Without --image, the object has the parts with their options, defaults and sources."`
 }
 
@@ -56,7 +56,7 @@ func (f *networkFlags) network(w io.Writer, kind, name string, overrides []strin
 	return f.print(w, &s)
 }
 
-// namesConfig reports whether a name means a config, by file or by name, and not an encoder or decoder.
+// namesConfig reports whether a name is a config (a file or a name), and not an encoder or decoder.
 func namesConfig(name string) bool {
 	return filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml" || slices.Contains(configs.Names(), name)
 }

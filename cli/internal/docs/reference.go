@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -45,8 +46,8 @@ type indexed struct {
 	Parts              []string // names with sections
 }
 
-// ReferencePages returns the pages of the reference in order: everything that this program's configs and command
-// lines can name, including parts registered by other code.
+// ReferencePages returns the pages of the reference in order. They cover all names for configs and command lines,
+// including parts that other code has registered.
 func ReferencePages(app *kong.Application) ([]ReferencePage, error) {
 	all := Kinds()
 	for i := range all {
@@ -126,8 +127,11 @@ func pageTemplate(all []ListedKind) (*template.Template, error) {
 		"plain":     manualMeaning,
 		"roff":      roff.Replace,
 		"sentence": func(s string) string {
-			s = Escapes.Replace(strings.TrimSuffix(s, "."))
-			return strings.ToUpper(s[:1]) + s[1:] + "."
+			s = Escapes.Replace(s)
+			if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "?") {
+				s += "."
+			}
+			return strings.ToUpper(s[:1]) + s[1:]
 		},
 		"short":    shortDefault,
 		"synopsis": func(c *kong.Node) string { return strings.TrimPrefix(c.Summary(), "unravel ") },
@@ -160,7 +164,7 @@ func typeLinks(all []ListedKind) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// optionGroup is a table of keys with its heading.
+// optionGroup is a table of keys with a heading.
 type optionGroup struct {
 	Title   string // empty: none
 	Options []config.Option
@@ -168,7 +172,7 @@ type optionGroup struct {
 
 // configKeys are the keys of experiments, sweeps and tables.
 type configKeys struct {
-	Experiment   []optionGroup // single keys, then keys with keys of their own
+	Experiment   []optionGroup // single keys, then keys with subkeys
 	Sweep, Table []config.Option
 }
 
@@ -216,12 +220,14 @@ func commandLine(app *kong.Application) commands {
 		Variables: []explained{
 			{cache.RootVariable, "folder of public data sets and of converted files without --data; the default is unravel in the user's folder for caches"},
 			{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; the default is the machine's best"},
+			{lock.ClaimsVariable, "which runs get claims, to share a folder that file locks do not cover: auto (the default: on network file systems and where locks fail), always, never, or only (no locks)"},
+			{lock.AfterVariable, "time without a heartbeat after which another process takes a claim over, such as 60s, the default"},
 			{"GOMAXPROCS", "threads, where the config's train.threads is 0; the default is all processors"},
 		},
 	}
 }
 
-// leaves lists the visible commands without commands of their own.
+// leaves lists the visible commands without subcommands.
 func leaves(n *kong.Node) (list []*kong.Node) {
 	for _, c := range n.Children {
 		switch {
@@ -253,8 +259,8 @@ func flagUsage(f *kong.Flag) string {
 // Meaning is plainMeaning for a table in Markdown.
 func Meaning(v *kong.Value) string { return Escapes.Replace(plainMeaning(v)) }
 
-// plainMeaning returns the help of a value with its details, and the possible words if the texts do not name them. The
-// tag detail holds the details, because kong prints only the tag help.
+// plainMeaning returns the help of a value with its details, and the possible words if neither names them. The tag
+// detail holds the details, because kong prints only the tag help.
 func plainMeaning(v *kong.Value) string {
 	text := strings.TrimSpace(v.Help + " " + v.Tag.Get("detail"))
 	words := v.EnumSlice()

@@ -1,4 +1,4 @@
-// Package eval is the command eval, which measures codes.
+// Package eval has the command eval, which measures codes.
 package eval
 
 import (
@@ -27,12 +27,12 @@ import (
 // Command is `unravel eval (--run DIR | --codes F --factors F | --encoder F dataset=NAME ...)`.
 type Command struct {
 	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to measure its model on its data set."`
-	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv, of any number type." detail:"Of an .npz file, FILE.npz:NAME takes the array NAME. Without a name, it is the only array, or the array called codes."`
+	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv, of any number type." detail:"For an .npz file, FILE.npz:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
 	Factors   string   `placeholder:"FILE" help:"File of the factors, with a column for each factor and a row for each code." detail:"The formats are the same as for --codes; in an .npz file, the array is called factors. Words are levels of a categorical factor. The default is the array called factors in the .npz file of the codes."`
 	Rotations string   `placeholder:"FILE" help:"File of rotations in space for dlsbd: matrices [N, 3, 3] or [N, 9], or quaternions [N, 4]." detail:"The rotations become a factor called rotation. Their rows are the rows of the codes. [N, 9] has matrices row by row, and quaternions have the real part first. The formats are the same as for --codes; in an .npz file, the array is called rotations. --factors may then be absent."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the factors, one for all or one for each: ordinal, circular, circular:PERIOD, categorical or continuous." detail:"Commas separate the kinds. angular means circular, and discrete means categorical. Without a period, values of a circular factor are evenly spaced around the circle. With a period, values are angles: circular:360 for degrees, circular:64 for levels 0 to 63, in any sample of rows. By default, a column of whole numbers, or of at most --bins distinct numbers, is ordinal, and any other is continuous. contraction-max, contraction-mean, mse, mae and me use continuous factors in their own units, and other factors by levels scaled to [0, 1]. --option mse.units=range scales continuous factors to [0, 1], too. Metrics of rotations, such as dlsbd, need circular factors."`
-	Bins      int      `placeholder:"20" help:"Number of equally wide bins of a continuous factor, for metrics of levels (default: 20)."`
-	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes." detail:"\"0-1;2\" gives the first factor columns 0 and 1, and the second factor column 2. By default each factor has one column, the best match if there are spare columns. Of a run, the default is equally many columns for each factor where that fits."`
+	Bins      int      `placeholder:"20" help:"Number of bins of equal width for a continuous factor, for metrics of levels (default: 20)."`
+	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes." detail:"\"0-1;2\" gives the first factor columns 0 and 1, and the second factor column 2. By default each factor has one column, the best match if there are spare columns. For a run, the default is an equal number of columns for each factor, if possible."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all for codes and other data)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
 	inputs.WeightFlags
 	inputs.DeviceFlags
@@ -41,16 +41,16 @@ type Command struct {
 
 	Option []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of the metrics, such as downstream.top=2; repeatable." detail:"unravel list metrics NAME lists the options of a metric."`
 
-	Like string `placeholder:"SOURCE" help:"Source to define all metrics by, such as disentanglement_lib, disent or a paper (see unravel list dialects)." detail:"Papers are enriching, lsbd-metric, lsbd-vae, hierarchical and negative-free. Metrics that the source lacks are left out, or refused if --metrics names them. --option still changes an option."`
+	Like string `placeholder:"SOURCE" help:"Source that defines all metrics, such as disentanglement_lib, disent or a paper (see unravel list dialects)." detail:"Papers are enriching, lsbd-metric, lsbd-vae, hierarchical and negative-free. Metrics that the source lacks are left out, or refused if --metrics names them. --option still changes an option."`
 
-	Chance int `default:"5" placeholder:"5" help:"Number of shuffles of the codes' rows for the chance level of every metric; 0 for no chance levels." detail:"The chance level is the metric's value for codes that know nothing of the factors. Metrics of many rows and slow metrics shuffle fewer times."`
+	Chance int `default:"5" placeholder:"5" help:"Number of shuffles of the codes' rows for the chance level of every metric; 0 for no chance levels." detail:"The chance level is the metric's value for codes without information about the factors. Slow metrics, and metrics of many rows, use fewer shuffles."`
 
-	Interval float64 `placeholder:"95" help:"Give every metric a confidence interval of this many percent." detail:"Intervals come from random halves of the rows, without the bias of finitely many rows, or from repeated draws of the metric's random numbers. A note says which metrics have no interval, such as extremes."`
-	Repeats  int     `placeholder:"N" help:"Number of values behind an interval." detail:"The default is 200 from halves of the rows, 50 from draws, and 20 of metrics that fit slow predictors."`
+	Interval float64 `placeholder:"95" help:"Compute a confidence interval of every metric, with this level in percent." detail:"Intervals come from random halves of the rows, corrected for the bias of a finite number of rows, or from repeated draws of the metric's random numbers. A note names metrics without an interval, such as extremes."`
+	Repeats  int     `placeholder:"N" help:"Number of repetitions for an interval." detail:"The default is 200 for halves of the rows, 50 for draws, and 20 for metrics that fit slow predictors."`
 
 	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes (.json), for r4c and h-error." detail:"The file is a list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are first the categorical dimensions, as 1 + option, then the continuous ones. 0 means inactive."`
 	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity, in the format of --hierarchy."`
-	Components    string `placeholder:"FILE" help:"File of the component of each code, for purity and coverage: whole numbers, or -1 for discarded codes." detail:"The formats are the same as for --codes; in an .npz file, the array is called components."`
+	Components    string `placeholder:"FILE" help:"File with the component of each code, for purity and coverage: whole numbers, or -1 for discarded codes." detail:"The formats are the same as for --codes; in an .npz file, the array is called components."`
 
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
 	Out  string `placeholder:"DIR" writes:"folder" help:"Folder to write: metrics.json, metrics.csv, and tables and pictures of single metrics." detail:"Each metric's matrix is a .csv and a .png. ranks.csv ranks code columns for each factor. codes.png shows codes against factors, and med-selected.png the columns that med selects. manipulation.csv and .png give the variance of each column while one factor varies. approximation.png shows the product function of the factors and the affine left inverse nearest to the codes. product-approximation.npy and left-inverse.npy hold their values. constancy.png shows levels by the radius and the deviation of their sub-codes. Hierarchies are .png files."`
@@ -68,7 +68,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Out != "" { // a mistake in it should not cost the time of measuring
+	if c.Out != "" { // a mistake in --out should be found before measuring
 		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 	return report.Metrics(s.Out, results)
 }
 
-// check returns an error for flags that exclude or need each other.
+// check returns an error for flags that exclude each other, or that need other flags.
 func (c *Command) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir), c.checkRepeats()); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (c *Command) check() error {
 	return nil
 }
 
-// checkRepeats returns an error for wrong numbers of chance levels and intervals.
+// checkRepeats returns an error for an invalid number of shuffles, or of repetitions of an interval.
 func (c *Command) checkRepeats() error {
 	if c.Interval == 0 && c.Repeats != 0 {
 		return ui.Usagef("--repeats needs --interval, such as --interval 95")
@@ -162,7 +162,7 @@ func (c *Command) ofHierarchies() bool {
 	return c.Hierarchy != "" && c.TrueHierarchy != "" && c.Factors == "" && slices.Equal(c.Metrics, []string{"h-error"})
 }
 
-// Evaluation is the input of metrics, with the metrics to compute.
+// Evaluation is the input of metrics, and the metrics to compute.
 type Evaluation struct {
 	in             *metrics.Input
 	seed           uint64
@@ -172,7 +172,7 @@ type Evaluation struct {
 	optional       bool     // metrics that do not apply are left out
 	remarks        []string // lines for the log
 
-	codes  factor.SubCodes // for metrics without their own
+	codes  factor.SubCodes // for metrics without their own sub-codes
 	assign metrics.Assign
 
 	chances   metrics.Chances   // 0 shuffles: no chance levels
@@ -223,14 +223,14 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 		}
 	case c.Pairs != "":
 		e.matchCodes()
-	case c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors): // the grouping of columns is unknown
+	case c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors): // it is unknown which columns belong together
 		e.setCodes(nil, metrics.AssignBest)
 	}
 	return e, nil
 }
 
-// openRun reads a run's model and codes. Metrics of --metrics take the settings of the run's losses, except for
-// settings that the user has set according to set.
+// openRun reads a run's model and codes. Metrics of --metrics take their settings from the run's losses, except for
+// settings that the user has set, as set reports.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
 	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
@@ -280,8 +280,8 @@ func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (use
 	return used
 }
 
-// Results computes the metrics. A metric that does not apply or fails is an error if the user named it. Otherwise it
-// is left out, with a line in the log. An error comes with the results of all other metrics.
+// Results computes the metrics. If the user named a metric, it is an error if the metric does not apply or fails. Other
+// metrics are left out, with a line in the log. An error is returned together with the results of all other metrics.
 func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
@@ -343,7 +343,7 @@ func (e *Evaluation) remark(s *ui.Streams) {
 
 // pairFlags choose a file of answers instead of factors.
 type pairFlags struct {
-	Pairs     string  `placeholder:"FILE" help:"File of answers instead of --factors: row, row, factor, and same or different in each line." detail:"unravel data ask writes the questions. Metrics of modularity need no other factors. Rows count from 0. For a run, rows are images or files of pictures."`
+	Pairs     string  `placeholder:"FILE" help:"File of answers instead of --factors: row, row, factor, and same or different on each line." detail:"unravel data ask writes the questions. Metrics of modularity need no other factors. Rows count from 0. For a run, rows are images or files of pictures."`
 	Conflicts string  `placeholder:"RULE" help:"Rule for contradicting answers of --pairs: error, drop or majority (default: error; with --noise, majority)." detail:"drop leaves out the classes of contradicting answers. majority takes the classes that most answers agree with."`
 	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5." detail:"Rows stay in a class only if their answers make it likely."`
 }
@@ -372,8 +372,8 @@ func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
 	return nil
 }
 
-// matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors
-// in a file of answers has no meaning.
+// matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors in
+// a file of answers means nothing.
 func (e *Evaluation) matchCodes() {
 	match := func(m metrics.SubCoded, codes factor.SubCodes, assign metrics.Assign) {
 		if len(codes) == 0 && assign == metrics.AssignAuto {
@@ -390,7 +390,7 @@ func (e *Evaluation) matchCodes() {
 	}
 }
 
-// describeClasses says which classes the answers gave.
+// describeClasses describes the classes that the answers gave.
 func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 	var parts []string
 	for k, name := range c.Factors {
@@ -431,7 +431,7 @@ func (e *Evaluation) chance(ctx context.Context, i int, results []metrics.Result
 }
 
 // interval adds the interval of metric i to its result, and logs the progress of slow work. When the context ends, it
-// ends at once and uses the finished repeats.
+// stops at once and uses the finished repetitions.
 func (e *Evaluation) interval(ctx context.Context, i int, results []metrics.Result, s *ui.Streams) error {
 	ui.Allow(ctx, ui.SavePatience)
 	x := e.intervals

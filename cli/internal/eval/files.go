@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// readFiles reads --codes and --factors into e. Without --factors the factors are unknown. Without --codes, for
-// h-error alone, it makes one row of zeros.
+// readFiles reads --codes and --factors into e. Without --factors the factors are unknown. Without --codes, which only
+// h-error allows, it creates one row of zeros.
 func (c *Command) readFiles(e *Evaluation) error {
 	if c.Codes == "" {
 		e.in = &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
@@ -64,7 +64,7 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 		}
 	}
 	if table.Settle(codes, factors); factors.Rows != codes.Rows {
-		return nil, nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes, headed(codes, c.Codes)+headed(factors, c.Factors))
+		return nil, nil, fmt.Errorf("%w%s", inputs.OtherRows(c.Codes, codes.Rows, codes.Cols, c.Factors, factors.Rows, factors.Cols), headed(codes, c.Codes)+headed(factors, c.Factors))
 	}
 	return codes, factors, nil
 }
@@ -130,7 +130,7 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 			if c.Type.Found {
 				c.Type = metrics.ColumnType{Kind: factor.Categorical}
 			} else if c.Type.Continuous || c.Type.Kind == factor.Circular {
-				return nil, fmt.Errorf("--types: column %s has words such as %q, which are no numbers; want categorical", c.Name, t.Words[j][0])
+				return nil, fmt.Errorf("--types: column %s has words such as %q, which are not numbers; want categorical", c.Name, t.Words[j][0])
 			}
 		}
 		columns[j] = c
@@ -138,7 +138,7 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 	return columns, nil
 }
 
-// remarksOnColumns lists the numbers of words, and columns of numbers with a doubtful kind.
+// remarksOnColumns reports the numbers that words were given, and columns of numbers with a doubtful kind.
 func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
 	const manyLevels = 100
 	var remarks []string
@@ -147,7 +147,7 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 		case t.Words != nil && t.Words[j] != nil:
 			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
-			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 take them for degrees", f.Name, f.Size))
+			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
 		}
 	}
 	return remarks
@@ -162,7 +162,7 @@ func addRotations(in *metrics.Input, path string) (notes []string, err error) {
 	if err := t.Finite(); err != nil {
 		return nil, fmt.Errorf("rotations: %s: %w", path, err)
 	}
-	if t.WantRows(in.Codes.Rows); t.Cols == 5 || t.Cols == 10 { // four or nine numbers behind an index
+	if t.WantRows(in.Codes.Rows); t.Cols == 5 || t.Cols == 10 { // four or nine numbers after an index
 		t.DropCounter()
 	}
 	if err := in.AddRotations(matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}); err != nil {
@@ -188,7 +188,7 @@ func describeFactors(in *metrics.Input) string {
 	return strings.Join(parts, ", ")
 }
 
-// describeGaps says how many rows lack each factor; "" if none does.
+// describeGaps says how many rows lack each factor, or "" if none does.
 func describeGaps(in *metrics.Input) string {
 	var parts []string
 	k := len(in.Factors)
@@ -311,7 +311,7 @@ func (e *Evaluation) withOptions(err error) error {
 	return err
 }
 
-// headed says that the first line of a file is a header and not a row. It explains wrong numbers of rows.
+// headed says that the first line of a file was read as a header. It explains a wrong number of rows.
 func headed(t *table.Table, file string) string {
 	if t.Names == nil {
 		return ""

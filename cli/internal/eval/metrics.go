@@ -19,9 +19,9 @@ type Choice struct {
 	LeftOut []string         // metrics of a preset that the dialect lacks
 }
 
-// ChooseMetrics returns metrics with their defaults, or with the options of the dialect like. Options
-// METRIC.KEY=VALUE change them. A text is a list of names, or of metrics with their settings as in a config:
-// `mig, logic: "forall i: ..."`.
+// ChooseMetrics returns metrics with their defaults, or with the options of the dialect like. Options METRIC.KEY=VALUE
+// change them. A text is a list of names, or of metrics with settings in the form of a config: `mig, logic: "forall i:
+// ..."`.
 func ChooseMetrics(texts, options []string, like string) (c Choice, err error) {
 	if c.Items, err = metricItems(texts); err != nil {
 		return c, err
@@ -85,7 +85,7 @@ type Item struct {
 // unquoted matches a metric and a text without quotes, such as a sentence.
 var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
 
-// innerQuotes matches a name in double quotes inside a text in double quotes. Such a name ends the text.
+// innerQuotes matches a name in double quotes inside a text in double quotes, which ends the text too early.
 var innerQuotes = regexp.MustCompile(`:\s*"[^"]*[yz]\."`)
 
 // metricItems lists the metrics of --metrics, or of a preset.
@@ -154,7 +154,7 @@ func (m Item) choose(settings []string, like string) (metrics.Choice, error) {
 // PresetNamed reports whether --metrics names a preset.
 func PresetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
-// presets maps names to lists of metrics. Metrics of a preset that do not apply are left out.
+// presets maps names to lists of metrics. Metrics of a preset are left out if they do not apply.
 func presets() map[string][]string {
 	return map[string][]string{"all": measuring(), "fast": metrics.FastNames()}
 }
@@ -186,7 +186,7 @@ func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 }
 
 // sets returns a function that reports which keys of metric i are set: by its own settings or by --option. A dialect
-// sets all keys except the code columns, which belong to the codes.
+// sets all keys except code columns, which depend on the codes.
 func (c Choice) sets(options []string, like string) func(i int, key string) bool {
 	return func(i int, key string) bool {
 		m := c.Items[i]

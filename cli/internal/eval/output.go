@@ -30,7 +30,7 @@ const (
 // Evaluated is a result with its main parts as fields.
 type Evaluated struct {
 	metrics.Result
-	Score     *float64  `json:"score,omitempty"` // e^-value, for metrics of papers that print it
+	Score     *float64  `json:"score,omitempty"` // e^-value, for metrics whose papers print it
 	PerFactor []float64 `json:"per_factor,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	if err := write("ranks.csv", ui.CSV(e.rankRecords(results))); err != nil {
 		return err
 	}
-	if !e.in.Classes { // classes are not levels to draw
+	if !e.in.Classes { // classes cannot be drawn as levels
 		for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
 			if err := some(ctx, write); err != nil {
 				return err
@@ -99,8 +99,8 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	return files.Finish()
 }
 
-// rankRecords ranks the code columns for every factor by every matrix of columns and factors, the best first. Ties
-// keep the order of columns.
+// rankRecords ranks the code columns for every factor by every matrix of columns by factors, starting with the best
+// column. Ties keep the order of columns.
 func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 	head := []string{"metric", "matrix", "factor"}
 	for i := range e.in.Codes.Cols {
@@ -176,8 +176,8 @@ func GridRecords(g metrics.Grid) [][]string {
 	return list
 }
 
-// drawCodes plots code columns against factors, for the first factors. It takes at most a number of random images,
-// because a regular stride would alias with the grid of factors.
+// drawCodes plots code columns against factors, for the first factors. It uses a random subset of the images, because a
+// regular stride would alias with the grid of factors.
 func (e *Evaluation) drawCodes(w io.Writer) error {
 	n, k := e.in.Codes.Rows, len(e.in.Factors)
 	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]
@@ -215,7 +215,7 @@ func column(name string, rows []int, value func(row int) float64) report.Column 
 // maxBars is the largest number of code columns in the figure of manipulations.
 const maxBars = 24
 
-// writeAnalysis writes the columns that med selects, if it is among the metrics. It also writes the variance of code
+// writeAnalysis writes the columns that med selects, if med is among the metrics. It also writes the variance of code
 // columns while one factor varies.
 func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	shown, err := e.writeSelected(ctx, write)

@@ -1,15 +1,15 @@
-// Package export writes data sets as NumPy files, for PyTorch, JAX and other programs.
+// Package export writes data sets as NumPy files for PyTorch, JAX and other programs.
 //
 // A folder has
 //
-//   - images.npy: N x H x W x C, as uint8 if every pixel is a multiple of 1/255, otherwise as float32. Images above the
-//     bytes of a shard are images-000.npy, images-001.npy, ..., each with the next rows
-//   - factors.npy: N x K values of the factors, NaN for unknown ones. The data set grid reads them back
+//   - images.npy: N x H x W x C, as uint8 if every pixel is a multiple of 1/255, otherwise as float32. Larger arrays
+//     are split into images-000.npy, images-001.npy, ..., each with the next rows
+//   - factors.npy: N x K values of the factors, NaN for unknown ones. The data set grid reads them
 //   - levels.npy: N x K levels as int64, -1 for unknown ones
 //   - sizes.npy: the K numbers of levels
-//   - values.npy, of hierarchical data: N x K exact values, and 1 + the option of categorical dimensions
+//   - values.npy, for hierarchical data: N x K exact values, and 1 + the option of categorical dimensions
 //   - set.json: a [Set], with the names and kinds of the factors
-//   - README.md: all of this for people
+//   - README.md: a description for people
 package export
 
 import (
@@ -38,7 +38,7 @@ import (
 // Source says where a data set comes from.
 type Source struct {
 	Dataset  string   `json:"dataset"`           // name in a config
-	Options  []string `json:"options,omitempty"` // name=value
+	Options  []string `json:"options,omitempty"` // NAME=VALUE
 	Seed     uint64   `json:"seed"`
 	Licence  string   `json:"licence,omitempty"`
 	Citation string   `json:"citation,omitempty"`
@@ -53,7 +53,7 @@ type Set struct {
 	Type    string   `json:"type"`   // uint8 or float32
 	Real    bool     `json:"real"`   // pixels are real numbers; otherwise they are in [0, 1], or 0 to 255 as uint8
 	Factors []Factor `json:"factors"`
-	Lost    []string `json:"lost,omitempty"` // properties that the files lack
+	Lost    []string `json:"lost,omitempty"` // properties that the files cannot represent
 }
 
 // Factor describes a column of the factors.
@@ -68,8 +68,9 @@ type Factor struct {
 	Column string `json:"column"` // kind of the column for the data set grid
 }
 
-// Write writes a data set into an existing folder. It replaces the files of an earlier export, and refuses arrays of
-// other origin. No file of images has more than shard bytes of pixels. Write reports the written images to progress.
+// Write writes a data set into an existing folder. It replaces the files of an earlier export, and rejects a folder
+// with other arrays. No file of images has more than shard bytes of pixels. Write reports the written images to
+// progress.
 func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, shard int64, progress func(done int)) (*Set, error) {
 	if err := checkFolder(dir); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, sha
 	return s, errors.Join(err, files.Finish())
 }
 
-// checkFolder refuses a folder with arrays that no export has written.
+// checkFolder rejects a folder with arrays that no export has written.
 func checkFolder(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "made-by-data-export.txt")); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -154,11 +155,11 @@ func (x *writer) each(ctx context.Context, from, to int, use func(pixels []float
 	return nil
 }
 
-// errOther ends a search.
+// errOther stops a search.
 var errOther = errors.New("a pixel between two shades")
 
-// eightBit reports whether all pixels are bytes divided by 255. Images of black and 1/255 alone do not count: readers
-// would take them for black and white.
+// eightBit reports whether all pixels are bytes divided by 255. Images with only black and 1/255 do not count, because
+// readers would see them as black and white.
 func (x *writer) eightBit(ctx context.Context) (bool, error) {
 	brightest := uint8(0)
 	err := x.each(ctx, 0, x.set.Len(), func(pixels []float32) error {
@@ -307,8 +308,8 @@ func identity(values []float64) bool {
 }
 
 // columnOf returns the kind of a factor's column for the data set grid, and the value of each level. The values are nil
-// if levels themselves are to be written: grid finds levels in ascending order of the values that occur. levels has
-// the levels of one factor in every k-th place.
+// if the levels themselves should be written, because grid finds levels in ascending order of the values that occur.
+// levels has stride k.
 func columnOf(f factor.Factor, levels []int, k int) (column string, value []float64) {
 	column, value = f.Kind.String(), f.Values
 	if f.Kind == factor.Circular {

@@ -1,7 +1,7 @@
 // Package findings tests the papers' conclusions against our values of the same tables.
 //
-// A [Finding] is a claim with its section and tests: inequalities between cells, or bounds on Kendall's tau. [Judge]
-// decides every test by our values alone, with their spread over seeds. The list is papers.yaml.
+// A [Finding] is a claim with its section and tests. A test is an inequality between cells, or a bound on Kendall's
+// tau. [Judge] decides every test only by our values, with their spread over seeds. The list is papers.yaml.
 package findings
 
 import (
@@ -31,8 +31,8 @@ type Finding struct {
 	Remark  string `yaml:"remark" doc:"limits of the tests"`
 }
 
-// Test compares cells of a column with a number or with cells of other rows. Or it bounds Kendall's tau between the
-// row orders of two columns.
+// Test compares cells of a column with a number, or with cells of other rows. Alternatively it bounds Kendall's tau
+// between the row orders of two columns.
 type Test struct {
 	Table  string   `yaml:"table" doc:"name of a table"`
 	Column string   `yaml:"column" doc:"label of the column; with data sets, COLUMN, DATA SET"`
@@ -50,7 +50,7 @@ type Bound struct {
 	Plus   float64  `yaml:"plus" doc:"added to the rows' values; a row is then not compared with itself"`
 }
 
-// Printed is the value of Tau for a comparison with the printed values.
+// Printed is the value of Tau that selects a comparison with the printed values.
 const Printed = "printed"
 
 //go:embed papers.yaml

@@ -12,16 +12,16 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Verdict says how our values bear on a claim.
+// Verdict says whether our values support a claim.
 type Verdict string
 
-// The verdicts. A difference counts if it exceeds everything that both sides can explain. Each side can explain two
-// standard errors. If its runs trained for less than a tenth of the paper's length, it can also explain the distance
-// from the printed value. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
+// The verdicts. A difference counts if it is larger than the uncertainty of both sides together. The uncertainty of
+// each side is two standard errors. If its runs trained for less than a tenth of the paper's length, the distance from
+// the printed value is added. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
 const (
 	Holds     Verdict = "holds"     // all tests agree with the paper
 	Fails     Verdict = "does not"  // a test contradicts the paper
-	Undecided Verdict = "undecided" // the sides can explain a test's difference, and no test fails
+	Undecided Verdict = "undecided" // a test's difference is within the uncertainty, and no test fails
 	Missing   Verdict = "no values" // values of a test are missing, and no test fails
 )
 
@@ -69,19 +69,19 @@ func worse(a, b Verdict) Verdict {
 	return Holds
 }
 
-// side is a value of a comparison.
+// side is one value of a comparison.
 type side struct {
 	name  string
 	value float64
-	error float64 // standard error of the mean; 0: it is exact
+	error float64 // standard error of the mean; 0: exact
 	runs  int     // number of runs; 0: the side is a number
 	plus  float64 // added to the value
-	short float64 // share of the paper's training if less than a tenth; otherwise 0
+	short float64 // fraction of the paper's training if below a tenth; otherwise 0
 	far   float64 // distance from the printed value if short is set
 	unfit bool    // at least half of its runs have not learned the images
 }
 
-// enough is the smallest share of the paper's training for a value that can decide.
+// enough is the smallest fraction of the paper's training for which a value can decide.
 const enough = 0.1
 
 // sideOf returns the value of a cell.
@@ -114,10 +114,10 @@ type placed struct {
 // trained reports whether the cell comes from runs.
 func (p *placed) trained() bool { return len(p.Runs) > 0 }
 
-// spread returns the assumed standard deviation of a single run of the cell. The printed deviation comes first.
-// Without one it is the largest deviation of the column's cells with several runs. Without these it is the standard
-// deviation over the column's rows, because rows usually differ more than runs of one row. It is infinite if nothing
-// is known.
+// spread returns the assumed standard deviation of a single run of the cell. It is the printed deviation, if there is
+// one. Otherwise it is the largest deviation of the column's cells with several runs. Otherwise it is the standard
+// deviation over the column's rows, because rows usually differ more than runs of one row. It is infinite if nothing is
+// known.
 func (p *placed) spread() float64 {
 	if printed, ok := p.PrintedDeviation(); ok {
 		return printed
@@ -160,7 +160,7 @@ func (s side) String() string {
 	return text
 }
 
-// why says what limits a side; empty if nothing does.
+// why says what limits a side, or "" if nothing does.
 func (s side) why() string {
 	var list []string
 	if s.runs == 1 && s.error > 0 {
@@ -175,7 +175,7 @@ func (s side) why() string {
 	return strings.Join(list, ", ")
 }
 
-// shown is a value to three decimals, without the sign of a zero.
+// shown rounds a value to three decimals, without negative zero.
 func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
 // compare decides whether a lies on the claimed side of b: below b, or above it, by more than both can explain.
@@ -203,7 +203,7 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	}
 	bound, below := t.bound()
 	o := Outcome{Verdict: Holds}
-	var decisive string // the comparison that agrees least with the paper
+	var decisive string // the comparison that supports the paper least
 	least := math.Inf(1)
 	for _, row := range t.Rows {
 		c, err := cell(r, row, t.Column)
@@ -255,7 +255,7 @@ func (t *Test) comparisons(b *Bound) int {
 	return n
 }
 
-// itself reports whether a row would be compared with itself. It is false for a bound that is a number.
+// itself reports whether a row would be compared with itself, which cannot happen for a number.
 func (t *Test) itself(row, other string, b *Bound) bool {
 	return b.Plus != 0 && other == row && (b.Column == "" || b.Column == t.Column)
 }
@@ -337,9 +337,9 @@ func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	return o, nil
 }
 
-// tau is Kendall's tau-b between two orders of rows, with its bounds. A single run, short training or unlearned
-// images limit a row. If one row of a pair is limited and both rows can explain their difference, the pair may have
-// either order.
+// tau is Kendall's tau-b between two orders of rows, with its bounds. A row is uncertain if it has a single run, short
+// training or unlearned images. If one row of a pair is uncertain and their difference is within the uncertainty, the
+// pair may have either order.
 type tau struct {
 	value, low, high float64
 	open             int // pairs that may have either order
@@ -353,7 +353,7 @@ func tauOf(a, b []side) tau {
 	}
 	t := tau{value: ranking.KendallTau(x, y)}
 	t.low, t.high = t.value, t.value
-	pairs, sum := 0, 0 // pairs without a tie, and concordant less discordant ones
+	pairs, sum := 0, 0 // pairs without a tie, and concordant minus discordant pairs
 	for i := range a {
 		for j := range i {
 			order := (a[i].value - a[j].value) * (b[i].value - b[j].value)
@@ -376,7 +376,7 @@ func tauOf(a, b []side) tau {
 	return t
 }
 
-// undecided reports whether two values may have the other order, because one of them is limited.
+// undecided reports whether two values could have the opposite order.
 func undecided(a, b side) bool {
 	return (a.why() != "" || b.why() != "") && compare(a, b, true) == Undecided
 }

@@ -208,7 +208,8 @@ func (k keys) some(list []string) bool {
 	return slices.ContainsFunc(list, func(key string) bool { return k[key] })
 }
 
-// add counts a computed cell with a printed value. Of its column's other printed values, the fraction shuffled agrees.
+// add counts a computed cell with a printed value. shuffled is the fraction of the column's other printed values that
+// agree with the cell.
 func (s *Summary) add(c *tables.Cell, shuffled float64) {
 	s.Computed++
 	if c.Status != tables.Unfit && c.Status != tables.Outdated {
@@ -239,7 +240,7 @@ type Order struct {
 	Column    string
 	Rows      int
 	Tau       float64 // Kendall's tau-b; NaN if all our values or all printed values are equal
-	Low, High float64 // bounds of Tau if single runs or short training leave the order of some rows open
+	Low, High float64 // bounds of Tau if single runs or short training leave the order of some rows undecided
 }
 
 // Orders compares the order of rows in every column with at least three printed values.
@@ -309,7 +310,7 @@ func meanTau(orders []Order) string {
 	return fmt.Sprintf("%.2f", stat.Mean(all, nil))
 }
 
-// From sameOrder on, tau confirms an order; up to otherOrder, tau refutes it. The template says so.
+// Tau from sameOrder on confirms an order; tau up to otherOrder refutes it. The template uses these words.
 const sameOrder, otherOrder = 0.5, 0.0
 
 // classes lists columns with their tau: confirmed orders, partly the same ones, refuted ones, and undecided ones.
@@ -356,7 +357,7 @@ func anchor(heading string) string {
 type effort struct {
 	Runs, Held       int
 	spent, remaining float64 // core-seconds
-	unknown          int     // missing runs of tables without any measured run
+	unknown          int     // missing runs of tables without a measured run
 }
 
 // Hours returns the spent core-hours.
@@ -379,8 +380,8 @@ func (e *effort) add(o effort) {
 	e.spent, e.remaining = e.spent+o.spent, e.remaining+o.remaining
 }
 
-// effortOf adds up the runs of a table and skips runs counted before. A missing run takes the mean time of its kind,
-// otherwise the mean of the table. A run with known wall time only takes the mean core time of its kind if another
+// effortOf adds up the runs of a table and skips runs counted before. A missing run takes the mean time of its kind, or
+// otherwise the mean time of the table. A run with known wall time only takes the mean core time of its kind if another
 // run has measured it.
 func effortOf(list []tables.Planned, counted map[string]bool) (e effort) {
 	kinds := map[string][]float64{}

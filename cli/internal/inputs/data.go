@@ -20,7 +20,7 @@ import (
 type EncoderFlags struct {
 	OtherData
 	Encoder string    `xor:"source" placeholder:"FILE" help:"Network in the ONNX format that encodes the images of a data set." detail:"Its input has shape [N, C, H, W] or [N, H, W, C] of the data set's images, with any or a fixed number N of images. Its output has a row for each image, and each element of a row is a column of the codes."`
-	Output  string    `placeholder:"NAME" help:"Output of --encoder to take for the codes, if it has several."`
+	Output  string    `placeholder:"NAME" help:"Output of --encoder to use as codes, if there are several."`
 	Mean    []float64 `placeholder:"NUMBER" help:"Number to subtract from pixels for --encoder, one for all channels or one for each (default: 0)." detail:"Pixels x in [0, 1] become (x - mean)/std. Networks of torchvision want --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225."`
 	Std     []float64 `placeholder:"NUMBER" help:"Number to divide pixels by for --encoder, one for all channels or one for each (default: 1)."`
 	Sample  int       `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
@@ -78,14 +78,15 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 		if !strings.Contains(o, "=") {
 			return settings.Dataset, ui.Usagef("%q is not an option; want name=value", o)
 		}
-		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".") // a full key of a config is right, too
+		// the full key of a config is also accepted
+		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".")
 		overrides[i] = "dataset." + name + "." + key
 	}
 	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
 	return settings.Dataset, err
 }
 
-// Build prepares and builds a data set.
+// Build prepares and builds a data set, and logs its notes.
 func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Writer) (datasets.Dataset, error) {
 	err := train.PrepareData(ctx, choice, ui.Activity(log))
 	var d datasets.Dataset
@@ -95,13 +96,18 @@ func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Write
 	if name := "dataset " + choice.Name; err != nil && !strings.HasPrefix(err.Error(), name) {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
+	if n, ok := d.(datasets.Noted); ok && err == nil {
+		for _, note := range n.Notes() {
+			fmt.Fprintf(log, "%s: %s\n", choice.Name, note)
+		}
+	}
 	return d, err
 }
 
 // SameRows checks that factors have as many rows as codes. It reads only the headers of the files, because an archive
 // of a megabyte can hold gigabytes.
 func SameRows(codes, factors string) error {
-	n, _, err := table.Size(codes, "codes")
+	n, d, err := table.Size(codes, "codes")
 	if err != nil {
 		return fmt.Errorf("codes: %w", err)
 	}
@@ -109,10 +115,19 @@ func SameRows(codes, factors string) error {
 	if err != nil {
 		return fmt.Errorf("factors: %w", err)
 	}
-	if n >= 0 && m >= 0 && n != m {
-		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", factors, m, k, n, codes)
+	if n > 0 && m >= 0 && n != m { // ReadCodes reports codes without rows
+		return OtherRows(codes, n, d, factors, m, k)
 	}
 	return nil
+}
+
+// OtherRows is the error of factors, m x k, with other rows than codes, n x d.
+func OtherRows(codes string, n, d int, factors string, m, k int) error {
+	hint := ""
+	if d == m {
+		hint = fmt.Sprintf("; %s has shape [%d %d]: want it transposed", codes, n, d)
+	}
+	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", factors, m, k, n, codes, hint)
 }
 
 // ReadTable reads a table of finite numbers. The role, such as codes, is the name of the array in an .npz file.
@@ -132,6 +147,9 @@ func ReadCodes(path string, log io.Writer) (*table.Table, error) {
 	t, err := ReadTable(path, "codes")
 	if err != nil {
 		return nil, err
+	}
+	if t.Rows == 0 || t.Cols == 0 {
+		return nil, fmt.Errorf("codes: %s has shape [%d %d]; want at least one row and one column", path, t.Rows, t.Cols)
 	}
 	t.DropCounter()
 	for _, note := range t.Notes {

@@ -1,4 +1,4 @@
-// Package inputs opens what the flags of commands name: runs with their weights, data sets, encoders and tables of codes.
+// Package inputs opens the inputs that flags name: runs with their weights, data sets, encoders and tables of codes.
 package inputs
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// WeightFlags choose among the weights of a run.
+// WeightFlags select among the weights of a run.
 type WeightFlags struct {
-	Best    bool `help:"Take the weights of the best evaluation during training (config key train.keep.best)."`
-	Average bool `help:"Take the moving average of the weights (config key train.average)."`
+	Best    bool `help:"Use the weights of the best evaluation during training (config key train.keep.best)."`
+	Average bool `help:"Use the moving average of the weights (config key train.average)."`
 }
 
-// DeviceFlags choose where a run's networks compute.
+// DeviceFlags select the device of a run's networks.
 type DeviceFlags struct {
-	Device string `default:"cpu" placeholder:"cpu" help:"Where the networks compute: cpu, gpu, gpu:N or auto." detail:"unravel version --devices lists the GPUs. GPUs need a build with -tags gpu."`
+	Device string `default:"cpu" placeholder:"cpu" help:"Device for the networks: cpu, gpu, gpu:N or auto." detail:"unravel version --devices lists the GPUs. GPUs need a build with -tags gpu."`
 }
 
 // Check returns an error for a device without a run in dir.
@@ -53,7 +53,8 @@ func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*trai
 	return e, nil
 }
 
-// FileName adds the choice to the default name of a file. Files of different weights then have different names.
+// FileName adds the selected weights to the default name of a file. Files of different weights then have different
+// names.
 func (w WeightFlags) FileName(file string) string {
 	extension := filepath.Ext(file)
 	choice := ""
@@ -133,7 +134,7 @@ func WriteInRun(path string, write func(io.Writer) error) error {
 		return ui.WriteFile(path, write)
 	}
 	run, err := rundir.Open(dir)
-	if errors.Is(err, rundir.ErrLocked) { // the run is under way and writes its own codes at the end
+	if errors.Is(err, rundir.ErrLocked) { // the run is still training and writes its codes at the end
 		return ui.WriteFile(path, write)
 	}
 	if err != nil {

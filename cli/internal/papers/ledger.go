@@ -129,16 +129,16 @@ func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Str
 		n += len(list)
 	}
 	if n > 0 && !c.Replace {
-		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace takes them in", c.Accept, wording.Count(n, "run"))
+		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace accepts them", c.Accept, wording.Count(n, "run"))
 	}
 	return nil
 }
 
 // checkFlags are the flags for repeating recorded runs.
 type checkFlags struct {
-	Check  sweeps.CountFlag `placeholder:"N" help:"Make N random runs of the ledger again, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
-	Pick   *uint64          `placeholder:"SEED" help:"With --check: seed of the choice (default: a new seed, which is printed)."`
-	Within time.Duration    `placeholder:"TIME" help:"With --check: leave out runs that took longer, such as 20s or 10m."`
+	Check  sweeps.CountFlag `placeholder:"N" help:"Repeat N random runs of the ledger, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
+	Pick   *uint64          `placeholder:"SEED" help:"With --check: seed for choosing the runs (default: a new seed, which is printed)."`
+	Within time.Duration    `placeholder:"TIME" help:"With --check: maximum duration of a run, such as 20s or 10m; longer runs are left out."`
 }
 
 // checkedRun is a run in the JSON output.
@@ -175,7 +175,7 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	var runs []sweep.Run
 	known := map[string]bool{}
 	for _, one := range chosen {
-		if !known[one.Run.Hash] { // folders of tables may share it
+		if !known[one.Run.Hash] { // other folders of tables may contain it, too
 			known[one.Run.Hash] = true
 			runs = append(runs, one.Run)
 		}
@@ -201,9 +201,9 @@ func nothingToCheck(c *tables.Choice) error {
 	add(c.Begun, "beginning with the weights of other runs")
 	add(c.Longer, fmt.Sprintf("longer than --within %v", c.Within))
 	if len(why) == 0 {
-		return errors.New("--check: the ledger has no run to make again")
+		return errors.New("--check: the ledger has no run to repeat")
 	}
-	return fmt.Errorf("--check: there is no run to make again: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(why, ", "))
+	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(why, ", "))
 }
 
 // compare prints a line for each run.
@@ -233,12 +233,12 @@ func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Chec
 		}
 	}
 	if different > 0 {
-		return fmt.Errorf("%d of %s made again are not as the ledger has them", different, wording.Count(len(chosen), "run"))
+		return fmt.Errorf("%d of %s did not reproduce the ledger", different, wording.Count(len(chosen), "run"))
 	}
 	return nil
 }
 
-// line says in one line how a run agrees with its record.
+// line describes in one line how a run compares with its record.
 func (r *checkedRun) line(record *ledger.Run) string {
 	text := fmt.Sprintf("%s/%s: ", r.Folder, r.Run)
 	switch {

@@ -27,8 +27,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// rareCollection is the percentage for the garbage collector while a table is made. Reading configs makes much garbage,
-// but little stays: collecting it at the default of 100 takes a third of the time.
+// rareCollection is the percentage for the garbage collector while a table is computed. Reading configs creates much
+// garbage, but little memory stays in use: collecting at the default of 100 takes a third of the time.
 const rareCollection = 400
 
 // Kinds of data sets under a table: public ones, or their twins.
@@ -230,8 +230,8 @@ func (c countedTable) hasRuns() bool {
 	return false
 }
 
-// countedTables returns the stored counts by table. It returns nil if this program has other configs, tables or
-// records than counted.json was made from.
+// countedTables returns the stored counts by table. It returns nil if the configs, tables or records of this program
+// have changed since counted.json was written.
 func countedTables() map[string]countedTable {
 	var stored countedList
 	digest, err := digestOfTables()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/results/tables"
 )
@@ -30,6 +31,49 @@ func TestTableProgress(t *testing.T) {
 	log.Reset()
 	if _, err := c.compute(t.Context(), table, s, time.Hour); err != nil || log.Len() > 0 {
 		t.Errorf("%q, %v", log.String(), err)
+	}
+}
+
+// Each flag of a table needs the name of a table, and --check allows few other flags.
+func TestFlagsTogether(t *testing.T) {
+	const ofTable, apart = "belong to a table; want its name", "--check makes runs in a separate folder"
+	pick := uint64(1)
+	for name, c := range map[string]struct {
+		set              func(*Command)
+		alone, withCheck string // errors; empty: none
+	}{
+		"--no-run":     {func(c *Command) { c.NoRun = true }, ofTable, apart},
+		"--dry-run":    {func(c *Command) { c.DryRun = true }, ofTable, apart},
+		"--fresh":      {func(c *Command) { c.Fresh = true }, ofTable, apart},
+		"--retry":      {func(c *Command) { c.Retry = true }, ofTable, apart},
+		"--out":        {func(c *Command) { c.Out = "x" }, ofTable, apart},
+		"--runs":       {func(c *Command) { c.Runs = "x" }, ofTable, apart},
+		"--contribute": {func(c *Command) { c.Contribute = "x" }, ofTable, apart},
+		"--accept":     {func(c *Command) { c.Accept = "x" }, ofTable, apart},
+		"--replace":    {func(c *Command) { c.Replace = true }, ofTable, apart},
+		"--on":         {func(c *Command) { c.On = "slurm" }, ofTable, apart},
+		"--yes":        {func(c *Command) { c.Yes = true }, ofTable, ""},
+		"--real":       {func(c *Command) { c.Real = true }, ofTable, ""},
+		"--scale":      {func(c *Command) { c.Scale = "full" }, "", apart},
+		"--all":        {func(c *Command) { c.All = true }, "", ""},
+		"--json":       {func(c *Command) { c.JSON = true }, "", ""},
+		"--jobs":       {func(c *Command) { c.Jobs = 2 }, "", ""},
+		"--pick":       {func(c *Command) { c.Pick = &pick }, "--pick and --within belong to --check", ""},
+		"--within":     {func(c *Command) { c.Within = time.Second }, "--pick and --within belong to --check", ""},
+		"--within -1s": {func(c *Command) { c.Within = -time.Second }, "--pick and --within belong to --check", "want a time of more than 0"},
+	} {
+		for check, want := range map[sweeps.CountFlag]string{0: c.alone, 1: c.withCheck} {
+			one := &Command{}
+			c.set(one)
+			one.Check = check
+			err := one.validate()
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s with --check %d: error %v, want %q", name, check, err, want)
+			}
+		}
+	}
+	if err := (&Command{Name: "x", All: true}).validate(); err == nil || !strings.Contains(err.Error(), "--all lists tables; want no name of one") {
+		t.Errorf("--all with a table: %v", err)
 	}
 }
 

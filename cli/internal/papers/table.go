@@ -1,4 +1,4 @@
-// Package papers is the command table, which computes a paper's tables next to the printed values.
+// Package papers has the command table, which computes a paper's tables next to the printed values.
 package papers
 
 import (
@@ -25,24 +25,24 @@ import (
 // Command is `unravel table [NAME]`.
 type Command struct {
 	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file (default: list the tables)."`
-	Scale string `placeholder:"NAME" help:"Amount of computing: quick, full, or a scale between them that the table has." detail:"full has at least as many draws and runs as the paper. The command makes the missing runs of the scale; above quick it asks first (see --yes). By default it trains nothing, and shows the largest scale with more than half of its runs in the ledger or the folder of runs. unravel table --all lists the scales."`
+	Scale string `placeholder:"NAME" help:"Scale of the runs: quick, full, or another scale of the table." detail:"full has at least as many draws and runs as the paper. The command trains the missing runs of the scale; above quick it asks first (see --yes). By default it trains nothing, and shows the largest scale with more than half of its runs in the ledger or the folder of runs. unravel table --all lists the scales."`
 	Real  bool   `help:"Train on the public data sets instead of their twins."`
 	Out   string `placeholder:"DIR" writes:"folder" help:"Folder to write the table to, as .md, .csv, .tex and .html." detail:"Some tables also have box plots (NAME.png), curves (NAME-COLUMN.png), ranks (NAME-ranks.csv, with a flow chart in NAME-ranks.png) and Kendall's tau (NAME-tau.csv)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 	All   bool   `help:"Without a table: list every scale of each table, also on public data sets, with sources."`
 
-	NoRun bool `help:"Train nothing, and show the cells of existing runs."`
+	NoRun bool `help:"Show only the cells of existing runs, without training."`
 	sweeps.DryRunFlags
 	Yes bool `short:"y" help:"Train the missing runs of a scale above quick without asking." detail:"Without a terminal, such a scale needs this flag."`
 
-	Simulate sweeps.SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs of the table would take on a cluster and what would limit them, but make no run." detail:"Runs in the ledger count, too. The command rehearses runs if no finished run tells their time. Without a table, it simulates each table that trains. Further keys are the same as for unravel sweep --simulate."`
+	Simulate sweeps.SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs of the table would take on a cluster and what would limit them, without training." detail:"Runs in the ledger count, too. If no finished run shows how long a run takes, the command trains its first steps. Without a table, it simulates each table that trains. Further keys are the same as for unravel sweep --simulate."`
 
 	Runs  string           `placeholder:"DIR" help:"Folder of the runs (default: the folder in runs/tables that the table names, or runs/tables/NAME)."`
-	Jobs  sweeps.CountFlag `placeholder:"N" help:"Number of runs at a time, which share the processors (default: 1)."`
-	Retry bool             `help:"Repeat failed runs, too."`
-	Fresh bool             `aliases:"own" help:"Make all runs of the scale, even if the ledger has them, and show only these."`
+	Jobs  sweeps.CountFlag `placeholder:"N" help:"Number of concurrent runs, which share the processors (default: 1)."`
+	Retry bool             `help:"Also repeat failed runs."`
+	Fresh bool             `aliases:"own" help:"Train all runs of the scale, even if the ledger has them, and show only these."`
 
-	Contribute string `placeholder:"FILE" help:"File to write with the runs that the table needs and the ledger lacks; nothing is trained."`
+	Contribute string `placeholder:"FILE" help:"File to write with the finished runs that the table needs and the ledger lacks, without training."`
 	Accept     string `placeholder:"FILE" help:"File of --contribute to check against the table's plan and to add to the ledger of this checkout."`
 	Replace    bool   `help:"With --accept: let runs replace records of the ledger." detail:"Without it, the command lists such records value by value, and writes nothing."`
 
@@ -99,7 +99,7 @@ func (c *Command) validate() error {
 	return errors.Join(c.CheckCluster(c.jobs(), others), c.CheckRehearse())
 }
 
-// openTable opens the named table, makes the folder of --out, and fills in the folder of the runs and the scale.
+// openTable opens the named table, creates the folder of --out, and fills in the folder of the runs and the scale.
 func (c *Command) openTable() (*tables.Table, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
 	t, err := tables.Open(c.Name)
@@ -123,7 +123,7 @@ func (c *Command) openTable() (*tables.Table, error) {
 		}
 		t = t.OnReal()
 	}
-	if c.Out != "" { // a mistake in it should not cost the time of computing
+	if c.Out != "" { // a mistake in --out should be found before computing
 		if err := disk.MakeDir(c.Out); err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (c *Command) open(name string) (*tables.Table, error) {
 	return t, err
 }
 
-// show makes the missing runs if the flags ask for them, then computes, writes and prints the table.
+// show trains the missing runs if the flags ask for it, then computes, writes and prints the table.
 func (c *Command) show(ctx context.Context, t *tables.Table, s *ui.Streams) error {
 	start := time.Now()
 	failed, err := c.train(ctx, t, s)
@@ -150,7 +150,7 @@ func (c *Command) show(ctx context.Context, t *tables.Table, s *ui.Streams) erro
 		return nil
 	case err != nil || c.DryRun || c.ClusterFlags.Print:
 		return err
-	case c.Index.Set: // a task makes runs
+	case c.Index.Set: // a task only trains runs
 		return failed
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
@@ -175,7 +175,7 @@ func (c *Command) show(ctx context.Context, t *tables.Table, s *ui.Streams) erro
 	return errors.Join(show.Text(s.Out, r, ui.Width(s.Out)), failed)
 }
 
-// compute computes a table. After the patience is over, it logs progress, at intervals of at least the patience.
+// compute computes a table. After patience has passed, it logs progress, at intervals of at least patience.
 func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, patience time.Duration) (*tables.Result, error) {
 	var lock sync.Mutex // progress comes from another goroutine
 	var slow bool
@@ -211,8 +211,8 @@ func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, p
 	})
 }
 
-// write writes the files of --out. Another process may share the runs and end at the same moment: write locks the
-// folder of the runs.
+// write writes the files of --out. Another process may train the same runs and end at the same moment, so write locks
+// the folder of the runs.
 func (c *Command) write(ctx context.Context, t *tables.Table, r *tables.Result) (err error) {
 	if t.Trains() {
 		unlock, failed := rundir.Lock(ctx, c.Runs)

@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// CheckRoot refuses `table --data real`, an older form of --real.
+// CheckRoot rejects `table --data real`, an older form of --real.
 func (c *Command) CheckRoot(command, root string) error {
 	if strings.HasPrefix(command, "table") && (root == realData || root == twinData) {
 		return ui.Usagef("--data %[1]s: --data is a folder; want --real for the public data sets, nothing for their twins, or ./%[1]s for this folder", root)
@@ -40,7 +40,7 @@ func runsOf(t *tables.Table) string {
 	return filepath.Join(filepath.FromSlash(tableRuns), t.RunsFolder())
 }
 
-// train makes the missing runs. failed is the error for failed runs; the command returns it after showing the table.
+// train trains the missing runs. failed is the error for failed runs; the command returns it after showing the table.
 func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (failed, err error) {
 	switch {
 	case !t.Trains() && c.DryRun:

@@ -22,7 +22,7 @@ import (
 // Command is `unravel pull [NAME]`.
 type Command struct {
 	Name string `arg:"" optional:"" help:"Name of the model (default: list the models)."`
-	From string `placeholder:"FILE|DIR|URL" help:"File, folder or URL of a mirror to take the archive from (default: the release on GitHub)." detail:"A URL names a file, or a folder if it ends with /."`
+	From string `placeholder:"FILE|DIR|URL" help:"File, folder or mirror URL of the archive (default: the release on GitHub)." detail:"A URL names a file, or a folder if it ends with /."`
 	Out  string `placeholder:"DIR" help:"Folder of the run (default: runs/NAME)."`
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
 }

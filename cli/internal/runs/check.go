@@ -19,7 +19,7 @@ import (
 
 // Check is `unravel check RUN|DIR...`.
 type Check struct {
-	Dirs []string `arg:"" name:"dir" help:"Folders of runs, or folders that hold runs at any depth."`
+	Dirs []string `arg:"" name:"dir" help:"Folders of runs, or folders that contain runs at any depth."`
 	JSON bool     `name:"json" help:"Print one JSON object for each run."`
 }
 
@@ -125,7 +125,7 @@ func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*ComparedFil
 // Report is `unravel report --run DIR`.
 type Report struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
-	Out string `placeholder:"FILE" writes:".html,.htm" help:"File of the page (default: report.html in the run's folder)." detail:"The page replaces an older file."`
+	Out string `placeholder:"FILE" writes:".html,.htm" help:"HTML file to write (default: report.html in the run's folder)." detail:"The page replaces an older file."`
 }
 
 // Run writes the page about a run again, from the files in its folder.

@@ -36,7 +36,7 @@ type Compare struct {
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval (default: the columns of each run's own losses)." detail:"The columns apply to the metrics of --metrics."`
 	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles for the chance level of computed metrics, as for eval; 0 for no chance levels."`
 	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR): lasso, spearman or none." detail:"UDR needs codes of the same images."`
-	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in UDR."`
+	Threshold float64  `default:"0.05" help:"Minimum standard deviation of a code column for UDR."`
 	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
 	Out       string   `placeholder:"DIR" writes:"folder" help:"Folder to write, with the comparison as compare.json, .csv and .png." detail:"The metrics have a .csv. Ranks, UDR by pairs of runs and, for three runs or more, Kendall's tau between metrics have a .csv and a .png."`
 }
@@ -73,6 +73,7 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	x := newComparison(runs, agreement)
+	x.Notes = append(x.Notes, c.narrowColumns(runs, agreement)...)
 	settings := make([]*index.Run, len(runs))
 	for i, r := range runs {
 		settings[i] = &index.Run{Dir: r.name} // without settings
@@ -134,8 +135,8 @@ func (c *Compare) check() error {
 		}
 	}
 	switch {
-	case c.Factors == "" && (len(c.Types) > 0 || c.Bins != 0):
-		return ui.Usagef("--types and --bins belong to --factors")
+	case (len(c.Types) > 0 || c.Bins != 0) && !slices.ContainsFunc(c.Sources, func(source string) bool { return c.factorsOf(source) != "" }):
+		return ui.Usagef("--types and --bins belong to --factors, or to files of codes and factors (.npz)")
 	case c.Blocks != "" && (len(c.Metrics) == 0 || eval.PresetNamed(c.Metrics)):
 		return ui.Usagef("--blocks belongs to --metrics, which computes metrics such as variance of these columns")
 	case c.Chance != 0:
@@ -184,7 +185,7 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		results, err = named(results, c.Metrics)
 		return &compared{name: source, results: results}, err
 	}
-	r, factors := &compared{name: source}, cmp.Or(c.Factors, table.Beside(source, "factors"))
+	r, factors := &compared{name: source}, c.factorsOf(source)
 	measured := factors != "" || len(c.Metrics) > 0
 	log := s.Log
 	if measured { // measuring reads the file again
@@ -199,6 +200,11 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		r.results, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
 	}
 	return r, err
+}
+
+// factorsOf returns the file of the factors of a file of codes; "" without one.
+func (c *Compare) factorsOf(source string) string {
+	return cmp.Or(c.Factors, table.Beside(source, "factors"))
 }
 
 // openFolder reads a run's folder. The codes come from training or encode.
@@ -324,6 +330,20 @@ func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*r
 	return c.ranking().Compare(ctx, codes)
 }
 
+// narrowColumns returns a note on the code columns that UDR leaves out.
+func (c *Compare) narrowColumns(runs []*compared, a *ranking.Agreement) []string {
+	var left []string
+	for i, r := range runs {
+		if a != nil && a.Used[i] < r.codes.Cols {
+			left = append(left, fmt.Sprintf("%d of %d in run %d", r.codes.Cols-a.Used[i], r.codes.Cols, i+1))
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("udr leaves out columns with a standard deviation below %g (--threshold): %s", c.Threshold, strings.Join(left, ", "))}
+}
+
 // ParseResults reads results from metrics.json. A run writes a list; eval writes an object with the results by name
 // below the key metrics. The result keeps the list's order, or takes the order of [metrics.Registry].
 func ParseResults(src []byte) ([]metrics.Result, error) {
@@ -341,7 +361,7 @@ func ParseResults(src []byte) ([]metrics.Result, error) {
 		return nil, fmt.Errorf("results of metrics: %w", err)
 	}
 	if all.Metrics == nil {
-		return nil, fmt.Errorf("results of metrics: there is no key \"metrics\"; want what training or eval writes")
+		return nil, fmt.Errorf("results of metrics: there is no key \"metrics\"; want a file of training or eval")
 	}
 	names := metrics.Registry.Names()
 	for name, r := range all.Metrics {

@@ -30,8 +30,8 @@ import (
 
 // Command is `unravel runs [DIR]`.
 type Command struct {
-	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth."`
-	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs with this value of a column, such as a setting, a result or the state; repeatable." detail:"KEY!=VALUE excludes runs. KEY<VALUE, KEY<=VALUE, KEY>VALUE and KEY>=VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. Of several filters, all must hold."`
+	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that contains runs at any depth."`
+	Filter []string `placeholder:"KEY=VALUE" help:"Show only runs with this value of a column, such as a setting, a result or the state; repeatable." detail:"KEY!=VALUE excludes runs. KEY<VALUE, KEY<=VALUE, KEY>VALUE and KEY>=VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. A run must pass all filters."`
 	By     []string `placeholder:"KEY" help:"Group runs by these columns, with mean and standard deviation of every result." detail:"The output has one line for each group."`
 	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
 	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`
@@ -124,7 +124,7 @@ func shownColumns(runs []*index.Run) []index.Column {
 		case c.Name == "run" || c.Name == "state":
 			list = append(list, c)
 		case c.Name == "seconds":
-			list = append(append(list, index.Differing(runs)...), c)
+			list = append(append(list, index.Shown(runs)...), c)
 		case isResult(runs, c.Name) && (!strings.Contains(c.Name, ".") || c.Name == "fit.converged"):
 			list = append(list, c)
 		}
@@ -446,7 +446,7 @@ func sayDamaged(s *ui.Streams, runs []*index.Run) {
 		}
 	}
 	if n > 1 {
-		fmt.Fprintf(s.Log, "also damaged: %d; --json says why\n", n-1)
+		fmt.Fprintf(s.Log, "also damaged: %d; --json gives the reasons\n", n-1)
 	}
 }
 

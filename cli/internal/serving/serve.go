@@ -30,14 +30,14 @@ import (
 
 // Command is `unravel serve [DIR]`.
 type Command struct {
-	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder of a run, or of runs at any depth."`
-	Listen string   `placeholder:"HOST:PORT" help:"Address to listen on (default: 127.0.0.1:7007, or another port if 7007 is taken)." detail:"An address that other machines reach needs a token, which the command makes and prints."`
-	Host   []string `placeholder:"NAME" help:"Name by which browsers call this server, such as the machine's name; repeatable." detail:"The server refuses unknown names. It knows the machine's own names."`
-	Token  bool     `help:"Ask visitors for a token on this machine, too, because others may have accounts."`
+	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder of a run, or folder that contains runs at any depth."`
+	Listen string   `placeholder:"HOST:PORT" help:"Address to listen on (default: 127.0.0.1:7007, or another port if 7007 is taken)." detail:"If other machines can reach the address, browsers need a token, which the command creates and prints."`
+	Host   []string `placeholder:"NAME" help:"Host name that browsers use for this server, such as the machine's name; repeatable." detail:"The server rejects unknown names. It knows the machine's own names."`
+	Token  bool     `help:"Require a token from browsers on this machine, too, for machines with several users."`
 
 	// Set by a command that starts this one as a child.
-	Attached bool   `hidden:"" help:"Report on standard output when the server listens, and end with standard input."`
-	Single   bool   `hidden:"" help:"Take the folder as one run, even before the run begins."`
+	Attached bool   `hidden:"" help:"Print a line on standard output when the server listens, and stop when standard input ends."`
+	Single   bool   `hidden:"" help:"Treat the folder as a single run, even before the run starts."`
 	Page     string `hidden:"" help:"Name of the run to link to."`
 }
 
@@ -218,7 +218,7 @@ func (c *Preview) Run(ctx context.Context, s *ui.Streams) error {
 
 // Flags are the flags of commands that show their work in a browser.
 type Flags struct {
-	Serve  bool   `help:"Show progress in a browser, also after the end, until ctrl-C." detail:"The server is unravel serve in a separate process."`
+	Serve  bool   `help:"Show progress in a browser until ctrl-C, even after training ends." detail:"The server is unravel serve in a separate process."`
 	Listen string `placeholder:"HOST:PORT" help:"Address of --serve; see unravel serve."`
 }
 

@@ -28,21 +28,21 @@ import (
 
 // ClusterFlags are the flags of commands that can make runs on a cluster.
 type ClusterFlags struct {
-	On         string     `placeholder:"SCHEDULER" help:"Make the runs as a job of a cluster's scheduler, slurm or kubernetes, and follow it until all runs have ended." detail:"If the job is already there, the command follows it. ctrl-C leaves the job running."`
+	On         string     `placeholder:"SCHEDULER" help:"Submit the runs as a job to slurm or kubernetes, and follow the job until all runs have ended." detail:"If the job is already there, the command follows it. ctrl-C leaves the job running."`
 	Print      bool       `help:"With --on: print the job instead of submitting it."`
-	Tasks      CountFlag  `placeholder:"N" help:"With --on: largest number of tasks, which share the runs (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
+	Tasks      CountFlag  `placeholder:"N" help:"With --on: maximum number of tasks, which divide the runs among them (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
 	Partition  nameFlag   `placeholder:"NAME" help:"With --on slurm: partition of the job."`
 	Time       timeFlag   `placeholder:"TIME" help:"With --on: time limit of a task, such as 4h, 90m or 1-12:00:00." detail:"At the end of its time, a task saves its run and returns to the queue."`
 	CPUs       CountFlag  `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
 	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G." detail:"unravel train --dry-run prints the memory that a run needs."`
-	ArrayLimit CountFlag  `placeholder:"N" help:"With --on: largest number of tasks at a time."`
+	ArrayLimit CountFlag  `placeholder:"N" help:"With --on: maximum number of concurrent tasks."`
 	Image      nameFlag   `placeholder:"IMAGE" help:"With --on kubernetes: container image of the tasks, with unravel on its path."`
-	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim and path of the volume with the folder of the runs." detail:"The volume must hold the folder of the runs and the current folder. Its path must be the same on this machine and in tasks."`
+	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim and path of the volume with the folder of the runs." detail:"The volume must contain the folder of the runs and the current folder. Its path must be the same on this machine and in tasks."`
 	Namespace  nameFlag   `placeholder:"NAME" help:"With --on kubernetes: namespace of the job (default: the namespace of kubectl's context)."`
 
-	Index  indexFlag `placeholder:"N" help:"Be task number N of a job, counted from 0." detail:"The task begins with the runs N, N + M, N + 2 M and so on of the plan. Without N, the number comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
+	Index  indexFlag `placeholder:"N" help:"Run as task number N of a job, counted from 0." detail:"The task begins with the runs N, N + M, N + 2 M and so on of the plan. Without N, the number comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
 	Of     CountFlag `placeholder:"M" help:"With --index: number of tasks (default: one for each run)."`
-	NoWait bool      `help:"End when other processes hold all remaining runs, instead of waiting for them."`
+	NoWait bool      `help:"Exit when other processes are training all remaining runs, instead of waiting for them."`
 }
 
 // CheckCluster returns an error for flags that exclude or need each other. A printed job would ignore the other flags.
@@ -304,7 +304,7 @@ type volumeFlag struct{ claim, path string }
 func (v *volumeFlag) UnmarshalText(text []byte) error {
 	var ok bool
 	if v.claim, v.path, ok = strings.Cut(string(text), ":"); !ok || v.claim == "" || !strings.HasPrefix(v.path, "/") {
-		return fmt.Errorf("%q is no volume; want CLAIM:PATH, such as data:/shared", text)
+		return fmt.Errorf("%q is not a volume; want CLAIM:PATH, such as data:/shared", text)
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func parseTime(text string) (time.Duration, error) {
 	}
 	m := slurmTime.FindStringSubmatch(text)
 	if m == nil || m[1] == "" && m[3] == "" { // a bare number means minutes in Slurm, but hours to many people
-		return 0, fmt.Errorf("%q is no time; want 4h, 90m, HH:MM:SS or D-HH:MM:SS", text)
+		return 0, fmt.Errorf("%q is not a duration; want 4h, 90m, HH:MM:SS or D-HH:MM:SS", text)
 	}
 	var n [5]float64
 	for i, s := range m[1:] {
@@ -364,7 +364,7 @@ var memorySize = regexp.MustCompile(`^(\d+(?:\.\d+)?)([KMGT])(?:i?B|i)?$`)
 func (m *memoryFlag) UnmarshalText(text []byte) error {
 	found := memorySize.FindStringSubmatch(string(text))
 	if found == nil {
-		return fmt.Errorf("%q is no size; want 512M or 2G", text)
+		return fmt.Errorf("%q is not a size; want 512M or 2G", text)
 	}
 	n, err := strconv.ParseFloat(found[1], 64)
 	bytes := n * math.Pow(1024, float64(strings.Index("KMGT", found[2])+1))

@@ -23,8 +23,8 @@ import (
 
 // DryRunFlags are flags of commands that make many runs.
 type DryRunFlags struct {
-	DryRun   bool `help:"List the runs to make, with times estimated from finished runs, but make none."`
-	Rehearse bool `help:"With --dry-run: estimate the other times, too, by training first steps for about a minute."`
+	DryRun   bool `help:"List the missing runs, with times estimated from finished runs, without training."`
+	Rehearse bool `help:"With --dry-run: also estimate the remaining times, by training the first steps for about a minute."`
 }
 
 // CheckRehearse refuses --rehearse without --dry-run.

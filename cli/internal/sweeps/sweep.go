@@ -30,11 +30,11 @@ import (
 // Command is `unravel sweep FILE`.
 type Command struct {
 	File  string `arg:"" name:"config" help:"YAML file of the sweep (see docs/sweeps.md)."`
-	Jobs  int    `default:"1" help:"Number of runs at a time, which share the processors."`
-	Retry bool   `help:"Repeat failed runs, too."`
+	Jobs  int    `default:"1" help:"Number of concurrent runs, which share the processors."`
+	Retry bool   `help:"Also repeat failed runs."`
 	DryRunFlags
 
-	Simulate SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs would take on a cluster and what would limit them, but make no run." detail:"The command rehearses runs if no finished run tells their time. Further keys are threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run and folder. Absent keys take assumptions about a usual cluster, which the command prints (see docs/scale.md)."`
+	Simulate SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs would take on a cluster and what would limit them, without training." detail:"If no finished run shows how long a run takes, the command trains its first steps. Further keys are threads, start, spread, array, ops, latency, bandwidth, checkpoint, interval, run and folder. Missing keys get values of a typical cluster, which the command prints (see docs/cluster.md#how-large)."`
 
 	Out  string `placeholder:"DIR" writes:"folder" help:"Folder of the runs (default: runs/NAME)."`
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
@@ -140,7 +140,7 @@ func Failures(outcomes []sweep.Outcome, dir string) error {
 	if failed == nil {
 		return nil
 	}
-	return fmt.Errorf("runs failed in %s, and are made again with --retry:\n%s", dir, ui.SomeLines(failed))
+	return fmt.Errorf("runs failed in %s; --retry repeats them:\n%s", dir, ui.SomeLines(failed))
 }
 
 // Run is a run in the JSON output.

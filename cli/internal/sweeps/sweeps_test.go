@@ -2,11 +2,15 @@ package sweeps
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -65,5 +69,27 @@ func TestSweepListsUnfinishedRuns(t *testing.T) {
 	}
 	if want := []string{"RUN", "STATE", "SECONDS", "RESULT", "a", "unfinished", "-", "-"}; !slices.Equal(strings.Fields(b.String()), want) {
 		t.Errorf("it prints %q, want the words %q", b.String(), want)
+	}
+}
+
+// All data sets of a plan are prepared, each once, also behind a repeated one.
+func TestPrepare(t *testing.T) {
+	t.Setenv(cache.RootVariable, t.TempDir())
+	var runs []sweep.Run
+	for _, name := range []string{"square", "square", "dsprites"} {
+		d, err := catalog.Registry.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r sweep.Run
+		r.Config.Dataset = catalog.Choice(d)
+		runs = append(runs, r)
+	}
+	var log bytes.Buffer
+	if err := Prepare(t.Context(), runs[:2], &log); err != nil {
+		t.Error(err)
+	}
+	if err := Prepare(t.Context(), runs, &log); !errors.Is(err, datasets.ErrNotFetched) {
+		t.Errorf("error %v, want the absent dsprites", err)
 	}
 }

@@ -54,7 +54,7 @@ func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 			return err
 		}
 		if c.Resume && !c.DryRun && !inputs.IsRun(c.Dir) {
-			fmt.Fprintf(s.Log, "there is no run %s to continue: a new run begins; --run names another one\n", c.Dir)
+			fmt.Fprintf(s.Log, "there is no run %s to continue, so a new run starts; --run selects another run\n", c.Dir)
 		}
 	}
 	if c.DryRun {
@@ -210,7 +210,7 @@ type rateFlags struct {
 	RateLow  float64 `default:"1e-6" placeholder:"RATE" help:"Lowest rate of --find-rate."`
 	RateHigh float64 `default:"1" placeholder:"RATE" help:"Highest rate of --find-rate."`
 	RateStep int     `name:"rate-steps" default:"200" placeholder:"N" help:"Number of rates of --find-rate, one for each update."`
-	RateOut  string  `placeholder:"DIR" writes:"folder" help:"Folder of rates.png, rates.csv and rates.json of --find-rate (default: find-rate/NAME)."`
+	RateOut  string  `placeholder:"DIR" writes:"folder" help:"Folder for rates.png, rates.csv and rates.json of --find-rate (default: find-rate/NAME)."`
 }
 
 // find tests rates, and writes and prints the result.

@@ -50,7 +50,7 @@ type exported struct {
 	Part     string           `json:"part,omitempty"`
 	Layout   string           `json:"layout"`
 	Tensors  int              `json:"tensors,omitempty"`
-	Elements int              `json:"elements"`          // number of elements of all the model's parameters
+	Elements int              `json:"elements"`          // number of elements of all the model's parameters and states
 	Network  *weights.Network `json:"network,omitempty"` // of onnx
 }
 
@@ -89,6 +89,7 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Card != "" {
 		card, err := newCard(c.Dir, e, r)
 		if err == nil {
+			card.Best, card.Average = c.Best, c.Average
 			err = ui.WriteFile(c.Card, func(w io.Writer) error { return cardTemplate.Execute(w, card) })
 		}
 		if err != nil {
@@ -160,7 +161,10 @@ type modelCard struct {
 	exported
 	Config  *train.Config
 	Text    string         // the config as YAML
+	Best    bool           // the file has the weights of the best evaluation
+	Average bool           // the file has the moving average of the weights
 	Shape   [3]int         // of the images
+	Trained int            // number of elements of the parameters, without states
 	Width   int            // columns of a code
 	Record  *rundir.Record // nil: the run has not ended
 	Metrics []metrics.Result
@@ -169,7 +173,7 @@ type modelCard struct {
 // newCard collects the card of a run's exported weights.
 func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
 	h, w, channels := e.Data.ImageShape()
-	c := &modelCard{exported: x, Config: &e.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width()}
+	c := &modelCard{exported: x, Config: &e.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}
 	c.File = filepath.Base(x.File)
 	text, err := e.Config.Encode()
 	if err != nil {
@@ -192,11 +196,11 @@ func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
 // Import is `unravel import [CONFIG] [key=value ...] --from FILE --run DIR`.
 type Import struct {
 	Args    []string `arg:"" optional:"" name:"config" help:"YAML file or embedded experiment, then overrides key.path=value." detail:"The default is the experiment that the file was exported from."`
-	From    string   `required:"" placeholder:"FILE" help:"Safetensors file of unravel export or of another program." detail:"The file needs no checksum."`
+	From    string   `required:"" placeholder:"FILE" help:"Safetensors file, written by unravel export or another program." detail:"The file needs no checksum."`
 	Dir     string   `name:"run" required:"" placeholder:"DIR" help:"Folder of the new run."`
-	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch (default: as the file says, or unravel)." detail:"pytorch means filters [out, in, k, k], dense layers [out, in] and names of a state_dict."`
+	Layout  string   `enum:"unravel,pytorch," default:"" placeholder:"LAYOUT" help:"Order of axes in the file, unravel or pytorch (default: the order that the file states, or unravel)." detail:"pytorch means filters [out, in, k, k], dense layers [out, in] and names of a state_dict."`
 	Rename  []string `placeholder:"OLD=NEW" sep:"none" help:"Replace OLD by NEW at the beginning of names in the file; repeatable." detail:"The command tries several renamings in order, and the first that fits counts."`
-	Partial bool     `help:"Take only tensors that the model has, and keep the initial values of missing parameters."`
+	Partial bool     `help:"Load only tensors that the model has; missing parameters keep their initial values."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 

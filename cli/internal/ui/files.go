@@ -48,7 +48,7 @@ func checkParent(path string) error {
 	dir := filepath.Dir(path)
 	err := disk.CheckDir(dir)
 	if _, missing := os.Stat(dir); err == nil && errors.Is(missing, fs.ErrNotExist) {
-		err = fmt.Errorf("there is no folder %s; want one that exists", dir)
+		err = fmt.Errorf("there is no folder %s; want an existing folder", dir)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)

@@ -1,11 +1,30 @@
 package ui
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestSpan(t *testing.T) {
 	for seconds, want := range map[float64]string{-1: "0 s", 0: "0 s", 0.0123456: "12.3ms", 1.2345: "1.23s", 59.96: "1m0s", 61.4: "1m1s", 7322: "2h2m2s"} {
 		if got := Span(seconds); got != want {
 			t.Errorf("%v seconds: %s, want %s", seconds, got, want)
+		}
+	}
+}
+
+func TestSome(t *testing.T) {
+	list := strings.Fields("a b c d e")
+	for n, want := range map[int][2]string{
+		0: {"", ""},
+		1: {"a", "a"},
+		2: {"a, b", "a\nb"},
+		3: {"a, b and 1 more", "a\nb\nc"},
+		4: {"a, b and 2 more", "a\nb\nc\nand 1 more"},
+		5: {"a, b and 3 more", "a\nb\nc\nand 2 more"},
+	} {
+		if got := [2]string{Some(list[:n], 2), SomeLines(list[:n])}; got != want {
+			t.Errorf("%d texts: %q, want %q", n, got, want)
 		}
 	}
 }

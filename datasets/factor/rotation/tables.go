@@ -120,11 +120,10 @@ func multiply(a, b [4]float64) [4]float64 {
 	}
 }
 
-// sincos returns sine and cosine of n/d of a full turn, n and d integers. math.Sincos has other bits on machines that
-// fuse products and sums. This series, after a reduction in integers, has the same bits on every machine.
+// sincos returns sine and cosine of n/d of a full turn, with integers 0 <= n < d. math.Sincos has other bits on machines
+// that fuse products and sums. This series, after a reduction in integers, has the same bits on every machine.
 func sincos(n, d int) (sin, cos float64) {
-	n = ((8*n)%(8*d) + 8*d) % (8 * d) // eighths of n/d of a turn: an octant has d
-	octant, rest := n/d, n%d
+	octant, rest := 8*n/d, 8*n%d
 	if octant&1 == 1 {
 		rest = d - rest
 	}

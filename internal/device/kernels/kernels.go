@@ -4,9 +4,8 @@
 // sizes of the operation, in the layouts of the CPU's operation: rows of numbers, images [batch, height, width,
 // channels]. A gradient function leaves out results that are the zero Buffer.
 //
-// The kernels are GLSL files (*.comp), each with its formula, compiled ahead to SPIR-V by generate.sh. Sums run in an
-// order that depends on sizes alone, as loops and trees without atomics. Thus a device gives the same bits in every
-// run.
+// The kernels are GLSL files (*.comp), each with its formula; generate.sh compiles them to SPIR-V. The order of sums
+// depends only on sizes, with loops and trees instead of atomics. A device therefore gives the same bits in every run.
 package kernels
 
 //go:generate sh generate.sh

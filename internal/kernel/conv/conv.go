@@ -1,8 +1,9 @@
 // Package conv computes convolutions and their gradients.
 //
 // A direct product reads image patches in place. Convolutions with kernel 4 and stride 2, and their transposes, use
-// Winograd's F(2x2, 2x2), which takes 9 products instead of 16 and keeps exact zeros. Their gradients use F(4x4, 2x2),
-// which takes 25 instead of 64. Convolutions with kernel 3 and stride 1 use F(4x4, 3x3), which takes 36 instead of 144.
+// Winograd's F(2x2, 2x2), which needs 9 products instead of 16 and preserves exact zeros. Their gradients use F(4x4,
+// 2x2), which needs 25 products instead of 64. Convolutions with kernel 3 and stride 1 use F(4x4, 3x3), which needs 36
+// instead of 144.
 package conv
 
 import (
@@ -276,6 +277,21 @@ func (c *convolver) nextOf(first int, j job) (from, to int) {
 	return c.after(first)
 }
 
+// prefetch names the operands of the chunk after the images at first. Images of x have n elements, images of y m.
+func (c *convolver) prefetch(s *convWorker, j job, first, n, m int) {
+	from, to := c.nextOf(first, j)
+	s.ahead.set(c.dy[from*m : to*m])
+	if c.activation != kernel.LinearActivation {
+		s.ahead.add(c.y[from*m : to*m])
+	}
+	if j.dx {
+		s.ahead.add(c.dx[from*n : to*n])
+	}
+	if j.sums != nil {
+		s.ahead.add(c.x[from*n : to*n])
+	}
+}
+
 // backwardItems sets the items of the backward pass. With one share, an item computes the gradients of images and weights,
 // because both need the images that it pads.
 func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
@@ -355,10 +371,8 @@ func (p *Conv) backward(s *convWorker, job job) {
 				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, kernel.LinearActivation)
 			}
 		}
-		from, to := c.nextOf(first, job)
-		s.ahead.set(c.dy[from*m:to*m], c.y[from*m:to*m], c.x[from*n:to*n])
+		c.prefetch(s, job, first, n, m)
 		if job.dx {
-			s.ahead.list[3] = c.dx[from*n : to*n]
 			c.spread.run(s, nil, c.dx[first*n:(first+count)*n], count, 0)
 		}
 		if job.sums == nil {
@@ -389,10 +403,8 @@ func (p *Transpose) backward(s *convWorker, job job) {
 				sumPixels(job.biasSums, s.big[j*c.bigSize+c.bigOrigin():], c.bigH, c.bigW, c.bigLine, fresh && j == 0)
 			}
 		}
-		from, to := c.nextOf(first, job)
-		s.ahead.set(c.dy[from*n:to*n], c.y[from*n:to*n], c.x[from*m:to*m])
+		c.prefetch(s, job, first, m, n)
 		if job.dx {
-			s.ahead.list[3] = c.dx[from*m : to*m]
 			c.gather.run(s, nil, c.dx[first*m:(first+count)*m], count, 0)
 		}
 		if job.sums == nil {

@@ -104,7 +104,7 @@ func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
 		if bias != nil {
 			t.Bias = bias[first:]
 		}
-		t.Sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
+		s.sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
 	}
 }
 
@@ -242,11 +242,12 @@ func (p *weightGradient) run(s *convWorker, sums []float32, share int, small sma
 	t.Segs, t.ASeg = g.smallH, g.stride*g.bigLine
 	t.Blocks, t.ABlk = images, g.bigSize
 	t.BStep, t.BSeg, t.BBlk = small.pixel, small.line, small.size
-	p.sum(t, sums, share, small.x, fresh)
+	p.sum(s, sums, share, small.x, fresh)
 }
 
 // sum adds the products of a tile's left operand and small images to a share of a group's sums, or begins it.
-func (p *weightGradient) sum(t *simd.Tile, sums []float32, share int, small []float32, fresh bool) {
+func (p *weightGradient) sum(s *convWorker, sums []float32, share int, small []float32, fresh bool) {
+	t := &s.tile
 	t.Flags = simd.Accumulate
 	if fresh {
 		t.Flags = 0
@@ -256,7 +257,7 @@ func (p *weightGradient) sum(t *simd.Tile, sums []float32, share int, small []fl
 		first, width, columns := p.panels.At(i)
 		t.Width = width
 		t.B, t.C = small[first:], sums[first:]
-		t.Sweep(p.rows[from:to], p.cRows[from:to], to-from, columns)
+		s.sweep(p.rows[from:to], p.cRows[from:to], to-from, columns)
 	}
 }
 

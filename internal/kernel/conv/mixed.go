@@ -78,7 +78,7 @@ func (p *mixedGather) run(s *convWorker, bias, out []float32, images, flags int)
 		if bias != nil {
 			t.Bias = bias[first:]
 		}
-		t.Sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
+		s.sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
 	}
 	t.Pairs = false
 }
@@ -218,6 +218,6 @@ func (p *mixedGradient) run(s *convWorker, sums []float32, share int, small smal
 	t.Segs, t.ASeg = p.halfH(), 2*g.stride*g.bigLine
 	t.Blocks, t.ABlk = images, bigSize
 	t.BStep, t.BSeg, t.BBlk = pixel, g.smallW*pixel, smallSize
-	p.sum(t, sums, share, smallPairs, fresh)
+	p.sum(s, sums, share, smallPairs, fresh)
 	t.Pairs = false
 }

@@ -123,7 +123,7 @@ type narrowTaps struct {
 	g       *geometry
 	weights []float32 // [smallC][4, 4]
 	zeros   []float32 // taps of a row beyond the image
-	idle    []int32   // a panel's lines: it prefetches nothing
+	lines   []int32   // of a block of rows, to prefetch
 }
 
 // narrowTapsFits reports whether a geometry allows this method.
@@ -132,7 +132,11 @@ func narrowTapsFits(g *geometry) bool {
 }
 
 func newNarrowTaps(g *geometry) *narrowTaps {
-	return &narrowTaps{g: g, weights: make([]float32, 16*g.smallC), zeros: make([]float32, 16*g.smallW), idle: make([]int32, g.smallC)}
+	lines := make([]int32, g.smallC)
+	for i := range lines {
+		lines[i] = int32(64 * i)
+	}
+	return &narrowTaps{g: g, weights: make([]float32, 16*g.smallC), zeros: make([]float32, 16*g.smallW), lines: lines}
 }
 
 func (p *narrowTaps) packs() int { return 1 }
@@ -153,7 +157,7 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 	g := p.g
 	row, taps := 16*g.smallW, s.products
 	m := &s.panel
-	*m = simd.Panel{B: p.weights, Ahead: p.weights, Lines: p.idle, ARow: g.smallC, AStep: 1, BStep: 16, CRow: 16, Steps: g.smallC, Columns: 16, Width: 16}
+	*m = simd.Panel{B: p.weights, Lines: p.lines, ARow: g.smallC, AStep: 1, BStep: 16, CRow: 16, Steps: g.smallC, Columns: 16, Width: 16}
 	rows, pixels := g.smallH, g.smallW
 	if line == g.smallW*g.smallC { // the rows follow each other
 		rows, pixels = 1, g.smallPixels()
@@ -166,6 +170,7 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 		for r := range rows {
 			m.Rows = pixels // which the micro-kernel may count down
 			m.A, m.C = small[i*size+r*line:], taps[r*row:]
+			m.Ahead, m.AheadRow = small[min(len(small)-1, (i+1)*size+r*line):], g.smallC
 			m.Compute()
 		}
 		dst := out[i*g.bigPixels():]

@@ -48,26 +48,54 @@ func (p *partProducts) multiply(s *convWorker, rows, cRows []int) {
 	}
 }
 
+// sweep computes rows with a worker's tile, and prefetches the worker's next operands.
+func (s *convWorker) sweep(rows, cRows []int, n, columns int) {
+	t := &s.tile
+	for from := 0; from < n; {
+		to := n
+		if next := s.ahead.cut((n - from) / 8 * t.Lines()); len(next) > 0 {
+			t.Prefetch(next)
+			to = min(n, from+(len(next)/16+t.Lines()-1)/t.Lines()*8)
+		}
+		t.Sweep(rows[from:to], cRows[from:to], to-from, columns)
+		from = to
+	}
+}
+
 // prefetches are ranges of memory that a worker will need, in their order.
 type prefetches struct {
-	list [4][]float32
-	next int
+	list        [4][]float32
+	next, count int
 }
 
 // set replaces the ranges.
 func (p *prefetches) set(ranges ...[]float32) {
 	p.list, p.next = [4][]float32{}, 0
-	copy(p.list[:], ranges)
+	p.count = copy(p.list[:], ranges)
 }
 
-// take removes up to so many lines of 16 elements of a range and returns the first and the last; without any it returns idle.
+// add adds a range.
+func (p *prefetches) add(x []float32) {
+	p.list[p.count] = x
+	p.count++
+}
+
+// take cuts lines, and returns their first and last element; without any it returns idle.
 func (p *prefetches) take(lines int, idle *float32) (first, last *float32) {
-	for ; p.next < len(p.list); p.next++ {
+	if x := p.cut(lines); len(x) > 0 {
+		return &x[0], &x[len(x)-1]
+	}
+	return idle, idle
+}
+
+// cut removes up to so many lines of 16 elements of a range, and returns them.
+func (p *prefetches) cut(lines int) []float32 {
+	for ; lines > 0 && p.next < len(p.list); p.next++ {
 		if x := p.list[p.next]; len(x) > 0 {
 			n := min(len(x), 16*lines)
 			p.list[p.next] = x[n:]
-			return &x[0], &x[n-1]
+			return x[:n]
 		}
 	}
-	return idle, idle
+	return nil
 }

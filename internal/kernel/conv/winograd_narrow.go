@@ -71,7 +71,7 @@ func (p *winogradNarrow) image(s *convWorker, small, bias, out []float32, flags 
 	t.Steps, t.AStep, t.Segs, t.Blocks, t.Width, t.BStep, t.Flags = g.smallC, 1, 1, 1, 16, 16, 0
 	for uv := range 9 {
 		t.A, t.B, t.C = s.inputs[uv*n*g.smallC:], p.weights[uv*g.smallC*16:], s.products[uv*n*16:]
-		t.Sweep(p.rows, p.cRows, n, 16)
+		s.sweep(p.rows, p.cRows, n, 16)
 	}
 	columns := p.zeros
 	if bias != nil {

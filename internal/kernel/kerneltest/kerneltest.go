@@ -1,4 +1,4 @@
-// Package kerneltest has what tests of the kernels share.
+// Package kerneltest has helpers for tests of the kernels.
 package kerneltest
 
 import (

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func tile8x32AVX2(t *byte)
-// Requires: AVX, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile8x32AVX2(SB), NOSPLIT, $0-8
 	MOVQ   t+0(FP), DI
 	MOVQ   (DI), SI
@@ -44,7 +44,16 @@ r0c0block:
 	MOVQ SI, 224(DI)
 
 r0c0segment:
-	MOVQ 144(DI), SI
+	MOVQ       272(DI), SI
+	PREFETCHT1 (SI)
+	PREFETCHT1 64(SI)
+	PREFETCHT1 128(SI)
+	PREFETCHT1 192(SI)
+	ADDQ       $0x00000100, SI
+	CMPQ       SI, 280(DI)
+	CMOVQGT    280(DI), SI
+	MOVQ       SI, 272(DI)
+	MOVQ       144(DI), SI
 
 r0c0step:
 	VMOVUPS      (BX), Y8
@@ -650,7 +659,7 @@ DATA cAVX23e4ccccd<>+60(SB)/4, $0x3e4ccccd
 GLOBL cAVX23e4ccccd<>(SB), RODATA|NOPTR, $64
 
 // func tile8x16AVX2(t *byte)
-// Requires: AVX, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile8x16AVX2(SB), NOSPLIT, $0-8
 	MOVQ   t+0(FP), DI
 	MOVQ   (DI), SI
@@ -689,7 +698,16 @@ r0c0block:
 	MOVQ SI, 224(DI)
 
 r0c0segment:
-	MOVQ 144(DI), SI
+	MOVQ       272(DI), SI
+	PREFETCHT1 (SI)
+	PREFETCHT1 64(SI)
+	PREFETCHT1 128(SI)
+	PREFETCHT1 192(SI)
+	ADDQ       $0x00000100, SI
+	CMPQ       SI, 280(DI)
+	CMOVQGT    280(DI), SI
+	MOVQ       SI, 272(DI)
+	MOVQ       144(DI), SI
 
 r0c0step:
 	VMOVUPS      (BX), Y8
@@ -972,6 +990,8 @@ TEXT ·panel16AVX2(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ (DI), R8
 	MOVQ 48(DI), R13
+	MOVQ 152(DI), AX
+	MOVQ AX, 224(DI)
 	MOVQ 104(DI), CX
 	SHLQ $0x02, CX
 	MOVQ 112(DI), R12
@@ -997,7 +1017,7 @@ rows6:
 	LEAQ       (AX)(R14*4), AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -1049,6 +1069,9 @@ rows6step:
 	MOVQ         $0x00000006, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000018, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	LEAQ         (R13)(R14*4), R9
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
@@ -1160,7 +1183,7 @@ rows4:
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -1201,6 +1224,9 @@ rows4step:
 	MOVQ         $0x00000004, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000010, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows4fresh
@@ -1285,7 +1311,7 @@ rows2:
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -1316,6 +1342,9 @@ rows2step:
 	MOVQ         $0x00000002, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000008, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows2fresh
@@ -1375,7 +1404,7 @@ rows1:
 	MOVQ       136(DI), SI
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -1401,6 +1430,9 @@ rows1step:
 	MOVQ         $0x00000001, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000004, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows1fresh

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func tile8x32AVX512(t *byte)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·tile8x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   t+0(FP), DI
 	MOVQ   (DI), SI
@@ -60,7 +60,16 @@ allblock:
 	MOVQ SI, 224(DI)
 
 allsegment:
-	MOVQ 144(DI), SI
+	MOVQ       272(DI), SI
+	PREFETCHT1 (SI)
+	PREFETCHT1 64(SI)
+	PREFETCHT1 128(SI)
+	PREFETCHT1 192(SI)
+	ADDQ       $0x00000100, SI
+	CMPQ       SI, 280(DI)
+	CMOVQGT    280(DI), SI
+	MOVQ       SI, 272(DI)
+	MOVQ       144(DI), SI
 
 allstep:
 	VMOVUPS      (BX), Z16
@@ -269,7 +278,7 @@ DATA cAVX5123e4ccccd<>+60(SB)/4, $0x3e4ccccd
 GLOBL cAVX5123e4ccccd<>(SB), RODATA|NOPTR, $64
 
 // func tile8x16AVX512(t *byte)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·tile8x16AVX512(SB), NOSPLIT, $0-8
 	MOVQ   t+0(FP), DI
 	MOVQ   (DI), SI
@@ -316,7 +325,16 @@ allblock:
 	MOVQ SI, 224(DI)
 
 allsegment:
-	MOVQ 144(DI), SI
+	MOVQ       272(DI), SI
+	PREFETCHT1 (SI)
+	PREFETCHT1 64(SI)
+	PREFETCHT1 128(SI)
+	PREFETCHT1 192(SI)
+	ADDQ       $0x00000100, SI
+	CMPQ       SI, 280(DI)
+	CMOVQGT    280(DI), SI
+	MOVQ       SI, 272(DI)
+	MOVQ       144(DI), SI
 
 allstep:
 	VMOVUPS      (BX), Z8
@@ -454,6 +472,8 @@ TEXT ·panel32AVX512(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ (DI), R8
 	MOVQ 48(DI), R13
+	MOVQ 152(DI), AX
+	MOVQ AX, 224(DI)
 	MOVQ 104(DI), CX
 	SHLQ $0x02, CX
 	MOVQ 112(DI), R12
@@ -499,7 +519,7 @@ rows12:
 	PREFETCHT0 64(AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -582,6 +602,9 @@ rows12step:
 	MOVQ         $0x0000000c, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000030, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	LEAQ         (R13)(R14*4), R9
 	LEAQ         (R9)(R14*4), R10
 	MOVQ         144(DI), AX
@@ -780,7 +803,7 @@ rows8:
 	PREFETCHT0 64(AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -842,6 +865,9 @@ rows8step:
 	MOVQ         $0x00000008, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000020, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	LEAQ         (R13)(R14*4), R9
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
@@ -981,7 +1007,7 @@ rows4:
 	PREFETCHT0 64(AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -1022,6 +1048,9 @@ rows4step:
 	MOVQ         $0x00000004, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000010, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows4fresh
@@ -1108,7 +1137,7 @@ rows2:
 	PREFETCHT0 64(AX)
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 64(AX)(R14*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -1139,6 +1168,9 @@ rows2step:
 	MOVQ         $0x00000002, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000008, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows2fresh
@@ -1199,7 +1231,7 @@ rows1:
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -1225,6 +1257,9 @@ rows1step:
 	MOVQ         $0x00000001, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000004, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows1fresh
@@ -1283,6 +1318,8 @@ TEXT ·panel32MaskedAVX512(SB), NOSPLIT, $0-8
 	SHRQ  $0x10, AX
 	MOVQ  (DI), R8
 	MOVQ  48(DI), R13
+	MOVQ  152(DI), AX
+	MOVQ  AX, 224(DI)
 	MOVQ  104(DI), CX
 	SHLQ  $0x02, CX
 	MOVQ  112(DI), R12
@@ -1328,7 +1365,7 @@ rows12:
 	PREFETCHT0 64(AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -1411,6 +1448,9 @@ rows12step:
 	MOVQ         $0x0000000c, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000030, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	LEAQ         (R13)(R14*4), R9
 	LEAQ         (R9)(R14*4), R10
 	MOVQ         144(DI), AX
@@ -1609,7 +1649,7 @@ rows8:
 	PREFETCHT0 64(AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -1671,6 +1711,9 @@ rows8step:
 	MOVQ         $0x00000008, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000020, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	LEAQ         (R13)(R14*4), R9
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
@@ -1810,7 +1853,7 @@ rows4:
 	PREFETCHT0 64(AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
 	PREFETCHT0 64(AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -1851,6 +1894,9 @@ rows4step:
 	MOVQ         $0x00000004, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000010, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows4fresh
@@ -1937,7 +1983,7 @@ rows2:
 	PREFETCHT0 64(AX)
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 64(AX)(R14*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -1968,6 +2014,9 @@ rows2step:
 	MOVQ         $0x00000002, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000008, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows2fresh
@@ -2028,7 +2077,7 @@ rows1:
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -2054,6 +2103,9 @@ rows1step:
 	MOVQ         $0x00000001, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000004, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows1fresh
@@ -2110,6 +2162,8 @@ TEXT ·panel16MaskedAVX512(SB), NOSPLIT, $0-8
 	SHRQ  $0x10, AX
 	MOVQ  (DI), R8
 	MOVQ  48(DI), R13
+	MOVQ  152(DI), AX
+	MOVQ  AX, 224(DI)
 	MOVQ  104(DI), CX
 	SHLQ  $0x02, CX
 	MOVQ  112(DI), R12
@@ -2143,7 +2197,7 @@ rows12:
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -2201,6 +2255,9 @@ rows12step:
 	MOVQ         $0x0000000c, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000030, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	LEAQ         (R13)(R14*4), R9
 	LEAQ         (R9)(R14*4), R10
 	MOVQ         144(DI), AX
@@ -2318,7 +2375,7 @@ rows8:
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -2363,6 +2420,9 @@ rows8step:
 	MOVQ         $0x00000008, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000020, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	LEAQ         (R13)(R14*4), R9
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
@@ -2449,7 +2509,7 @@ rows4:
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -2481,6 +2541,9 @@ rows4step:
 	MOVQ         $0x00000004, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000010, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows4fresh
@@ -2540,7 +2603,7 @@ rows2:
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 	VPXORQ     Z1, Z1, Z1
@@ -2566,6 +2629,9 @@ rows2step:
 	MOVQ         $0x00000002, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000008, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows2fresh
@@ -2612,7 +2678,7 @@ rows1:
 	MOVQ       136(DI), SI
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
-	MOVQ       152(DI), AX
+	MOVQ       224(DI), AX
 	MOVQ       176(DI), R14
 	VPXORQ     Z0, Z0, Z0
 
@@ -2635,6 +2701,9 @@ rows1step:
 	MOVQ         $0x00000001, SI
 	IMULQ        DX, SI
 	ADDQ         SI, R8
+	MOVQ         $0x00000004, SI
+	IMULQ        216(DI), SI
+	ADDQ         SI, 224(DI)
 	MOVQ         144(DI), AX
 	TESTQ        $0x00000001, AX
 	JZ           rows1fresh

@@ -16,7 +16,7 @@ func TestTileLayout(t *testing.T) {
 		{"aStep", unsafe.Offsetof(x.AStep), 152}, {"segs", unsafe.Offsetof(x.Segs), 160}, {"aSeg", unsafe.Offsetof(x.ASeg), 168},
 		{"blocks", unsafe.Offsetof(x.Blocks), 176}, {"aBlk", unsafe.Offsetof(x.ABlk), 184}, {"bStep", unsafe.Offsetof(x.BStep), 192},
 		{"bSeg", unsafe.Offsetof(x.BSeg), 200}, {"bBlk", unsafe.Offsetof(x.BBlk), 208}, {"flags", unsafe.Offsetof(x.Flags), 216},
-		{"scratch", unsafe.Offsetof(x.scratch), 224},
+		{"scratch", unsafe.Offsetof(x.scratch), 224}, {"ahead", unsafe.Offsetof(x.ahead), 272}, {"last", unsafe.Offsetof(x.last), 280},
 	} {
 		if c.got != c.want {
 			t.Errorf("tile.%s is at %d, the assembly expects %d", c.name, c.got, c.want)
@@ -34,6 +34,7 @@ func TestPanelLayout(t *testing.T) {
 		{"aRow", unsafe.Offsetof(x.ARow), 96}, {"aStep", unsafe.Offsetof(x.AStep), 104}, {"bStep", unsafe.Offsetof(x.BStep), 112},
 		{"cRow", unsafe.Offsetof(x.CRow), 120}, {"rows", unsafe.Offsetof(x.Rows), 128}, {"steps", unsafe.Offsetof(x.Steps), 136},
 		{"flags", unsafe.Offsetof(x.Flags), 144}, {"ahead", unsafe.Offsetof(x.Ahead), 152}, {"lines", unsafe.Offsetof(x.Lines), 176}, {"columns", unsafe.Offsetof(x.Columns), 200},
+		{"aheadRow", unsafe.Offsetof(x.AheadRow), 216}, {"aheadAt", unsafe.Offsetof(x.aheadAt), 224},
 	} {
 		if c.got != c.want {
 			t.Errorf("panel.%s is at %d, the assembly expects %d", c.name, c.got, c.want)

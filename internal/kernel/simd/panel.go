@@ -26,7 +26,9 @@ type Panel struct {
 	Lines       []int32   // the distances of the lines to prefetch from ahead, in bytes: one for each step
 	Columns     int       // columns of b and c that are read and written, where panelMasks: otherwise all
 	Width       int
-	Pairs       bool // a and b are pairs of bfloat16 numbers
+	AheadRow    int     // elements by which ahead moves on with each row
+	aheadAt     uintptr // where it is
+	Pairs       bool    // a and b are pairs of bfloat16 numbers
 }
 
 // PanelWidth returns the columns of a panel of the active instruction set, 16 or 32.

@@ -25,6 +25,8 @@ type Tile struct {
 
 	scratch [6]uintptr // the assembly's loop counters
 
+	ahead, last uintptr // the next line to prefetch, 4 with each segment, and the last element; NEON prefetches nothing
+
 	Width   int
 	Pairs   bool            // a and b are pairs of bfloat16 numbers
 	edge    [8 * 32]float32 // result of a tile at the border
@@ -60,9 +62,20 @@ func (t *Tile) Compute() {
 	}
 }
 
+// Prefetch asks for the memory of x during the next calls.
+func (t *Tile) Prefetch(x []float32) {
+	t.ahead, t.last = uintptr(unsafe.Pointer(&x[0])), uintptr(unsafe.Pointer(&x[len(x)-1]))
+}
+
+// Lines returns the number of lines of 16 elements that a call prefetches.
+func (t *Tile) Lines() int { return 4 * t.Segs * t.Blocks }
+
 // Sweep computes n rows, listed in rows and cRows, of the first columns columns
 // (at most width) of a product. Only these elements of c are touched.
 func (t *Tile) Sweep(rows, cRows []int, n, columns int) {
+	if t.last == 0 { // nothing is wanted
+		t.Prefetch(t.A[:1])
+	}
 	i := 0
 	if columns == t.Width {
 		for ; i+8 <= n; i += 8 {

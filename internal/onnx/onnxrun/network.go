@@ -1,7 +1,7 @@
 // Package onnxrun computes neural networks in the ONNX format, in float32, with the kernels of package kernel.
 //
-// It knows the operators that Unravel exports, and the usual ones of image networks from PyTorch, of operator sets 9 to
-// 20 (https://onnx.ai/onnx/operators). Results are the same bits at any number of threads.
+// It supports the operators that Unravel exports, and the common ones in image networks from PyTorch, for operator sets
+// 9 to 20 (https://onnx.ai/onnx/operators). Results have the same bits at any number of threads.
 package onnxrun
 
 import (

@@ -1,10 +1,10 @@
 // Package scaling computes the time of work on more threads than the machine has, for tests and benchmarks.
 //
-// A [Recorder] runs the work on one goroutine. It notes the time of every item of every parallel.For and the time
-// between items. [Trace.On] then hands the items out to any number of threads by the rules of the pool; [Costs] has the
-// times for handing over. It returns the time of the last item's end: the critical path of the work on a machine whose
-// cores share no caches and memory. Nested calls of For and work of a parallel.Background are included; the Recorder
-// does not see other goroutines.
+// A [Recorder] runs the work on one goroutine. It records the time of every item of every parallel.For, and the time
+// between items. [Trace.On] then simulates the assignment of items to any number of threads by the rules of the pool;
+// [Costs] has the times for passing items on. It returns the end time of the last item: the critical path on a machine
+// whose cores share no caches and memory. Nested calls of For and work in a parallel.Background are included; other
+// goroutines are not recorded.
 package scaling
 
 import (

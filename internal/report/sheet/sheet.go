@@ -1,4 +1,4 @@
-// Package sheet lays images of a data set side by side in one picture, with labels.
+// Package sheet arranges images of a data set in one picture, with labels.
 package sheet
 
 import (

@@ -1,7 +1,7 @@
-// Package web holds the parts of pages about runs: the style sheet, scripts that draw curves, codes and maps, and the
-// types of their data. The scripts are plain files without a bundler. base.js makes one global, Unravel, and each other
-// script adds a widget to it: a function (element, data) that returns {update, destroy}. A page starts widgets on its
-// elements with the attribute data-widget.
+// Package web has the components of pages about runs: the style sheet, scripts that draw curves, codes and maps, and
+// the types of their data. The scripts are plain files without a bundler. base.js defines one global, Unravel, and each
+// other script adds a widget to it: a function (element, data) that returns {update, destroy}. A page starts widgets on
+// its elements with the attribute data-widget.
 package web
 
 import (

@@ -100,7 +100,7 @@ Serve.list = {
     if (states.length) text += ": " + states.map((s) => `${list.states[s]} ${s}`).join(", ");
     if (list.matched < list.total) text += `; ${list.matched} pass the filters`;
     if (list.reading) text = "Reading the runs …";
-    else if (!list.total) text = "There is no run here yet. unravel train makes one.";
+    else if (!list.total) text = "There is no run here yet. unravel train creates one.";
     const place = document.getElementById("summary");
     if (place.textContent !== text) place.textContent = text;
   },

@@ -1,4 +1,4 @@
-// Package check checks the inputs of losses: blocks of code columns, labels, arrays of one shape.
+// Package check checks the inputs of losses: blocks of code columns, labels, and arrays of equal shapes.
 package check
 
 import (
@@ -40,7 +40,8 @@ func Blocks(blocks []factor.Block, in []tensor.Shape) error {
 	return nil
 }
 
-// OrEven returns a copy of blocks. Without blocks it shares the columns of codes z out evenly to the columns of labels.
+// OrEven returns a copy of blocks. If there are none, it divides the columns of codes z evenly among the columns of
+// labels.
 func OrEven(blocks []factor.Block, z, labels *gorgonia.Node) ([]factor.Block, error) {
 	if len(blocks) > 0 {
 		blocks = slices.Clone(blocks)
@@ -57,7 +58,7 @@ func OrEven(blocks []factor.Block, z, labels *gorgonia.Node) ([]factor.Block, er
 		factors = labels.Shape()[1]
 	}
 	if factors == 0 || width%factors != 0 || width == 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want blocks", width, factors)
+		return nil, fmt.Errorf("%d code columns cannot be divided evenly among %d factors; want blocks", width, factors)
 	}
 	return Shares(width, factors), nil
 }
@@ -80,7 +81,7 @@ func UpTo(n int) []int {
 	return s
 }
 
-// Optional returns the inputs of an operation, without the last input if that is nil.
+// Optional returns the inputs of an operation, without the last input if it is nil.
 func Optional(in ...*gorgonia.Node) []*gorgonia.Node {
 	if last := len(in) - 1; in[last] == nil {
 		return in[:last]
@@ -88,7 +89,7 @@ func Optional(in ...*gorgonia.Node) []*gorgonia.Node {
 	return in
 }
 
-// Buffer returns an optional input of an operation on a device, or none.
+// Buffer returns input i of an operation on a device, or a zero Buffer if there is no such input.
 func Buffer(in []vulkan.Buffer, i int) (b vulkan.Buffer) {
 	if i < len(in) {
 		b = in[i]
@@ -96,7 +97,7 @@ func Buffer(in []vulkan.Buffer, i int) (b vulkan.Buffer) {
 	return b
 }
 
-// ShapeOf returns the shape of a node for an error.
+// ShapeOf returns the shape of a node for an error message.
 func ShapeOf(n *gorgonia.Node) any {
 	if n == nil {
 		return "nothing"
@@ -118,7 +119,7 @@ func Labels(name string, s tensor.Shape, rows int) (int, error) {
 // Factors returns the number of columns of labels.
 func Factors(labels tensor.Shape) int { return labels.TotalSize() / labels[0] }
 
-// Distinct checks that indices are different and below a bound.
+// Distinct checks that indices are distinct and below a bound.
 func Distinct(name string, indices []int, bound int) error {
 	for i, v := range indices {
 		if v < 0 || v >= bound || slices.Contains(indices[:i], v) {
@@ -128,7 +129,7 @@ func Distinct(name string, indices []int, bound int) error {
 	return nil
 }
 
-// Matrices checks inputs of one shape [rows, columns].
+// Matrices checks that the inputs have the same shape [rows, columns].
 func Matrices(names string, in ...tensor.Shape) error {
 	for _, s := range in {
 		if s.Dims() != 2 || s.TotalSize() < 1 || !slices.Equal(s, in[0]) {
@@ -138,12 +139,12 @@ func Matrices(names string, in ...tensor.Shape) error {
 	return nil
 }
 
-// Scalar returns the Shape of an operation on inputs of one shape [rows, columns], with a scalar result.
+// Scalar returns the Shape function of an operation with inputs of the same shape [rows, columns] and a scalar result.
 func Scalar(names string) func(in []tensor.Shape) (tensor.Shape, error) {
 	return func(in []tensor.Shape) (tensor.Shape, error) { return tensor.ScalarShape(), Matrices(names, in...) }
 }
 
-// Pair checks two inputs of one shape [rows, ...].
+// Pair checks that two inputs have the same shape [rows, ...].
 func Pair(a, b string, in []tensor.Shape) error {
 	if !slices.Equal(in[0], in[1]) || in[0].Dims() < 1 || in[0].TotalSize() < 1 {
 		return graph.Wanted(fmt.Sprintf("%s and %s of one shape [rows, ...]", a, b), in)

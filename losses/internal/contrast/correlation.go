@@ -25,8 +25,8 @@ func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Nod
 	return CorrelationPenalty(z, lambda)
 }
 
-// CorrelationPenalty is [CrossCorrelation] of standardised columns. It does not form C, [d, d]. The sum of the squares
-// of C is the inner product of the halves' Gram matrices, [n, n], over n^2.
+// CorrelationPenalty is [CrossCorrelation] of standardised columns. It does not form C, [d, d]. The sum of squares of C
+// is the inner product of the two halves' Gram matrices, [n, n], over n^2.
 func CorrelationPenalty(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "cross-correlation",
@@ -48,10 +48,10 @@ func CorrelationPenalty(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error
 }
 
 type crossCorrelation[T graph.Float] struct {
-	product  graph.Body[T] // of a Gram matrix and a half
+	product  graph.Body[T] // product of a Gram matrix and a half
 	n, d     int
 	lambda   float64
-	gram     [2][]T    // of the halves
+	gram     [2][]T    // of the two halves
 	diagonal []float64 // C_ii
 	zero     []T
 	z        []T

@@ -37,7 +37,7 @@ func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, erro
 
 type cosineRegression[T graph.Float] struct {
 	rows, columns          int
-	cosine, norms, targets []float64 // by row of the predictions; the norm of its target
+	cosine, norms, targets []float64 // by row of the predictions; the norm of the row's target
 }
 
 func newCosineRegression[T graph.Float](in []tensor.Shape) *cosineRegression[T] {
@@ -45,7 +45,7 @@ func newCosineRegression[T graph.Float](in []tensor.Shape) *cosineRegression[T] 
 	return &cosineRegression[T]{rows, columns, make([]float64, rows), make([]float64, rows), make([]float64, rows)}
 }
 
-// leastNorm bounds the norm that a row is divided by from below.
+// leastNorm is the minimum divisor of a row.
 const leastNorm = 1e-12
 
 // pair returns a row of the predictions and its target.
@@ -84,7 +84,7 @@ func (f *cosineRegression[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // norm2 returns the norm of a row, at least leastNorm.
 func norm2[T graph.Float](v []T) float64 { return max(math.Sqrt(numeric.Square(v)), leastNorm) }
 
-// shapeOfViews checks matrices of the same shape: rows of the first views, then of the second views.
+// shapeOfViews checks that matrices have the same shape, with rows for the first views and then for the second views.
 func shapeOfViews(in []tensor.Shape) (tensor.Shape, error) {
 	err := check.Matrices("projections of views and targets", in...)
 	if err == nil && in[0][0]%2 != 0 {

@@ -51,7 +51,7 @@ func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.No
 }
 
 type infoNCE[T graph.Float] struct {
-	product          graph.Body[T] // of queries and negatives
+	product          graph.Body[T] // product of queries and negatives
 	rows, columns, m int
 	tau              float64
 	zero             []T // the product's bias
@@ -73,7 +73,7 @@ func newInfoNCE[T graph.Float](tau float64) func(in []tensor.Shape) *infoNCE[T] 
 	}
 }
 
-// product returns the product of matrices [rows, in] and [in, out], which Shape has checked: there is no error.
+// product returns the product of matrices [rows, in] and [in, out]. Shape has checked them, so there is no error.
 func product[T graph.Float](rows, in, out int) graph.Body[T] {
 	b, _ := layer.DenseBody[T](rows, in, out, graph.Linear)
 	return b
@@ -94,8 +94,8 @@ func (f *infoNCE[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum / float64(f.rows))
 }
 
-// row turns a row's logits into probabilities; positive[i] becomes the probability of the
-// positive key, positive[rows+i] the row's loss.
+// row turns a row's logits into probabilities; positive[i] becomes the probability of the positive key, and
+// positive[rows+i] the row's loss.
 func (f *infoNCE[T]) row(_, i int) {
 	x := f.logits[i*f.m : (i+1)*f.m]
 	most := math.Max(f.positive[i], float64(slices.Max(x)))

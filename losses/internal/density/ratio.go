@@ -1,4 +1,4 @@
-// Package density computes ratios of densities by a discriminator, and scores of densities by an energy.
+// Package density estimates density ratios with a discriminator, and matches scores of densities with an energy.
 package density
 
 import (
@@ -23,7 +23,7 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 	return discriminate("discrimination", logits, true)
 }
 
-// discriminate returns the mean log ratio of a discriminator's rows, or its cross-entropy.
+// discriminate returns the mean log ratio over a discriminator's rows, or its cross-entropy.
 func discriminate(name string, logits *gorgonia.Node, entropy bool) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: name,

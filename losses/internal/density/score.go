@@ -21,7 +21,7 @@ func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, kno
 	return Score(f, g, known, y, noise, sigma)
 }
 
-// Score is [ScoreMatching] of noised images y.
+// Score is [ScoreMatching] for images y that already contain the noise.
 func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
 	if y.Graph() == nil {
 		return nil, fmt.Errorf("score matching: %w", graph.Wanted("images or noise of a graph", "constants"))
@@ -40,7 +40,7 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	if err != nil {
 		return nil, fmt.Errorf("gradient of the energy: %w", err)
 	}
-	r, err := combined("score residual", []float64{-sigma * sigma, sigma}, slope, noise) // which counts as constant
+	r, err := combined("score residual", []float64{-sigma * sigma, sigma}, slope, noise) // counts as constant
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	}, in...)
 }
 
-// scoreMatching takes the value from the residual, and the gradient from the tangents of the columns.
+// scoreMatching computes the value from the residual, and the gradient from the tangents of the columns.
 type scoreMatching[T graph.Float] struct {
 	rows, columns, pixels int
 	sigma                 float64
@@ -95,7 +95,7 @@ func (f *scoreMatching[T]) counts(row int) float64 {
 	return 0
 }
 
-// read finds the inputs, and returns a row's part of the mean.
+// read finds the inputs, and returns the row's contribution to the mean.
 func (f *scoreMatching[T]) read(in [][]T) (part float64) {
 	f.r, f.known = in[0], nil
 	if len(in) > 3 {
@@ -131,7 +131,7 @@ func Noised(images, noise, uniform *gorgonia.Node, sigma float64) (*gorgonia.Nod
 	return combined("noised images", []float64{255. / 256, sigma, 1. / 256}, images, noise, uniform)
 }
 
-// combined returns a weighted sum of nodes of one shape without a gradient.
+// combined returns a weighted sum of nodes of the same shape, without a gradient.
 func combined(name string, weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error) {
 	for _, n := range x {
 		if n == nil || n.Dims() < 2 {
@@ -176,7 +176,7 @@ func newCombination[T graph.Float](n int, weights []float64) *combination[T] {
 				if i == 0 {
 					out[j] = a * v
 				} else {
-					out[j] += T(a * v) // converted, which keeps machines from fusing the product with the sum
+					out[j] += T(a * v) // the conversion prevents a fused multiply-add
 				}
 			}
 		}

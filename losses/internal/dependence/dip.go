@@ -42,7 +42,7 @@ type dip[T graph.Float] struct {
 	offDiagonal, diagonal float64
 
 	centred    []float64 // column by column
-	slope      []float64 // of the regulariser over C
+	slope      []float64 // gradient of the regulariser with respect to C
 	in, din    [][]T
 	factor     float64
 	covariance *numeric.Loop
@@ -74,7 +74,7 @@ func (f *dip[T]) Forward(in [][]T, out []T) {
 	out[0] = T(f.covariance.Run())
 }
 
-// covarianceRows sets the slopes of rows of C, and returns their part of the value.
+// covarianceRows computes the gradient for rows of C, and returns their contribution to the value.
 func (f *dip[T]) covarianceRows(lo, hi int) float64 {
 	n, d, sum := f.rows, f.columns, 0.0
 	for i := lo; i < hi; i++ {

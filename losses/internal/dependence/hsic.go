@@ -76,12 +76,12 @@ func recordHSIC(sides [2]kernels.Similarity, rows int) graph.Recording {
 	}
 }
 
-// similarity returns the kernel for an array of so many columns on a device.
+// similarity returns the kernel on a device, for an array with the given number of columns.
 func (k Kernel) similarity(width int) kernels.Similarity {
 	return kernels.Similarity{Kind: int(k.Kind), Width: width, Columns: k.columns(width), Bandwidth: k.Bandwidth}
 }
 
-// columns returns the kernel's columns: without any, all.
+// columns returns the columns of the kernel, or all if none are set.
 func (k Kernel) columns(width int) []int {
 	if len(k.Columns) == 0 {
 		return check.UpTo(width)
@@ -103,11 +103,11 @@ type hsic[T graph.Float] struct {
 	blocks    []hsicBlock[T]
 	values    *numeric.Loop
 	gradients *numeric.Loop
-	totals    [2]float64 // of the similarities
+	totals    [2]float64 // sums of the similarities
 }
 
-// hsicBlock is the scratch of a block of rows: tiles of both sides' similarities, a tile
-// of weights, and sums of lanes.
+// hsicBlock is the scratch memory for a block of rows: tiles of both sides' similarities, a tile of weights, and sums
+// of lanes.
 type hsicBlock[T graph.Float] struct{ k, l, w, lanes []T }
 
 func newHSIC[T graph.Float](kx, ky Kernel) func(in []tensor.Shape) *hsic[T] {
@@ -195,8 +195,8 @@ func (f *hsic[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// gradientBlock sums up w_ij (x_i - x_j) for the rows of a block, with w_ij = k_ij (l_ij - l_i/n - l_j/n + l/n^2)/n^2.
-// For y, k and l change places.
+// gradientBlock sums w_ij (x_i - x_j) for the rows of a block, with w_ij = k_ij (l_ij - l_i/n - l_j/n + l/n^2)/n^2. For
+// y, k and l are exchanged.
 func (f *hsic[T]) gradientBlock(lo, _ int) float64 {
 	b, n := &f.blocks[lo/kernel.PairLanes], float64(len(f.rows))
 	for t := range pairs.All(len(f.rows)) {
@@ -218,14 +218,14 @@ type hsicSide[T graph.Float] struct {
 	width  int
 	points *kernel.Points[T] // the chosen rows
 	slope  *kernel.Points[T] // sum_j w_ij (x_i - x_j)
-	sums   []float64         // of the similarities of a row
+	sums   []float64         // sums of each row's similarities
 
 	// centring subtracts lanes_j + sources_i from l_ij/n^2
 	lanes, sources []T
 	wanted         bool
 
 	s         float64
-	pair      [2]int    // the rows at the distance s, if it is a median
+	pair      [2]int    // the rows at distance s, if s is a median
 	distances []float64 // squared
 	order     []float64
 }
@@ -245,7 +245,7 @@ func newHSICSide[T graph.Float](rows, width int, k Kernel) hsicSide[T] {
 	}
 }
 
-// maxMedian bounds the number of pairs of a median; with more than maxMedian rows, each row has one pair.
+// maxMedian is the maximum number of pairs for a median; with more than maxMedian rows, each row has one pair.
 const maxMedian = 1 << 16
 
 // set copies the chosen rows of x to the points.
@@ -260,7 +260,7 @@ func (k *hsicSide[T]) set(x []T, rows []int) {
 			continue
 		}
 		cosines, sines := k.points.Column(2*i), k.points.Column(2*i+1)
-		for j, r := range rows { // a circle of the circumference 1
+		for j, r := range rows { // a circle of circumference 1
 			s, c := math.Sincos(2 * math.Pi * float64(x[r*k.width+column]))
 			cosines[j], sines[j] = T(c/(2*math.Pi)), T(s/(2*math.Pi))
 		}
@@ -291,7 +291,7 @@ func (k *hsicSide[T]) median() {
 		k.s = 1
 		return
 	}
-	at := slices.Index(k.distances, middle) // -1 if it is not a number
+	at := slices.Index(k.distances, middle) // -1 if it is NaN
 	for i := 0; at >= 0; i++ {
 		partners := k.partners(i)
 		if at < partners {
@@ -302,8 +302,7 @@ func (k *hsicSide[T]) median() {
 	}
 }
 
-// measure sets distances to the squares of the distances of the rows i and i+1 ..
-// i+partners(i).
+// measure sets distances to the squared distances between rows i and i+1 .. i+partners(i).
 func (k *hsicSide[T]) measure() {
 	n, count := k.points.Rows, 0
 	for i := range n {
@@ -323,7 +322,7 @@ func (k *hsicSide[T]) measure() {
 	}
 }
 
-// partners returns the number of rows after row i that are paired with it.
+// partners returns the number of partners of row i, the rows after it.
 func (k *hsicSide[T]) partners(i int) int {
 	n := k.points.Rows
 	if n*(n-1)/2 <= maxMedian {
@@ -341,8 +340,8 @@ func (k *hsicSide[T]) centre(n int, total float64) {
 	}
 }
 
-// write writes the gradient of x, times a factor. The gradient of a similarity k_ij is
-// -k_ij (x_i - x_j)/s^2 in x_i, and |x_i - x_j|^2 k_ij/s^3 in the bandwidth.
+// write writes the gradient with respect to x, times a factor. The derivative of a similarity k_ij is -k_ij (x_i -
+// x_j)/s^2 with respect to x_i, and |x_i - x_j|^2 k_ij/s^3 with respect to the bandwidth.
 func (k *hsicSide[T]) write(dx []T, rows []int, factor float64) {
 	ds := 0.0
 	for c, column := range k.Columns {
@@ -352,7 +351,7 @@ func (k *hsicSide[T]) write(dx []T, rows []int, factor float64) {
 		}
 		for i, g := range k.slope.Column(c) {
 			dx[rows[i]*k.width+column] = T(-2 * factor / (k.s * k.s) * float64(g))
-			ds += 2 * (float64(x[i]) - mean) * float64(g) // the slopes add up to 0
+			ds += 2 * (float64(x[i]) - mean) * float64(g) // the slopes sum to 0
 		}
 	}
 	if k.pair[0] == k.pair[1] {
@@ -367,7 +366,7 @@ func (k *hsicSide[T]) write(dx []T, rows []int, factor float64) {
 	}
 }
 
-// nth returns the element of index k of x in ascending order, and reorders x. It returns NaN if x contains one.
+// nth returns the k-th smallest element of x, and reorders x. It returns NaN if x contains one.
 func nth(x []float64, k int) float64 {
 	if pairs.HasNaN(x) {
 		return math.NaN()

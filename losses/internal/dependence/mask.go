@@ -10,11 +10,12 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Active is losses.ActiveCodes with the factor's column. A column with several rules is active where all of them hold.
+// Active is losses.ActiveCodes with the number of the factor's column. A column with several rules is active where all
+// of them hold.
 type Active struct {
 	Columns []int
 	Factor  int   // a column of labels
-	Levels  []int // at which the columns are active
+	Levels  []int // levels where the columns are active
 }
 
 // Mask returns the mask [rows, width] of active columns, 1 or 0, from the levels of factors [rows, K]. A negative

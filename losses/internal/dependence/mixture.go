@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/pairs"
 )
 
-// mixture is the log density of the samples of a batch under the mixture of their posteriors:
-// for chosen rows j, i and columns d,
+// mixture is the log density of the samples of a batch under the mixture of their posteriors. For selected rows j, i
+// and columns d it is
 //
 //	L_j = log sum_i w_ji exp(sum_d log N(x_jd; mean_id, variance_id))
 //
@@ -19,15 +19,15 @@ type mixture[T graph.Float] struct {
 	x, dx    *kernel.Points[T]
 	g        kernel.Gaussians[T]
 	lse      []T     // L_j without the constant of the weights
-	factor   []T     // of L_j in the sum
-	w        weights // of the components
+	factor   []T     // weight of L_j in the sum
+	w        weights // weights of the components
 	blocks   []pairs.Block[T]
 	pieces   []moments[T]
 	forward  *numeric.Loop
 	backward *numeric.Loop
 }
 
-// set chooses rows and columns. Factors are 0.
+// set selects rows and columns. Factors are set to 0.
 func (m *mixture[T]) set(b *gaussians[T], rows, columns []int, w weights) {
 	m.w = w
 	for _, p := range []*kernel.Points[T]{m.x, m.dx, m.g.Mean, m.g.Precision} {
@@ -49,7 +49,7 @@ func (m *mixture[T]) set(b *gaussians[T], rows, columns []int, w weights) {
 	}
 }
 
-// density computes L, and returns the sum of factor L.
+// density computes L, and returns the weighted sum of L.
 func (m *mixture[T]) density() float64 {
 	m.forward.Resize(m.x.Rows)
 	return m.forward.Run()
@@ -98,8 +98,8 @@ func (m *mixture[T]) tile(tile []T, lo, hi int, t pairs.Tile) {
 	}
 }
 
-// addSlopes adds the gradient of the sum of factor L, with the lse that density
-// computed, to the elements of rows and columns.
+// addSlopes adds the gradient of the weighted sum of L to the elements of rows and columns. It uses the lse that
+// density computed.
 func (m *mixture[T]) addSlopes(b *gaussians[T], rows, columns []int, dz, dMean, dLogVariance []T) {
 	m.dx.Zero(len(rows))
 	m.backward.Run()
@@ -157,11 +157,11 @@ func (m *mixture[T]) slopeBlock(block int, p *moments[T]) {
 }
 
 // weights are the logarithms of the weights w_ji. base applies to all components, own is added for the row's own
-// component, and next for the next row's.
+// component, and next for the next row's component.
 type weights struct{ base, own, next float64 }
 
-// moments are the part of a piece of the rows in the gradient of the components. A fixed number of pieces makes sums
-// independent of the number of threads.
+// moments are the contribution of a block of rows to the gradient with respect to the components. The number of blocks
+// is fixed, so sums do not depend on the number of threads.
 type moments[T graph.Float] struct{ zero, first, second []T }
 
 const mixturePieces = 8

@@ -1,4 +1,5 @@
-// Package dependence computes measures of the dependence of code columns: total correlation, HSIC and covariances.
+// Package dependence computes losses that measure the dependence of code columns: total correlation, HSIC and
+// covariances.
 package dependence
 
 import (
@@ -45,9 +46,9 @@ func ParseEstimator(name string) (Estimator, error) {
 	return Estimator(i), nil
 }
 
-// TotalCorrelation adds the node that losses.TotalCorrelation documents, with blocks losses.BlockCorrelation, with a
-// mask losses.ConditionalTotalCorrelation. Its time grows with n^2 D, its memory with n D. With a single row, or a
-// single row with the same active columns, the stratified weight is 1.
+// TotalCorrelation adds the node that losses.TotalCorrelation documents; with blocks losses.BlockCorrelation, and with
+// a mask losses.ConditionalTotalCorrelation. Its time grows with n^2 D, and its memory with n D. If only one row has a
+// set of active columns, the stratified weight is 1.
 func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estimator, dataSize int, blocks ...[]int) (*gorgonia.Node, error) {
 	in := check.Optional(z, mean, logVariance, mask)
 	return graph.Apply(graph.Spec{
@@ -85,7 +86,7 @@ func recordTC(m kernels.Mixtures) graph.Recording {
 	}
 }
 
-// tc sums log densities of mixtures: it adds the joint density of rows with the same active columns and subtracts the
+// tc sums log densities of mixtures: it adds the joint density of rows with the same active columns, and subtracts the
 // densities of single columns.
 type tc[T graph.Float] struct {
 	n, width  int
@@ -94,12 +95,12 @@ type tc[T graph.Float] struct {
 	batch     gaussians[T]
 	mixture   *mixture[T]
 	parts     []tcPart
-	lse       [][]T   // of the parts
+	lse       [][]T   // of each part
 	blocks    [][]int // replace single columns; nil: single columns
 	hash      []uint64
 	active    []int // active columns of a row
-	rows      []int // backing of the parts' rows
-	columns   []int // backing of the parts' columns
+	rows      []int // memory for the parts' rows
+	columns   []int // memory for the parts' columns
 }
 
 func newTC[T graph.Float](estimator Estimator, dataSize int, blocks [][]int) func(in []tensor.Shape) *tc[T] {
@@ -146,7 +147,7 @@ func (f *tc[T]) read(in [][]T) {
 	}
 }
 
-// divide lists the mixtures of the mask.
+// divide lists the mixtures for the mask.
 func (f *tc[T]) divide(in [][]T) {
 	if f.blocks != nil {
 		f.divideBlocks()
@@ -218,7 +219,7 @@ func (f *tc[T]) divideColumns(on func(r, c int) bool) {
 	}
 }
 
-// divideBlocks lists the mixtures of all blocks together, and of each.
+// divideBlocks lists the mixture of all blocks together, and the mixture of each block.
 func (f *tc[T]) divideBlocks() {
 	if len(f.parts) > 0 {
 		return
@@ -232,7 +233,7 @@ func (f *tc[T]) divideBlocks() {
 	}
 }
 
-// prepare sets the mixture to a part, with a factor for rows with two active columns or more.
+// prepare sets up the mixture of a part; the factor applies to rows with at least two active columns.
 func (f *tc[T]) prepare(p tcPart, factor float64) {
 	f.mixture.set(&f.batch, p.rows, p.columns, f.weights(len(p.rows)))
 	for i, r := range p.rows {
@@ -242,7 +243,7 @@ func (f *tc[T]) prepare(p tcPart, factor float64) {
 	}
 }
 
-// weights returns the weights among m of the batch's rows.
+// weights returns the weights if m rows of the batch belong to a mixture.
 func (f *tc[T]) weights(m int) weights {
 	rows, size := float64(m), f.size*float64(m)/float64(f.n)
 	switch {
@@ -266,7 +267,7 @@ func (f *tc[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// tcPart is a mixture of the estimate.
+// tcPart is one mixture of the estimate.
 type tcPart struct {
 	rows, columns []int
 	sign          float64

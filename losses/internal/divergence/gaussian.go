@@ -1,4 +1,4 @@
-// Package divergence computes divergences of posteriors from priors, and of one posterior from the next.
+// Package divergence computes divergences between posteriors and priors, and between consecutive posteriors.
 package divergence
 
 import (

@@ -36,7 +36,7 @@ func SlowStep(mean, logVariance *gorgonia.Node, group int, rate float64, consist
 type slowStep[T graph.Float] struct {
 	d, group            int
 	rate                float64
-	cross, entropy      float64 // factors of a cross-entropy and of an entropy, in the mean over pairs
+	cross, entropy      float64 // weights of a cross-entropy and of an entropy in the mean over pairs
 	dMean, dLogVariance []float64
 }
 
@@ -59,7 +59,7 @@ func (s *slowStep[T]) Forward(in [][]T, out []T) {
 	sum := 0.0
 	for a := 0; a+s.d < len(in[0]); a++ {
 		if a/s.d%s.group == s.group-1 {
-			continue // the last of its group
+			continue // the last image of its group
 		}
 		b := a + s.d
 		m := float64(in[0][a]) - float64(in[0][b])
@@ -69,7 +69,8 @@ func (s *slowStep[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum)
 }
 
-// step returns the summand of the posteriors of elements a and b with means m apart, and notes its slopes.
+// step returns the contribution of the posteriors of elements a and b, if their means differ by m, and stores its
+// slopes.
 func (s *slowStep[T]) step(a, b int, m, logVariance float64) float64 {
 	sigma, inside := math.Exp(logVariance/2), 0.0
 	erf := math.Copysign(1, m)
@@ -84,7 +85,7 @@ func (s *slowStep[T]) step(a, b int, m, logVariance float64) float64 {
 	s.dMean[a] += slope
 	s.dMean[b] -= slope
 	s.dLogVariance[a] += s.cross*s.rate*inside/2 - s.entropy/2
-	const entropy = 1.4189385332046727 // of a Gaussian of variance 1: log(2 pi e)/2
+	const entropy = 1.4189385332046727 // entropy of a Gaussian with variance 1: log(2 pi e)/2
 	return s.cross*(s.rate*(inside+m*erf)-math.Log(s.rate/2)) - s.entropy*(entropy+logVariance/2)
 }
 

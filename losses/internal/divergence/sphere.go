@@ -43,7 +43,7 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 	}, logT)
 }
 
-// sphereKL is the operation of [KLSphere]; it keeps the derivatives of the rows' divergences in log t.
+// sphereKL is the operation of [KLSphere]; it stores the derivatives of the rows' divergences with respect to log t.
 type sphereKL[T graph.Float] struct {
 	kernel *heatKernel
 	slopes []float64
@@ -78,25 +78,24 @@ func SphereTime(dim int) float64 {
 	return 1 / float64(dim)
 }
 
-// maxSeries is the greatest dimension at which the heat kernel is computed at all times. Above it the series loses its
-// digits to cancellation at times where the expansion is inaccurate.
+// maxSeries is the largest dimension for which the heat kernel is computed at all times. Above it, the series suffers
+// from cancellation at times where the expansion is inaccurate.
 const maxSeries = 100
 
-// heatKernel computes the divergence of the heat kernel of a sphere from the uniform distribution, in the notation of
-// losses.KLSphere. For small t, where the series is long, the expansion
+// heatKernel computes the divergence between the heat kernel of a sphere and the uniform distribution, in the notation
+// of losses.KLSphere. For small t the series would be long, so the expansion
 //
 //	KL = -(d/2) log(2 pi e t) + log Vol(S^d) + (t/4) d (d-1) + c_2 t^2 + ... + c_8 t^8
 //
-// replaces it. At the change the two differ by 1e-11 up to dimension 10 and by 1e-7 at
-// dimension 100. On the circle all c_n are 0: the expansion lacks exp(-pi^2/(2 t)), the
-// first term of the other form of the theta series.
+// replaces it. Where the two meet, they differ by 1e-11 up to dimension 10 and by 1e-7 at dimension 100. On the circle
+// all c_n are 0: the error of the expansion is exp(-pi^2/(2 t)), the first term of the other form of the theta series.
 type heatKernel struct {
 	dim       float64
 	constant  float64
 	powers    [8]float64 // c_1, ...
-	small     float64    // greatest time of the expansion
-	slack     float64    // greatest time of the kernel, with room for rounding
-	harmonics *harmonics // made when first needed
+	small     float64    // largest time of the expansion
+	slack     float64    // largest time of the kernel, with room for rounding
+	harmonics *harmonics // built when first needed
 }
 
 func newHeatKernel(dim int) *heatKernel {
@@ -115,7 +114,7 @@ func newHeatKernel(dim int) *heatKernel {
 	return k
 }
 
-// divergence returns the divergence at log t and its derivative in log t.
+// divergence returns the divergence at log t and its derivative with respect to log t.
 func (k *heatKernel) divergence(logT float64) (kl, slope float64) {
 	t := math.Exp(logT)
 	switch {
@@ -123,7 +122,7 @@ func (k *heatKernel) divergence(logT float64) (kl, slope float64) {
 		return k.expansion(logT, t)
 	case !(t <= k.slack):
 		return math.NaN(), math.NaN()
-	case t*k.dim > 1000: // the kernel is uniform to the last bit
+	case t*k.dim > 1000: // the kernel is uniform up to rounding
 		return 0, 0
 	}
 	if k.harmonics == nil {
@@ -132,9 +131,9 @@ func (k *heatKernel) divergence(logT float64) (kl, slope float64) {
 	return k.harmonics.divergence(t)
 }
 
-// pieces returns the divergence as a function for a device: the expansion, and a table of the rest.
+// pieces returns the divergence as a function for a device: the expansion for small t, and a table for larger t.
 func (k *heatKernel) pieces() *kernels.Pieces {
-	last := 90 / k.dim // beyond which the divergence is below the least float32
+	last := 90 / k.dim // beyond this time the divergence is below the smallest float32
 	p := &kernels.Pieces{Slope: -k.dim / 2, Constant: k.constant, Powers: k.powers, Small: k.small, Last: last,
 		First: math.Log(k.small), Step: 1. / tableSteps}
 	if k.dim > maxSeries {
@@ -179,13 +178,13 @@ var heatPowers = [8][]float64{
 		46462399. / 411505920000, 10481633. / 102876480000, -455677. / 41150592000, -307. / 587865600, 1. / 19353600},
 }
 
-// tableSteps is the number of places of a table for a unit of log t. The interpolation is as accurate as float32.
+// tableSteps is the number of table entries for a unit of log t. The interpolation is as accurate as float32.
 const tableSteps = 256
 
-// harmonics are the polynomials R_l at the nodes of a quadrature of [0, pi].
+// harmonics are the values of the polynomials R_l at the nodes of a quadrature of [0, pi].
 type harmonics struct {
-	weights []float64   // of the uniform distribution of theta; their sum is 1
-	zonal   [][]float64 // R_l at the nodes, l from 1
+	weights []float64   // weights of the uniform distribution of theta; their sum is 1
+	zonal   [][]float64 // R_l at the nodes, for l from 1 on
 	decay   []float64   // l (l+d-1) / 2
 	logSize []float64   // log n_l
 	term    []float64   // n_l exp(-decay t)
@@ -193,10 +192,10 @@ type harmonics struct {
 
 const (
 	heatNodes = 160
-	heatFloor = -50 // of log sqrt(n_l) exp(-decay t), the size of a term where its polynomial has its mass
+	heatFloor = -50 // for log sqrt(n_l) exp(-decay t), the size of a term where its polynomial has its mass
 )
 
-// newHarmonics prepares the series for times of at least least.
+// newHarmonics prepares the series for times from least on.
 func newHarmonics(dim int, least float64) *harmonics {
 	d := float64(dim)
 	angles := make([]float64, heatNodes)
@@ -230,8 +229,8 @@ func newHarmonics(dim int, least float64) *harmonics {
 	return h
 }
 
-// divergence integrates phi(f - 1) with phi(e) = (1+e) log(1+e) - e, which loses no digits where f is near 1. This is
-// valid as f - 1 has the mean 0.
+// divergence integrates phi(f - 1) with phi(e) = (1+e) log(1+e) - e, which avoids cancellation where f is near 1. This
+// is valid because f - 1 has mean 0.
 func (h *harmonics) divergence(t float64) (kl, slope float64) {
 	terms := 0
 	for l, decay := range h.decay {
@@ -248,7 +247,7 @@ func (h *harmonics) divergence(t float64) (kl, slope float64) {
 			excess += v
 			rate -= h.decay[l] * v
 		}
-		if excess <= -1 { // f is positive, but less than the rounding
+		if excess <= -1 { // f is positive, but below the rounding error
 			kl += w
 			continue
 		}

@@ -1,4 +1,5 @@
-// Package informative computes how well codes tell factors apart: contraction, separation, the error of a left inverse.
+// Package informative computes losses for how well codes distinguish factors: contraction, separation, and the error of
+// a left inverse.
 package informative
 
 import (
@@ -38,7 +39,7 @@ type Distance struct {
 // Kind is a losses.DistanceKind.
 type Kind uint8
 
-// The distances of numbers.
+// The distances between numbers.
 const (
 	Absolute Kind = iota
 	Discrete
@@ -78,7 +79,7 @@ func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, er
 	}, nil
 }
 
-// completed returns the settings with all columns and factors for none, and the period 1 for 0.
+// completed replaces unset columns and factors by all of them, and the period 0 by 1.
 func (s Settings) completed(in []tensor.Shape) Settings {
 	if len(s.Columns) == 0 {
 		s.Columns = check.UpTo(in[0][1])
@@ -126,7 +127,8 @@ func (s Settings) check(in []tensor.Shape) error {
 }
 
 // contraction is the operation of [Contraction]. Rows with known factors are points. points holds their codes, square
-// the factors joined by the Euclidean norm as coordinates, and others the factors with a premetric each.
+// the factors whose differences are combined by the Euclidean norm, and others the remaining factors, each with a
+// premetric.
 type contraction[T graph.Float] struct {
 	Settings
 	width, factors int
@@ -138,9 +140,9 @@ type contraction[T graph.Float] struct {
 
 	rows              []int // rows with known chosen factors
 	values, gradients *numeric.Loop
-	search            *pairs.Search[T] // of the largest hinge
-	far               []T              // by row: its largest hinge with a sampled partner
-	worst             [2]int           // the pair of the maximum
+	search            *pairs.Search[T] // for the largest hinge
+	far               []T              // by row: the largest hinge with a sampled partner
+	worst             [2]int           // the pair with the maximum
 }
 
 func newContraction[T graph.Float](s Settings) func(in []tensor.Shape) *contraction[T] {
@@ -195,7 +197,7 @@ func (c *contraction[T]) Forward(in [][]T, out []T) {
 	out[0] = T(h)
 }
 
-// share returns the weight of a pair in the aggregate.
+// share returns the weight of one pair in the aggregate.
 func (c *contraction[T]) share() float64 {
 	n, partners := len(c.rows), len(c.rows)
 	if c.Pairs > 0 {
@@ -233,12 +235,12 @@ func (c *contraction[T]) choose(in [][]T) {
 	}
 }
 
-// known reports whether the groups of a row give all chosen factors.
+// known reports whether all chosen factors of a row are known.
 func (c *contraction[T]) known(groups []T) bool {
 	return !slices.ContainsFunc(c.Factors, func(f Distance) bool { return groups[f.Factor] < 0 })
 }
 
-// gather copies every stride-th element of x, for the chosen rows, to a coordinate.
+// gather copies every stride-th element of x, for the selected rows, to a coordinate.
 func (c *contraction[T]) gather(p *kernel.Points[T], coordinate int, x []T, stride int) {
 	if coordinate == 0 {
 		p.Resize(len(c.rows))
@@ -259,7 +261,7 @@ func (c *contraction[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 		return
 	}
 	c.slope.Zero(n)
-	scale := -2 * float64(dout[0]) * c.share() // for both orders of a pair
+	scale := -2 * float64(dout[0]) * c.share() // each pair occurs in both orders
 	if c.Aggregate == factor.Max {
 		scale = -float64(dout[0])
 		c.addSlope(c.worst[0], c.worst[1], 1)
@@ -311,7 +313,7 @@ func (c *contraction[T]) gradientBlock(lo, _ int) float64 {
 	return 0
 }
 
-// findWorst returns the first pair of the maximum.
+// findWorst returns the first pair with the maximum.
 func (c *contraction[T]) findWorst() [2]int {
 	n := len(c.rows)
 	if c.Pairs == 0 {
@@ -334,7 +336,7 @@ func (c *contraction[T]) findWorst() [2]int {
 	return [2]int{i, i}
 }
 
-// hinge returns max(d_Y - d_Z, 0) and d_Z of two rows.
+// hinge returns max(d_Y - d_Z, 0) and d_Z for two rows.
 func (c *contraction[T]) hinge(i, j int) (h, distance float64) {
 	z, y := 0.0, 0.0
 	for k := range c.points.Columns {
@@ -362,11 +364,10 @@ func (c *contraction[T]) hinge(i, j int) (h, distance float64) {
 	return max(y-distance, 0), distance
 }
 
-// partners returns the number of sampled partners of a row.
+// partners returns the number of sampled partners of each row.
 func (c *contraction[T]) partners() int { return min(c.Pairs, len(c.rows)-1) }
 
-// sampledValue adds up the sampled pairs of the rows from lo to hi, and keeps the
-// largest of every row.
+// sampledValue sums over the sampled pairs of the rows from lo to hi, and stores the largest hinge of every row.
 func (c *contraction[T]) sampledValue(lo, hi int) float64 {
 	n, sum := len(c.rows), 0.0
 	for r := lo; r < hi; r++ {
@@ -383,8 +384,8 @@ func (c *contraction[T]) sampledValue(lo, hi int) float64 {
 	return sum
 }
 
-// sampledGradient sets the slopes of rows to half the slopes of their pairs: gradientBlock visits every pair in both
-// orders.
+// sampledGradient sets the slopes of rows to half the slopes of their pairs, because gradientBlock visits every pair in
+// both orders.
 func (c *contraction[T]) sampledGradient(lo, hi int) float64 {
 	n := len(c.rows)
 	for r := lo; r < hi; r++ {
@@ -396,7 +397,7 @@ func (c *contraction[T]) sampledGradient(lo, hi int) float64 {
 	return 0
 }
 
-// addSlope adds to row i its share of the slope of a pair, times a factor.
+// addSlope adds a pair's slope, times a factor, to row i.
 func (c *contraction[T]) addSlope(i, j int, scale float64) {
 	h, d := c.hinge(i, j)
 	if !(h > 0 && d > 0) {

@@ -74,7 +74,7 @@ type leftInverse[T graph.Float] struct {
 	known []int // rows with known factors
 	x, y  []float64
 	best  geometry.Regression
-	value float64 // NaN where codes or targets are not finite
+	value float64 // NaN if codes or targets are not finite
 }
 
 func newLeftInverse[T graph.Float](kind Inverse, ridge float64, in []tensor.Shape, tolerance float64) *leftInverse[T] {
@@ -159,7 +159,7 @@ func (f *leftInverse[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// factor returns the factor of a target's signs and weights in the gradient.
+// factor returns the factor for a target's signs and weights in the gradient.
 func (f *leftInverse[T]) factor(k int) float64 {
 	n := float64(len(f.known) * f.targets)
 	switch {
@@ -175,7 +175,7 @@ func (f *leftInverse[T]) factor(k int) float64 {
 	return f.best.Errors[k] / f.value
 }
 
-// unknown reports whether a label is negative, or not a number.
+// unknown reports whether a label is negative or NaN.
 func unknown[T graph.Float](labels []T) bool {
 	for _, l := range labels {
 		if !(l >= 0) {

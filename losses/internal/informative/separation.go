@@ -40,7 +40,7 @@ type separation[T graph.Float] struct {
 	columns, factors int
 
 	pairs  []rowPair // of all blocks
-	starts []int     // by block: its first pair; at the end their number
+	starts []int     // by block: index of its first pair; at the end the number of pairs
 	hinges []float64
 	slopes []float64
 }
@@ -112,13 +112,13 @@ func (s *separation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// rowPair is a pair of rows that differ, and their distance.
+// rowPair is a pair of rows that differ, with their distance.
 type rowPair struct {
 	a, b     int
 	distance float64
 }
 
-// hinge is max(x, 0), and not a number where x is not.
+// hinge is max(x, 0), or NaN if x is NaN.
 func hinge(x float64) float64 {
 	if x < 0 {
 		return 0

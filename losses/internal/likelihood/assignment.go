@@ -51,7 +51,7 @@ type assignmentError[T graph.Float] struct {
 	rows, labels   int
 }
 
-// each calls visit for every weight with its target, 0 or 1, except where the label is unknown.
+// each calls visit for every weight with its target, 0 or 1. It skips unknown labels.
 func (f assignmentError[T]) each(in [][]T, visit func(at int, should T)) {
 	at := 0
 	for row := range f.rows {

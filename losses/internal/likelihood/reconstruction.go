@@ -1,4 +1,4 @@
-// Package likelihood computes negative log likelihoods of images and errors of options.
+// Package likelihood computes negative log likelihoods of images, and errors of options.
 package likelihood
 
 import (
@@ -74,10 +74,10 @@ func scalarOfImages(in []tensor.Shape) (tensor.Shape, error) {
 	return tensor.ScalarShape(), check.Pair("images", "their reconstruction", in)
 }
 
-// scale is the factor of the sum of squares of images of a shape: 1 / (2 sigma^2 B).
+// scale is the factor of the sum of squares for images of the given shape: 1 / (2 sigma^2 B).
 func (o Gaussian) scale(s tensor.Shape) float64 { return 1 / (2 * o.Sigma * o.Sigma * float64(s[0])) }
 
-// constant is the sum of the constants of an image's pixels; 0 without them.
+// constant is the sum of the constants of an image's pixels, or 0 without Constant.
 func (o Gaussian) constant(s tensor.Shape) float64 {
 	if !o.Constant {
 		return 0
@@ -87,7 +87,7 @@ func (o Gaussian) constant(s tensor.Shape) float64 {
 
 type gaussian[T graph.Float] struct {
 	linear         bool
-	scale          float64 // of the sum of squares
+	scale          float64 // factor of the sum of squares
 	constant       float64
 	mean           []T // sigmoid(logits)
 	g              T
@@ -248,8 +248,8 @@ func logisticErrorGradient[T graph.Float](d, logits, x []T, g T) {
 	}
 }
 
-// Costs returns [n, 1]: scale times a sum over an image's pixels. The summand is (x - sigmoid(logit))^2 (kind
-// gaussian), (x - m)^2 with the reconstruction m itself (linear) or log(1 + exp(logit)) - x logit (bernoulli).
+// Costs returns [n, 1]: scale times a sum over the pixels of each image. The summand is (x - sigmoid(logit))^2 (kind
+// gaussian), (x - m)^2 where m is the reconstruction itself (linear), or log(1 + exp(logit)) - x logit (bernoulli).
 func Costs(images, logits *gorgonia.Node, kind string, scale float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "reconstruction costs",
@@ -275,7 +275,7 @@ type costs[T graph.Float] struct {
 func newCosts[T graph.Float](kind string, scale float64) func(in []tensor.Shape) *costs[T] {
 	return func(in []tensor.Shape) *costs[T] {
 		f, pixels := &costs[T]{}, in[0].TotalSize()/in[0][0]
-		var mean []T // sigmoids
+		var mean []T // sigmoids of the logits
 		if kind == "gaussian" {
 			mean = make([]T, in[0].TotalSize())
 		}

@@ -9,17 +9,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// deviation is a measure of the spread of points, 0 where all are equal. An instance owns
-// its scratch and is used by one goroutine at a time.
+// deviation measures the spread of points; it is 0 if all points are equal. An instance owns its scratch memory, and
+// only one goroutine uses it at a time.
 type deviation[T graph.Float] interface {
 	// value returns the deviation of points x, rows x columns, rows >= 1.
 	value(x []T, rows int) float64
 
-	// gradient overwrites dx with the gradient of the value at x; the last call of value was on the same x.
+	// gradient overwrites dx with the gradient of the value at x; the last call of value must have been for the same x.
 	gradient(x []T, rows int, dx []T)
 }
 
-// newDeviation returns a deviation for sets of at most maxRows points.
+// newDeviation returns a deviation of at most maxRows points.
 func newDeviation[T graph.Float](d factor.Deviation, maxRows, columns int) deviation[T] {
 	switch d {
 	case factor.Diameter:
@@ -37,12 +37,12 @@ func newDeviation[T graph.Float](d factor.Deviation, maxRows, columns int) devia
 // variance is the total population variance, 1/n sum_i |x_i - mean|^2.
 type variance[T graph.Float] struct {
 	columns int
-	mean    []float64 // minus the first point
+	mean    []float64 // mean minus the first point
 }
 
 func (v *variance[T]) value(x []T, rows int) float64 {
 	c := v.columns
-	first := x[:c] // subtracted, so equal points have exactly 0
+	first := x[:c] // subtracted, so equal points give exactly 0
 	clear(v.mean)
 	for i := c; i < rows*c; i += c {
 		for j, e := range x[i : i+c] {
@@ -76,8 +76,7 @@ func newVariance[T graph.Float](columns int) deviation[T] {
 	return &variance[T]{columns, make([]float64, columns)}
 }
 
-// mpd is half the mean Euclidean distance over all ordered pairs of points, including a
-// point with itself:
+// mpd is half the mean Euclidean distance over all ordered pairs of points, including each point paired with itself:
 //
 //	1/(2 n^2) sum_ij |x_i - x_j|
 //
@@ -104,15 +103,15 @@ func newMPD[T graph.Float](maxRows, columns int) deviation[T] {
 	return mpd[T]{numeric.NewDistances[T](maxRows, columns, false)}
 }
 
-// optimum is a deviation that minimises a quantity over all centres, in float64. By the envelope theorem its gradient
-// is the gradient of the quantity at the optimal centre.
+// optimum is a deviation that is minimised over all centres, in float64. By the envelope theorem its gradient is the
+// gradient at the optimal centre.
 type optimum[T graph.Float] struct {
 	columns int
 	find    func(x []float64, columns int) (float64, error)
 	slope   func(scale float64, dx []float64)
 
 	x      []float64
-	failed error // set if the last value met NaN or infinity
+	failed error // set if the last value contained NaN or infinity
 }
 
 func (o *optimum[T]) value(x []T, rows int) float64 {

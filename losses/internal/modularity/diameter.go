@@ -9,12 +9,12 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/pairs"
 )
 
-// diameter is the largest Euclidean distance of two points (Zhang and Sugiyama 2024, example 7). Its gradient is the
-// gradient of the first farthest pair, in lexicographic order, or 0 if all points are equal.
+// diameter is the largest Euclidean distance between two points (Zhang and Sugiyama 2024, example 7). Its gradient is
+// the gradient of the first farthest pair, in lexicographic order, or 0 if all points are equal.
 type diameter[T graph.Float] struct {
 	points *kernel.Points[T]
 	search *pairs.Search[T]
-	i, j   int // the farthest pair
+	i, j   int // the pair with the largest distance
 	is     float64
 }
 

@@ -7,16 +7,16 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// grouping sorts rows by a column of labels: rows with equal numbers >= 0 become a group. Groups are in the order of
-// their numbers. The rows of a group keep their order.
+// grouping groups rows by a column of labels: rows with equal non-negative numbers form a group. Groups are in the
+// order of their numbers. The rows of a group keep their order.
 type grouping[T graph.Float] struct {
 	factor, factors int
 
-	order  []int // the rows that are in a group
-	starts []int // of the groups in order, and its end
+	order  []int // rows that belong to a group
+	starts []int // start of each group, and the end of the last one
 
 	labels  []T
-	next    []int // per small label, where its next row goes
+	next    []int // for each small label, the position of its next row
 	compare func(a, b int) int
 }
 
@@ -49,7 +49,7 @@ func (g *grouping[T]) read(labels []T) {
 	}
 }
 
-// levels groups by counting, and reports whether it could: labels are small whole numbers.
+// levels groups by counting. It reports false if labels are not small whole numbers.
 func (g *grouping[T]) levels() bool {
 	rows, known, top := len(g.labels)/g.factors, 0, 0
 	for i := range rows {

@@ -1,4 +1,4 @@
-// Package modularity computes the deviation of sub-codes within groups of rows that agree in a factor.
+// Package modularity computes the deviation of sub-codes within groups of rows with equal values of a factor.
 package modularity
 
 import (
@@ -23,7 +23,7 @@ func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups
 		return nil, fmt.Errorf("%v: %w", d, err)
 	}
 	var device func([]tensor.Shape, tensor.Shape) (graph.Recording, error)
-	if d <= factor.MPD { // a GPU has no form of enclosing balls and medians
+	if d <= factor.MPD { // enclosing balls and medians have no form on a GPU
 		device = recordModularity(d, a, unbiased, blocks)
 	}
 	return graph.Apply(graph.Spec{
@@ -61,7 +61,7 @@ func recordModularity(d factor.Deviation, a factor.Aggregate, unbiased bool,
 	}
 }
 
-// modularity computes the deviations of groups, and their aggregates.
+// modularity computes the deviations of groups and aggregates them.
 type modularity[T graph.Float] struct {
 	aggregate factor.Aggregate
 	unbiased  bool
@@ -70,11 +70,11 @@ type modularity[T graph.Float] struct {
 	groupings []*grouping[T]
 
 	z      []T
-	size   int // elements of all groups
+	size   int // number of elements of all groups
 	parts  [partCount]part[T]
 	values *numeric.Loop
 	slopes *numeric.Loop
-	eager  bool // compute gradients along with values: they have been asked for before
+	eager  bool // compute gradients together with values, because earlier steps needed them
 }
 
 func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, unbiased bool, blocks []factor.Block) func([]tensor.Shape) *modularity[T] {
@@ -100,7 +100,7 @@ func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, unbias
 	}
 }
 
-// each calls a function for the groups of a part.
+// each calls a function for each group of a part.
 func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int)) float64 {
 	lo, hi := m.size*i/partCount, m.size*(i+1)/partCount
 	at := 0
@@ -116,7 +116,7 @@ func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int
 	return 0
 }
 
-// value gathers the sub-codes of a group and computes their deviation.
+// value copies the sub-codes of a group and computes their deviation.
 func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
 	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
 	x := c.x[lo*w : hi*w]
@@ -139,8 +139,8 @@ func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
 	}
 }
 
-// slope computes the gradient of the deviation of a group: right after its value, or long after it if the gradient
-// counts.
+// slope computes the gradient of a group's deviation. It runs right after value, or later if the gradient turns out to
+// count.
 func (m *modularity[T]) slope(p *part[T], c *subCode[T], g int) {
 	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
 	x, dx := c.x[lo*w:hi*w], c.dx[lo*w:hi*w]
@@ -176,7 +176,7 @@ func (m *modularity[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum)
 }
 
-// count returns the values of the groups of a sub-code that count.
+// count returns the values of a sub-code's groups, without groups that are too small to count.
 func (m *modularity[T]) count(c *subCode[T]) []float64 {
 	q := c.counted[:0]
 	for g, v := range c.values[:c.groups.count()] {
@@ -187,7 +187,7 @@ func (m *modularity[T]) count(c *subCode[T]) []float64 {
 	return q
 }
 
-// least returns the least number of rows of a group that counts.
+// least returns the minimum number of rows of a group that counts.
 func (m *modularity[T]) least() int {
 	if m.unbiased {
 		return 2
@@ -195,8 +195,9 @@ func (m *modularity[T]) least() int {
 	return 1
 }
 
-// factor returns the correction of the deviation of n rows. Variance and MPD are means over all ordered pairs of rows,
-// including a row with itself, which contributes 0. The unbiased estimate is the mean over the pairs of different rows.
+// factor returns the correction for the deviation of n rows. Variance and MPD are means over all ordered pairs of rows,
+// including each row paired with itself, which contributes 0. The unbiased estimate is the mean over the pairs of
+// different rows.
 func (m *modularity[T]) factor(n int) float64 {
 	if m.unbiased {
 		return float64(n) / float64(n-1)
@@ -204,7 +205,7 @@ func (m *modularity[T]) factor(n int) float64 {
 	return 1
 }
 
-// weigh computes the weights of the groups' deviations in the gradient.
+// weigh computes the weights of the groups' deviations for the gradient.
 func (m *modularity[T]) weigh(c *subCode[T]) {
 	q := m.count(c)
 	slopes := c.counted[len(q):][:len(q)]
@@ -223,7 +224,7 @@ func (m *modularity[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 	if !m.eager {
 		m.slopes.Run()
-		m.eager = m.aggregate != factor.Max // only one group has the maximum
+		m.eager = m.aggregate != factor.Max // the maximum depends on only one group
 	}
 	clear(din[0])
 	for i := range m.codes {
@@ -248,28 +249,27 @@ func (m *modularity[T]) scatter(c *subCode[T], scale float64, dz []T) {
 	}
 }
 
-// subCode is a block: its columns, group by group, the groups' deviations, and their
-// weights in the gradient.
+// subCode is a block: its columns, group by group, the deviations of the groups, and their weights in the gradient.
 type subCode[T graph.Float] struct {
 	columns    []int
 	contiguous bool
 	groups     *grouping[T]
 	x, dx      []T
-	values     []float64 // of all groups
+	values     []float64 // deviations of all groups
 	weights    []float64
-	counted    []float64 // values of the groups that count, and then their weights
+	counted    []float64 // deviations of the groups that count, and later their weights
 }
 
-// partCount is the number of pieces of parallel work.
+// partCount is the number of parts that are computed in parallel.
 const partCount = 8
 
-// part is a piece of parallel work. It has a deviation for each number of columns.
+// part is one part of the parallel work. It has a deviation for each number of columns.
 type part[T graph.Float] struct {
 	kind     factor.Deviation
 	measures map[int]measure[T]
 }
 
-// of returns the deviation for rows points of columns coordinates.
+// of returns the deviation for points with the given numbers of rows and columns.
 func (p *part[T]) of(rows, columns int) deviation[T] {
 	m, ok := p.measures[columns]
 	if !ok || m.maxRows < rows {

@@ -1,4 +1,4 @@
-// Package pairs visits all pairs of rows in tiles, for losses that compare every row with every other row. A block of
+// Package pairs visits all pairs of rows in tiles, for losses that compare all rows with each other. A block of
 // kernel.PairLanes rows is one item of parallel work; see package kernel.
 package pairs
 
@@ -11,13 +11,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Block is the scratch of a block of rows.
+// Block is the scratch memory for a block of rows.
 type Block[T graph.Float] struct {
 	Z, Y           []T // tiles
 	Lanes, Squares []T
 }
 
-// NewBlocks returns scratch for the blocks of up to maxRows rows.
+// NewBlocks returns scratch memory for the blocks of up to maxRows rows.
 func NewBlocks[T graph.Float](maxRows int) []Block[T] {
 	blocks := make([]Block[T], (maxRows+kernel.PairLanes-1)/kernel.PairLanes)
 	for i := range blocks {
@@ -26,7 +26,7 @@ func NewBlocks[T graph.Float](maxRows int) []Block[T] {
 	return blocks
 }
 
-// NewTile returns the numbers of a tile's pairs.
+// NewTile returns memory for the values of a tile's pairs.
 func NewTile[T graph.Float]() []T { return make([]T, kernel.PairLanes*kernel.PairSources) }
 
 // NewLoop runs a body for every block of lanes.
@@ -34,7 +34,7 @@ func NewLoop(maxRows int, body func(lo, hi int) float64) *numeric.Loop {
 	return numeric.NewLoop(maxRows, kernel.PairLanes, body)
 }
 
-// Tile is a tile of N sources from Source on. Each of its pairs counts Times times.
+// Tile is a tile of N sources, from Source on. Each of its pairs has the weight Times.
 type Tile struct {
 	Source, N int
 	Times     float64
@@ -43,11 +43,11 @@ type Tile struct {
 // All yields tiles that pair each lane of a block with every row.
 func All(rows int) iter.Seq[Tile] { return tiles(rows, 0, math.MaxInt) }
 
-// Half yields tiles of the block at lo. Over all blocks, the weights count every ordered pair once: pairs within a block
-// occur in both orders, and other pairs once with weight 2.
+// Half yields tiles for the block at lo. Over all blocks, the weights count every ordered pair once: pairs within a
+// block occur in both orders, and all other pairs occur once with weight 2.
 func Half(rows, lo int) iter.Seq[Tile] { return tiles(rows, lo, lo+kernel.PairLanes) }
 
-// tiles yields the tiles of the sources from first on. Pairs with sources from twice on count twice.
+// tiles yields the tiles of the sources from first on. Pairs with sources from twice on have weight 2.
 func tiles(rows, first, twice int) iter.Seq[Tile] {
 	return func(yield func(Tile) bool) {
 		for s := first; s < rows; s += kernel.PairSources {
@@ -62,7 +62,7 @@ func tiles(rows, first, twice int) iter.Seq[Tile] {
 	}
 }
 
-// SumLanes adds up the first n lanes and clears all.
+// SumLanes sums the first n lanes and clears all lanes.
 func SumLanes[T graph.Float](lanes []T, n int) float64 {
 	sum := 0.0
 	for _, v := range lanes[:n] {
@@ -72,7 +72,7 @@ func SumLanes[T graph.Float](lanes []T, n int) float64 {
 	return sum
 }
 
-// HasNaN reports whether an element is not a number; vector maxima would miss it.
+// HasNaN reports whether an element is NaN, which vector maxima would ignore.
 func HasNaN[T graph.Float](x []T) bool {
 	for _, v := range x {
 		if v != v {
@@ -88,18 +88,18 @@ type Search[T graph.Float] struct {
 	values func(b *Block[T], lo int, t Tile)
 	loop   *numeric.Loop
 	rows   int
-	most   []T // the largest value of a row and a later one or one of its block
+	most   []T // the largest value for a row and a later row, or a row of the same block
 }
 
-// NewSearch returns a search among up to maxRows rows. The function values sets b.Z to the values of a tile's pairs,
-// numbers of at least 0.
+// NewSearch returns a search over up to maxRows rows. The function values sets b.Z to the values of a tile's pairs,
+// which must not be negative.
 func NewSearch[T graph.Float](blocks []Block[T], maxRows int, values func(b *Block[T], lo int, t Tile)) *Search[T] {
 	s := &Search[T]{blocks: blocks, values: values, most: make([]T, maxRows)}
 	s.loop = NewLoop(maxRows, s.block)
 	return s
 }
 
-// Run returns the pair with the least numbers of rows among the pairs of the largest value.
+// Run returns the pair with the largest value; of equal pairs it returns the first.
 func (s *Search[T]) Run(rows int) (i, j int) {
 	s.rows = rows
 	s.loop.Resize(rows)

@@ -1,4 +1,5 @@
-// Package symmetry computes with codes on which transformations act: transport within groups, walks and predictions.
+// Package symmetry has operations for codes that transformations act on: transport within groups, walks and
+// predictions.
 package symmetry
 
 import (

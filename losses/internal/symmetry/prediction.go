@@ -48,10 +48,10 @@ func predictedShape(in []tensor.Shape, columns []int) (tensor.Shape, error) {
 type predictByBlocks[T graph.Float] struct {
 	d       int
 	columns []int
-	slopes  []float64 // gradients of the blocks
+	slopes  []float64 // gradients with respect to the blocks
 }
 
-// action returns the action that leads to a row from the row before, or -1.
+// action returns the action that leads from the previous row to a row, or -1.
 func (p *predictByBlocks[T]) action(in [][]T, row int) int {
 	if row == 0 {
 		return -1
@@ -132,7 +132,7 @@ func Prediction(predicted, codes, actions *gorgonia.Node) (*gorgonia.Node, error
 
 type prediction[T graph.Float] struct {
 	d, actions int
-	scale      float64 // one over the number of elements in the mean; 0 without elements
+	scale      float64 // one over the number of elements in the mean, or 0 without elements
 }
 
 func (p *prediction[T]) Forward(in [][]T, out []T) {

@@ -35,7 +35,7 @@ func Transport(a Action, z, transformation *gorgonia.Node, m int) (*gorgonia.Nod
 			func(in []tensor.Shape) graph.Body[float64] { return newTransport[float64](a, m, in[0]) }),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			groups, columns := in[0][0]/m, in[0][1]
-			return graph.Recording{ // the last input holds the transformations, if there are any
+			return graph.Recording{ // the last input is the transformations, if there are any
 				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
 					kernels.Transport(t, in[0], in[len(in)-1], out, int(a), groups, m, columns)
 				},
@@ -53,14 +53,14 @@ type Action uint8
 
 // The actions.
 const (
-	Identity  Action = iota // nothing moves; R^n
+	Identity  Action = iota // no transformation, R^n
 	Circle                  // an angle in radians rotates a point of S^1 in R^2
 	AxisAngle               // (axis, angle) rotates a point of S^2 in R^3 by Rodrigues' formula
-	Plane                   // an angle rotates a point of R^2, which is not projected
-	Space                   // (axis, angle) rotates a point of R^3, which is not projected
+	Plane                   // an angle rotates a point of R^2, without projection
+	Space                   // (axis, angle) rotates a point of R^3, without projection
 )
 
-// columns returns the number of columns of the action's transformations.
+// columns returns the number of columns of the transformations.
 func (a Action) columns() int { return [...]int{0, 1, 4, 1, 4}[a] }
 
 func (a Action) String() string {
@@ -117,7 +117,7 @@ func (t *transport[T]) Forward(in [][]T, out []T) {
 	}
 }
 
-// settle turns the sum of a group into its common point, Pi(sum).
+// settle replaces the sum of a group by its common point, Pi(sum).
 func (t *transport[T]) settle(sum []float64, g int) {
 	if t.action == Circle || t.action == AxisAngle {
 		t.squares[g] = numeric.Normalise(sum, sum)
@@ -133,7 +133,7 @@ func (t *transport[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 		return
 	}
 	for g := range t.groups {
-		// The adjoint of spreading by rotations is gathering by their inverses.
+		// The adjoint of spreading by rotations is gathering by the inverse rotations.
 		t.gather(t.s, dout, g)
 		if t.action != Circle && t.action != AxisAngle {
 			t.settle(t.s, g)
@@ -177,7 +177,7 @@ func (t *transport[T]) scatter(x []T, point []float64, g int) {
 	}
 }
 
-// setRotations fills in the matrices of transformations.
+// setRotations computes the matrices of transformations.
 func setRotations[T graph.Float](a Action, matrix []float64, transformation []T) {
 	if a == Circle || a == Plane {
 		for i, angle := range transformation {

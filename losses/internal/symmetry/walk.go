@@ -46,7 +46,7 @@ func Planes(n int) int { return n * (n - 1) / 2 }
 type rotationWalk[T graph.Float] struct {
 	m, n, actions int
 	sin, cos      []float64 // of the angles
-	slopes        []float64 // gradients of the angles
+	slopes        []float64 // gradients with respect to the angles
 	y, dy         []float64 // a code and its gradient
 }
 
@@ -104,8 +104,8 @@ func (w *rotationWalk[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	}
 }
 
-// back undoes the plane rotations of an action, the first one first; the action's angles begin at p. The slope of an
-// angle is the inner product of the gradient with the code turned by a quarter in its plane.
+// back undoes the plane rotations of an action, starting with the first; the action's angles begin at p. The derivative
+// with respect to an angle is the inner product of the gradient with the code, rotated by a quarter turn in the plane.
 func (w *rotationWalk[T]) back(p int) {
 	y, d := w.y, w.dy
 	for i := range y {
@@ -129,7 +129,7 @@ func chosen[T graph.Float](actions []T, row, count int) int {
 	return -1
 }
 
-// rotate multiplies y by the plane rotations of one action, the last first.
+// rotate multiplies y by the plane rotations of one action, starting with the last.
 func rotate(y, sin, cos []float64) {
 	p := len(sin)
 	for i := len(y) - 2; i >= 0; i-- {
@@ -158,7 +158,7 @@ func Entanglement(angles *gorgonia.Node, target float64) (*gorgonia.Node, error)
 type entanglement[T graph.Float] struct {
 	planes int
 	target float64
-	scale  float64 // of the gradient: the sign of L - target over the number of actions
+	scale  float64 // of the gradient: the sign of L - target divided by the number of actions
 	most   []int   // the index of the largest angle of each action
 }
 
@@ -176,7 +176,7 @@ func (e *entanglement[T]) Forward(in [][]T, out []T) {
 				e.most[a] = a*e.planes + i
 			}
 		}
-		for i, v := range angles { // not sum - max: its rounding would hide small angles next to a large one
+		for i, v := range angles { // sum - max would lose small angles next to a large one by rounding
 			if a*e.planes+i != e.most[a] {
 				sum += float64(v) * float64(v)
 			}

@@ -1,4 +1,5 @@
-// Package total computes with the numbers of an objective: weighted sums, absolute differences, half squares.
+// Package total has operations for the parts of an objective: weighted sums, absolute differences, half the sum of
+// squares.
 package total
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Sum adds the sum of scalar parts. A single part is its own sum.
+// Sum adds the sum of scalar parts. The sum of a single part is that part.
 func Sum(parts ...*gorgonia.Node) (*gorgonia.Node, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
@@ -23,7 +24,7 @@ func Sum(parts ...*gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // Weighted adds the weighted sum of scalar parts. The weight of part i is the input changing[i] with one element, or
-// constants[i] where changing[i] is nil.
+// constants[i] if changing[i] is nil.
 func Weighted(parts, changing gorgonia.Nodes, constants []float64) (*gorgonia.Node, error) {
 	in, at := slices.Clone(parts), make([]int, len(parts))
 	for i, w := range changing {
@@ -58,7 +59,7 @@ func Weighted(parts, changing gorgonia.Nodes, constants []float64) (*gorgonia.No
 // weighted is a weighted sum of its first inputs.
 type weighted[T graph.Float] struct {
 	constants []float64
-	at        []int // by part: the place of its weight among the inputs; 0: the weight is constant
+	at        []int // by part: the index of its weight among the inputs; 0: the weight is constant
 }
 
 func (s weighted[T]) weight(i int, in [][]T) float64 {
@@ -118,7 +119,8 @@ func (s weighted[T]) record() graph.Recording {
 	}
 }
 
-// Difference returns the sum over elements of |a - b| for nodes of the same size. The gradient is 0 where a = b.
+// Difference returns the sum over elements of |a - b|, for nodes with the same number of elements. The gradient is 0
+// where a = b.
 func Difference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "absolute difference",

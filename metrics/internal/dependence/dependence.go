@@ -1,5 +1,5 @@
-// Package dependence measures how code columns depend on each other or on factors: by kernels, or by the correlations of
-// normal distributions.
+// Package dependence measures how code columns depend on each other or on factors. It uses kernels, or the correlations
+// of normal distributions.
 package dependence
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// centred is the criterion of two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2),
-// from the sum of their products and the sums of their rows:
+// centred is the criterion for two kernel matrices K and L of n rows (Gretton et al. 2005, definition 2, with 1/n^2),
+// computed from the sum of their products and the sums of their rows:
 //
 //	1/n^2 trace(K H L H) = 1/n^2 sum_ij K_ij L_ij - 2/n^3 sum_i k_i l_i + 1/n^4 sum_i k_i sum_i l_i
 func centred(products float64, k, l []float64) float64 {
@@ -31,7 +31,7 @@ func centred(products float64, k, l []float64) float64 {
 		ks += k[i] / n
 		ls += l[i] / n
 	}
-	return max(products/(n*n)-2*both/n+ks/n*(ls/n), 0) // rounding
+	return max(products/(n*n)-2*both/n+ks/n*(ls/n), 0) // rounding can make it negative
 }
 
 // Kernel is a kernel of rows of points. It is Gaussian, exp(-|a - b|^2/(2 s^2)), or 1 for equal points.
@@ -39,7 +39,7 @@ type Kernel struct {
 	points []float64 // rows x width
 	width  int
 	equal  bool    // 1 for equal points, otherwise 0
-	s      float64 // of Gaussian Kernel
+	s      float64 // bandwidth of the Gaussian kernel
 }
 
 // NewKernel returns the Gaussian kernel of some columns; the bandwidth 0 is the median distance.
@@ -52,7 +52,7 @@ func NewKernel(codes matrix.Matrix, columns []int, bandwidth float64) *Kernel {
 	return k
 }
 
-// FactorKernel returns the kernel of a factor with values in [0, 1]: equality of a categorical factor, otherwise
+// FactorKernel returns the kernel of a factor with values in [0, 1]: equality for a categorical factor, otherwise
 // Gaussian. A circular factor lies on a circle of circumference 1.
 func FactorKernel(kind factor.Kind, values []float64) *Kernel {
 	k := &Kernel{points: values, width: 1, equal: kind == factor.Categorical}
@@ -68,10 +68,10 @@ func FactorKernel(kind factor.Kind, values []float64) *Kernel {
 	return k
 }
 
-// medianRows is the number of rows from which the median takes its pairs.
+// medianRows is the number of rows whose pairs give the median.
 const medianRows = 362
 
-// median returns the lower median distance of pairs of rows, or 1 if it is 0.
+// median returns the lower median of the distances between rows, or 1 if it is 0.
 func (k *Kernel) median(n int) float64 {
 	m := min(n, medianRows)
 	var squares []float64
@@ -116,7 +116,7 @@ func (k *Kernel) row(i int, dst []float64) (sum float64) {
 	return sum
 }
 
-// HSIC returns the criterion of each wanted pair of kernels of n rows.
+// HSIC returns the criterion of n rows for each wanted pair of kernels.
 func HSIC(ctx context.Context, n int, sides []*Kernel, wanted func(i, j int) bool) ([][]float64, error) {
 	k := len(sides)
 	sums := numeric.Zeros(k, n)      // by side and row
@@ -170,11 +170,11 @@ func fromEigenvalues(eigenvalues []float64) (sum float64) {
 	for _, v := range eigenvalues {
 		sum -= math.Log(v) / 2
 	}
-	return max(sum, 0) // rounding
+	return max(sum, 0) // rounding can make it negative
 }
 
-// wassersteinDistance is the squared 2-Wasserstein distance of two normal distributions with covariances S and D,
-// the diagonal of S. It takes the trace of S and the eigenvalues lambda of D S:
+// wassersteinDistance is the squared 2-Wasserstein distance between two normal distributions with covariances S and D,
+// the diagonal of S. It is computed from the trace of S and the eigenvalues lambda of D S:
 //
 //	2 tr S - 2 sum sqrt lambda
 func wassersteinDistance(trace float64, eigenvalues []float64) float64 {
@@ -224,14 +224,14 @@ func TotalCorrelation(codes matrix.Matrix) (value float64, columns []int, correl
 	return fromEigenvalues(values), columns, symmetricRows(&s), nil
 }
 
-// WassersteinCorrelation returns the squared 2-Wasserstein distance of a normal distribution with the covariance of the
-// codes from one without correlations (Locatello et al. 2019, section 5.2), the trace of the covariance, and the
-// covariance, n-1 degrees of freedom.
+// WassersteinCorrelation returns the squared 2-Wasserstein distance between two normal distributions: one with the
+// covariance of the codes, and one without correlations (Locatello et al. 2019, section 5.2). It also returns the trace
+// of the covariance, and the covariance with n-1 degrees of freedom.
 func WassersteinCorrelation(codes matrix.Matrix) (value, trace float64, covariance [][]float64, err error) {
 	d := codes.Cols
 	var s mat.SymDense
 	stat.CovarianceMatrix(&s, mat.NewDense(codes.Rows, d, codes.Data), nil)
-	// D S has the eigenvalues of the symmetric D^(1/2) S D^(1/2).
+	// D S has the same eigenvalues as the symmetric D^(1/2) S D^(1/2).
 	similar := mat.NewSymDense(d, nil)
 	for a := range d {
 		trace += s.At(a, a)
@@ -254,7 +254,7 @@ func WassersteinCorrelation(codes matrix.Matrix) (value, trace float64, covarian
 func Spread(ctx context.Context, codes matrix.Matrix) (float64, error) {
 	n, d := codes.Rows, codes.Cols
 	mean, square := make([]float64, d), make([]float64, d)
-	for i := range n { // Welford: equal rows have a deviation of 0
+	for i := range n { // Welford's algorithm: equal rows have a deviation of exactly 0
 		if i%(1<<14) == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
@@ -277,7 +277,7 @@ func Spread(ctx context.Context, codes matrix.Matrix) (float64, error) {
 	return sum / math.Sqrt(float64(d)), nil
 }
 
-// norm2 returns the Euclidean norm of finite numbers, without overflow.
+// norm2 returns the Euclidean norm of finite numbers without overflow.
 func norm2(x []float64) float64 {
 	largest := 0.0
 	for _, v := range x {
@@ -295,14 +295,14 @@ func norm2(x []float64) float64 {
 
 // Pattern is the total correlation of the rows with the same active columns.
 type Pattern struct {
-	Name  string // of the active columns
+	Name  string // names the active columns
 	Rows  int
 	Value float64
 }
 
 // ConditionalTC returns the total correlation of the rows of each set of active columns (Ross and Doshi-Velez 2021,
-// section 5.2), without the sets of fewer than two columns that vary. It also counts the rows left out because their set
-// has no more rows than columns that vary. active has the columns that are active in each row.
+// section 5.2). Sets with fewer than two varying columns are left out. It also counts the rows left out because their
+// set has at most as many rows as varying columns. active says, for each row, which columns are active.
 func ConditionalTC(
 	ctx context.Context, codes matrix.Matrix, active [][]bool, name func(c int) string,
 ) (patterns []Pattern, few int, err error) {
@@ -329,7 +329,7 @@ func ConditionalTC(
 			return nil, 0, err
 		}
 		rows := members[set]
-		var columns []int // that are active and vary
+		var columns []int // columns that are active and vary
 		for c, on := range active[rows[0]] {
 			if on && slices.ContainsFunc(rows, func(i int) bool { return units.Row(i)[c] != units.Row(rows[0])[c] }) {
 				columns = append(columns, c)
@@ -351,8 +351,8 @@ func ConditionalTC(
 	return patterns, few, nil
 }
 
-// activeUnits returns the codes in units of the standard deviation of each column over the rows where it is active.
-// Constant columns are 0.
+// activeUnits divides each column by its standard deviation over the rows where the column is active. Constant columns
+// become 0.
 func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
 	units := matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
 	for c := range codes.Cols {
@@ -375,7 +375,7 @@ func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
 	return units
 }
 
-// patternTC is the summand of rows with the same active columns in the total correlation of codes with inactive columns
+// patternTC is the contribution of one set of active columns to the total correlation of codes with inactive columns
 // (Ross and Doshi-Velez 2021, section 5.2):
 //
 //	(sum over d of mean u_d^2 - |A| - ln det cov u) / 2

@@ -1,5 +1,5 @@
-// Package deviation measures how far codes move within groups of rows: the deviations of sub-codes, the movement of
-// columns under interventions, and the assignment of columns to factors.
+// Package deviation measures how much codes change within groups of rows. It has the deviations of sub-codes, the
+// change of columns under interventions, and the assignment of columns to factors.
 //
 // The deviations of n points p_i are defined in Zhang and Sugiyama 2024, sections 3.1 and 3.2.
 package deviation
@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// ByLevel returns d of the points of each level that occurs.
+// ByLevel returns the deviation d of the points of each level that occurs.
 func ByLevel(ctx context.Context, points []float64, columns int, g *levels.Groups, d Func) ([]float64, error) {
 	var values []float64
 	group := make([]float64, 0, g.Largest()*columns)
@@ -49,7 +49,7 @@ func ByLevel(ctx context.Context, points []float64, columns int, g *levels.Group
 	return values, nil
 }
 
-// Variance is the sum over columns of the variance (example 4):
+// Variance is the sum over columns of the variances (example 4):
 //
 //	1/n sum_i |p_i - mean|^2
 func Variance(points []float64, columns int) (sum float64) {
@@ -57,7 +57,7 @@ func Variance(points []float64, columns int) (sum float64) {
 	for c := range columns {
 		var mean, square, rest float64
 		for i := c; i < len(points); i += columns {
-			mean += (points[i] - points[c]) / n // from the first point: less rounding
+			mean += (points[i] - points[c]) / n // differences from the first point: less rounding
 		}
 		for i := c; i < len(points); i += columns {
 			d := points[i] - points[c] - mean
@@ -69,10 +69,11 @@ func Variance(points []float64, columns int) (sum float64) {
 	return sum
 }
 
-// Func measures points, row by row, and may reorder them. They may be a random sample of a group of count points.
+// Func measures points, given row by row, and may reorder them. The points may be a random sample of a group with count
+// points.
 type Func func(points []float64, count int) (float64, error)
 
-// New returns the measure d of points with columns numbers each.
+// New returns the deviation d for points with the given number of columns.
 func New(ctx context.Context, d factor.Deviation, columns int) Func {
 	if columns == 1 {
 		switch d {
@@ -114,8 +115,8 @@ func New(ctx context.Context, d factor.Deviation, columns int) Func {
 			if err := pairs.Set(points, columns); err != nil {
 				return 0, err
 			}
-			// pairs of a point with itself, at distance 0, are 1/count of all pairs of the group, and a larger part of
-			// a sample's pairs
+			// pairs of a point with itself have distance 0; they are 1/count of all pairs of the group, but a larger
+			// fraction of the pairs of a sample
 			mean, err := pairs.Mean()
 			return mean / 2 * float64(count-1) / float64(count), err
 		}
@@ -123,7 +124,7 @@ func New(ctx context.Context, d factor.Deviation, columns int) Func {
 	return func(points []float64, _ int) (float64, error) { return Variance(points, columns), nil }
 }
 
-// ofLine makes a Func of a measure of numbers.
+// ofLine makes a Func from a deviation of single numbers.
 func ofLine(measure func(x []float64) float64) Func {
 	return func(points []float64, _ int) (float64, error) { return measure(points), nil }
 }
@@ -164,7 +165,7 @@ func mpdOfLine(x []float64) float64 {
 	return sum
 }
 
-// Points copies columns of codes, row by row. With standardise, each is divided by its standard deviation.
+// Points copies columns of codes, row by row. With standardise, each column is divided by its standard deviation.
 func Points(codes matrix.Matrix, columns []int, standardise bool) []float64 {
 	some := codes.Columns(columns)
 	if !standardise {
@@ -180,12 +181,12 @@ func Points(codes matrix.Matrix, columns []int, standardise bool) []float64 {
 	return some.Data
 }
 
-// quantileAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
+// quantileAt is the deviation of a code column z over the rows with one level (Suter et al. 2019, section 4), relative
 // to the largest deviation of the column from its mean; it overwrites z:
 //
 //	quantile of |z - mean z| / largest
 //
-// The score of the column for the factor is 1 minus the mean over levels.
+// The column's score for the factor is 1 minus the mean over levels.
 func quantileAt(z []float64, q, largest float64) float64 {
 	mean := matrix.Mean(z)
 	for i, v := range z {
@@ -198,8 +199,9 @@ func quantileAt(z []float64, q, largest float64) float64 {
 	return numeric.Quantile(z, q)
 }
 
-// Robustness returns, for column c and every factor, 1 minus the mean over levels of quantile q of the deviations (Suter
-// et al. 2019, section 4). It also returns the largest deviation of the column from its mean, 0 if it is constant.
+// Robustness returns, for column c and every factor, 1 minus the mean over levels of quantile q of the deviations
+// (Suter et al. 2019, section 4). It also returns the largest deviation of the column from its mean, which is 0 for a
+// constant column.
 func Robustness(
 	ctx context.Context, codes matrix.Matrix, c int, factors []*levels.Groups, q float64,
 ) (row []float64, largest float64, err error) {
@@ -238,11 +240,11 @@ func Robustness(
 	return row, largest, nil
 }
 
-// Within returns the sum of squared distances of column c from its means over groups of rows.
+// Within returns the sum of the squared distances of column c from its mean within each group of rows.
 func Within(m matrix.Matrix, groups [][]int, c int) float64 {
 	var sum float64
 	for _, rows := range groups {
-		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, against cancellation
+		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, which avoids cancellation
 		var mean, square float64
 		for n, i := range rows {
 			x := m.Data[int(i)*m.Cols+c] - first
@@ -255,8 +257,8 @@ func Within(m matrix.Matrix, groups [][]int, c int) float64 {
 	return sum
 }
 
-// Draw draws groups of rows at random, without replacement, until they hold most rows. It also counts their degrees of
-// freedom: rows minus groups.
+// Draw draws groups of rows at random, without replacement, until they contain the wanted number of rows. It also
+// returns their degrees of freedom: rows minus groups.
 func Draw(all [][]int, most int, s *rng.Stream) (groups [][]int, freedom int) {
 	rows := 0
 	for _, at := range s.Perm(len(all)) {
@@ -270,8 +272,8 @@ func Draw(all [][]int, most int, s *rng.Stream) (groups [][]int, freedom int) {
 	return groups, freedom
 }
 
-// LargestShare returns the largest variance of a code column as a fraction of the sum of variances, or NaN if all are
-// 0.
+// LargestShare returns the largest variance of a code column as a fraction of the sum of all variances, or NaN if all
+// are 0.
 func LargestShare(variances []float64) float64 {
 	var sum, most float64
 	for _, v := range variances {
@@ -280,9 +282,9 @@ func LargestShare(variances []float64) float64 {
 	return most / sum
 }
 
-// Assign returns one column for each factor. The assignment minimises the sum over factors of the share of the
+// Assign returns one column for each factor. The assignment minimises the sum over factors of the fraction of the
 // column's variance that remains while the factor is fixed, over the rows where the factor is known. A column that is
-// constant there costs 1, the most, and so does any column of a factor without a known level.
+// constant on these rows has the maximum cost 1, and so has every column for a factor without a known level.
 func Assign(ctx context.Context, codes matrix.Matrix, t levels.Table) ([]factor.Block, error) {
 	cost := numeric.Zeros(len(t.Factors), codes.Cols)
 	column := make([]float64, codes.Rows)
@@ -304,11 +306,12 @@ func Assign(ctx context.Context, codes matrix.Matrix, t levels.Table) ([]factor.
 	return blocks, nil
 }
 
-// fractionLeft takes the rows with known level. It returns the sum of squared distances from the mean of the level,
-// over the sum of squared distances from the mean. It returns 1 if the latter is 0. levels has stride k.
+// fractionLeft uses the rows with a known level. It returns the sum of squared distances from the mean of the level,
+// divided by the sum of squared distances from the overall mean. If the divisor is 0, it returns 1. levels has stride
+// k.
 func fractionLeft(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
-	first, known := 0.0, false // differences of a constant are exactly 0
+	first, known := 0.0, false // differences of a constant column are exactly 0
 	for i, v := range x {
 		if l := levels[i*k]; l >= 0 {
 			if !known {

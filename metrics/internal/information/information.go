@@ -1,4 +1,4 @@
-// Package information has formulas of metrics that compare the mutual information of code columns with factors.
+// Package information has the formulas of metrics that compare the mutual information of code columns with factors.
 package information
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// Gap returns the index of the largest value, and its difference from the second largest.
+// Gap returns the index of the largest value, and its difference from the second largest value.
 func Gap(values []float64) (best int, gap float64) {
 	for i, v := range values {
 		if v > values[best] {
@@ -26,7 +26,7 @@ func Gap(values []float64) (best int, gap float64) {
 }
 
 // Modularity is the score of one code column (Ridgeway and Mozer 2018, section 2). It takes the column's mutual
-// information m with K >= 2 factors and also returns the factor t with the largest:
+// information m with K >= 2 factors and also returns the factor t with the largest m:
 //
 //	1 - sum over j != t of m_j^2 / ((K - 1) m_t^2)
 func Modularity(row []float64) (best int, value float64) {
@@ -38,14 +38,14 @@ func Modularity(row []float64) (best int, value float64) {
 	var others float64
 	for j, v := range row {
 		if j != best {
-			others += v / most * (v / most) // ratios, as squares could underflow
+			others += v / most * (v / most) // ratios first: squares could underflow
 		}
 	}
 	return best, 1 - others/float64(len(row)-1)
 }
 
-// cosine is the cosine C_ij of two factors (Cao et al. 2022, equation 4). It compares the mutual information I_i
-// and I_j of the factors with every code column (rows: columns by factors), neither 0 throughout:
+// cosine is the cosine C_ij of two factors (Cao et al. 2022, equation 4). It compares the mutual information I_i and
+// I_j of the two factors with every code column (rows: columns by factors). Neither I_i nor I_j is all zeros:
 //
 //	C_ij = <I_i, I_j> / (|I_i| |I_j|)
 func cosine(rows [][]float64, i, j int) float64 {
@@ -60,8 +60,8 @@ func columnProduct(rows [][]float64, i, j int) (sum float64) {
 	return sum
 }
 
-// Cosines returns the cosines of all pairs of factors. It also returns the factors without information in any row; their
-// cosines are 0.
+// Cosines returns the cosines of all pairs of factors. It also returns the factors without information in any row;
+// their cosines are 0.
 func Cosines(rows [][]float64, factors int) (cosines [][]float64, silent []int) {
 	cosines = make([][]float64, factors)
 	for i := range cosines {
@@ -81,8 +81,8 @@ func Cosines(rows [][]float64, factors int) (cosines [][]float64, silent []int) 
 	return cosines, silent
 }
 
-// Assign gives each factor a block of width adjacent code columns. The assignment has the largest sum over factors of the
-// factor's mutual information with the columns of its block. mutual has columns and factors.
+// Assign gives each factor a block of adjacent code columns with the given width. The assignment maximises the sum over
+// factors of the mutual information with the columns of the factor's block. mutual is columns by factors.
 func Assign(mutual [][]float64, width int) (blocks []factor.Block) {
 	cost := make([][]float64, len(mutual[0]))
 	for j := range cost {

@@ -1,4 +1,5 @@
-// Package levels has the levels of factors, row by row: rows with equal levels, and the levels of columns of numbers.
+// Package levels handles the levels of factors, row by row: it groups rows by level, and makes levels from columns of
+// numbers.
 package levels
 
 import (
@@ -13,19 +14,19 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Table has the levels of factors, row by row.
+// Table holds the levels of factors, row by row.
 type Table struct {
 	Factors []factor.Factor
-	Levels  []int // rows x factors; factor.Unknown where one is not known
+	Levels  []int // rows x factors; factor.Unknown for an unknown level
 }
 
 // Rows returns the number of rows of a table with factors.
 func (t Table) Rows() int { return len(t.Levels) / len(t.Factors) }
 
-// Row returns the levels of row i, which share memory.
+// Row returns the levels of row i, without copying.
 func (t Table) Row(i int) []int { return t.Levels[i*len(t.Factors) : (i+1)*len(t.Factors)] }
 
-// Of returns the levels of factor j in some rows.
+// Of returns the levels of factor j in the given rows.
 func (t Table) Of(j int, rows []int) []int {
 	list := make([]int, len(rows))
 	for at, i := range rows {
@@ -34,7 +35,7 @@ func (t Table) Of(j int, rows []int) []int {
 	return list
 }
 
-// ByFactor returns the levels of every factor in some rows.
+// ByFactor returns the levels of every factor in the given rows.
 func (t Table) ByFactor(rows []int) [][]int {
 	list := make([][]int, len(t.Factors))
 	for j := range list {
@@ -43,7 +44,7 @@ func (t Table) ByFactor(rows []int) [][]int {
 	return list
 }
 
-// Unknown counts the rows with an unknown level, by factor; nil if all levels are known.
+// Unknown returns the number of rows with an unknown level for each factor, or nil if all levels are known.
 func (t Table) Unknown() []int {
 	if !slices.Contains(t.Levels, factor.Unknown) {
 		return nil
@@ -57,7 +58,7 @@ func (t Table) Unknown() []int {
 	return counts
 }
 
-// Counts returns the number of rows of each level of factor j.
+// Counts returns the number of rows with each level of factor j.
 func (t Table) Counts(j int) []int {
 	counts := make([]int, t.Factors[j].Size)
 	for at := j; at < len(t.Levels); at += len(t.Factors) {
@@ -87,7 +88,7 @@ func (t Table) Varying(rows int) (list []int) {
 	return list
 }
 
-// Combinations numbers the combinations of levels of some factors, in lexicographic order, over some rows (nil: all).
+// Combinations numbers the combinations of levels of some factors in lexicographic order, over some rows (nil: all).
 func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 	k := len(t.Factors)
 	n := len(rows)
@@ -123,7 +124,8 @@ func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 	return ids, len(order)
 }
 
-// Alone returns the groups of rows that agree in all factors but factor j and have at least two levels of it.
+// Alone returns groups of rows that differ in factor j alone: rows of a group have equal levels of all other factors,
+// and at least two levels of factor j.
 func (t Table) Alone(j int) [][]int {
 	others := slices.Delete(numeric.UpTo(len(t.Factors)), j, j+1)
 	ids, count := t.Combinations(others, nil)
@@ -145,7 +147,7 @@ func (t Table) Alone(j int) [][]int {
 // Groups holds rows by level.
 type Groups struct {
 	Order []int // rows, level by level
-	Count []int // by level: rows of the table, chosen or not
+	Count []int // by level: rows of the whole table, grouped or not
 	first []int // by level, and the end
 }
 
@@ -160,7 +162,7 @@ func (g *Groups) Largest() (most int) {
 	return most
 }
 
-// Groups groups the given rows (nil: all) by the level of factor j, without the rows where it is unknown.
+// Groups groups the given rows (nil: all) by the level of factor j; rows with an unknown level are left out.
 func (t Table) Groups(j int, rows []int) *Groups {
 	k, count := len(t.Factors), t.Counts(j)
 	chosen := count
@@ -189,7 +191,8 @@ func (t Table) Groups(j int, rows []int) *Groups {
 	return g
 }
 
-// Differing returns, by factor, the pairs of rows with different known levels: all pairs, or that many random ones.
+// Differing returns, by factor, the pairs of rows with different known levels: all pairs, or random pairs in the given
+// number.
 func (t Table) Differing(ctx context.Context, most int, s *rng.Stream) ([][][2]int, error) {
 	n, k := t.Rows(), len(t.Factors)
 	differ := make([][][2]int, k)
@@ -221,7 +224,7 @@ func (t Table) Differing(ctx context.Context, most int, s *rng.Stream) ([][][2]i
 	return differ, nil
 }
 
-// Among returns the pairs within some rows, as indices into these rows.
+// Among returns the pairs whose rows are both in a list, as indices into this list.
 func Among(differ [][][2]int, rows []int) [][][2]int {
 	if differ == nil {
 		return nil
@@ -243,7 +246,7 @@ func Among(differ [][][2]int, rows []int) [][][2]int {
 	return some
 }
 
-// Chosen returns some rows of a list; nil of nil.
+// Chosen returns the given rows of a list (nil for nil).
 func Chosen[T any](list []T, rows []int) []T {
 	if list == nil {
 		return nil
@@ -255,7 +258,7 @@ func Chosen[T any](list []T, rows []int) []T {
 	return some
 }
 
-// Renumber numbers distinct ids from 0, in the order of their first occurrence.
+// Renumber numbers distinct ids from 0, in order of their first occurrence.
 func Renumber[T comparable](ids []T) (numbers []int, count int) {
 	known := make(map[T]int)
 	numbers = make([]int, len(ids))
@@ -270,7 +273,7 @@ func Renumber[T comparable](ids []T) (numbers []int, count int) {
 	return numbers, len(known)
 }
 
-// Paths numbers the combinations of values of some columns of n numbers, from 0, in the order of their first occurrence.
+// Paths numbers the combinations of values in some columns of n numbers from 0, in order of their first occurrence.
 func Paths(n int, columns [][]float64) (ids []int, count int) {
 	type step struct {
 		before int
@@ -287,7 +290,7 @@ func Paths(n int, columns [][]float64) (ids []int, count int) {
 	return ids, count
 }
 
-// Validate checks the factors, that levels are in range, and the values of continuous factors (see [Table.validExact]).
+// Validate checks the factors, the range of levels, and the values of continuous factors (see [Table.validExact]).
 func (t Table) Validate(exact [][]float64) error {
 	for j, f := range t.Factors {
 		if f.Size < 1 {
@@ -305,7 +308,7 @@ func (t Table) Validate(exact [][]float64) error {
 	return t.validExact(exact)
 }
 
-// validGroup checks the angles or rotations of a factor's levels.
+// validGroup checks the angles or rotations that belong to a factor's levels.
 func validGroup(f factor.Factor) error {
 	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
 		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))

@@ -15,13 +15,13 @@ import (
 // Numbers is a column of numbers, one for each row.
 type Numbers struct {
 	Values []float64 // NaN where unknown
-	Ints   []int64   // the values as integers, where float64 may not distinguish them; nil: Values are exact
+	Ints   []int64   // the values as integers that float64 may not represent exactly; nil: Values are exact
 }
 
-// Factor makes the column a factor, with the level of every row. The levels are the distinct values, ascending, or bins
-// of a continuous factor, which also gets exact values. Circular values that are not evenly spaced need a period. With
-// found, whole numbers or few distinct values are ordinal, others continuous. A column with only NaN is a factor of one
-// level.
+// Factor makes a factor from the column, with the level of every row. The levels are the distinct values, ascending. A
+// continuous factor has bins as levels and also gets exact values. Circular values need a period unless they are evenly
+// spaced. With found, whole numbers or few distinct values are ordinal, others continuous. A column with only NaN
+// becomes a factor with one level.
 func (c Numbers) Factor(
 	kind factor.ColumnKind, found bool, bins int,
 ) (f factor.Factor, levels []int, exact []float64, err error) {
@@ -68,7 +68,7 @@ func (c Numbers) known() []int {
 	return rows
 }
 
-// even reports whether the values of a factor's levels are equally spaced, exactly where they are integers.
+// even reports whether the values of a factor's levels are evenly spaced; integers are compared exactly.
 func (c Numbers) even(levels []int, f factor.Factor) bool {
 	if c.Ints != nil {
 		least := slices.Min(c.Ints)
@@ -80,8 +80,8 @@ func (c Numbers) even(levels []int, f factor.Factor) bool {
 	return f.Even()
 }
 
-// distinct numbers the distinct values in ascending order. It compares Ints, if set, as float64 does not hold all
-// integers.
+// distinct numbers the distinct values in ascending order. It compares Ints, if set, because float64 cannot represent
+// all integers.
 func (c Numbers) distinct() (levels []int, distinct []float64) {
 	if c.Ints == nil {
 		return number(c.Values)
@@ -144,8 +144,8 @@ func Bin(values []float64, bins int) (levels []int, centres []float64, err error
 	return levels, centres, nil
 }
 
-// Binned groups the rows by bins of equal width of the levels of factor j, or by its levels for 0 bins, without the rows
-// where it is unknown.
+// Binned groups the rows by the level of factor j, after grouping levels into bins of equal width (0 bins: every level
+// is a group). Rows with an unknown level are left out.
 func (t Table) Binned(j, bins int) *Groups {
 	if bins == 0 {
 		return t.Groups(j, nil)
@@ -164,12 +164,12 @@ func (t Table) Binned(j, bins int) *Groups {
 	return binned.Groups(0, nil)
 }
 
-// sameRotation is the largest distance of matrix elements between equal rotations, for float32 and text with few
-// digits.
+// sameRotation is the maximum difference of matrix elements between rotations that count as equal. It allows for
+// float32 and for text with few digits.
 const sameRotation = 1e-5
 
 // Rotations returns a factor of rotations in space, with the level of every row. A row has the 9 numbers of a matrix or
-// the 4 of a quaternion; equal rotations share a level.
+// the 4 numbers of a quaternion; equal rotations get the same level.
 func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 	f.Kind = factor.Categorical
 	levels, at := make([]int, m.Rows), map[[9]int64]int{}
@@ -192,12 +192,12 @@ func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 	return f, levels, nil
 }
 
-// rotationOf returns the matrix of 9 numbers, or of a quaternion of any length.
+// rotationOf returns the rotation matrix for 9 numbers, or for a quaternion of any length.
 func rotationOf(v []float64) (g [9]float64, err error) {
 	if len(v) == 9 {
 		copy(g[:], v)
 		if !factor.IsRotation(&g) {
-			return g, fmt.Errorf("the matrix %v is no rotation; want orthonormal rows and determinant 1", v)
+			return g, fmt.Errorf("the matrix %v is not a rotation; want orthonormal rows and determinant 1", v)
 		}
 		return g, nil
 	}
@@ -208,8 +208,8 @@ func rotationOf(v []float64) (g [9]float64, err error) {
 	return g, nil
 }
 
-// Sparse reports whether a circular factor has more angles than bins, and fewer than five rows for each angle on
-// average; metrics of levels would measure chance.
+// Sparse reports whether a circular factor has more angles than bins, and on average fewer than five rows for each
+// angle. Metrics of levels would then measure chance.
 func (t Table) Sparse(j, bins int) (angles, rows int, sparse bool) {
 	const fewRows = 5
 	for _, n := range t.Counts(j) {
@@ -220,7 +220,7 @@ func (t Table) Sparse(j, bins int) (angles, rows int, sparse bool) {
 	return angles, rows, angles > bins && rows < fewRows*angles
 }
 
-// SetArcs replaces the levels of a circular factor by equal arcs and drops arcs without rows.
+// SetArcs replaces the levels of a circular factor by arcs of equal length and drops arcs without rows.
 func (t Table) SetArcs(j, bins int) {
 	k, f := len(t.Factors), t.Factors[j]
 	arc := make([]int, f.Size) // by level
@@ -242,7 +242,7 @@ func (t Table) SetArcs(j, bins int) {
 			of.Angles = append(of.Angles, 2*math.Pi*(float64(b)+0.5)/float64(bins))
 		}
 	}
-	if of.Size == bins { // a whole turn in equal steps
+	if of.Size == bins { // a full turn in equal steps
 		of.Angles = nil
 	}
 	for at := j; at < len(t.Levels); at += k {
@@ -256,7 +256,7 @@ func (t Table) SetArcs(j, bins int) {
 // Span is a range of values.
 type Span struct{ low, high float64 }
 
-// SpanOf returns the range of the known values, or low > high without known values.
+// SpanOf returns the range of the known values; low > high if there are none.
 func SpanOf(values []float64) Span {
 	s := Span{math.Inf(1), math.Inf(-1)}
 	for _, v := range values {
@@ -267,19 +267,19 @@ func SpanOf(values []float64) Span {
 	return s
 }
 
-// Unit maps values to [0, 1] by their range, or to 0 if all are equal. Unknown values, NaN, stay.
+// Unit maps values to [0, 1] by the range, or to 0 if all are equal. Unknown values stay NaN.
 func (s Span) Unit(values []float64) []float64 {
 	scaled := make([]float64, len(values))
 	if s.low >= s.high {
 		return scaled
 	}
 	for i, v := range values {
-		scaled[i] = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, as the range may overflow
+		scaled[i] = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, because the range may overflow
 	}
 	return scaled
 }
 
-// Positions returns the values of all factors, rows x factors; 0 where a level is unknown. Levels are mapped to [0, 1].
+// Positions returns the values of all factors, rows x factors; an unknown level gives 0. Levels are mapped to [0, 1].
 // exact holds the values of continuous factors. With spans, these are mapped to [0, 1] by the range of each factor.
 func (t Table) Positions(exact [][]float64, spans []Span) []float64 {
 	k := len(t.Factors)

@@ -11,15 +11,15 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// turnedApart is the fitted codes' part of D_k, from the 2 x 2 matrix M of their plane. M u, u = sqrt(2) (cos wt, sin
-// wt), is turned back by wt or by -wt; the smaller variance over all angles t is
+// turnedApart is the contribution of the fitted codes to D_k, from the 2 x 2 matrix M of their plane. M u, u = sqrt(2)
+// (cos wt, sin wt), is rotated back by wt or by -wt; the smaller variance over all angles t is
 //
 //	min(|M_+|^2, |M_-|^2)/2,  |M_+-|^2 = (M_11 +- M_22)^2 + (M_12 -+ M_21)^2
 //
-// M is the sum of two maps: one commutes with turns, and turning back makes it constant; the other turns the other way
-// and remains. The noise that the fit leaves adds its variance ([orbit.dispersion]).
+// M is the sum of two maps: one commutes with rotations, so rotating back makes it constant; the other rotates the
+// opposite way and remains. The residual noise of the fit adds its variance ([orbit.dispersion]).
 func turnedApart(f factor.Factor, m []float64, w int) float64 {
-	if f.Angles == nil && 2*w%f.Size == 0 { // turns by whole or half circles leave all in place
+	if f.Angles == nil && 2*w%f.Size == 0 { // full and half turns leave the points where they are, or negate them
 		return 0
 	}
 	same := (m[0]+m[3])*(m[0]+m[3]) + (m[1]-m[2])*(m[1]-m[2])
@@ -53,13 +53,13 @@ func (s *Sample) notes() (notes []string) {
 // dispersion is the D_k of an orbit for given turns.
 type dispersion struct {
 	value  float64
-	choice float64 // the value by which the number of turns is chosen
+	choice float64 // the value that decides the number of turns
 	rank   int
 	near   bool
 	cover  float64 // see fitted
 }
 
-// measure returns D_k of every object of a sample, for moving factor k.
+// measure returns D_k of every object of a sample, for the moving factor k.
 func (s *Sample) measure(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error) {
 	codes, _ = codes.ForSquares()
 	n := len(s.objects)
@@ -127,9 +127,9 @@ func (o *orbit) centred(codes matrix.Matrix) []float64 {
 	return z
 }
 
-// dispersion returns the lesser D_k of centred codes z, turned back by w or by -w turns. If the rows cover little of
-// the circle, few turns fit many by a large circle. The choice of w therefore counts no more variance than the rows
-// have.
+// dispersion returns the smaller D_k of centred codes z, rotated back by w or by -w turns. If the rows cover little of
+// the circle, a few turns of a large circle fit many turns. The choice of w therefore counts at most the variance that
+// the rows have.
 func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion, error) {
 	const little = 0.5
 	f, err := o.fit(z, d, harmonicsOf(o.factor, w))
@@ -151,7 +151,7 @@ func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion
 	return r, nil
 }
 
-// turnedBack returns D_k of codes b^T u + noise.
+// turnedBack returns D_k for codes b^T u + noise.
 func (o *orbit) turnedBack(b, rest []float64, d, w int, tolerance float64) (r dispersion, err error) {
 	c, err := o.components(b, rest, d)
 	if err != nil {
@@ -194,15 +194,15 @@ func (o *orbit) turnedBack(b, rest []float64, d, w int, tolerance float64) (r di
 	return r, nil
 }
 
-// tetrahedral holds the rotations of a tetrahedron.
+// tetrahedral holds the rotations of the tetrahedron.
 var tetrahedral = [12][9]float64{
 	{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, -1, 0, 0, 0, -1}, {-1, 0, 0, 0, 1, 0, 0, 0, -1}, {-1, 0, 0, 0, -1, 0, 0, 0, 1},
 	{0, 1, 0, 0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 0, -1, -1, 0, 0}, {0, -1, 0, 0, 0, 1, -1, 0, 0}, {0, -1, 0, 0, 0, -1, 1, 0, 0},
 	{0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, 0, 1, -1, 0, 0, 0, -1, 0}, {0, 0, -1, 1, 0, 0, 0, -1, 0}, {0, 0, -1, -1, 0, 0, 0, 1, 0},
 }
 
-// groupScatter returns [geometry.RotationScatter] of the points M u(g) over all rotations g. The twelve rotations of a
-// tetrahedron have the moments of all rotations.
+// groupScatter returns [geometry.RotationScatter] of the points M u(g) over all rotations g. The twelve rotations of
+// the tetrahedron have the same moments as all rotations.
 func groupScatter(m []float64) float64 {
 	var points []float64
 	for _, g := range &tetrahedral {
@@ -217,7 +217,7 @@ func groupScatter(m []float64) float64 {
 	return geometry.RotationScatter(points, func(i int) *[9]float64 { return &tetrahedral[i] })
 }
 
-// weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
+// weighted returns the mean over objects of D_k for weighted rows, with the given turns of each object.
 func (s *Sample) weighted(ctx context.Context, codes matrix.Matrix, k int, turns, weights []float64) (float64, error) {
 	codes, _ = codes.ForSquares()
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0

@@ -13,8 +13,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// harmonics holds the harmonics of a factor's levels, h numbers each, with mean 0 and second moments I over the group.
-// The group is all levels of a circle in equal steps, the whole circle for other angles, or all rotations.
+// harmonics holds h harmonics for each level of a factor. Over the group they have mean 0, and the identity as second
+// moments. The group is all levels of a circle for evenly spaced levels, the whole circle for other angles, or all
+// rotations.
 type harmonics struct {
 	h      int
 	values []float64 // by level
@@ -23,8 +24,8 @@ type harmonics struct {
 // of returns the harmonics of a level.
 func (u *harmonics) of(level int) []float64 { return u.values[level*u.h : (level+1)*u.h] }
 
-// harmonicsOf returns cosine and sine of w turns, times the root of 2. For rotations it returns the elements, times the
-// root of 3 (E g_ij g_kl is 1/3 for equal elements, otherwise 0). For levels that w turns leave in place or turn by
+// harmonicsOf returns cosine and sine of w turns, times sqrt(2). For rotations it returns the matrix elements, times
+// sqrt(3) (E g_ij g_kl is 1/3 for equal elements, otherwise 0). If w turns leave the levels in place or rotate them by
 // half a circle, the sine is 0 and the cosine -1, 0 or 1.
 func harmonicsOf(f factor.Factor, w int) *harmonics {
 	u := &harmonics{h: 2}
@@ -39,7 +40,7 @@ func harmonicsOf(f factor.Factor, w int) *harmonics {
 	}
 	for l := range f.Size {
 		angle := float64(w) * f.Angle(l)
-		if f.Angles == nil { // exact at angles of levels
+		if f.Angles == nil { // exact at the angles of levels
 			angle = f.Angle(w * l % f.Size)
 		}
 		sin, cos := math.Sincos(angle)
@@ -55,29 +56,30 @@ func harmonicsOf(f factor.Factor, w int) *harmonics {
 	return u
 }
 
-// undetermined is a part of the group's moments in a direction of harmonics; below it the rows do not determine the
-// direction.
+// undetermined is a fraction of the group's second moment in a direction of the harmonics; with less, the rows do not
+// determine the direction.
 const undetermined = 1e-10
 
-// fitted is the model of an orbit: codes minus the effects of other factors = B^T u + noise.
+// fitted is the model of an orbit: codes minus the effects of other factors equal B^T u + noise.
 type fitted struct {
 	b     []float64 // h x d
-	shown []float64 // for circles: the same, with no more variance over the group than the rows have
+	shown []float64 // for circles: b with at most the variance that the rows have
 	noise []float64 // rows x d, scaled
-	cover float64   // least part of the group's moments, over the directions of harmonics that the value needs
+	// smallest fraction of the group's moments that the rows have, over the directions that the value needs
+	cover float64
 }
 
-// moments are the products of the harmonics u of an orbit's rows, without effects of other factors, divided by the
-// weight of all rows.
+// moments are the second moments of the harmonics u of an orbit's rows, after subtracting the effects of other factors,
+// divided by the weight of all rows.
 type moments struct {
-	x      []float64     // rows x h: u without effects
+	x      []float64     // rows x h: u minus effects
 	own    *mat.SymDense // h x h: of u with itself
 	codes  *mat.Dense    // h x d: of u with the codes
-	values []float64     // eigenvalues of own, ascending
-	axes   *mat.Dense    // its eigenvectors
+	values []float64     // eigenvalues of own, in ascending order
+	axes   *mat.Dense    // eigenvectors of own
 }
 
-// eigen returns the eigenvalues of a symmetric matrix, ascending, and its eigenvectors.
+// eigen returns the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors.
 func eigen(s mat.Symmetric) (values []float64, axes *mat.Dense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(s, true) {
@@ -112,23 +114,23 @@ func (o *orbit) moments(z []float64, d int, u *harmonics) (*moments, error) {
 	return m, err
 }
 
-// oneAxis reports whether all rotations turn about one axis: their elements then vary in only two directions.
+// oneAxis reports whether all rotations have the same axis: their elements then vary in only two directions.
 func (o *orbit) oneAxis() bool {
 	m, err := o.moments(nil, 0, harmonicsOf(o.factor, 1))
 	return err == nil && m.values[6] <= undetermined
 }
 
-// fit fits the model to codes z, rows x d, without the effects of other factors, by least squares in every direction of
-// the harmonics. If rows cover a direction less than the group does, noise in its coefficients is enlarged.
-// [confidence] then draws the coefficients towards 0, or, for rotations, towards the coefficients of codes that turn
-// exactly ([orbit.equivariant]). Directions that the rows do not determine take the latter.
+// fit fits the model to codes z, rows x d, after subtracting the effects of other factors, by least squares in every
+// direction of the harmonics. If rows cover a direction less than the group does, noise in its coefficients is
+// amplified. [confidence] then shrinks the coefficients towards 0 or, for rotations, towards the coefficients of
+// equivariant codes ([orbit.equivariant]). Directions that the rows do not determine get the latter.
 func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	n, h := len(o.rows), u.h
 	m, err := o.moments(z, d, u)
 	if err != nil {
 		return nil, err
 	}
-	least := mat.NewDense(h, d, nil) // by direction
+	least := mat.NewDense(h, d, nil) // least-squares coefficients, by direction
 	least.Mul(m.axes.T(), m.codes)
 	rank := 0
 	for e, s := range m.values {
@@ -156,7 +158,7 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 			rest += w * v * v
 		}
 	}
-	noise := rest / max(float64(n)*o.freedom()-float64(rank), 1) // variance of a row
+	noise := rest / max(float64(n)*o.freedom()-float64(rank), 1) // variance of the noise of a row
 	if o.factor.Rotations == nil {
 		shown := mat.DenseCopyOf(least)
 		for e, s := range m.values {
@@ -182,10 +184,10 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	return f, nil
 }
 
-// confidence is the factor of the coefficients b of a direction that the rows cover to a part s. square is the squared
-// length of b, and noise is the variance of the noise divided by the number of rows. Such noise adds noise/s to the
-// square. A square above nine times noise/s is kept, up to the noise. A smaller square keeps the part s, which the rows
-// show.
+// confidence is the shrinkage factor for the coefficients b of a direction; the rows cover a fraction s of it. square
+// is the squared length of b, and noise is the variance of the noise divided by the number of rows. Such noise adds
+// noise/s to the square. The more the square exceeds nine times noise/s, the closer is the factor to 1. A smaller
+// square keeps only the fraction s, which the rows show.
 func confidence(s, square, noise float64) float64 {
 	if s >= 1 || square == 0 {
 		return 1
@@ -197,7 +199,7 @@ func confidence(s, square, noise float64) float64 {
 // components returns the principal components of b^T u + noise over the group.
 func (o *orbit) components(b, noise []float64, d int) (*geometry.Components, error) {
 	n := len(o.rows)
-	// Adding the opposite of every point makes the mean 0.
+	// Adding the negative of every point makes the mean 0.
 	points := make([]float64, 0, 2*(len(noise)+len(b)))
 	for i, w := range o.weights {
 		scale := math.Sqrt(w / 2)
@@ -222,15 +224,15 @@ func (o *orbit) components(b, noise []float64, d int) (*geometry.Components, err
 	return c, nil
 }
 
-// turnRotations sets the coefficients b of a sample of rotations. They are the coefficients of codes that turn exactly,
-// plus the rest of the least-squares fit in the directions that the rows determine.
+// turnRotations sets the coefficients b for a sample of rotations. They are the coefficients of equivariant codes, plus
+// the rest of the least-squares fit in the directions that the rows determine.
 func (o *orbit) turnRotations(f *fitted, m *moments, least, b *mat.Dense, noise float64) error {
 	exact, cover, err := equivariant(m, b, noise)
 	if err != nil {
 		return err
 	}
 	f.cover = cover
-	var rest mat.Dense // by direction
+	var rest mat.Dense // least-squares coefficients, by direction
 	rest.Mul(m.axes.T(), exact)
 	for e, s := range m.values {
 		row := rest.RawRowView(e)
@@ -248,12 +250,12 @@ func (o *orbit) turnRotations(f *fitted, m *moments, least, b *mat.Dense, noise 
 	return nil
 }
 
-// equivariant finds the codes A^T g v nearest to an orbit's codes, by least squares in A (3 x d) and the unit vector v.
-// It returns their coefficients, and the least part of the group's moments that the rows have in the three directions
-// of g v.
+// equivariant finds the codes A^T g v closest to the codes of an orbit, by least squares in A (3 x d) and the unit
+// vector v. It returns their coefficients, and the smallest fraction of the group's moments that the rows have in the
+// three directions of g v.
 //
-// For v the best A is a linear fit, and for A the best v. Neither step raises the error. They start from 13 directions
-// and from the singular vector of b, the unconstrained fit, which is exact if the rows determine b.
+// It alternates: given v, the best A is a linear fit, and given A, so is v. Neither step increases the error. The
+// starts are 13 directions and the singular vector of the unconstrained fit b, which is exact if the rows determine b.
 func equivariant(m *moments, b *mat.Dense, noise float64) (coefficients *mat.Dense, cover float64, err error) {
 	_, d := b.Dims()
 	var codes mat.Dense // 9 x 9
@@ -294,7 +296,7 @@ func equivariant(m *moments, b *mat.Dense, noise float64) (coefficients *mat.Den
 	return coefficients, cover, nil
 }
 
-// singular returns the right singular vector of b as a matrix of 3 columns: v of coefficients A_i v_j.
+// singular returns the right singular vector v of b as a matrix with 3 columns, for coefficients A_i v_j.
 func singular(b *mat.Dense) (v [3]float64) {
 	_, d := b.Dims()
 	products := mat.NewSymDense(3, nil)
@@ -318,7 +320,7 @@ func singular(b *mat.Dense) (v [3]float64) {
 
 // axisFit is the linear fit of codes to the three elements of g v.
 type axisFit struct {
-	v      *mat.Dense // 9 x 3: g v from g
+	v      *mat.Dense // 9 x 3: maps g to g v
 	values []float64  // eigenvalues of the moments of g v
 	axes   *mat.Dense
 }
@@ -339,8 +341,8 @@ func newAxisFit(m *moments, v [3]float64) (*axisFit, error) {
 	return f, err
 }
 
-// alternate returns the best v from a start, and the part of the codes' squares that it explains; codes are the
-// products of the codes' moments.
+// alternate returns the best v for a start, and the fraction of the codes' squares that it explains; codes is the
+// product of the codes' moments.
 func alternate(m *moments, codes *mat.Dense, v [3]float64) (explained float64, _ [3]float64) {
 	const steps = 500
 	for step := range steps {
@@ -383,7 +385,7 @@ func alternate(m *moments, codes *mat.Dense, v [3]float64) (explained float64, _
 	return explained, v
 }
 
-// pseudoInverse returns the inverse of a symmetric matrix in the directions of eigenvalues above rounding.
+// pseudoInverse returns the inverse of a symmetric matrix, restricted to eigenvalues above rounding error.
 func pseudoInverse(values []float64, axes *mat.Dense) *mat.Dense {
 	n := len(values)
 	scaled := mat.NewDense(n, n, nil)

@@ -12,21 +12,21 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Grid is a regular grid of codes: for each object every combination of the levels of the factors that turn, the last
-// fastest.
+// Grid is a regular grid of codes: for each object it has every combination of the levels of the moving factors; the
+// last factor varies fastest.
 type Grid struct {
 	levels.Table
-	moving, fixed []int // factors that turn, others
+	moving, fixed []int // moving factors, and factors that define objects
 
 	circles     []factor.Factor // the moving factors
 	objects     int
 	objectNames []string
-	cells       int   // codes of one object
-	order       []int // code of object o, cell c: order[o*cells+c]
+	cells       int   // number of codes of one object
+	order       []int // order[o*cells+c] is the code of object o in cell c
 }
 
-// NewGrid sorts codes in any order into a grid; a repeated or missing combination is an error. Factors of rotations turn
-// if rotations is set; otherwise they distinguish objects.
+// NewGrid sorts codes in any order into a grid; a repeated or missing combination of levels is an error. If rotations
+// is true, factors of rotations are moving factors; otherwise they define objects.
 func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
 	t := &Grid{Table: e, cells: 1}
 	if err := t.sortFactors(e.Rows(), rotations); err != nil {
@@ -49,7 +49,7 @@ func NewGrid(e levels.Table, rotations bool) (*Grid, error) {
 	return t, nil
 }
 
-// sortFactors separates the factors that turn from the others, and counts the codes of an object.
+// sortFactors separates moving factors from others, and counts the codes of an object.
 func (t *Grid) sortFactors(n int, rotations bool) error {
 	for j, f := range t.Factors {
 		if f.Kind != factor.Circular && !(rotations && f.Rotations != nil) {
@@ -57,7 +57,7 @@ func (t *Grid) sortFactors(n int, rotations bool) error {
 			continue
 		}
 		if f.Angles != nil {
-			return fmt.Errorf("the angles of circular factor %q are not a whole turn in equal steps", f.Name)
+			return fmt.Errorf("the angles of circular factor %q are not evenly spaced over a full turn", f.Name)
 		}
 		if f.Size < 2 {
 			return fmt.Errorf("circular factor %q has %d level; want at least 2", f.Name, f.Size)
@@ -108,7 +108,7 @@ func (t *Grid) checkGrid() error {
 	return nil
 }
 
-// missing returns the error for a missing cell of an object; it also takes one of the object's codes.
+// missing returns the error for a missing cell of an object; object is one of the object's codes.
 func (t *Grid) missing(cell, object int) error {
 	want := slices.Clone(t.Row(object))
 	for c := len(t.moving) - 1; c >= 0; c-- {
@@ -118,17 +118,17 @@ func (t *Grid) missing(cell, object int) error {
 	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.Factors, want))
 }
 
-// objectName describes the object of a row by the factors that do not turn.
+// objectName names the object of a row by the levels of its fixed factors.
 func objectName(t levels.Table, fixed []int, row int) string {
 	return factor.Describe(levels.Chosen(t.Factors, fixed), levels.Chosen(t.Row(row), fixed))
 }
 
-// uniform reports whether the rotations of the grid have the moments of all rotations.
+// uniform reports whether the rotations of the grid have the moments of the whole group.
 func (t *Grid) uniform() bool {
 	return !slices.ContainsFunc(t.circles, func(f factor.Factor) bool { return f.Rotations != nil && !uniform(f.Rotations) })
 }
 
-// inner returns the stride, in cells, of the levels of circle k.
+// inner returns the stride of the levels of circle k, in cells.
 func (t *Grid) inner(k int) int { return factor.Grid(t.circles[k+1:]).Len() }
 
 // centred writes to z the codes of an object minus their mean over the n levels of circle k (Tonnaer et al. 2022,
@@ -159,7 +159,7 @@ func (t *Grid) centred(codes matrix.Matrix, object, k int, z []float64) {
 	}
 }
 
-// subgroup measures every object along circle k.
+// subgroup measures circle k for every object.
 func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, k int) (*Measured, error) {
 	codes, _ = codes.ForSquares()
 	size := t.circles[k].Size
@@ -204,15 +204,15 @@ func (t *Grid) subgroup(ctx context.Context, codes matrix.Matrix, set Settings, 
 		switch n := float64(t.cells); {
 		case set.Form == Whitened && search.rank == 0:
 			s.Values[o] = 1
-		case set.Form == Whitened && search.rank == 1 && size > 2: // two levels lie on a line at best
+		case set.Form == Whitened && search.rank == 1 && size > 2: // two levels lie on a line
 			s.Values[o] += (n - 1) / (2 * n)
 		}
 	}
 	return s, nil
 }
 
-// uniform reports whether rotations have the moments of all rotations: means 0, and E g_ij g_kl of 1/3 for equal
-// elements, otherwise 0. The finite rotation groups of the regular solids have these moments.
+// uniform reports whether rotations have the moments of the whole group: mean 0, and E g_ij g_kl = 1/3 for equal
+// elements, otherwise 0. The finite rotation groups of the regular solids do.
 func uniform(rotations [][9]float64) bool {
 	var mean [9]float64
 	var products [81]float64

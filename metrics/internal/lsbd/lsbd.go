@@ -1,8 +1,9 @@
-// Package lsbd measures linear symmetry-based disentanglement: whether codes turn, in a separate subspace, when a
-// circular factor or a rotation in space does.
+// Package lsbd measures linear symmetry-based disentanglement: whether codes rotate, in a separate subspace, as a
+// circular factor or a rotation in space changes.
 //
-// [New] arranges codes by the levels of their factors, as a [Grid] or as a [Sample]. [Design.Measure] gives the D_k of
-// Tonnaer et al. 2022, equations 6 and 7, or of Pérez Rey et al. 2020. The metrics dlsbd and dlsbd-workshop join them.
+// [New] arranges codes by the levels of their factors, as a [Grid] or as a [Sample]. [Design.Measure] computes the D_k
+// of Tonnaer et al. 2022, equations 6 and 7, or of Pérez Rey et al. 2020. The metrics dlsbd and dlsbd-workshop
+// aggregate them.
 package lsbd
 
 import (
@@ -23,33 +24,33 @@ var errNoTurns = errors.New("no factor turns; want a circular factor, or a facto
 type Settings struct {
 	Form     Form
 	Omega    int  // largest number of turns
-	Shared   bool // one number of turns for all objects
-	Together bool // a sample has one plane for all objects, and a centre for each
+	Shared   bool // all objects have the same number of turns
+	Together bool // all objects of a sample have one plane in common, each with its own centre
 }
 
-// Form is a form of D_LSBD: the scaling of two principal components.
+// Form is a variant of D_LSBD, defined by the scaling of the two principal components.
 type Form uint8
 
 // The forms.
 const (
-	Whitened             Form = iota // variance 1/2; components that vanish count as noise (Tonnaer et al. 2022)
-	Standardised                     // 1/sqrt(2) of standardised columns (Pérez Rey et al. 2020, equation 8)
-	StandardisedWhitened             // the same, with variance 1/2 (equation 18)
+	Whitened             Form = iota // variance 1/2; vanishing components count as noise (Tonnaer et al. 2022)
+	Standardised                     // standardised columns, times 1/sqrt(2) (Pérez Rey et al. 2020, equation 8)
+	StandardisedWhitened             // as before, but with variance 1/2 (equation 18)
 )
 
-// Design is a grid or a sample of codes, ready to measure.
+// Design is a grid or a sample of codes that is ready to measure.
 type Design struct {
-	Factors []factor.Factor // that turn
-	Names   []string        // of objects
-	Objects []int           // rows of each object
+	Factors []factor.Factor // moving factors
+	Names   []string        // names of objects
+	Objects []int           // number of rows of each object
 	Notes   []string
 
-	// Measure returns D_k of every object for factor k of the design, in some columns of the codes.
+	// Measure returns D_k of every object for factor k of the design, from some columns of the codes.
 	Measure func(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error)
 }
 
-// New returns the design of codes: a [Grid] if the codes are one, and otherwise a [Sample]. The standardised forms only
-// measure grids of circular factors. Errors: codes that are neither.
+// New returns the design of codes: a [Grid] if the codes form one, and otherwise a [Sample]. The standardised forms can
+// only measure grids of circular factors. Errors: codes that form neither.
 func New(e levels.Table, s Settings) (*Design, error) {
 	grid, err := NewGrid(e, s.Form == Whitened)
 	if s.Form != Whitened && err != nil {
@@ -65,7 +66,7 @@ func New(e levels.Table, s Settings) (*Design, error) {
 	return sample.Design(), nil
 }
 
-// Design returns the grid's design.
+// Design returns the design of the grid.
 func (t *Grid) Design(s Settings) *Design {
 	return &Design{Factors: t.circles, Names: t.objectNames, Objects: slices.Repeat([]int{t.cells}, t.objects),
 		Measure: func(ctx context.Context, codes matrix.Matrix, k int) (*Measured, error) {
@@ -73,7 +74,7 @@ func (t *Grid) Design(s Settings) *Design {
 		}}
 }
 
-// Design returns the sample's design.
+// Design returns the design of the sample.
 func (s *Sample) Design() *Design {
 	d := &Design{Names: s.names, Notes: s.notes(), Measure: s.measure}
 	for _, j := range s.moving {
@@ -86,12 +87,12 @@ func (s *Sample) Design() *Design {
 }
 
 // turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3).
-// Each of n whitened points p_i is turned back by w times the angle theta_i of its level; the value is the mean squared
-// distance of the points from their mean,
+// Each of n whitened points p_i is rotated back by w times the angle theta_i of its level; the value is the mean
+// squared distance of the points from their mean,
 //
 //	1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = R(w theta_i)^T p_i
 //
-// where angle returns sine and cosine of w theta_i. D_k is the least over w. Two passes make it exact near 0.
+// where angle returns sine and cosine of w theta_i. D_k is the minimum over w. Two passes make it exact near 0.
 // [geometry.RotationScatter] is the same for rotations in space.
 func turnedScatter(points [][2]float64, angle func(i int) (sin, cos float64)) float64 {
 	n := float64(len(points))
@@ -109,22 +110,22 @@ func turnedScatter(points [][2]float64, angle func(i int) (sin, cos float64)) fl
 	return sum / n
 }
 
-// turnBack is R^T p for the rotation R of a plane by an angle with the given sine and cosine.
+// turnBack is R^T p, where R is the rotation of a plane with the given sine and cosine.
 func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 	return cos*p[0] + sin*p[1], cos*p[1] - sin*p[0]
 }
 
-// Measured holds D_k and turns of one subgroup, by object.
+// Measured holds D_k and the number of turns for one subgroup, by object.
 type Measured struct {
 	Values, Turns []float64
-	constant      int     // objects with codes that do not depend on the factor
-	line          int     // objects with codes that the factor moves along a line
-	Near          int     // objects with an arbitrary plane
-	cover         float64 // least part of the group's moments that the rows of an object have
+	constant      int     // number of objects with codes that do not depend on the factor
+	line          int     // number of objects with codes that the factor moves along a line
+	Near          int     // number of objects with an arbitrary plane
+	cover         float64 // smallest fraction of the group's moments that the rows of an object have
 	Remark        string
 }
 
-// leastCover is a part of a group's moments; below it a note says that the rows cover little of the group.
+// leastCover is a fraction of a group's moments; below it a note says that the rows cover little of the group.
 const leastCover = 0.1
 
 // Notes returns the remarks on a factor.
@@ -156,14 +157,14 @@ func counted(count, objects int) string {
 	return fmt.Sprintf(" (%d of %d objects)", count, objects)
 }
 
-// Subgroup holds the measurement of one factor in some columns.
+// Subgroup holds D_k of one factor from some columns.
 type Subgroup struct {
 	*Measured
 	Columns []int // nil: all
 }
 
-// Choose measures factor k in the given columns, or in all columns if there are none. It then takes the best of several
-// spaces of the codes, each a list of columns, if the plane of all columns is arbitrary, or always.
+// Choose measures factor k in the given columns (nil: all). If the plane of all columns is arbitrary, or always, it
+// then takes the best of several spaces of the codes, each a list of columns.
 func (d *Design) Choose(
 	ctx context.Context, codes matrix.Matrix, k int, columns []int, spaces [][]int, always bool,
 ) (*Subgroup, error) {
@@ -184,11 +185,12 @@ func (d *Design) Choose(
 			best = &Subgroup{s, space}
 		}
 	}
-	best.Remark = fmt.Sprintf("%s is measured in each space of the codes by itself; the best has the columns %v", d.Factors[k].Name, best.Columns)
+	best.Remark = fmt.Sprintf("%s is measured in each space of the codes separately; the best has the columns %v", d.Factors[k].Name, best.Columns)
 	return best, nil
 }
 
-// Bootstrap returns the 95 % percentile interval of the aggregate over factors by the Bayesian bootstrap of Rubin (1981).
+// Bootstrap returns the 95 % percentile interval of the aggregate over factors, by the Bayesian bootstrap of Rubin
+// (1981).
 func (s *Sample) Bootstrap(
 	ctx context.Context, codes matrix.Matrix, chosen []*Subgroup, a factor.Aggregate, draws int, stream *rng.Stream,
 ) (low, high float64, err error) {

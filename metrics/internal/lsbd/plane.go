@@ -9,22 +9,23 @@ import (
 // projection holds points on two principal components.
 type projection struct {
 	points [][2]float64
-	rank   int  // components, at most 2, that are not 0
-	near   bool // the third component has nearly the standard deviation of the second: the plane is arbitrary
+	rank   int  // number of components, at most 2, that are not 0
+	near   bool // the second and the third component have nearly the same standard deviation, so the plane is arbitrary
 }
 
-// nearly is the ratio of the standard deviations of consecutive components below which their order is arbitrary.
+// nearly is a ratio of standard deviations; if consecutive components have a smaller ratio, their order is arbitrary.
 const nearly = 1.1
 
-// nearAfter reports whether the k-th standard deviation is nearly the next one.
+// nearAfter reports whether the standard deviations k and k+1 nearly agree.
 func nearAfter(sigma []float64, k int, tolerance float64) bool {
 	return len(sigma) > k && sigma[k] > tolerance && sigma[k-1] < nearly*sigma[k]
 }
 
-// plane projects n points z of d dimensions, which it may change, on two principal components and scales these. Whitened
-// components have a variance of 1/2, with n-1 degrees of freedom. The standardised forms first divide the columns by their
-// standard deviation, n degrees of freedom. They divide the components by sqrt(2) or, if whitened, to a variance of 1/2
-// with n degrees of freedom. Components with a standard deviation within the tolerance become 0.
+// plane projects n points z of d dimensions to their first two principal components and scales these; it may change z.
+// Whitened components have a variance of 1/2, with n-1 degrees of freedom. The standardised forms first divide the
+// columns by their standard deviation, n degrees of freedom. They then divide the components by sqrt(2) or, if
+// whitened, scale them to a variance of 1/2 with n degrees of freedom. Components with a standard deviation within the
+// tolerance become 0.
 func (f Form) plane(z []float64, n, d int, tolerance float64) (projection, error) {
 	population := math.Sqrt(float64(n-1) / float64(n))
 	if f != Whitened {
@@ -54,7 +55,7 @@ func (f Form) plane(z []float64, n, d int, tolerance float64) (projection, error
 }
 
 // standardise divides centred columns by their population standard deviation; columns within the tolerance become 0. It
-// returns the tolerance for standardised columns.
+// returns the tolerance for the standardised columns.
 func standardise(z []float64, n, d int, tolerance float64) float64 {
 	for j := range d {
 		var sum float64
@@ -72,14 +73,14 @@ func standardise(z []float64, n, d int, tolerance float64) float64 {
 	return 1e-12
 }
 
-// search finds the turns w of points per turn of a circular factor.
+// search finds the number of turns w of the points per turn of a circular factor.
 type search struct {
 	points [][2]float64
 	rank   int
-	size   int       // levels of the factor
-	inner  int       // points between neighbouring levels
-	curve  []float64 // least dispersion of w and -w turns, w = 0, 1, ..
-	cos    []float64 // of the levels' angles
+	size   int       // number of levels of the factor
+	inner  int       // stride between neighbouring levels, in points
+	curve  []float64 // smaller dispersion of w and -w turns, for w = 0, 1, ...
+	cos    []float64 // cosines of the levels' angles
 	sin    []float64
 }
 
@@ -89,7 +90,7 @@ func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
 	for l := range size {
 		s.sin[l], s.cos[l] = math.Sincos(2 * math.Pi * float64(l) / float64(size))
 	}
-	// turning keeps lengths: dispersion = mean |p|^2 - |mean of turned p|^2, from the sums over each level
+	// rotations preserve lengths: dispersion = mean |p|^2 - |mean of rotated p|^2, from the sums over each level
 	sums := make([][2]float64, size)
 	var square float64
 	for i, p := range points {
@@ -114,7 +115,7 @@ func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
 	return s
 }
 
-// angle returns sine and cosine of turns times the angle of a level.
+// angle returns sine and cosine of the level's angle times turns.
 func (s *search) angle(level, turns int) (sin, cos float64) {
 	at := turns * level % s.size
 	if at < 0 {
@@ -123,7 +124,7 @@ func (s *search) angle(level, turns int) (sin, cos float64) {
 	return s.sin[at], s.cos[at]
 }
 
-// dispersion is D_k for |omega| = w: the lesser of w and -w turns. It uses [turnedScatter], which is exact near 0,
+// dispersion is D_k for |omega| = w: the minimum of w and -w turns. It uses [turnedScatter], which is exact near 0,
 // unlike the curve.
 func (s *search) dispersion(w int) float64 {
 	least := math.Inf(1)
@@ -133,7 +134,7 @@ func (s *search) dispersion(w int) float64 {
 	return least
 }
 
-// meanCurve returns the mean over objects of their curves.
+// meanCurve returns the mean of the objects' curves.
 func meanCurve(curves [][]float64) []float64 {
 	mean := make([]float64, len(curves[0]))
 	for _, curve := range curves {
@@ -144,7 +145,7 @@ func meanCurve(curves [][]float64) []float64 {
 	return mean
 }
 
-// bestTurns returns the index of the least value; among values within rounding, the first.
+// bestTurns returns the index of the minimum; among values that differ only by rounding, it returns the first.
 func bestTurns(curve []float64) int {
 	best := 0
 	for w, v := range curve {

@@ -16,17 +16,17 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// irreducible is a representation of a factor's group without invariant subspaces: turns by w times an angle, or the
-// action of rotations on the 2 l + 1 functions of degree l on the sphere.
+// irreducible is an irreducible representation of a factor's group: rotation by w times an angle, or the action of
+// rotations on the 2 l + 1 spherical harmonics of degree l.
 type irreducible struct {
 	name      string
 	dims      int
-	harmonics []func(level int) float64 // of mean square 1
-	element   []int                     // dims x dims: number of its harmonic, divided by the root of dims
-	sign      []float64                 // of each element; nil: 1
+	harmonics []func(level int) float64 // with mean square 1
+	element   []int                     // dims x dims: an element is the harmonic with this number, over sqrt(dims)
+	sign      []float64                 // sign of each element; nil: 1
 }
 
-// irreducibles returns the representations to sum: up to omega turns, or degrees 1 and 2.
+// irreducibles returns the representations that may be summed: up to omega turns, or degrees 1 and 2.
 func irreducibles(f factor.Factor, omega int) (all []irreducible) {
 	if f.Rotations != nil {
 		vector, second := irreducible{name: "degree 1", dims: 3}, irreducible{name: "degree 2", dims: 5}
@@ -54,7 +54,7 @@ func irreducibles(f factor.Factor, omega int) (all []irreducible) {
 	return all
 }
 
-// traceless are orthonormal symmetric 3 x 3 matrices without a trace.
+// traceless is an orthonormal basis of the symmetric 3 x 3 matrices with trace 0.
 var traceless = [5][9]float64{
 	{0, math.Sqrt2 / 2, 0, math.Sqrt2 / 2, 0, 0, 0, 0, 0}, {0, 0, math.Sqrt2 / 2, 0, 0, 0, math.Sqrt2 / 2, 0, 0},
 	{0, 0, 0, 0, 0, math.Sqrt2 / 2, 0, math.Sqrt2 / 2, 0}, {math.Sqrt2 / 2, 0, 0, 0, -math.Sqrt2 / 2, 0, 0, 0, 0},
@@ -62,7 +62,7 @@ var traceless = [5][9]float64{
 }
 
 // secondDegree returns the representation of degree 2 of a rotation g: the matrix of X -> g X g^T on symmetric matrices
-// without a trace.
+// with trace 0.
 func secondDegree(g *[9]float64) (d [25]float64) {
 	back := rotation.Inverse(g)
 	for b := range traceless {
@@ -75,12 +75,13 @@ func secondDegree(g *[9]float64) (d [25]float64) {
 	return d
 }
 
-// sumOfRepresentations is the D_k of an orbit's codes, turned back by the sum of representations that leaves least. The
-// sum acts on all principal components that the factor moves significantly. It returns the representations, and false
-// where the components are not more than one representation has, or the rows do not determine the fit.
+// sumOfRepresentations is D_k of an orbit's codes, rotated back by the sum of representations that leaves the smallest
+// value. The sum acts on all principal components that the factor changes significantly. It returns the
+// representations. It returns false if there are no more components than one representation has, or if the rows do not
+// determine the fit.
 //
-// The sum is found greedily. First comes the representation that explains most of the whitened codes, in an orthonormal
-// frame found as in [geometry.FollowRotations]. The next one follows in the remaining components.
+// The search is greedy. It starts with the representation that explains most of the whitened codes, in an orthonormal
+// frame found as in [geometry.FollowRotations]. It continues with the remaining components.
 func (o *orbit) sumOfRepresentations(z []float64, d, omega int) (value float64, names []string, found bool) {
 	all := irreducibles(o.factor, omega)
 	if len(all) == 0 {
@@ -108,7 +109,7 @@ func (o *orbit) sumOfRepresentations(z []float64, d, omega int) (value float64, 
 		products[r] = rep.products(f.b[first*d:], d, dims, c)
 		first += len(rep.harmonics)
 	}
-	value = float64(n-1) / float64(n) // as the components have n-1 degrees of freedom
+	value = float64(n-1) / float64(n) // the components have n-1 degrees of freedom
 	for left := dims; left > 1; {
 		best, explained, frame := -1, 1e-3, (*mat.Dense)(nil)
 		for r, rep := range all {
@@ -137,8 +138,8 @@ func (o *orbit) sumOfRepresentations(z []float64, d, omega int) (value float64, 
 	return max(value, 0), names, true
 }
 
-// products returns E rho_ij y_k of a representation and whitened codes y, a matrix k x i for each j. b holds the
-// coefficients of its harmonics, d each, and c the principal components of the codes.
+// products returns E rho_ij y_k for a representation rho and whitened codes y, as one matrix k x i for each j. b holds
+// the coefficients of its harmonics, d each, and c the principal components of the codes.
 func (r *irreducible) products(b []float64, d, dims int, c *geometry.Components) (list []*mat.Dense) {
 	for j := range r.dims {
 		t := mat.NewDense(dims, r.dims, nil)
@@ -174,7 +175,7 @@ func stacked(all []irreducible, levels int) *harmonics {
 	return u
 }
 
-// fitAll is [orbit.fit] of all harmonics at once, and nil if the rows cover the group too little.
+// fitAll is [orbit.fit] for all harmonics at once, or nil if the rows cover too little of the group.
 func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 	const least = 0.1
 	m, err := o.moments(z, d, u)
@@ -203,8 +204,8 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 	return f, nil
 }
 
-// significant returns the number of directions in which the factor moves the codes by more than twice the apparent
-// movement from noise.
+// significant returns the number of directions in which the factor moves the codes more than twice as far as noise
+// alone would.
 func (o *orbit) significant(f *fitted, d, h int) int {
 	moved := mat.NewSymDense(d, nil)
 	for a := range h {
@@ -228,7 +229,7 @@ func (o *orbit) significant(f *fitted, d, h int) int {
 	return count
 }
 
-// framed returns the orthonormal frame Q with the largest |m|^2, m_j = sum_ik Q_ki T_jki, and that square.
+// framed returns the orthonormal frame Q that maximises |m|^2, m_j = sum_ik Q_ki T_jki, and the maximum.
 func framed(products []*mat.Dense, dims int) (square float64, frame *mat.Dense) {
 	for start := range dims {
 		e := make([]float64, dims)
@@ -270,8 +271,7 @@ func framed(products []*mat.Dense, dims int) (square float64, frame *mat.Dense) 
 	return square, frame
 }
 
-// SumNote returns a note if the codes of most objects follow a sum of representations more closely than their plane
-// shows, by .02.
+// SumNote returns a note if, for most objects, a sum of representations lowers D_k by more than .02.
 func (s *Sample) SumNote(codes matrix.Matrix, k int, values []float64) string {
 	const better, most = 0.02, 32
 	dims := 2

@@ -10,36 +10,37 @@ import (
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 )
 
-// Sample holds codes with known group elements that do not form a grid. Some are missing or repeated, or the angles
-// and rotations are a sample of their group. Per object and factor k, the codes are modelled as
+// Sample holds codes with known group elements that do not form a grid. Combinations of levels are missing or repeated,
+// or the angles and rotations are a sample of their group. For each object and factor k, the codes are modelled as
 //
 //	z = B u(g_k) + f(other factors) + noise,
 //
 // where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
-// rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u belong to the whole group even if
-// the rows cover a part of it. The noise is scaled as if the mean over all levels had been subtracted. On a grid the
-// value equals the computation of [Grid], to rounding. Perfect codes score 0 on every sample.
+// rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u are taken over the whole group
+// even if the rows cover only a part of it. The noise is scaled as if the mean over all levels had been subtracted. For
+// a grid the value equals the value of [Grid], up to rounding. Perfect codes score 0 on every sample.
 //
-// f is arbitrary if rows share the other factors. Otherwise f is a sum of one function for each other factor. It is any
-// function of the factor's levels, or the harmonics up to omega turns if these are fewer than the levels.
+// If rows agree in all other factors, f can be any function of them. Otherwise f is a sum of functions, one for each
+// other factor. Each can be any function of the factor's levels, or a combination of harmonics up to omega turns if
+// these are fewer than the levels.
 type Sample struct {
 	elements levels.Table
 	settings Settings
-	moving   []int      // factors that turn
-	objects  [][]int    // rows of each object
-	orbits   [][]*orbit // by object and moving factor
-	names    []string   // of the objects
-	left     int        // number of objects left out, with too few rows
+	moving   []int      // moving factors
+	objects  [][]int    // rows, by object
+	orbits   [][]*orbit // by object and by moving factor
+	names    []string   // names of the objects
+	left     int        // number of objects left out because they have too few rows
 }
 
-// The smallest number of distinct levels of a measured object, or all levels of a factor with fewer.
+// The minimum number of distinct levels of a measured object, or all levels of a factor with fewer.
 const (
 	leastAngles    = 5
 	leastRotations = 20
 )
 
-// NewSample groups the rows of codes by object and by the factors that turn. Objects with too few rows are left out. It
-// is an error if no factor turns, or if no object has enough rows.
+// NewSample groups the rows of codes by object and by moving factor. Objects with too few rows are left out. It is an
+// error if there is no moving factor, or if no object has enough rows.
 func NewSample(e levels.Table, set Settings) (*Sample, error) {
 	s := &Sample{elements: e, settings: set}
 	var fixed []int
@@ -72,7 +73,7 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 	}
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
-			reason = fmt.Errorf("none of the %d objects (combinations of factors that do not turn) has enough rows, %.3g on average: %w; want more rows, or objects: together",
+			reason = fmt.Errorf("none of the %d objects (combinations of the other factors) has enough rows, %.3g on average: %w; want more rows, or objects: together",
 				len(groups), float64(e.Rows())/float64(len(groups)), reason)
 		}
 		return nil, reason
@@ -80,7 +81,7 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 	return s, nil
 }
 
-// measurable returns the orbits of an object, or an error if its rows do not determine how its codes turn.
+// measurable returns the orbits of an object, or an error if the object's rows do not determine how its codes rotate.
 func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 	for _, j := range s.moving {
 		f, seen := s.elements.Factors[j], map[int]bool{}
@@ -92,7 +93,7 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 			least = min(f.Size, leastRotations)
 		}
 		if len(seen) < least {
-			return nil, fmt.Errorf("factor %q has %d different levels; want %d at least", f.Name, len(seen), least)
+			return nil, fmt.Errorf("factor %q has %d different levels; want at least %d", f.Name, len(seen), least)
 		}
 		o := s.orbit(rows, j)
 		if o.freedom() <= 0 {
@@ -106,22 +107,24 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 	return orbits, nil
 }
 
-// orbit holds the rows of one object with codes that show how one factor turns.
+// orbit holds the rows of one object that show how the codes follow one factor.
 type orbit struct {
-	factor  factor.Factor
-	rows    []int
-	levels  []int       // of the factor, by row
-	effects [][]int     // groupings of the rows, by all other factors together or by each; group means are subtracted
+	factor factor.Factor
+	rows   []int
+	levels []int // levels of the factor, by row
+	// groupings of the rows, by all other factors together or by each factor; group means are subtracted
+	effects [][]int
 	counts  []int       // number of groups, by grouping
 	others  []float64   // rows x width: harmonics of other factors with many levels
-	width   int         // number of these harmonics
-	basis   [][]float64 // their orthonormal basis without the effects, for the weights; nil: not yet found
+	width   int         // number of harmonics in others
+	basis   [][]float64 // orthonormal basis of others minus effects, for the weights; nil: not computed yet
 	weights []float64   // by row, with mean 1
-	redrawn bool        // bootstrap weights: subtracted means take the same fraction of the noise once more
+	// weights are from the bootstrap: subtracted means remove the same fraction of the noise once more
+	redrawn bool
 }
 
-// orbit groups rows by all other factors and leaves out rows alone in their group. If fewer than half of the rows
-// remain, it keeps all rows, and fits a sum of an effect of each other factor.
+// orbit groups rows by all other factors and leaves out rows that are alone in their group. If fewer than half of the
+// rows remain, it keeps all rows instead, and fits a sum of effects, one for each other factor.
 func (s *Sample) orbit(rows []int, factor int) *orbit {
 	others := slices.Delete(numeric.UpTo(len(s.elements.Factors)), factor, factor+1)
 	ids, count := s.elements.Combinations(others, rows)
@@ -152,15 +155,15 @@ func (s *Sample) orbit(rows []int, factor int) *orbit {
 	return o
 }
 
-// reweighted returns a copy for other weights.
+// reweighted returns a copy for new weights.
 func (o *orbit) reweighted() *orbit {
 	other := *o
 	other.weights, other.redrawn, other.basis = make([]float64, len(o.rows)), true, nil
 	return &other
 }
 
-// addEffects gives an orbit one effect of each other factor: its levels, or its harmonics if these are fewer. There are
-// at most half as many harmonics as rows.
+// addEffects adds an effect of each other factor to an orbit: any function of its levels, or its harmonics if these are
+// fewer. The number of harmonics is at most half the number of rows.
 func (s *Sample) addEffects(o *orbit, others []int) {
 	n, order := len(o.rows), s.settings.Omega
 	o.effects, o.counts = [][]int{make([]int, n)}, []int{1}
@@ -206,7 +209,7 @@ func harmonicsUpTo(f factor.Factor, turns int) int {
 	return 2 * turns
 }
 
-// freedom returns the fraction of the noise that remains after subtracting the effects.
+// freedom returns the fraction of the noise that remains after effects are subtracted.
 func (o *orbit) freedom() float64 {
 	taken := 1 + o.width
 	if o.basis != nil {
@@ -218,8 +221,8 @@ func (o *orbit) freedom() float64 {
 	return 1 - float64(taken)/float64(len(o.rows))
 }
 
-// orthonormalise sets the basis for the current weights. It takes the harmonics of other factors without the effects,
-// one after the other, and leaves out harmonics that the earlier ones determine to seven digits.
+// orthonormalise sets the basis for the current weights. It takes the harmonics of other factors minus effects, one
+// after the other. It leaves out harmonics that the earlier ones determine to seven digits.
 func (o *orbit) orthonormalise() {
 	const determined = 1e-7
 	o.basis = [][]float64{}
@@ -231,7 +234,7 @@ func (o *orbit) orthonormalise() {
 			q[i] = x[i*o.width+c]
 			before += o.weights[i] * o.others[i*o.width+c] * o.others[i*o.width+c]
 		}
-		for range 2 { // the second time removes what rounding left
+		for range 2 { // the second pass removes rounding errors
 			o.project(q, 1)
 		}
 		norm := 0.0
@@ -248,7 +251,7 @@ func (o *orbit) orthonormalise() {
 	}
 }
 
-// subtract removes the effects of the other factors from rows x of d numbers, by weighted least squares.
+// subtract removes the effects of the other factors from rows x of d numbers each, by weighted least squares.
 func (o *orbit) subtract(x []float64, d int) {
 	if o.basis == nil {
 		o.orthonormalise()
@@ -259,7 +262,7 @@ func (o *orbit) subtract(x []float64, d int) {
 	}
 }
 
-// project removes the basis from rows x of d numbers.
+// project removes the components of the basis from rows x of d numbers each.
 func (o *orbit) project(x []float64, d int) {
 	along := make([]float64, d)
 	for _, q := range o.basis {
@@ -277,8 +280,8 @@ func (o *orbit) project(x []float64, d int) {
 	}
 }
 
-// subtractMeans removes group means from rows x of d numbers. With several groupings it repeats them in turn until the
-// means vanish.
+// subtractMeans removes group means from rows x of d numbers each. With several groupings it cycles through them until
+// the means vanish.
 func (o *orbit) subtractMeans(x []float64, d int) {
 	const sweeps = 2000
 	for range sweeps {

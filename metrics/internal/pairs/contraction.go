@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Shrink is the contraction of one pair (Zhang and Sugiyama 2024, equation 27), from the distances d(y, y') of the
-// factors and d(z, z') of the codes:
+// Shrink is the contraction of one pair (Zhang and Sugiyama 2024, equation 27), computed from the distances d(y, y') of
+// the factors and d(z, z') of the codes:
 //
 //	max(d(y, y') - d(z, z'), 0)
 func Shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
@@ -22,12 +22,12 @@ type Contraction struct {
 	Codes     matrix.Matrix
 	Factors   []factor.Factor
 	Positions []float64 // of the factors, by row
-	Numbers   bool      // distances of factors of all kinds are differences of their positions
+	Numbers   bool      // for factors of every kind, the distance is the difference of positions
 
-	Pairs, Sum, Most float64 // of the pairs added: their number, and the sum and the maximum of Shrink
+	Pairs, Sum, Most float64 // number of added pairs, and the sum and the maximum of their Shrink
 }
 
-// All adds every pair, to the maximum if largest is true, otherwise to the sum.
+// All adds every pair to the maximum, if largest is true, or otherwise to the sum.
 func (s *Contraction) All(ctx context.Context, largest bool) error {
 	n := s.Codes.Rows
 	z, y, others := s.points()
@@ -71,7 +71,7 @@ func (s *Contraction) All(ctx context.Context, largest bool) error {
 	return nil
 }
 
-// column is a circular or categorical factor: its distance is not a difference of positions.
+// column is a circular or categorical factor, whose distance is not a difference of positions.
 type column struct {
 	points   *kernel.Points[float64]
 	distance kernel.Premetric
@@ -98,7 +98,7 @@ func (s *Contraction) points() (z, y *kernel.Points[float64], others []column) {
 		}
 		others = append(others, o)
 	}
-	y = kernel.NewPoints[float64](n, max(1, len(ordinal))) // a column of zeros without ordinal factors
+	y = kernel.NewPoints[float64](n, max(1, len(ordinal))) // without ordinal factors, a column of zeros
 	y.Zero(n)
 	for at, j := range ordinal {
 		for i := range n {
@@ -134,7 +134,7 @@ func (s *Contraction) Add(i, j int) {
 	s.Most = max(s.Most, shrunk)
 }
 
-// Distance returns the Euclidean distance of two rows in some columns.
+// Distance returns the Euclidean distance between two rows in some columns.
 func Distance(codes matrix.Matrix, columns []int, pair [2]int) (d float64) {
 	a, b := codes.Row(pair[0]), codes.Row(pair[1])
 	for _, c := range columns {

@@ -12,16 +12,16 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Neighbours are the k nearest train rows of each test row, nearest first; among equally near rows the first come
-// first.
+// Neighbours are the k nearest train rows of each test row, nearest first; equally near rows are in the order of the
+// table.
 type Neighbours struct {
-	Rows   []int     // places among the train rows
-	Scores []float64 // cosine similarities, or -|x - y|^2/2 up to a factor
+	Rows   []int     // positions among the train rows
+	Scores []float64 // cosine similarities, or -|x - y|^2/2 up to a constant factor
 }
 
-// Rows of a search.
+// Sizes of the blocks of a search.
 const (
-	searched     = 512 // train rows at a time: their scores stay in the cache
+	searched     = 512 // train rows at a time, so their scores stay in the cache
 	roundingUnit = 1.0 / (1 << 24)
 )
 
@@ -63,27 +63,28 @@ func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int,
 //	argmax_l sum_i w_i [levels_i = l],  w_i = exp(s_i/T)
 //
 // over the nearest train rows i with similarities s_i, nearest first. Among levels with equal votes the smallest wins.
-// T = 0 counts each row once. sums has room for all levels.
+// With T = 0 every row has one vote. sums must have room for all levels.
 func Vote(levels []int, similarities []float64, temperature float64, sums []float64) int {
 	clear(sums)
 	for i, l := range levels {
 		w := 1.0
 		if temperature > 0 {
-			w = math.Exp((similarities[i] - similarities[0]) / temperature) // at most 1: only ratios matter
+			w = math.Exp((similarities[i] - similarities[0]) / temperature) // at most 1, because only ratios matter
 		}
 		sums[l] += w
 	}
 	return slices.Index(sums, slices.Max(sums))
 }
 
-// neighbourSearch finds neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel multiplies
-// blocks of test rows by pieces of train rows. Double precision decides every case that rounding may hide.
+// neighbourSearch finds nearest neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel
+// multiplies blocks of test rows by blocks of train rows. Double precision decides all cases that rounding could
+// change.
 type neighbourSearch struct {
 	k, columns  int
-	train, test []float64 // normalised by row, or centred and scaled as a whole
+	train, test []float64 // normalised by row, or centred and divided by one number
 	constants   []float64 // c_x: 0, or -|x|^2/2
-	size        float64   // largest |x|
-	weights     []float32 // train rows, each with its constant, padded to a multiple of searched
+	size        float64   // maximum of |x|
+	weights     []float32 // train rows, each with its constant, padded to a multiple of searched rows
 	rows        *kernel.Rows
 	found       Neighbours
 }
@@ -117,7 +118,7 @@ func (s *neighbourSearch) block(block int) error {
 	return nil
 }
 
-// decide takes the nearest of the candidates of a test row by double precision.
+// decide selects the nearest candidates of a test row in double precision.
 func (s *neighbourSearch) decide(at int, list []candidate) {
 	y := s.test[at*s.columns : (at+1)*s.columns]
 	for i := range list {
@@ -132,19 +133,19 @@ func (s *neighbourSearch) decide(at int, list []candidate) {
 	}
 }
 
-// candidate is a train row that may be among the nearest.
+// candidate is a train row that may be one of the nearest.
 type candidate struct {
 	row   int
 	score float32
 	exact float64
 }
 
-// candidates collects the train rows of a test row with the k best scores, and the rows with scores within rounding of
-// these.
+// candidates collects, for a test row, the train rows with the k best scores, and the rows whose scores differ from
+// these by no more than rounding.
 type candidates struct {
 	k      int
-	margin float32 // that scores of neighbours may lose by rounding
-	least  float32 // score from which on a row is a candidate
+	margin float32 // bound for the rounding error of the neighbours' scores
+	least  float32 // score that a candidate needs
 	list   []candidate
 	full   int // length at which the list is pruned
 }
@@ -163,7 +164,7 @@ func (l *candidates) add(row int, score float32) {
 	l.list, l.full = l.list[:n], 2*n
 }
 
-// normaliseRows gives rows length 1; rows of zeros stay.
+// normaliseRows divides each row by its length; rows of zeros stay.
 func normaliseRows(x []float64, columns int) {
 	for row := range slices.Chunk(x, columns) {
 		scale := 0.0
@@ -183,8 +184,8 @@ func normaliseRows(x []float64, columns int) {
 	}
 }
 
-// centreRows subtracts the means of train rows and divides by the largest number, which keeps squares from overflowing.
-// Neither changes the nearest rows.
+// centreRows subtracts the means of the train rows and divides by the largest number, so squares do not overflow.
+// Neither step changes which rows are nearest.
 func centreRows(train, test []float64, columns int) {
 	most := 0.0
 	for _, x := range [][]float64{train, test} {

@@ -1,5 +1,5 @@
-// Package predict predicts factors from codes, and codes from factors: logistic regression, boosted trees, nearest
-// neighbours, and the quality of predictions.
+// Package predict predicts factors from codes, and codes from factors. It has logistic regression, boosted trees,
+// nearest neighbours, and scores of predictions.
 package predict
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Logistic returns the accuracies on train and test rows of a logistic regression of each factor from standardised codes,
-// with the weight c of the loss.
+// Logistic returns the accuracies on train and test rows of a logistic regression of each factor on standardised codes;
+// c is the weight of the loss.
 func Logistic(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, c float64,
 ) (onTrain, onTest []float64, err error) {
@@ -27,7 +27,7 @@ func Logistic(
 	return logistic(ctx, x, y, codes.Cols, t, train, test, slices.Repeat([]float64{c}, len(t.Factors)))
 }
 
-// LogisticCV is [Logistic] of codes as given; cross-validation chooses c.
+// LogisticCV is [Logistic] on unscaled codes, with c chosen by cross-validation.
 func LogisticCV(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
 ) (onTrain, onTest []float64, err error) {
@@ -94,7 +94,8 @@ func Labels(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]
 	return labels, err
 }
 
-// foldBounds returns the first row of each fold of n rows, and n. The first folds have the rows left over.
+// foldBounds returns the first row of each fold of n rows, and n at the end. The first folds get one more row if the
+// division has a remainder.
 func foldBounds(n int) []int {
 	count := min(folds, n)
 	bounds := []int{0}
@@ -108,8 +109,8 @@ func foldBounds(n int) []int {
 	return bounds
 }
 
-// CrossValidate returns, for every factor, the weight C with the best mean accuracy over folds, or the smallest such
-// weight.
+// CrossValidate returns, for every factor, the weight C with the best mean accuracy over folds; ties go to the smallest
+// C.
 func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
 	sums := numeric.Zeros(len(labels), len(weights))
@@ -149,8 +150,8 @@ func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]f
 	return chosen, nil
 }
 
-// Standardise returns the codes of the train and of the test rows, standardised by mean and standard deviation of
-// every column over the train rows.
+// Standardise returns the codes of the train and the test rows, standardised with mean and standard deviation of the
+// train rows.
 func Standardise(codes matrix.Matrix, train, test []int) (x, y []float64) {
 	d := codes.Cols
 	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)
@@ -172,9 +173,10 @@ func Standardise(codes matrix.Matrix, train, test []int) (x, y []float64) {
 	return x, y
 }
 
-// Single returns the scores of one code column, x in the train rows and y in the test rows, for factors. A factor with
-// values of the train rows has its squared correlation with the column. The others have the accuracy on the test levels
-// of a support vector machine with the given cost, fitted to the train levels.
+// Single returns, for each factor, the score of a single code column, with values x in the train rows and y in the test
+// rows. If values has the factor's values of the train rows, the score is their squared correlation with the column.
+// Otherwise it is the accuracy on the test levels of a support vector machine, with the given cost, fitted to the train
+// levels.
 func Single(
 	ctx context.Context, x, y []float64, factors []factor.Factor, train, test [][]int, values [][]float64, cost float64,
 ) ([]float64, error) {
@@ -200,8 +202,9 @@ func Single(
 	return row, nil
 }
 
-// Ridge returns, for every factor, R^2 on the test rows of ridge regression from codes x of the train rows and y of the
-// test rows, d numbers each; 0 of a categorical factor. The penalty is 1/c. exact has the values of continuous factors.
+// Ridge returns, for every factor, R^2 on the test rows of a ridge regression on the codes: x of the train rows and y
+// of the test rows, d numbers each. It returns 0 for categorical factors. The penalty is 1/c. exact holds the values of
+// continuous factors.
 func Ridge(
 	ctx context.Context, t levels.Table, exact [][]float64, x, y []float64, d int, train, test []int, c float64,
 ) ([]float64, error) {
@@ -210,7 +213,7 @@ func Ridge(
 	var predicted, truth []float64
 	if columns > 0 {
 		fit := geometry.Regression{Interrupt: ctx.Err}
-		if err := fit.LeastSquares(x, d, regressed(t, exact, first, train), columns, 1/(c*float64(len(train)))); err != nil {
+		if err := fit.LeastSquares(x, d, regressed(t, exact, first, train), columns, 1/(c*float64(len(train)*columns))); err != nil {
 			return nil, err
 		}
 		truth, predicted = regressed(t, exact, first, test), make([]float64, len(test)*columns)
@@ -232,8 +235,9 @@ func Ridge(
 	return fits, nil
 }
 
-// targets returns the place of the first regression target of each factor, and at the end the number of targets. A
-// categorical factor has none, a circular factor the cosine and sine of its angle, any other factor one.
+// targets returns the index of the first regression target of each factor, and at the end the number of targets. A
+// categorical factor has no target, a circular factor has two (cosine and sine of its angle), and any other factor has
+// one.
 func targets(factors []factor.Factor) []int {
 	first := make([]int, len(factors)+1)
 	for j, f := range factors {
@@ -242,7 +246,7 @@ func targets(factors []factor.Factor) []int {
 	return first
 }
 
-// regressed returns the numbers that are regressed, for some rows.
+// regressed returns the regression targets of some rows.
 func regressed(t levels.Table, exact [][]float64, first, rows []int) []float64 {
 	list := make([]float64, 0, len(rows)*first[len(first)-1])
 	for _, i := range rows {
@@ -262,12 +266,12 @@ func regressed(t levels.Table, exact [][]float64, first, rows []int) []float64 {
 	return list
 }
 
-// Affine returns the predictions h_j(z) of k values y_j of each row, row by row. The affine map h_j from all code columns
-// has the least mean squared error,
+// Affine returns the predictions h_j(z) of the k values y_j of each row, row by row. h_j is the affine map of all code
+// columns with the minimum mean squared error,
 //
 //	min_h 1/n sum_i (y_ij - h_j(z_i))^2
 //
-// explained is the fraction of each value's variance that h_j explains, 0 of a value without variance.
+// explained is the fraction of each value's variance that h_j explains, or 0 if the value is constant.
 func Affine(ctx context.Context, codes matrix.Matrix, y []float64, k int) (predicted, explained []float64, err error) {
 	fit := geometry.Regression{Interrupt: ctx.Err}
 	if err := fit.LeastSquares(codes.Data, codes.Cols, y, k, 0); err != nil {
@@ -286,7 +290,7 @@ func Affine(ctx context.Context, codes matrix.Matrix, y []float64, k int) (predi
 	return predicted, explained, nil
 }
 
-// Accuracy is the fraction of n predictions that are right:
+// Accuracy is the fraction of n predictions that are correct:
 //
 //	1/n sum_i [predicted_i = levels_i]
 func Accuracy(predicted, levels []int) float64 {
@@ -299,11 +303,11 @@ func Accuracy(predicted, levels []int) float64 {
 	return float64(right) / float64(len(levels))
 }
 
-// Determination is the joint R^2 of predictions of some columns of arrays, from first to before last:
+// Determination is the joint R^2 of predictions in the columns from first up to, but not including, last:
 //
 //	1 - sum (y - predicted)^2 / sum (y - mean)^2
 //
-// If y is constant it is 1 for perfect predictions, otherwise 0.
+// If y is constant, it is 1 for perfect predictions and otherwise 0.
 func Determination(y, predicted []float64, columns, first, last int) float64 {
 	var rest, all float64
 	for c := first; c < last; c++ {
@@ -325,8 +329,8 @@ func Determination(y, predicted []float64, columns, first, last int) float64 {
 	return 1 - rest/all
 }
 
-// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and y with var y above 0. It is 0 if var x
-// (n-1 degrees of freedom) is at most 1e-12.
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of two lists of numbers x and y, where var y is above 0.
+// It is 0 if var x (n-1 degrees of freedom) is at most 1e-12.
 func squaredCorrelation(x, y []float64) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
@@ -346,12 +350,13 @@ func squaredCorrelation(x, y []float64) float64 {
 	return product / square * product / n
 }
 
-// Vary reports whether values differ.
+// Vary reports whether a list has different values.
 func Vary[T comparable](values []T) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return v != values[0] })
 }
 
-// Majority is the fraction of test levels that equal the most frequent train level, or the smallest of several.
+// Majority is the fraction of test levels that equal the most frequent train level; of equally frequent levels it takes
+// the smallest.
 func Majority(train, test []int, levels int) float64 {
 	count := make([]int, levels)
 	for _, l := range train {

@@ -8,11 +8,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// Recovery is the recovery of factors y, rows of k numbers, from codes z by an affine map h (Zhang and Sugiyama 2024,
-// equation 26 and definition 8). Its methods return an error of the best map, and the error of every factor.
+// Recovery predicts factors y, rows of k numbers, from codes z by an affine map h (Zhang and Sugiyama 2024, equation 26
+// and definition 8). Its methods return an error of the best map, and this error for every factor.
 type Recovery struct {
 	Fit              geometry.Regression
-	X, Y             []float64 // codes and factors, row by row
+	X, Y             []float64 // codes and factors, in row-major order
 	Columns, Factors int
 }
 
@@ -28,7 +28,7 @@ func (r *Recovery) MeanError(squared bool) (mean float64, perFactor []float64, e
 	return factor.Mean.Of(r.Fit.Errors), r.Fit.Errors, err
 }
 
-// MinimaxError is the largest length of an error:
+// MinimaxError is the minimum over h of the largest length of an error:
 //
 //	min_h max_i |y_i - h(z_i)|
 func (r *Recovery) MinimaxError() (largest float64, perFactor []float64, err error) {
@@ -36,7 +36,7 @@ func (r *Recovery) MinimaxError() (largest float64, perFactor []float64, err err
 	return r.Fit.Largest, r.Fit.Errors, err
 }
 
-// MinimaxByFactor is the root of the sum of the factors' squared largest errors:
+// MinimaxByFactor is the root of the sum of the squares of the factors' largest errors:
 //
 //	(sum_j e_j^2)^(1/2),  e_j = min_h max_i |y_ij - h_j(z_i)|
 func (r *Recovery) MinimaxByFactor() (largest float64, perFactor []float64, err error) {
@@ -62,7 +62,8 @@ func (r *Recovery) BallError() (radius float64, perFactor []float64, err error) 
 	perFactor = make([]float64, r.Factors)
 	for i, e := range r.Fit.Residuals {
 		j := i % r.Factors
-		perFactor[j] = max(perFactor[j], math.Abs(e-ball.Centre[j])) // the centre c joins the intercept of h
+		// the ball's centre becomes part of the intercept of h
+		perFactor[j] = max(perFactor[j], math.Abs(e-ball.Centre[j]))
 	}
 	return ball.Radius, perFactor, nil
 }

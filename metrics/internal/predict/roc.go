@@ -10,11 +10,11 @@ import (
 )
 
 // rocArea is the area under the ROC curve of one level (Ridgeway and Mozer 2018, section 2). From the scores s of rows
-// with the label (+) and without it (-) it takes the probability
+// with the label (+) and without it (-) it computes the probability
 //
 //	P(s+ > s-) + P(s+ = s-)/2
 //
-// over pairs of such rows. It is NaN without rows of both kinds. Scores are 0 or more.
+// over pairs of such rows. It is NaN if rows of either kind are missing. Scores are 0 or more.
 func rocArea(scores []float64, labels []int, label int) float64 {
 	own := make([]float64, 0, len(scores)/8)
 	for i, s := range scores {
@@ -29,7 +29,7 @@ func rocArea(scores []float64, labels []int, label int) float64 {
 	}
 	slices.Sort(own)
 	place := newPlaces(own)
-	var below, equal int // pairs with s+ < s-, and with s+ = s-
+	var below, equal int // numbers of pairs with s+ < s-, and with s+ = s-
 	for i, s := range scores {
 		if labels[i] != label {
 			b, e := place.of(s)
@@ -40,8 +40,8 @@ func rocArea(scores []float64, labels []int, label int) float64 {
 	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
 }
 
-// ROCAreas returns the explicitness of one factor from the probabilities that a model predicts: the mean area over the
-// levels with rows of both kinds, and the number of these levels.
+// ROCAreas returns the explicitness of one factor from the predicted probabilities of a model. It is the mean area over
+// the levels with rows of both kinds; ROCAreas also returns the number of these levels.
 func ROCAreas(
 	ctx context.Context, model *linear.Logistic, x []float64, labels []int,
 ) (mean float64, levels int, err error) {
@@ -76,17 +76,17 @@ func ROCAreas(
 	return mean / float64(max(levels, 1)), levels, err
 }
 
-// places counts the sorted values that are smaller than a query, and the values equal to it. The bit patterns of
-// non-negative floats are monotone, so their high bits index a table of places: faster than binary search.
+// places counts the sorted values below a query, and the values equal to it. The bit patterns of non-negative floats
+// are ordered like the floats, so a table can be indexed by the high bits. That is faster than binary search.
 type places struct {
-	values []float64 // distinct
-	before []int32   // how many numbers are below each of values; last: all
+	values []float64 // distinct values in ascending order
+	before []int32   // number of values below each distinct value; last entry: all values
 	least  uint64
 	shift  int
-	start  []int32 // by high bits: the first of values with these or larger bits
+	start  []int32 // by high bits: index of the first value with these or larger bits
 }
 
-// maxPlaces bounds the table of bits.
+// maxPlaces limits the size of the table.
 const maxPlaces = 4096
 
 func newPlaces(ordered []float64) *places {

@@ -1,4 +1,4 @@
-// Package sentence arranges codes and factors as the rows of sentences of logic.
+// Package sentence prepares codes and factors as rows for sentences of logic.
 package sentence
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Rows returns all rows, as the sentence needs them. values returns the numbers of the factors, row by row.
+// Rows returns all rows in the form that the sentence needs. values returns the numbers of the factors, row by row.
 func Rows(q *logic.Quantity, codes matrix.Matrix, t levels.Table, values func() []float64) logic.Batch {
 	n, k := codes.Rows, len(t.Factors)
 	b := logic.Batch{Codes: rowList(codes.Data, n, codes.Cols)}
 	if q.NeedsValues() {
 		b.Values = rowList(values(), n, k)
 	}
-	if q.NeedsValues() || q.NeedsLabels() { // rows with unknown values are outside the domain
+	if q.NeedsValues() || q.NeedsLabels() { // rows with unknown values are outside the domain of the quantifiers
 		labels := make([]float64, n*k)
 		for at, level := range t.Levels {
 			labels[at] = float64(level)
@@ -38,7 +38,7 @@ func Rows(q *logic.Quantity, codes matrix.Matrix, t levels.Table, values func() 
 	return b
 }
 
-// rowList divides an array into n rows, which share its memory.
+// rowList divides an array into n rows, without copying.
 func rowList(data []float64, n, width int) [][]float64 {
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -47,8 +47,8 @@ func rowList(data []float64, n, width int) [][]float64 {
 	return rows
 }
 
-// Affordable returns a batch, or random rows of it that keep the sentence within the allowed number of tuples and of rows
-// (0: any). It returns the given error if it needs a stream and there is none.
+// Affordable returns the batch, or random rows of it if the sentence would otherwise exceed the maximum number of
+// tuples or of rows (0: no maximum). If it has to draw rows but has no stream, it returns the given error.
 func Affordable(
 	ctx context.Context, q *logic.Quantity, b logic.Batch, rows, allowed int, s *rng.Stream, none error,
 ) (logic.Batch, error) {
@@ -62,7 +62,7 @@ func Affordable(
 		return b, err
 	}
 	if s == nil {
-		return b, fmt.Errorf("the sentence has %.2g tuples of %d rows; to measure %d tuples of random rows: %w", whole, n, allowed, none)
+		return b, fmt.Errorf("the sentence has %.2g tuples of %d rows; measuring %d tuples of random rows: %w", whole, n, allowed, none)
 	}
 	order := s.Perm(n)
 	fits := func(m int) (bool, error) {
@@ -76,7 +76,7 @@ func Affordable(
 		return chosenRows(b, order[:most]), err
 	}
 	few := 1
-	for most-few > 1 { // few rows fit, most do not: tuples grow with the rows
+	for most-few > 1 { // few rows are within the limits, most are not: the number of tuples grows with the rows
 		middle := (few + most) / 2
 		switch ok, err := fits(middle); {
 		case err != nil:
@@ -90,7 +90,7 @@ func Affordable(
 	return chosenRows(b, order[:few]), nil
 }
 
-// chosenRows returns some rows of a batch, in the batch's order.
+// chosenRows returns some rows of a batch, in the order of the batch.
 func chosenRows(b logic.Batch, rows []int) logic.Batch {
 	rows = slices.Clone(rows)
 	slices.Sort(rows)
@@ -99,7 +99,7 @@ func chosenRows(b logic.Batch, rows []int) logic.Batch {
 	return b
 }
 
-// joined copies rows of a width to a matrix.
+// joined copies rows of the given width to a matrix.
 func joined(rows [][]float64, width int) matrix.Matrix {
 	m := matrix.Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
 	for _, row := range rows {
@@ -108,9 +108,9 @@ func joined(rows [][]float64, width int) matrix.Matrix {
 	return m
 }
 
-// Approximate returns the nearest product function of the factors and the nearest affine left inverse, in mean square
-// (Zhang and Sugiyama 2024, definitions 5 and 8), at every row. values has the numbers of the factors, row by row, and
-// blocks the sub-codes.
+// Approximate returns the best product function of the factors and the best affine left inverse, in mean square (Zhang
+// and Sugiyama 2024, definitions 5 and 8), at every row. values has the numbers of the factors, row by row, and blocks
+// the sub-codes.
 func Approximate(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, values []float64, blocks []factor.Block,
 ) (product, inverse matrix.Matrix, err error) {

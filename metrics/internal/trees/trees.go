@@ -1,4 +1,4 @@
-// Package trees predicts columns of numbers from each other by boosted trees.
+// Package trees predicts columns of numbers from each other with boosted trees.
 package trees
 
 import (
@@ -17,12 +17,13 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Importances holds the importances of code columns to boosted trees, one for each factor, and how well they predict.
+// Importances holds the importances of code columns for boosted trees, one tree ensemble for each factor, and the
+// quality of the predictions.
 type Importances struct {
-	Factors     []int       // that trees predict
-	Single      []int       // with one level among the train rows, which no trees predict
+	Factors     []int       // predicted factors
+	Single      []int       // factors with one level among the train rows, which are not predicted
 	Of          [][]float64 // by column and factor
-	Train, Test []float64   // by factor: accuracy of classifiers, R^2 or 0 of regressors
+	Train, Test []float64   // by factor: accuracy of classifiers; R^2, or 0, of regressors
 }
 
 func (m *Importances) add(j int, importance []float64, train float64) {
@@ -32,7 +33,7 @@ func (m *Importances) add(j int, importance []float64, train float64) {
 	}
 }
 
-// Join adds the importances of other factors, with their numbers.
+// Join adds the importances for other factors, given the numbers of these factors.
 func (m *Importances) Join(x *Importances, factors []int) {
 	m.Factors, m.Train, m.Test = append(m.Factors, levels.Chosen(factors, x.Factors)...), append(m.Train, x.Train...), append(m.Test, x.Test...)
 	for c, v := range x.Of {
@@ -40,7 +41,7 @@ func (m *Importances) Join(x *Importances, factors []int) {
 	}
 }
 
-// Classify fits a classifier of each factor to the train rows and tests it on the test rows. Splits are exact, or at
+// Classify fits a classifier for each factor to the train rows and scores it on the test rows. Splits are exact, or at
 // the edges of bins.
 func Classify(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, bins int, o gbt.Options,
@@ -77,8 +78,8 @@ func Classify(
 	return m, nil
 }
 
-// Accuracies returns the accuracies of a classifier of each factor on the train and on the test rows. A factor with one
-// level in the train rows is predicted to have it.
+// Accuracies returns the accuracies of a classifier for each factor on the train and the test rows. For a factor with
+// only one level in the train rows, it always predicts this level.
 func Accuracies(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int,
 ) (onTrain, onTest []float64, err error) {
@@ -96,7 +97,7 @@ func Accuracies(
 	return onTrain, onTest, nil
 }
 
-// Regress fits a regressor of each varying factor to all rows. values has the numbers of the factors, row by row.
+// Regress fits a regressor for each varying factor to all rows. values has the numbers of the factors, row by row.
 func Regress(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, values []float64, o gbt.Options,
 ) (*Importances, error) {
@@ -119,28 +120,28 @@ func Regress(
 	return m, nil
 }
 
-// Comparison is a factor and a code column on the rows where both are active.
+// Comparison compares a factor with a code column, on the rows where both are active.
 type Comparison struct {
-	Column           int     // of the codes
-	Count            int     // of rows
+	Column           int     // code column
+	Count            int     // number of rows
 	ToCode, ToFactor float64 // R2(V -> Z) and R2(Z -> V)
 
 	factor, code *Column
 	rows         []bool
-	options      [][]*Comparison // of a categorical column: the columns of each option
-	chosen       []int           // rows that chose it
+	options      [][]*Comparison // for a categorical column: the columns of each option
+	chosen       []int           // number of rows that chose each option
 }
 
-// Both is R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2). It joins the
-// coefficients of determination of the two predictions:
+// Both is R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2). It combines
+// the coefficients of determination of the two predictions:
 //
 //	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
 func (c *Comparison) Both() float64 { return math.Sqrt(max(0, c.ToCode) * max(0, c.ToFactor)) }
 
-// Compare fits and tests trees of every factor and every code column, both ways, for each order of the rows; the first
-// quarter of an order tests. The hierarchy of the columns tells the rows where a column is active, and active the rows
-// of a factor. It returns all comparisons, by factor and in pre-order of the columns, and the outermost group of columns
-// of each factor.
+// Compare fits and tests trees for every factor and every code column in both directions, for each order of the rows.
+// The first quarter of an order is for testing. The hierarchy says in which rows a column is active, and active says
+// the same for factors. It returns all comparisons, by factor and in pre-order of the columns, and the outermost group
+// of columns for each factor.
 func Compare(
 	ctx context.Context, factors, codes []*Column, h hierarchy.Hierarchy, active [][]bool, orders [][]int,
 ) (list []*Comparison, groups [][]*Comparison, err error) {
@@ -152,8 +153,8 @@ func Compare(
 	return b.list, groups, b.run(ctx, orders)
 }
 
-// Best returns S(V, g) of a group of columns. Options are weighted by fractions of the given number of rows, or, for 0,
-// of the rows that chose an option.
+// Best returns S(V, g) of a group of columns. Options are weighted by fractions of the given number of rows or, if it
+// is 0, of the rows that chose an option.
 func Best(group []*Comparison, of int) (score float64) {
 	for _, c := range group {
 		score = max(score, c.Both())
@@ -172,7 +173,7 @@ func Best(group []*Comparison, of int) (score float64) {
 	return score
 }
 
-// comparisons lists all comparisons, which lets them run concurrently.
+// comparisons lists all comparisons, so they can run concurrently.
 type comparisons struct {
 	codes                                        []*Column
 	categorical, nextCategorical, nextContinuous int // columns
@@ -180,7 +181,7 @@ type comparisons struct {
 	list                                         []*Comparison // by factor, and within it in pre-order
 }
 
-// group lists the comparisons of the current factor with the columns of a group on some rows.
+// group lists the comparisons of the current factor with the columns of a group, on some rows.
 func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*Comparison) {
 	count := 0
 	for _, in := range rows {
@@ -213,7 +214,7 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*Compar
 	return group
 }
 
-// run fits and tests the trees of every comparison, both ways and for each split.
+// run fits and tests the trees of every comparison in both directions and for each split.
 func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	splits := len(orders)
 	scores := make([]float64, 2*splits*len(b.list))
@@ -236,16 +237,16 @@ func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	return nil
 }
 
-// maxClasses is the largest number of distinct whole numbers of a categorical column.
+// maxClasses is the maximum number of distinct values of a categorical column.
 const maxClasses = 10
 
-// Column is a factor or a code column, as numbers.
+// Column is a factor or a code column as numbers.
 type Column struct {
 	Values []float64 // by row
-	order  []int     // rows by value
+	order  []int     // rows in the order of their values
 }
 
-// NewColumn sorts the rows of a column. Values too large for single precision are an error.
+// NewColumn sorts the rows of a column. Values that are too large for single precision are an error.
 func NewColumn(values []float64) (*Column, error) {
 	p := &Column{Values: values, order: make([]int, len(values))}
 	for i, v := range values {
@@ -258,8 +259,8 @@ func NewColumn(values []float64) (*Column, error) {
 	return p, nil
 }
 
-// Score fits trees that predict column to from column from on count of the rows. It returns their R^2, or, for a
-// categorical column, their accuracy. The first quarter of these rows tests, the others train.
+// Score fits trees that predict column to from column from, on count of the rows. It returns R^2, or the accuracy for a
+// categorical column. The first quarter of these rows is for testing, the rest for training.
 func Score(ctx context.Context, from, to *Column, rows []bool, count int, order []int) (float64, error) {
 	if count < 2 {
 		return 0, nil

@@ -1,5 +1,5 @@
-// Package votes draws rows that share a level of a random factor, and tells the factor from their codes: by the column that
-// varies least (FactorVAE), or from differences of the codes (beta-VAE).
+// Package votes draws rows with the same level of a random factor, and recovers the factor from their codes: by the
+// column with the smallest variance (FactorVAE), or from differences of the codes (beta-VAE).
 package votes
 
 import (
@@ -18,8 +18,8 @@ import (
 // Draw draws rows with a given level of a factor.
 type Draw struct {
 	table  levels.Table
-	known  [][]int          // by factor
-	groups []*levels.Groups // by factor
+	known  [][]int          // rows with a known level, by factor
+	groups []*levels.Groups // rows with a known level, by factor
 	stream *rng.Stream
 }
 
@@ -35,7 +35,7 @@ func NewDraw(t levels.Table, known [][]int, s *rng.Stream) *Draw {
 // factor draws a factor, uniformly.
 func (d *Draw) factor() int { return d.stream.IntN(len(d.table.Factors)) }
 
-// row draws a known row of factor j uniformly, which draws its levels by their frequency.
+// row draws one of the rows where factor j is known, uniformly, so a level is drawn with its frequency.
 func (d *Draw) row(j int) int { return d.known[j][d.stream.IntN(len(d.known[j]))] }
 
 // members returns the rows with the same level of factor j as the given row.
@@ -43,8 +43,8 @@ func (d *Draw) members(row, j int) []int {
 	return d.groups[j].Members(d.table.Levels[row*len(d.table.Factors)+j])
 }
 
-// Differences draws n points, as many numbers each as the codes have columns, and their factors. A point is the mean
-// absolute difference of batch pairs of rows.
+// Differences draws n points, with one number for each code column, and their factors. A point is the mean absolute
+// difference over batch pairs of rows.
 func (draw *Draw) Differences(
 	ctx context.Context, codes matrix.Matrix, n, batch int,
 ) (x []float64, labels []int, err error) {
@@ -66,7 +66,7 @@ func (draw *Draw) Differences(
 				rows = append(rows, first, alike[draw.stream.IntN(len(alike))])
 			}
 		}
-		of := 2 * batch // rows of a point
+		of := 2 * batch // rows for one point
 		err := parallel.Each(ctx, len(rows)/of, func(i int) error {
 			point := x[(from+i)*d : (from+i+1)*d]
 			for at := i * of; at < (i+1)*of; at += 2 {
@@ -81,8 +81,8 @@ func (draw *Draw) Differences(
 	return x, labels, nil
 }
 
-// Standardise divides columns of train points x and test points y by their standard deviation over x; constant columns
-// stay.
+// Standardise divides the columns of train points x and test points y by the standard deviation over x; constant
+// columns stay.
 func Standardise(x, y []float64, columns int) {
 	points := matrix.Matrix{Rows: len(x) / columns, Cols: columns, Data: x}
 	scales, unit := make([]float64, columns), make([]float64, points.Rows)
@@ -99,8 +99,8 @@ func Standardise(x, y []float64, columns int) {
 	}
 }
 
-// addDifference adds a pair of codes z, z' to an input of the classifier, which predicts the factor. All L pairs of an
-// input share a level of the factor (Higgins et al. 2017, section 3):
+// addDifference adds a pair of codes z, z' to an input of the classifier that predicts the factor. All L pairs of one
+// input have the same level of the factor (Higgins et al. 2017, section 3):
 //
 //	1/L sum_l |z_l - z'_l|, column by column
 func addDifference(input, z, other []float64, pairs int) {
@@ -109,10 +109,10 @@ func addDifference(input, z, other []float64, pairs int) {
 	}
 }
 
-// pairsAtOnce is about the number of pairs that are drawn before their differences are computed.
+// pairsAtOnce is approximately how many pairs are drawn before their differences are computed.
 const pairsAtOnce = 1 << 16
 
-// Votes draws n votes of batch rows, and counts them by column of the codes and factor.
+// Votes draws n votes of batch rows, and counts them by code column and factor.
 func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64, error) {
 	factors, rows := make([]int, n), make([]int32, n*batch)
 	for v := range factors {
@@ -129,7 +129,7 @@ func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64
 	}
 	found := make([]leastVariance, len(b.blocks)*n) // by block and vote
 	chunks := (n + votesAtOnce - 1) / votesAtOnce
-	err := parallel.Each(ctx, len(b.blocks)*chunks, func(item int) error { // the chunks of a block follow each other
+	err := parallel.Each(ctx, len(b.blocks)*chunks, func(item int) error { // the chunks of a block are consecutive
 		block, from := item/chunks, item%chunks*votesAtOnce
 		for v := from; v < min(from+votesAtOnce, n); v++ {
 			found[block*n+v] = b.least(block, rows[v*batch:(v+1)*batch])
@@ -152,8 +152,8 @@ func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64
 	return votes, nil
 }
 
-// Majority returns the factor that every column c stands for, from the train votes V of columns for factors (Kim and
-// Mnih 2018, section 4). A vote is the column that varies least ([Columns.least]):
+// Majority returns the factor that every column c is assigned to, from the train votes V of columns for factors (Kim
+// and Mnih 2018, section 4). A vote is the column with the smallest variance ([Columns.least]):
 //
 //	C(c) = argmax_j V_cj
 func Majority(votes [][]float64) (stands []int) {
@@ -163,8 +163,8 @@ func Majority(votes [][]float64) (stands []int) {
 	return stands
 }
 
-// Correct counts, by factor j, the votes V of the columns that stand for it, and all votes. The score is the ratio of
-// their sums:
+// Correct counts, for each factor j, the votes V of the columns assigned to it, and all votes. The score is the ratio
+// of their sums:
 //
 //	sum_c V_c,C(c) / sum_cj V_cj
 func Correct(votes [][]float64, stands []int) (right, all []float64) {
@@ -179,26 +179,26 @@ func Correct(votes [][]float64, stands []int) (right, all []float64) {
 	return right, all
 }
 
-// sameVariance is the relative difference below which variances count as equal; rounding of float32 codes makes a
-// smaller one.
+// sameVariance is a relative difference; variances that differ by less count as equal. Rounding of float32 codes causes
+// smaller differences.
 const sameVariance = 1e-6
 
-// leastVariance is the first column with the least variance over the rows of a vote.
+// leastVariance is the first column with the minimum variance over the rows of a vote.
 type leastVariance struct {
 	column   int32   // of the codes
-	variance float64 // times the number of rows
-	beaten   float64 // a variance below this is less; one between counts as equal
+	variance float64 // variance times the number of rows
+	beaten   float64 // a smaller variance wins; one between beaten and variance counts as equal
 }
 
-// Columns holds columns of codes in blocks of kernel.MomentColumns, row by row. A row of a block takes a cache
-// line or two.
+// Columns holds columns of codes in blocks of kernel.MomentColumns, row by row. A row of a block fits in one or two
+// cache lines.
 type Columns struct {
-	width   int   // columns of the codes
-	columns []int // of these, the columns that vote
+	width   int   // number of columns of the codes
+	columns []int // columns that can be voted for
 	blocks  [][]float64
 }
 
-// least returns the vote of rows that share a level: the column of a block with
+// least returns the vote of rows with the same level: the column of a block with
 //
 //	argmin_c var_rows(z_c / s_c)
 //
@@ -217,7 +217,7 @@ func (b *Columns) least(block int, rows []int32) (best leastVariance) {
 	return best
 }
 
-// NewColumns copies columns of codes minus their first number, divided by their scales.
+// NewColumns copies code columns, minus their first number and divided by their scales.
 func NewColumns(codes matrix.Matrix, columns []int, scales []float64) *Columns {
 	const width = kernel.MomentColumns
 	b := &Columns{width: codes.Cols, columns: columns, blocks: make([][]float64, (len(columns)+width-1)/width)}
@@ -234,11 +234,11 @@ func NewColumns(codes matrix.Matrix, columns []int, scales []float64) *Columns {
 	return b
 }
 
-// votesAtOnce is the number of votes of one block of columns in a task.
+// votesAtOnce is the number of votes for one block of columns in a task.
 const votesAtOnce = 256
 
-// Active returns the columns with a standard deviation of at least prune, and the scale of every column: its deviation,
-// or 1 for raw columns. Columns that are not raw must vary.
+// Active returns the columns with a standard deviation of at least prune, and the scale of every column: its standard
+// deviation, or 1 for raw columns. A column that is not raw must vary.
 func Active(codes matrix.Matrix, prune float64, raw bool) (active []int, scales []float64) {
 	d := codes.Cols
 	scales = make([]float64, d)

@@ -24,9 +24,9 @@ func (r *run) assemble(ctx context.Context, result *Result, groups [][]int32) er
 	return nil
 }
 
-// enclosures returns, for each component, the mean distance of every lower-dimensional component to it. The unit is
-// the mean distance between neighbours in the component itself. The result for other components is infinite. (Line 5
-// of algorithm 7 swaps the two; appendix A.5 and the paper's code do not.)
+// enclosures returns, for each component, the mean distance from every lower-dimensional component to it. The unit is
+// the mean distance between neighbours within the component. Other components have an infinite distance. (Line 5 of
+// algorithm 7 swaps the two; appendix A.5 and the paper's code do not.)
 func (r *run) enclosures(ctx context.Context, result *Result, groups [][]int32) ([][]float64, error) {
 	components := result.Components
 	lengths := make([][]float64, len(components))
@@ -70,8 +70,8 @@ func (r *run) meanDistance(ctx context.Context, t *tree, labels []int, component
 	return sum / float64(len(codes)), err
 }
 
-// distance returns the distance of a code to the nearest other code of a component. It looks among the code's
-// neighbours first, and otherwise searches.
+// distance returns the distance from a code to the nearest other code of a component. It first looks among the code's
+// neighbours, and otherwise searches the tree.
 func (r *run) distance(t *tree, labels []int, component int, code int32, found *nearest) float64 {
 	k := r.o.Neighbors
 	q := r.row(int(code))

@@ -10,20 +10,22 @@ import (
 
 // Byte offsets of the fields of kernel.panel; a test there compares them with unsafe.Offsetof.
 const (
-	panelA       = 0
-	panelB       = 24
-	panelC       = 48
-	panelBias    = 72
-	panelARow    = 96
-	panelAStep   = 104
-	panelBStep   = 112
-	panelCRow    = 120
-	panelRows    = 128
-	panelSteps   = 136
-	panelFlags   = 144
-	panelAhead   = 152
-	panelLines   = 176
-	panelColumns = 200
+	panelA        = 0
+	panelB        = 24
+	panelC        = 48
+	panelBias     = 72
+	panelARow     = 96
+	panelAStep    = 104
+	panelBStep    = 112
+	panelCRow     = 120
+	panelRows     = 128
+	panelSteps    = 136
+	panelFlags    = 144
+	panelAhead    = 152
+	panelLines    = 176
+	panelColumns  = 200
+	panelAheadRow = 216
+	panelAheadAt  = 224 // scratch
 )
 
 // The registers of a panel. Rows of a are 4 to a pointer: p, p + row, p + 2 row, p + 3 row.
@@ -75,6 +77,8 @@ func panel(v isa, n int, masked bool, heights []int) {
 	}
 	MOVQ(field(panelA), R8)
 	MOVQ(field(panelC), panelOut)
+	MOVQ(field(panelAhead), RAX)
+	MOVQ(RAX, field(panelAheadAt))
 	for _, r := range []struct {
 		register GPPhysical
 		offset   int
@@ -168,7 +172,7 @@ func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	MOVQ(field(panelB), panelRight)
 	MOVQ(field(panelSteps), RSI)
 	panelPrefetch(rows, n*v.bytes())
-	MOVQ(field(panelAhead), RAX)
+	MOVQ(field(panelAheadAt), RAX)
 	MOVQ(field(panelLines), panelAheadLines)
 	for i := range rows * n {
 		v.zero(v.reg(i))
@@ -222,6 +226,9 @@ func panelFinish(v isa, rows, n int, masks panelMasks, sum func(i, j int) VecPhy
 	MOVQ(U32(uint32(rows)), RSI)
 	IMULQ(panelRow, RSI)
 	ADDQ(RSI, R8)
+	MOVQ(U32(uint32(4*rows)), RSI)
+	IMULQ(field(panelAheadRow), RSI)
+	ADDQ(RSI, field(panelAheadAt))
 
 	out := []GPPhysical{panelOut, R9, R10}
 	for p := 1; p < (rows+3)/4; p++ {

@@ -32,6 +32,8 @@ const (
 	tileBSegP = 248
 	tileABlkP = 256
 	tileBBlkP = 264
+	tileAhead = 272
+	tileLast  = 280
 )
 
 // tiles writes the micro-kernels: 8 rows by 32 and by 16 columns.
@@ -92,6 +94,16 @@ func subtile(v isa, row, rows, column, n int, label string) {
 	MOVQ(RSI, field(tileSegN))
 
 	Label(label + "segment")
+	if row == 0 && column == 0 {
+		MOVQ(field(tileAhead), RSI)
+		for line := range 4 {
+			PREFETCHT1(Mem{Base: RSI, Disp: 64 * line})
+		}
+		ADDQ(U32(256), RSI)
+		CMPQ(RSI, field(tileLast))
+		CMOVQGT(field(tileLast), RSI)
+		MOVQ(RSI, field(tileAhead))
+	}
 	MOVQ(field(tileSteps), RSI)
 
 	Label(label + "step")

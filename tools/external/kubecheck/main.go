@@ -1,5 +1,5 @@
-// Kubecheck strictly decodes a Kubernetes Job from standard input by the published types: a key that they lack and a
-// repeated key are errors. It also checks the rules of the server for an Indexed Job that the types do not express.
+// Kubecheck strictly decodes a Kubernetes Job from standard input with the published types: unknown and repeated keys
+// are errors. It also checks the server's rules for an Indexed Job that the types do not express.
 package main
 
 import (

@@ -22,16 +22,16 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// State is the part of a checkpoint without tensors. The tensors' file includes it, because one rename must replace
-// both at once. state.json is a copy for people.
+// State is everything in a checkpoint except the tensors. It is stored in the file of the tensors, because a single
+// rename must replace both. state.json is a copy for people.
 type State struct {
 	engine.State
 	Watch   monitor.Seen `json:"watch"`
 	Best    *Best        `json:"best,omitempty"`
-	Done    bool         `json:"done"`              // whether training has ended
+	Done    bool         `json:"done"`              // training has ended
 	Stopped string       `json:"stopped,omitempty"` // why a hook ended training
 	Config  string       `json:"config"`
-	Kernels string       `json:"kernels,omitempty"` // instruction sets of the sessions so far, in their order
+	Kernels string       `json:"kernels,omitempty"` // instruction sets of the sessions so far, in order
 
 	Start   *rundir.Start  `json:"start,omitempty"` // source of the initial parameters
 	History rundir.History `json:"history,omitempty"`
@@ -51,7 +51,7 @@ const StateKey = "unravel.state"
 // parameters is the prefix of a model's parameters in a checkpoint.
 const parameters = "model/"
 
-// ErrOtherModel is the error for a checkpoint with another model or config than its folder.
+// ErrOtherModel is the error for a checkpoint whose model or config differs from its folder's.
 var ErrOtherModel = errors.New("the checkpoint does not fit the config")
 
 // ErrMissing is the error for a folder without a checkpoint.
@@ -77,8 +77,8 @@ func Encode(l *engine.Loop, s State) (*safetensors.File, []byte, error) {
 type Checkpoint struct {
 	*safetensors.File
 	State   *State
-	Newer   int    // number of newer, damaged checkpoints
-	Warning string // about these
+	Newer   int    // number of damaged newer checkpoints
+	Warning string // describes the damaged ones
 }
 
 // Read reads the checkpoint of a run's folder. If the newest one is damaged, it warns and reads the newest undamaged
@@ -101,7 +101,7 @@ func Read(dir string) (c Checkpoint, err error) {
 			damaged = fmt.Errorf("%w; and the checkpoint before it: %w", damaged, err)
 		case newer > 1 && damaged != nil:
 			return c, damaged
-		case newer > 1: // one may be missing while a newer one is written
+		case newer > 1: // a checkpoint may be missing while a newer one is written
 			return c, fmt.Errorf("%w in %s", ErrMissing, dir)
 		case missing == nil:
 			missing = err
@@ -123,10 +123,10 @@ func ReadFile(path string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// ReadState reads the state in the newest checkpoint of a run's folder with a readable header, without reading
-// tensors. It is nil without such a checkpoint.
+// ReadState returns the state of the newest checkpoint with a readable header, without reading tensors. It returns nil
+// if there is none.
 func ReadState(dir string) *State {
-	for newer := 0; newer <= 2; newer++ { // one may be missing while a newer one is written
+	for newer := 0; newer <= 2; newer++ { // a checkpoint may be missing while a newer one is written
 		metadata, err := safetensors.ReadMetadata(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, newer)))
 		if err != nil {
 			continue
@@ -150,7 +150,7 @@ func stateIn(metadata map[string]string) (*State, error) {
 	return &s, nil
 }
 
-// Weights returns the parameters and states of the model. The name says where they are from.
+// Weights returns the parameters and states of the model. The name describes their source.
 func (c *Checkpoint) Weights(name string) *weights.File {
 	var tensors []weights.Tensor
 	for _, t := range c.Tensors {
@@ -201,7 +201,7 @@ func (c *Checkpoint) Load(to *nn.Params) error {
 	return nil
 }
 
-// LoadAverage sets the parameters with averages in the checkpoint to these averages.
+// LoadAverage replaces parameters by their averages, if the checkpoint has averages of them.
 func (c *Checkpoint) LoadAverage(to *nn.Params) error {
 	found := false
 	for _, x := range c.Tensors {

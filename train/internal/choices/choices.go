@@ -1,5 +1,4 @@
-// Package choices has operations on the metrics that a config chooses: lists without repetitions, and settings that
-// metrics inherit from losses.
+// Package choices handles the metrics of a config: it compares them, and lets them inherit settings from losses.
 package choices
 
 import (
@@ -20,7 +19,7 @@ func Has(list []metrics.Choice, c metrics.Choice) bool {
 	})
 }
 
-// lossesOf names the loss for the property that a metric measures.
+// lossesOf maps a metric to the loss of the same property.
 var lossesOf = map[string]string{
 	"variance": "variance", "mad": "mad", "radius": "radius", "diameter": "diameter", "mpd": "mpd",
 	"separation": "separation", "contraction-mean": "contraction", "contraction-max": "contraction",
@@ -28,9 +27,9 @@ var lossesOf = map[string]string{
 	"hsic": "hsic", "conditional-tc": "conditional-tc", "dlsbd": "lsbd", "dlsbd-workshop": "lsbd", "logic": "logic",
 }
 
-// Inherit returns metrics with the settings of losses for the same property, such as the code columns of each factor.
-// A metric keeps its own explicit settings: explicit reports whether key was set for metric i. If several losses match
-// a metric, it becomes one metric for each loss, unless its columns were set.
+// Inherit copies settings from losses to metrics of the same property, such as the code columns of each factor.
+// Explicit settings of a metric are kept: explicit reports whether key was set for metric i. If several losses match a
+// metric, it becomes one metric for each loss, unless its columns were set.
 func Inherit(choices []metrics.Choice, from []losses.Choice, explicit func(i int, key string) bool) (
 	list []metrics.Choice, err error) {
 	for i, choice := range choices {
@@ -49,8 +48,8 @@ func Inherit(choices []metrics.Choice, from []losses.Choice, explicit func(i int
 	return list, nil
 }
 
-// variants returns the metric of a choice with the settings of each loss that it measures, or as it is without such a
-// loss. set reports whether a choice gives one of some keys itself.
+// variants returns the metric of a choice once for each loss of the same property, with the settings of the loss, or
+// unchanged if there is no such loss. set reports whether the choice itself sets one of some keys.
 func variants(choice metrics.Choice, from []losses.Choice, set func(keys ...string) bool) (
 	list []metrics.Choice, err error) {
 	for _, loss := range from {
@@ -112,7 +111,7 @@ func sameText(a, b metrics.Choice) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// inherit gives a metric the settings of a loss and keeps the explicit ones. It reports whether the loss trains the
+// inherit copies the settings of a loss to a metric, except for explicit ones. It reports whether the loss trains the
 // metric's property.
 func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) bool {
 	switch l := l.(type) {
@@ -172,14 +171,15 @@ func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) boo
 	return false
 }
 
-// unless sets a setting to a loss's value, unless the metric has its own.
+// unless sets a setting to the value of a loss, unless the metric has set it.
 func unless[T any](own bool, to *T, value T) {
 	if !own {
 		*to = value
 	}
 }
 
-// inheritInverse gives a metric of the error of affine maps the loss's units and kind of largest error.
+// inheritInverse copies the units, and the kind of the largest error, from a loss to a metric for the error of affine
+// maps.
 func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys ...string) bool) bool {
 	switch m := m.(type) {
 	case *metrics.LeftInverse:
@@ -199,8 +199,8 @@ func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys .
 	return true
 }
 
-// inheritSentence gives a metric without a sentence the loss's sentence. A metric with the same sentence takes its
-// columns. A sentence about samples has no metric, because codes are posterior means.
+// inheritSentence copies the sentence of a loss to a metric without a sentence. If the metric has the same sentence, it
+// copies the columns. A sentence about samples is not copied, because metrics measure posterior means.
 func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...string) bool) bool {
 	if l.Sentence == nil || l.On == losses.OnSample || l.Sentence.Sampled() {
 		return false
@@ -215,7 +215,7 @@ func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...str
 	return true
 }
 
-// planesOf returns the columns of each factor that turns a plane or a sphere of the loss. If it is nil, the metric
+// planesOf returns the columns of each factor that rotates a plane or a sphere of the loss. If it is nil, the metric
 // uses the model's own spaces.
 func planesOf(l *losses.LSBDLoss) factor.SubCodes {
 	codes := factor.SubCodes{}

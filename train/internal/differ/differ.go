@@ -1,4 +1,4 @@
-// Package differ lists the differences of two encoded configs.
+// Package differ lists the differences between two encoded configs.
 package differ
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Difference is a key with different values in two configs of a run. A missing key has the value nil.
+// Difference is a key with different values in two configs. The value of a missing key is nil.
 type Difference struct {
 	Key         string
 	Began, Goes any
@@ -72,8 +72,8 @@ func differ(key string, a, b any) (list []Difference) {
 	return []Difference{{key, a, b}}
 }
 
-// differKeys lists the differences of two mappings. If each has a single key and the keys differ, they choose
-// different parts.
+// differKeys lists the differences of two mappings. If each has a single key and the keys differ, they select different
+// parts.
 func differKeys(key string, a, b yaml.MapSlice) (list []Difference) {
 	if len(a) == 1 && len(b) == 1 && a[0].Key != b[0].Key {
 		return []Difference{{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}}

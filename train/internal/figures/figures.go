@@ -1,4 +1,4 @@
-// Package figures draws the codes of a run: its pictures, and its decoded images during training.
+// Package figures draws the figures of a run, and decoded images during training.
 package figures
 
 import (
@@ -24,26 +24,26 @@ import (
 // Figure is a picture or animation of a finished run.
 type Figure struct {
 	Name, Caption string
-	Moves         bool                    // a GIF file, which the report leaves out
-	Codes         bool                    // whether it shows codes; runs without codes lack it
-	Draw          func(w io.Writer) error // writes nothing if it does not apply to the model or data set
+	Moves         bool                    // a GIF file, which is not part of the report
+	Codes         bool                    // the figure shows codes; runs without stored codes do not have it
+	Draw          func(w io.Writer) error // writes nothing if the figure does not apply to the model or data set
 }
 
-// Drawing draws the codes of a run's images.
+// Drawing has the codes of a run's images, and functions for the facts that figures need.
 type Drawing struct {
 	Run     string // name of the run
 	Data    datasets.Dataset
 	Model   models.Model
 	Coder   Decoder
 	Codes   matrix.Matrix // a row for each image
-	Images  []int         // the rows' images; nil: all, in order
+	Images  []int         // the images of the rows; nil: all, in order
 	Results []metrics.Result
 
-	Final      func() []metrics.Choice                   // metrics at the end of the run
-	Input      func(codes matrix.Matrix) *metrics.Input  // of final metrics
-	InputOf    func(matrix.Matrix, []int) *metrics.Input // of some images
+	Final      func() []metrics.Choice                   // metrics at the end
+	Input      func(codes matrix.Matrix) *metrics.Input  // input of final metrics
+	InputOf    func(matrix.Matrix, []int) *metrics.Input // input of metrics for some images
 	Initial    func(images []int) (matrix.Matrix, error) // codes before training
-	Components []byte                                    // picture of the components that the stage before found
+	Components []byte                                    // picture of the components that the earlier stage found
 }
 
 // Decoder decodes codes.
@@ -55,33 +55,33 @@ type Decoder interface {
 // Figures lists the pictures of a run.
 func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure {
 	return []Figure{
-		{Name: "losses", Caption: "Losses, weighted sum and parts, means over epochs.",
+		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as means over epochs.",
 			Draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
 		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.decoding(d.drawReconstructions)},
 		{Name: "torus", Caption: "The circles of the latent space against the true factors.", Codes: true, Draw: d.drawTorus},
-		{Name: "spheres", Caption: "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is next to them.",
+		{Name: "spheres", Caption: "The spheres of the latent space, coloured by the direction of the object's axis that they follow, with a key.",
 			Codes: true, Draw: func(w io.Writer) error {
 				in := d.Shown()
 				return report.LatentSpheres(w, d.title("Codes on the latent spheres"), in, d.spheres(in))
 			}},
-		{Name: "sphere-map", Caption: "Decoded images while the code moves over the first sphere.", Codes: true,
+		{Name: "sphere-map", Caption: "Decoded images as the code moves over the first sphere.", Codes: true,
 			Draw: d.decoding(func(w io.Writer) error { // from the code of the first image
 				return report.SphereMap(w, d.Codes.Row(0), d.spheres(d.Shown()), d.decoder())
 			})},
-		{Name: "codes", Caption: "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.",
+		{Name: "codes", Caption: "Pairs of code columns before and after training, in colours mixed from the factors: the first three are red, green and blue.",
 			Codes: true, Draw: d.drawCodes},
-		{Name: "embedding", Caption: "Codes along their first two principal components, in the colours of each factor.", Codes: true, Draw: d.drawEmbedding},
-		{Name: "retrieval", Caption: "Some images and the images with the nearest codes by cosine distance; marks show shared factors.", Codes: true,
+		{Name: "embedding", Caption: "Codes along their first two principal components, coloured by each factor.", Codes: true, Draw: d.drawEmbedding},
+		{Name: "retrieval", Caption: "Some images and the images with the nearest codes by cosine distance; marks show equal factors.", Codes: true,
 			Draw: d.drawRetrieval},
 		{Name: "med", Caption: "Mutual information of code columns and factors, and the columns that MED selects.", Codes: true,
 			Draw: d.drawMED},
-		{Name: ComponentsName, Caption: "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.",
+		{Name: ComponentsName, Caption: "Codes of the earlier stage: true dimensions, components before and after merging, and each component separately.",
 			Draw: rundir.Bytes(d.Components)},
 		{Name: "hierarchy", Caption: "The hierarchy of the codes.", Draw: d.drawHierarchy},
-		{Name: "paths", Caption: "Decoded images while one dimension moves, for every path through the hierarchy.", Codes: true, Draw: d.decoding(d.drawPaths)},
-		{Name: "histograms", Caption: "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.",
+		{Name: "paths", Caption: "Decoded images as one dimension varies, for every path through the hierarchy.", Codes: true, Draw: d.decoding(d.drawPaths)},
+		{Name: "histograms", Caption: "Every true dimension (rows) against every code column, where both are active, and its contribution to R4_c if R4_c was measured.",
 			Codes: true, Draw: d.drawHistograms},
-		{Name: "traversals", Caption: "Decoded images while one part of the code moves and the rest is fixed.", Codes: true, Draw: d.decoding(d.drawTraversals)},
+		{Name: "traversals", Caption: "Decoded images as one part of the code varies and the rest is fixed.", Codes: true, Draw: d.decoding(d.drawTraversals)},
 		{Name: "traversals", Moves: true, Caption: "The same, as an animation.", Codes: true,
 			Draw: d.decoding(func(w io.Writer) error {
 				return report.AnimatedTraversals(w, decode.Of(d.Model, d.Codes), d.decoder())
@@ -89,7 +89,7 @@ func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure 
 	}
 }
 
-// decoding draws nothing for a model without a decoder.
+// decoding wraps a figure that needs a decoder: without one, it draws nothing.
 func (d *Drawing) decoding(draw func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		if !d.Coder.Decodes() {
@@ -118,7 +118,7 @@ func (d *Drawing) circles() []int {
 	return list
 }
 
-// spheres lists the spheres of the latent space, with how they follow the poses of codes.
+// spheres lists the spheres of the latent space, and how they follow the poses of the images.
 func (d *Drawing) spheres(in *metrics.Input) []report.Sphere {
 	var list []report.Sphere
 	for _, space := range d.Model.Spaces() {
@@ -134,7 +134,7 @@ func (d *Drawing) decoder() report.Decoder {
 	return report.Decoder{Decode: d.Coder.Decode, Height: h, Width: w, Channels: c}
 }
 
-// drawReconstructions decodes the codes of 16 images spread over the data set.
+// drawReconstructions draws the reconstructions of 16 images spread over the data set.
 func (d *Drawing) drawReconstructions(w io.Writer) error {
 	rows := scattered(d.Codes.Rows, 16)
 	var codes []float32
@@ -153,7 +153,7 @@ func (d *Drawing) drawReconstructions(w io.Writer) error {
 	return report.Reconstructions(w, "Images and their reconstructions", inputs, outputs, h, width, c)
 }
 
-// scattered returns count of n indices that do not follow the grid of factors: multiples of the golden section.
+// scattered returns count of n indices that are not aligned with the grid of factors: multiples of the golden ratio.
 func scattered(n, count int) []int {
 	list := make([]int, min(n, count))
 	for i := range list {
@@ -170,7 +170,7 @@ func (d *Drawing) drawTorus(w io.Writer) error {
 	return report.LatentTorus(w, d.title("Angles of the circular factors and of the latent circles"), d.Shown(), circles)
 }
 
-// drawCodes shows the codes of a space without circles, as initialised and as trained.
+// drawCodes draws the codes of a space without circles, before and after training.
 func (d *Drawing) drawCodes(w io.Writer) error {
 	if len(d.circles()) > 0 || d.Codes.Cols < 2 {
 		return nil
@@ -228,8 +228,7 @@ func (d *Drawing) drawTraversals(w io.Writer) error {
 	return report.CodeTraversals(w, decode.Of(d.Model, d.Codes), d.spheres(d.Shown()), d.decoder())
 }
 
-// drawEmbedding shows the principal components of codes without circles and spheres. Circles and spheres have other
-// figures.
+// drawEmbedding draws the principal components of codes without circles and spheres, which have other figures.
 func (d *Drawing) drawEmbedding(w io.Writer) error {
 	if _, ok := d.Model.(models.Hierarchical); ok || d.Codes.Cols < 2 {
 		return nil
@@ -242,7 +241,7 @@ func (d *Drawing) drawEmbedding(w io.Writer) error {
 	return report.Embedding(w, d.title("Principal components of the codes"), d.Shown())
 }
 
-// drawRetrieval shows nearest neighbours by the codes of an encoder without a decoder.
+// drawRetrieval draws nearest neighbours for an encoder without a decoder.
 func (d *Drawing) drawRetrieval(w io.Writer) error {
 	if d.Coder.Decodes() {
 		return nil
@@ -261,7 +260,7 @@ func (d *Drawing) drawRetrieval(w io.Writer) error {
 		}})
 }
 
-// drawMED draws the map of the metric med, for an encoder without a decoder or a run that measures med.
+// drawMED draws the matrix of the metric med, for an encoder without a decoder or a run that measures med.
 func (d *Drawing) drawMED(w io.Writer) error {
 	if d.Coder.Decodes() && !slices.ContainsFunc(d.Results, func(r metrics.Result) bool { return r.Name == "med" }) {
 		return nil
@@ -299,7 +298,7 @@ func (d *Drawing) Decoded(ctx context.Context) (list []report.Figure, err error)
 		draw          func(w io.Writer) error
 	}{
 		{"reconstructions", "Images and their reconstructions.", d.drawReconstructions},
-		{"traversals", "Decoded images while one part of the code moves and the rest is fixed.", traversals},
+		{"traversals", "Decoded images as one part of the code varies and the rest is fixed.", traversals},
 	} {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -315,15 +314,15 @@ func (d *Drawing) Decoded(ctx context.Context) (list []report.Figure, err error)
 	return list, nil
 }
 
-// Numbers of images on a page with an interactive decoder: images to start from, and images whose codes give the
-// ranges of controls.
+// Numbers of images on a page with an interactive decoder: starting images, and images whose codes give the ranges of
+// the controls.
 const (
 	exploreStarts = 24
 	exploreRanged = 5000
 )
 
 // Explore returns the data of a page with the model's interactive decoder, or nil without a decoder or codes. of maps
-// the images to indices in the config's data set; nil: they are the same.
+// the images to indices in the config's data set; nil: the identity.
 func (d *Drawing) Explore(of []int, source weights.Source) (*web.Explore, error) {
 	if !d.Coder.Decodes() || d.Codes.Rows == 0 {
 		return nil, nil
@@ -341,7 +340,7 @@ func (d *Drawing) Explore(of []int, source weights.Source) (*web.Explore, error)
 	return report.Explore(x)
 }
 
-// Gather returns the elements of a list at some places. A nil list stands for 0, 1, 2, ...
+// Gather returns the elements of a list at the given indices. A nil list stands for 0, 1, 2, ...
 func Gather(list, at []int) []int {
 	if list == nil {
 		return at
@@ -353,7 +352,7 @@ func Gather(list, at []int) []int {
 	return some
 }
 
-// Apart returns count of n indices, in order, that do not follow the grid of factors; or all n.
+// Apart returns count of n indices in ascending order that are not aligned with the grid of factors, or all n.
 func Apart(n, count int) []int {
 	if n > count {
 		list := scattered(n, count)

@@ -1,4 +1,4 @@
-// Package fit measures how well decoded codes fit their images.
+// Package fit measures how well decoded codes reconstruct their images.
 package fit
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/program"
 )
 
-// Decoded are images with codes and their decoder.
+// Decoded holds images, their codes and a decoder.
 type Decoded struct {
 	Data   datasets.Dataset
 	Codes  matrix.Matrix // a row for each image
@@ -22,15 +22,15 @@ type Decoded struct {
 	Watch  func(done int) // called with the number of decoded images
 }
 
-// Pixels are means over the pixels of images and of their decoded codes.
+// Pixels holds means over the pixels of images and of their reconstructions.
 type Pixels struct {
-	Error    float64 // squared
+	Error    float64 // squared error
 	Variance float64 // the squared error of the mean image
 	Square   float64 // mean square of the images' pixels
-	Decoded  float64 // square of the decoded pixels
+	Decoded  float64 // mean square of the reconstructed pixels
 }
 
-// Pixels measures the pixels of decoded codes of images. If the context ends, it returns engine.ErrStopped.
+// Pixels compares the decoded codes with the pixels of images. If the context ends, it returns engine.ErrStopped.
 func (d *Decoded) Pixels(ctx context.Context, images []int) (p Pixels, err error) {
 	h, w, c := d.Data.ImageShape()
 	size := h * w * c
@@ -72,9 +72,9 @@ func (d *Decoded) Pixels(ctx context.Context, images []int) (p Pixels, err error
 	return Pixels{mean(p.Error), mean(math.Max(p.Variance, 0)), mean(p.Square), mean(p.Decoded)}, nil
 }
 
-// Misassigned returns the mean assignment loss of the options in the first columns of codes, against the labels of
-// as many categorical or assigned factors; nil for another number of such factors. An option instead of none counts 1,
-// another option 2.
+// Misassigned returns the mean assignment loss of the options in the first columns of codes, against the labels of the
+// categorical or assigned factors. It returns nil if the number of these factors differs from options. An option where
+// the label has none costs 1, and a wrong option 2.
 func Misassigned(known *supervision.Labels, options int, codes matrix.Matrix, images []int) *float64 {
 	var columns []int
 	for k, f := range known.Factors {

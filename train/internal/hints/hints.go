@@ -1,4 +1,4 @@
-// Package hints explains keys of other programs that a config lacks.
+// Package hints explains keys of other programs that a config does not have.
 package hints
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// Key explains a key of a config or of its key train; empty for an unknown key.
+// Key explains a key of a config or of its section train, or returns "".
 func Key(key string) string { return hints[strings.ToLower(key)] }
 
-// hints explain keys of other programs that another name does not explain.
+// hints explain keys of other programs that have no counterpart under another name.
 var hints = map[string]string{
 	"device": onGPU, "gpu": onGPU, "gpus": onGPU, "cuda": onGPU, "use_gpu": onGPU, "accelerator": onGPU, "devices": onGPU,
 	"pretrained": start, "weights": start, "load": start, "finetune": start, "checkpoint_path": start, "ckpt_path": start, "frozen": "did you mean \"freeze\"?",
@@ -34,9 +34,9 @@ const (
 	outside = "the folder of a run is no key of its config; unravel train takes it as --run DIR"
 )
 
-// Value explains a list where the config wants one value: lists make a sweep.
+// Value explains a list where the config wants a single value: lists define a sweep.
 func Value(n *config.Node, want string) string {
-	if strings.Contains(want, "list") {
+	if strings.Contains(want, "list") || n.Path() == "" { // a whole file has no key to vary
 		return ""
 	}
 	values, err := n, error(nil)

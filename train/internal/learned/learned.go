@@ -1,4 +1,4 @@
-// Package learned has the results of a stage before training, as labels and pictures.
+// Package learned converts the results of an earlier stage to labels and pictures.
 package learned
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Draw draws the components that a stage found in the codes of images, with the images' true dimensions if they
-// are known.
+// Draw draws the components that a stage found in the codes of images, next to the images' true dimensions if they are
+// known.
 func Draw(name string, d datasets.Dataset, codes matrix.Matrix, l *models.Learned, images []int) ([]byte, error) {
 	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
 	if l.Parts != nil {
@@ -47,7 +47,7 @@ func ints(list []int32) []int {
 	return wide
 }
 
-// Spread extends rows for some images to all n images, with -1 for the others. A nil input stays nil.
+// Spread extends rows for some images to all n images; all other images get -1. A nil input stays nil.
 func Spread(rows []int32, width int, images []int, n int) []int32 {
 	if rows == nil {
 		return nil
@@ -59,7 +59,7 @@ func Spread(rows []int32, width int, images []int, n int) []int32 {
 	return all
 }
 
-// Explored returns the components of images with their true ones; nil for unknown components.
+// Explored returns the components of images together with the true ones; nil if components are unknown.
 func Explored(l *models.Learned, d datasets.Dataset, images []int) *metrics.Explored {
 	if l == nil || l.Components == nil {
 		return nil
@@ -94,7 +94,7 @@ func Fits(l *models.Learned, images int) error {
 	return nil
 }
 
-// assigned returns the assignments as labels for supervision; nil without a categorical dimension.
+// assigned returns the assignments in the form of labels; nil without a categorical dimension.
 func assigned(l *models.Learned) *supervision.Labels {
 	var factors []factor.Factor
 	for i, n := range l.Hierarchy.Categoricals() {
@@ -110,7 +110,7 @@ func assigned(l *models.Learned) *supervision.Labels {
 	return known
 }
 
-// Join adds the assignments to other known labels, as the first factors. known may be nil.
+// Join prepends the assignments, as factors, to other known labels. known may be nil.
 func Join(l *models.Learned, known *supervision.Labels) (*supervision.Labels, error) {
 	labels := assigned(l)
 	if labels == nil || known == nil {

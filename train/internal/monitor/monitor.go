@@ -17,15 +17,15 @@ import (
 type Monitor struct {
 	Choices []metrics.Choice
 	Data    datasets.Dataset
-	Images  []int // the measured images
-	Every   int   // epochs
+	Images  []int // the images to measure
+	Every   int   // interval in epochs
 	Seed    uint64
 	Coder   Encoder
 	InputOf func(codes matrix.Matrix, images []int) *metrics.Input
 
 	Results    []metrics.Result
-	Codes      matrix.Matrix // of Images
-	MeasuredAt int           // the epoch of Results and Codes
+	Codes      matrix.Matrix // codes of Images
+	MeasuredAt int           // epoch of Results and Codes
 }
 
 // Encoder encodes images of a data set.
@@ -34,14 +34,14 @@ type Encoder interface {
 	Encode(ctx context.Context, d datasets.Dataset, images []int) ([]float32, error)
 }
 
-// Direction returns whether a higher or a lower result is better.
+// Direction returns whether larger or smaller values of a result are better.
 func (m *Monitor) Direction(result string) metrics.Direction {
 	for i, name := range metrics.ResultNames(m.Choices) {
 		if name == result {
 			return m.Choices[i].Value.Better()
 		}
 	}
-	return metrics.HigherIsBetter // it does not suit the data
+	return metrics.HigherIsBetter // the metric does not suit the data
 }
 
 // Measure computes the metrics.
@@ -80,13 +80,13 @@ func (m *Monitor) Hook(priority int, g *watch.Logs, c *watch.Console) engine.Hoo
 	return engine.Hook{Name: "evaluation", Priority: priority, OnEpoch: engine.EveryEpochs(m.Every, measure)}
 }
 
-// maxAlbum bounds the evaluations with pictures in TensorBoard's file; TensorBoard shows ten by default.
+// maxAlbum is the maximum number of evaluations with pictures in TensorBoard's file; TensorBoard shows ten by default.
 const maxAlbum = 10
 
-// Pictured returns the number of evaluations with pictures in some epochs of training.
+// Pictured returns the number of evaluations with pictures in the given number of epochs.
 func (m *Monitor) Pictured(epochs int) int { return min(epochs/m.Every, maxAlbum) }
 
-// Pictures is a hook that draws after some evaluations: all, or the last and equally spaced ones before it.
+// Pictures is a hook that draws after some evaluations: all of them, or the last one and evenly spaced ones before it.
 func (m *Monitor) Pictures(priority int, draw func(step int) error) engine.Hook {
 	picture := func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		all, this := r.Of/m.Every, r.Epoch/m.Every
@@ -98,7 +98,7 @@ func (m *Monitor) Pictures(priority int, draw func(step int) error) engine.Hook 
 	return engine.Hook{Name: "pictures", Priority: priority, OnEpoch: picture}
 }
 
-// Improves reports whether a result is better than another value of its metric.
+// Improves reports whether a result is better than another value of the same metric.
 func Improves(r metrics.Result, than float64) bool {
 	if r.Better == metrics.LowerIsBetter {
 		return r.Value < than

@@ -12,22 +12,23 @@ import (
 
 // Seen is the state of early stopping.
 type Seen struct {
-	Seen  int     `json:"seen"` // evaluations
+	Seen  int     `json:"seen"` // number of evaluations
 	Best  float64 `json:"best"`
-	Since int     `json:"since"` // number of evaluations since the best
+	Since int     `json:"since"` // number of evaluations after the best one
 
-	Columns string `json:"columns,omitempty"` // of the best result: columns that a sentence's metric chose for the factors
+	// for the best result of a sentence: the columns that its metric chose for the factors
+	Columns string `json:"columns,omitempty"`
 }
 
-// Stop ends training when a metric or a loss is good enough or no longer improves.
+// Stop ends training when a metric or a loss is good enough, or stops improving.
 type Stop struct {
-	Name     string   // the watched metric or loss, as the config names it
-	Loss     bool     // whether Name is a loss
+	Name     string   // the watched metric or loss, as in the config
+	Loss     bool     // Name is a loss
 	Result   string   // name of the watched result
-	Reach    *float64 // good enough; nil: nothing is
-	Patience int      // evaluations without improvement; 0: without limit
-	MinDelta float64  // a smaller gain is no improvement
-	From     int      // number of first epochs that do not count
+	Reach    *float64 // a value that is good enough; nil: none
+	Patience int      // number of evaluations without improvement; 0: unlimited
+	MinDelta float64  // minimum improvement
+	From     int      // number of epochs at the start that are ignored
 	Better   metrics.Direction
 	Monitor  *Monitor // nil for a loss
 	Seen     *Seen
@@ -46,7 +47,7 @@ func (s *Stop) observe(r metrics.Result) {
 	w.Seen++
 }
 
-// Enough returns the reason to end training; empty if there is no reason. s may be nil.
+// Enough returns the reason to end training, or "". s may be nil.
 func (s *Stop) Enough() string {
 	if s == nil || s.Seen.Seen == 0 {
 		return ""
@@ -105,7 +106,7 @@ func (s *Stop) look(r *engine.EpochReport) bool {
 	return true
 }
 
-// FindLoss returns a loss by its name, or by the names of its objective and the loss.
+// FindLoss returns a loss by its name, or by the names of the objective and the loss.
 func FindLoss(all []engine.ObjectiveLoss, name string) (value float64, err error) {
 	var found, known []string
 	for _, o := range all {
@@ -130,8 +131,8 @@ func FindLoss(all []engine.ObjectiveLoss, name string) (value float64, err error
 	return 0, fmt.Errorf("%q is of %d objectives; want one of %s", name, len(found), strings.Join(found, ", "))
 }
 
-// chosenColumns returns the code columns of a watched sentence for each factor if its metric chose them; otherwise
-// empty.
+// chosenColumns returns the code columns of a watched sentence for each factor if its metric chose them, and otherwise
+// "".
 func chosenColumns(r metrics.Result) string {
 	if r.Sentence == "" {
 		return ""

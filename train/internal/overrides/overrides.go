@@ -1,4 +1,4 @@
-// Package overrides completes the overrides key.path=value of a config.
+// Package overrides completes overrides key.path=value of a config.
 package overrides
 
 import (
@@ -10,15 +10,14 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 )
 
-// Complete returns the overrides of a config n, and what they imply: a public data set takes over the settings of its
-// twin in the config, and a short list of metrics becomes long if overrides set other keys of metrics. parse reads the
-// config again.
+// Complete returns the overrides of a config n with their consequences. A public data set takes over the settings of
+// the data set that imitates it, and a short list of metrics becomes a mapping if overrides set other keys of metrics.
+// parse reads the config again.
 func Complete(n *config.Node, parse func() (*config.Node, error), measureKeys, overrides []string) []string {
 	return longMetrics(n, measureKeys, standIns(parse, overrides))
 }
 
-// standIns adds overrides where an override replaces a twin by its public data set: the public data set takes over
-// the twin's settings.
+// standIns adds overrides if an override replaces a drawn data set by the public data set that it imitates.
 func standIns(parse func() (*config.Node, error), overrides []string) []string {
 	const data = "dataset="
 	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) && !strings.Contains(o, "{") }) {
@@ -35,15 +34,15 @@ func standIns(parse func() (*config.Node, error), overrides []string) []string {
 			added = append(added, realSettings(n.Get("dataset"), strings.TrimSpace(name))...)
 		}
 		if n.Override(added...) != nil {
-			return overrides // Load reports it
+			return overrides // Load reports the error
 		}
 		all = append(all, added...)
 	}
 	return all
 }
 
-// realSettings lists, as overrides, the settings that a public data set takes from its twin in a config; nil for no
-// such settings.
+// realSettings lists, as overrides, the settings that a public data set takes over from its imitation in a config; nil
+// if there are none.
 func realSettings(n *config.Node, name string) (list []string) {
 	var c catalog.Choice
 	if n == nil || n.Decode(&c) != nil {
@@ -66,7 +65,7 @@ func realSettings(n *config.Node, name string) (list []string) {
 	return list
 }
 
-// settingsOf returns the config's settings of a data set; nil without settings.
+// settingsOf returns the config's settings of a data set; nil if there are none.
 func settingsOf(c catalog.Choice) *config.Node {
 	text, err := config.Encode(c.Value)
 	if err != nil {
@@ -79,8 +78,8 @@ func settingsOf(c catalog.Choice) *config.Node {
 	return n
 }
 
-// longMetrics writes a short list of metrics with its key final if overrides set other keys of metrics. It changes
-// the source and the overrides.
+// longMetrics converts a short list of metrics to a mapping with the key final if overrides set other keys of metrics.
+// It modifies the source and the overrides.
 func longMetrics(n *config.Node, measureKeys, overrides []string) []string {
 	if !slices.ContainsFunc(overrides, func(o string) bool {
 		path, _, _ := strings.Cut(o, "=")

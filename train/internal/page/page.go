@@ -1,4 +1,4 @@
-// Package page describes the page about a run, from a finished training or from the files of its folder.
+// Package page describes the report page of a run, after training or from the files of its folder.
 package page
 
 import (
@@ -27,21 +27,21 @@ type Content struct {
 	Dir      string
 	Config   string // the resolved config
 	Name     string // of the run
-	Model    string // as the config names it
-	Dataset  string // as the config names it
+	Model    string // as in the config
+	Dataset  string // as in the config
 	Seed     uint64
 	Losses   []string       // the names of losses in the order of the config
-	Record   *rundir.Record // nil: the run has not ended, or has failed
-	Failure  string         // why it failed
+	Record   *rundir.Record // nil: the run has not ended, or it failed
+	Failure  string         // why the run failed
 	Epochs   int
 	Steps    int
 	Best     *checkpoint.Best // nil: not kept
-	Unfit    string           // why training has not converged; empty: it has, or nothing is known
+	Unfit    string           // why training has not converged; empty: it has converged, or that is unknown
 	Spread   *float64         // spread of the codes in the last epoch; nil: unknown
 	Log      []rundir.Line
 	Results  []metrics.Result
 	Figures  []report.Figure
-	Source   weights.Source // of the decoder
+	Source   weights.Source // source of the decoder
 	DataRows []int          // indices of the images in the config's data set; nil: all
 }
 
@@ -80,7 +80,7 @@ func (c *Content) codes(d *figures.Drawing) (*web.Codes, error) {
 func (c *Content) facts(m models.Model) []report.Fact {
 	list := []report.Fact{{Name: "model", Value: c.Model}, {Name: "data set", Value: c.Dataset},
 		{Name: "seed", Value: fmt.Sprint(c.Seed)}, {Name: "epochs", Value: fmt.Sprint(c.Epochs)},
-		{Name: "steps", Value: fmt.Sprint(c.Steps)}, {Name: "parameters", Value: fmt.Sprint(m.Params().Count())}}
+		{Name: "steps", Value: fmt.Sprint(c.Steps)}, {Name: "parameters", Value: fmt.Sprint(m.Params().Trainable())}}
 	add := func(name, format string, values ...any) {
 		list = append(list, report.Fact{Name: name, Value: fmt.Sprintf(format, values...)})
 	}
@@ -110,21 +110,21 @@ func duration(seconds float64) string {
 	return (time.Duration(seconds+0.5) * time.Second).String()
 }
 
-// again returns the command, for a POSIX shell, that trains the run of a folder once more in another folder.
+// again returns the POSIX shell command that trains the run once more, in another folder.
 func again(dir string) string {
 	dir = filepath.Clean(dir)
-	if strings.HasPrefix(dir, "-") { // otherwise it would read as a flag
+	if strings.HasPrefix(dir, "-") { // otherwise it would be read as a flag
 		dir = "./" + dir
 	}
 	source, fresh := dir+"/"+rundir.Config, dir+"-again"
-	if strings.Contains(source, "=") { // otherwise it would read as an override
+	if strings.Contains(source, "=") { // otherwise it would be read as an override
 		return wording.Shell("cp", source, "again.yaml") + " && " +
 			wording.Shell("unravel", "train", "again.yaml", "--run", fresh)
 	}
 	return wording.Shell("unravel", "train", source, "--run", fresh)
 }
 
-// Stored reads the content from a run's folder. The caller adds what the config says, and the codes.
+// Stored reads the content from a run's folder. The caller adds the codes and the facts from the config.
 func Stored(run *rundir.Run) (c Content, err error) {
 	dir := run.Dir()
 	text, err := run.Read(rundir.Config)
@@ -152,7 +152,7 @@ func Stored(run *rundir.Run) (c Content, err error) {
 			c.Spread = v
 		}
 	}
-	if c.Record == nil { // the other files belong to an earlier end
+	if c.Record == nil { // the other files belong to an earlier end of the run
 		return c, nil
 	}
 	var fit struct{ Why string }

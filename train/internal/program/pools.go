@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// batches are the batch sizes of Pools, largest first. least is the number of rows from which a size beats smaller
-// sizes. In train.BenchmarkEncoder a single image takes a third of the time of eight.
+// batches are the batch sizes of Pools, largest first. least is the number of rows from which a size is faster than the
+// smaller ones. In train.BenchmarkEncoder a single image takes a third of the time of eight.
 var batches = []struct{ images, least int }{{128, 128}, {8, 4}, {1, 1}}
 
-// Pools holds compiled programs of one kind for several batch sizes. It compiles programs when they are needed, at
-// most one of a size for each thread. Goroutines may share it.
+// Pools holds compiled programs of one kind for several batch sizes. It compiles programs when they are needed, at most
+// one of each size per thread. Several goroutines may use it.
 type Pools struct {
 	lock    sync.Mutex // held while a program is compiled
 	closed  bool
@@ -22,7 +22,7 @@ type Pools struct {
 // pool holds the programs of one batch size.
 type pool struct {
 	images int
-	least  int // rows
+	least  int // minimum number of rows
 	free   chan *Program
 	left   int // number of programs that may still be compiled
 }
@@ -43,14 +43,14 @@ func NewPools(compile func(n int) (*Program, error)) (*Pools, error) {
 	return s, nil
 }
 
-// Close makes later calls return errors. Running calls end as usual.
+// Close makes later calls fail. Calls in progress finish normally.
 func (s *Pools) Close() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.closed = true
 }
 
-// Run computes n rows of a width from n rows of values. prepare changes the input of a batch.
+// Run computes n rows of the given width from n rows of values. prepare may change the input of a batch.
 func (s *Pools) Run(values []float32, n, width int, prepare func(in []float32)) ([]float32, error) {
 	out := make([]float32, 0, n*width)
 	for at := 0; at < n; {
@@ -74,7 +74,7 @@ func (s *Pools) Run(values []float32, n, width int, prepare func(in []float32)) 
 	return out, nil
 }
 
-// poolFor chooses the batch size for the next rows.
+// poolFor selects the batch size for the next rows.
 func (s *Pools) poolFor(rows int) *pool {
 	for _, p := range s.pools {
 		if rows >= p.least {

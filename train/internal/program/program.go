@@ -13,24 +13,24 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Batch is the number of images to encode or decode at a time. A batch has fewer images if they would take more than
+// Batch is the number of images that are encoded or decoded at a time. It is smaller if a batch would need more than
 // maxBytes or a sixteenth of the memory.
 const (
 	Batch    = 128
 	maxBytes = 1 << 30
 )
 
-// Program is the compiled graph of an encoder or a decoder. Goroutines may share it: it runs one batch at a time.
+// Program is the compiled graph of an encoder or a decoder. Several goroutines may use it; it runs one batch at a time.
 type Program struct {
-	Images  int // of a batch
+	Images  int // number of images of a batch
 	In      []float32
 	machine *machine.Machine
 	out     *gorgonia.Node
 	params  *nn.Params
-	busy    sync.Mutex // the machine and the input serve one batch at a time
+	busy    sync.Mutex // only one batch at a time may use the machine and the input
 }
 
-// Encoder compiles a model's encoder for n images, or for as many as fit.
+// Encoder compiles a model's encoder for n images, or for fewer if n do not fit in memory.
 func Encoder(m models.Model, data models.Data, n int) (*Program, error) {
 	return compile(m, "encoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
 		if in, err = g.Input("images", n, data.Height, data.Width, data.Channels); err == nil {
@@ -40,7 +40,7 @@ func Encoder(m models.Model, data models.Data, n int) (*Program, error) {
 	})
 }
 
-// Decoder compiles a model's decoder for n codes, or for as many as fit.
+// Decoder compiles a model's decoder for n codes, or for fewer if n do not fit in memory.
 func Decoder(m models.Model, width, n int) (*Program, error) {
 	return compile(m, "decoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
 		if in, err = g.Input("codes", n, width); err == nil {
@@ -77,7 +77,7 @@ func (p *Program) Run(to []float32, n int, fill func(in []float32)) ([]float32, 
 	return append(to, p.machine.Value(p.out).Data().([]float32)[:n]...), nil
 }
 
-// Bytes returns the memory of the program; 0 for no program.
+// Bytes returns the memory of the program, or 0 for nil.
 func (p *Program) Bytes() float64 {
 	if p == nil {
 		return 0

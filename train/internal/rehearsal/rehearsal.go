@@ -1,4 +1,4 @@
-// Package rehearsal times the beginning of a run and extrapolates it.
+// Package rehearsal times the first steps of a run and extrapolates the time of the whole run.
 package rehearsal
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Bounds of a rehearsal. Steps are timed for at least stepsTime and fewestSteps, but at most for mostStepsTime if one
-// step was timed. The work after training is tried on Images images, then on twice as many, until it takes
-// growTime.
+// Limits of a rehearsal. Steps are timed for at least stepsTime and at least fewestSteps, but for at most mostStepsTime
+// once a step was timed. The work after training is timed for Images images, then for twice as many and so on, until it
+// takes growTime.
 const (
 	stepsTime     = 300 * time.Millisecond
 	mostStepsTime = 4 * time.Second
@@ -20,17 +20,17 @@ const (
 	growTime      = 250 * time.Millisecond
 )
 
-// warmSteps is the number of untimed first steps of an objective: they touch memory for the first time.
+// warmSteps is the number of untimed first steps of an objective, which touch memory for the first time.
 const warmSteps = 2
 
 // Steps times training steps, without the first steps of each objective.
 type Steps struct {
-	Warm, Sum time.Duration // of the first steps, and of the timed steps
-	Count     int           // of timed steps
-	Last      time.Time     // the end of a step
+	Warm, Sum time.Duration // time of the first steps, and of the timed steps
+	Count     int           // number of timed steps
+	Last      time.Time     // end of the last step
 }
 
-// Hook stops training when enough steps are timed.
+// Hook stops training when enough steps have been timed.
 func (t *Steps) Hook() engine.Hook {
 	count := map[string]int{}
 	step := func(_ context.Context, l *engine.Loop, r *engine.StepReport) error {
@@ -50,9 +50,9 @@ func (t *Steps) Hook() engine.Hook {
 	return engine.Hook{Name: "rehearsal", NoParams: true, OnStep: step}
 }
 
-// Grow times work on more and more of n rows, and returns its seconds for all rows. work returns when it began. Grow
-// extrapolates untried sizes from the last two sizes, at most by the second power. Work may fail on a few rows. If
-// the context ends, the error is engine.ErrStopped.
+// Grow times work on increasing numbers of rows, up to n, and estimates its seconds for all rows. work returns its
+// start time. Grow extrapolates from the last two sizes, with at most a quadratic growth. work may fail for few rows.
+// If the context ends, the error is engine.ErrStopped.
 func Grow(ctx context.Context, n int, work func(k int) (time.Time, error)) (float64, error) {
 	var last, before time.Duration
 	all := time.Now()
@@ -71,9 +71,9 @@ func Grow(ctx context.Context, n int, work func(k int) (time.Time, error)) (floa
 	}
 }
 
-// grown extrapolates from the times of k/2 and k rows to n rows. If twice the rows took at least twice the time, it
-// uses a power law, otherwise a line. Work on a fixed number of drawn rows, for example, takes about the same time
-// for any n.
+// grown extrapolates from the times for k/2 and for k rows to n rows. If doubling the rows at least doubled the time,
+// it uses a power law, and otherwise a line. Work on a fixed number of drawn rows, for example, takes about the same
+// time for any n.
 func grown(before, last time.Duration, k, n int) float64 {
 	a, b, times := before.Seconds(), last.Seconds(), float64(n)/float64(k)
 	switch {

@@ -14,17 +14,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, otherwise an event now and then.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, or otherwise an occasional
+// event.
 type Activity struct {
 	log   *slog.Logger
 	bars  io.Writer     // nil: no bars
-	every time.Duration // time between two events, or two drawings of an unchanged bar
-	least time.Duration // shortest time between two drawings
+	every time.Duration // interval of events, or of redrawing an unchanged bar
+	least time.Duration // minimum interval of redrawing
 
 	lock      sync.Mutex
 	bar       *progressbar.ProgressBar
-	what      string // name of the activity; empty: none
-	part      string // name of the current part
+	what      string // name of the activity, or ""
+	part      string // name of the current part, or ""
 	done, all int
 	begun     time.Time
 	quit      chan struct{}
@@ -42,7 +43,7 @@ func NewActivity(log *slog.Logger, terminal *os.File) *Activity {
 	return nil
 }
 
-// Begin starts to show an activity, such as "encoding", with a number of parts.
+// Begin starts to show an activity, such as "encoding", with the given number of parts.
 func (a *Activity) Begin(what string, all int) {
 	a.End()
 	a.what, a.part, a.done, a.all, a.begun, a.quit = what, "", 0, max(1, all), time.Now(), make(chan struct{})
@@ -77,8 +78,8 @@ func (a *Activity) Step(done int, part string) {
 	if changed {
 		a.bar.Describe(a.label())
 	}
-	// An undrawable bar is no reason to end anything.
-	_ = a.bar.Set(min(done, a.all-1)) // a full one would end its line
+	// A bar that cannot be drawn is no reason to stop.
+	_ = a.bar.Set(min(done, a.all-1)) // a full bar would end its line
 }
 
 // show logs an event, or redraws the bar with its time.

@@ -20,12 +20,13 @@ import (
 // FigureTag is the prefix of tags of a finished run's figures.
 const FigureTag = "figures/"
 
-// The largest picture in TensorBoard's file, in bytes of PNG, and the side lengths tried in turn for larger pictures.
+// The maximum size of a picture in TensorBoard's file, in bytes of PNG, and the side lengths that larger pictures are
+// reduced to, in turn.
 const maxBoardBytes = 1 << 20
 
 var boardSides = []int{2048, 1024, 512}
 
-// openEvents opens TensorBoard's file. It removes the end of the previous session and the pictures written with it,
+// openEvents opens TensorBoard's file. It removes the end of the previous session, and the pictures of that end,
 // because a continued run ends again.
 func (g *Logs) openEvents(step int64) error {
 	old, err := tfevents.Find(g.Store.Dir())
@@ -33,7 +34,7 @@ func (g *Logs) openEvents(step int64) error {
 		return err
 	}
 	var begun time.Time
-	told := false // whether the settings were written
+	told := false // the settings were written
 	if err := g.Store.Held(); err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (g *Logs) End(step int, why error) error {
 	return err
 }
 
-// Picture writes a picture for TensorBoard and reduces large ones.
+// Picture writes a picture for TensorBoard, and reduces it if it is large.
 func (g *Logs) Picture(step int, tag, caption string, picture []byte) error {
 	value, err := boardImage(picture, maxBoardBytes)
 	if err != nil || value == nil {
@@ -102,7 +103,7 @@ func (g *Logs) Picture(step int, tag, caption string, picture []byte) error {
 	return g.Events.Write(int64(step), tfevents.Value{Tag: tag, Description: caption, Image: value})
 }
 
-// boardImage returns a picture with at most the given number of bytes; nil if it cannot be reduced that far.
+// boardImage returns a picture with at most the given number of bytes, or nil if it cannot be reduced that far.
 func boardImage(picture []byte, most int) (*tfevents.Image, error) {
 	size, err := png.DecodeConfig(bytes.NewReader(picture))
 	if err != nil {

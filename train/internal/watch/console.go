@@ -17,14 +17,14 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// quietInterval is the time between two lines of progress without a terminal.
+// quietInterval is the interval of progress lines without a terminal.
 const quietInterval = 10 * time.Second
 
-// Console logs the events of a run, and draws its progress.
+// Console logs the events of a run and draws its progress.
 type Console struct {
 	Log      *slog.Logger // nil: silent
 	Terminal *os.File     // nil: no bars
-	clear    func()       // makes room on the terminal for text while a bar is shown; nil otherwise
+	clear    func()       // clears the line of a progress bar for other text; nil without a bar
 }
 
 func (c *Console) Info(event, text string, values ...any) {
@@ -34,7 +34,7 @@ func (c *Console) Note(event, text string, values ...any) {
 	c.write(plain.LevelNote, event, text, values)
 }
 
-// Warn logs a warning. Stored warnings begin with their level.
+// Warn logs a warning. The record of a warning contains its level.
 func (c *Console) Warn(event, text string, values ...any) {
 	c.write(slog.LevelWarn, event, strings.TrimPrefix(text, "warning: "), values)
 }
@@ -67,7 +67,7 @@ func (c *Console) Hook(priority int) engine.Hook {
 		}}
 }
 
-// Steps calls a function with the number of finished steps and of all steps.
+// Steps calls a function with the numbers of finished steps and of all steps.
 func Steps(f func(done, all int), priority int) engine.Hook {
 	return engine.Hook{Name: "steps", Priority: priority, NoParams: true,
 		OnStart: func(_ context.Context, l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
@@ -78,14 +78,14 @@ func Steps(f func(done, all int), priority int) engine.Hook {
 type Display struct {
 	Step  func(*engine.StepReport)
 	Epoch func(*engine.EpochReport)
-	Clear func() // makes room for other text
+	Clear func() // makes space for other text
 	End   func() // leaves the losses of the last epoch on the screen
 }
 
-// barInterval is the shortest time between two drawings of a bar.
+// barInterval is the minimum interval of redrawing a bar.
 const barInterval = 100 * time.Millisecond
 
-// newDisplay draws a bar on a terminal, or logs an epoch now and then.
+// newDisplay draws a bar on a terminal, or otherwise logs an occasional epoch.
 func newDisplay(l *engine.Loop, c *Console) *Display {
 	if c.Terminal == nil {
 		return LineDisplay(l, c)
@@ -97,14 +97,14 @@ func newDisplay(l *engine.Loop, c *Console) *Display {
 	return BarDisplay(l, c, c.Terminal, columns, barInterval)
 }
 
-// Columns that bars, their counts and their times take of a line. The wide one includes the steps per second.
+// Columns of a line for bars, their counts and their times. The wide one includes the steps per second.
 const (
 	wideBar, wideColumns     = 24, 76
 	narrowBar, narrowColumns = 10, 52
 	wideTerminal             = 120
 )
 
-// BarDisplay counts the steps of this session, because only they predict the remaining time.
+// BarDisplay only counts the steps of this session, because they predict the remaining time.
 func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval time.Duration) *Display {
 	before := l.Step()
 	options := []progressbar.Option{progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
@@ -130,7 +130,7 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 			}
 		}
 		bar.Describe(describe(r.Epoch, epochs, current, meter.rate, room))
-		// An undrawable bar is no reason to end training.
+		// A bar that cannot be drawn is no reason to stop training.
 		_ = bar.Set(r.Step - before)
 	}, Epoch: func(r *engine.EpochReport) {
 		last = eventOf(r)
@@ -140,14 +140,14 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 	}}
 }
 
-// describe writes a line about the epoch and the losses of every objective's last step, with as much detail as the
-// columns allow.
+// describe returns a line on the epoch and the losses of every objective's last step, with as much detail as fits into
+// the columns.
 func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, columns int) string {
 	short := fmt.Sprintf("epoch %d/%d", epoch, epochs)
 	var parts, sums, numbers []string
 	for _, l := range losses {
 		if len(l.Values) == 0 {
-			continue // the objective has had no step
+			continue // the objective has had no step yet
 		}
 		name := objectiveName(l.Objective, len(losses))
 		parts = append(parts, name+lossText(l.Names, l.Values))
@@ -168,14 +168,14 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 	return short
 }
 
-// maxLeft is the longest remaining time to show, in seconds: a century.
+// maxLeft is the maximum remaining time to show, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
-// LineDisplay logs an epoch now and then.
+// LineDisplay logs an occasional epoch.
 func LineDisplay(l *engine.Loop, c *Console) *Display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()
-	var held epochEvent // the last epoch until it is logged
+	var held epochEvent // the last epoch that is not logged yet
 	return &Display{Step: func(*engine.StepReport) {}, Epoch: func(r *engine.EpochReport) {
 		held = eventOf(r)
 		now := time.Now()
@@ -193,7 +193,7 @@ func LineDisplay(l *engine.Loop, c *Console) *Display {
 	}}
 }
 
-// epochEvent is the event of a finished epoch; without text: none.
+// epochEvent is the event of a finished epoch; without text it is empty.
 type epochEvent struct {
 	text   string
 	values []any
@@ -206,7 +206,7 @@ func (e epochEvent) log(c *Console, more string, values ...any) {
 	}
 }
 
-// eventOf returns the event of an epoch. Its losses are groups of values, by objective.
+// eventOf returns the event of an epoch. Its losses are grouped by objective.
 func eventOf(r *engine.EpochReport) epochEvent {
 	values := []any{"epoch", r.Epoch, "of", r.Of, "step", r.Step, "images", r.Images, "seconds", r.Seconds}
 	for _, l := range r.Losses {
@@ -219,7 +219,7 @@ func eventOf(r *engine.EpochReport) epochEvent {
 	return epochEvent{epochText(r), values}
 }
 
-// epochText writes a line about the mean losses of an epoch.
+// epochText returns a line on the mean losses of an epoch.
 func epochText(r *engine.EpochReport) string {
 	var parts []string
 	for _, l := range r.Losses {
@@ -228,8 +228,8 @@ func epochText(r *engine.EpochReport) string {
 	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s", r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
 }
 
-// objectiveName begins the losses of an objective. A single objective needs no name: "unsupervised" would be wrong for
-// losses from labels.
+// objectiveName returns the prefix for the losses of an objective. A single objective needs no name: "unsupervised"
+// would be wrong for losses from labels.
 func objectiveName(name string, objectives int) string {
 	if objectives == 1 {
 		return ""
@@ -237,7 +237,7 @@ func objectiveName(name string, objectives int) string {
 	return name + " "
 }
 
-// lossText writes a loss and its parts: "loss 12.3 (reconstruction 10.1, kl 2.2)".
+// lossText formats a loss and its parts: "loss 12.3 (reconstruction 10.1, kl 2.2)".
 func lossText(names []string, values []float64) string {
 	var b strings.Builder
 	for i, name := range names {
@@ -258,7 +258,7 @@ func lossText(names []string, values []float64) string {
 	return b.String()
 }
 
-// meter estimates images per second over the last second or so.
+// meter measures images per second over about the last second.
 type meter struct {
 	since  time.Time
 	images int

@@ -18,10 +18,10 @@ type Logs struct {
 	Settings []tfevents.Setting
 	Events   *tfevents.Writer
 	Last     rundir.Losses // losses of the last epoch in the log
-	measured []rundir.Line // evaluations in the log at the last evaluated step
+	measured []rundir.Line // evaluations that the log has for the last evaluated step
 }
 
-// Open opens the logs. It drops lines of the current epoch and later ones; they will be logged again.
+// Open opens the logs. It drops the lines of the current epoch and of later ones, which will be logged again.
 func (g *Logs) Open(l *engine.Loop) (err error) {
 	step := int64(l.Step() - l.InEpoch())
 	if g.lines, err = g.Store.ResumeLog(rundir.LogFile, step); err != nil {
@@ -67,8 +67,8 @@ func (g *Logs) epoch(r *engine.EpochReport) error {
 	return g.lines.Append(line)
 }
 
-// Metrics writes an evaluation to the logs, unless they have it already: the last epoch's, or the evaluation of a
-// resumed finished run.
+// Metrics logs an evaluation unless the logs already have it, such as the last epoch's evaluation, or the evaluation of
+// a resumed finished run.
 func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 	return g.lines.Append(line)
 }
 
-// remember records an evaluation that the log already has.
+// remember records an evaluation that is already in the log.
 func (g *Logs) remember(line rundir.Line) {
 	if len(g.measured) > 0 && g.measured[0].Step != line.Step {
 		g.measured = nil
@@ -97,7 +97,7 @@ func (g *Logs) remember(line rundir.Line) {
 	g.measured = append(g.measured, line)
 }
 
-// Sync waits until open logs are on disk.
+// Sync waits until the open logs are on disk.
 func (g *Logs) Sync() error {
 	if g.lines == nil {
 		return nil

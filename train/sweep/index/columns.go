@@ -192,6 +192,17 @@ func Differing(runs []*Run) (list []Column) {
 	return list
 }
 
+// Shown lists the settings for a list of runs: the differing ones, and the history if a run has one. Such a run is not
+// the run of its settings, even if all runs have the same history.
+func Shown(runs []*Run) []Column {
+	list, history := Differing(runs), setting("history")
+	told := func(r *Run) bool { _, ok := history.Of(r); return ok }
+	if slices.ContainsFunc(list, func(c Column) bool { return c.Name == history.Name }) || !slices.ContainsFunc(runs, told) {
+		return list
+	}
+	return append(list, history)
+}
+
 // differs reports whether a column has several values. If none is true, a missing value counts as a value.
 func differs(runs []*Run, c Column, none bool) bool {
 	type value struct {

@@ -33,7 +33,7 @@ const application = 0x756e7276 // "unrv"
 
 // errForeign is the error of [Open] if another program made the file with the database's name. Move the file away, or
 // name another folder.
-var errForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
+var errForeign = errors.New("it is not an index of runs, and stays unchanged; move it away, or name another folder")
 
 // Index is an open database.
 type Index struct {

@@ -37,7 +37,8 @@ type Summary struct {
 
 // Send sends runs of the folder dir to a server. It leaves out damaged runs and runs that have not begun. It also
 // leaves out runs with unreadable files or refused values, and names these runs in the error. Unfinished runs get their
-// present state ([index.Live]).
+// present state ([index.Live]). Send repeats a failed request up to four times, and follows no redirects. In names,
+// characters that MLflow refuses become underscores, and equal or long names get a suffix.
 func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summary, error) {
 	c, err := newClient(to)
 	if err != nil {

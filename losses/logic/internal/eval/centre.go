@@ -7,8 +7,9 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
-// centre is the minimal deviation of rows' codes from a point (Zhang and Sugiyama 2024, definition 25 and examples 2 to
-// 4). It is the radius of the smallest enclosing ball, the mean distance from the geometric median, or the variance.
+// centre is the minimum deviation of the rows' codes from a point (Zhang and Sugiyama 2024, definition 25 and examples
+// 2 to 4). It is the radius of the smallest enclosing ball, the mean distance from the geometric median, or the
+// variance.
 type centre struct {
 	base
 	*program.Centre
@@ -87,8 +88,8 @@ func (f *centre) variance(width int) float64 {
 	return sum / float64(len(f.rows))
 }
 
-// meanOf returns the mean of points, row by row, and reuses the memory of mean. It averages differences from the first
-// point, which makes the mean of equal points exact.
+// meanOf returns the mean of points, row by row, in the memory of mean. It averages differences from the first point,
+// so the mean of equal points is exact.
 func meanOf(mean, points []float64, width int) []float64 {
 	mean = append(mean[:0], points[:width]...)
 	n := float64(len(points) / width)

@@ -27,7 +27,7 @@ func (f *indicator) value(m *evaluator, n int) []float64 {
 func (*indicator) gradient(*evaluator, int, []float64) {}
 func (f *indicator) cost(d *data) float64              { return 1 + costOf(d, f.Test) }
 
-// guarded is an implication from a crisp formula: 0 where that is false.
+// guarded is an implication from a crisp formula: 0 if that formula is false.
 type guarded struct {
 	base
 	*program.Guarded
@@ -108,7 +108,7 @@ func (f *negated) gradient(m *evaluator, n int, g []float64) {
 
 func (f *negated) cost(d *data) float64 { return f.body.cost(d) }
 
-// connective joins two quantities.
+// connective combines two quantities.
 type connective struct {
 	base
 	*program.Connective

@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// cosine is the cosine distance of two terms. It computes half the squared distance of their unit vectors, which is
-// exactly 0 between equal terms.
+// cosine is the cosine distance of two terms. It computes half the squared distance between their unit vectors, which
+// is exactly 0 for equal terms.
 type cosine struct {
 	base
 	*program.Cosine
 	a, b    []split
-	lengths [2][]float64 // of the terms
+	lengths [2][]float64 // lengths of the terms
 }
 
 func (f *cosine) cost(*data) float64 { return 2 }
 
-// measure computes the lengths of a term at n tuples, without overflow.
+// measure computes the lengths of a term at n tuples without overflow.
 func (f *cosine) measure(m *evaluator, term []split, sizes []float64) []float64 {
 	n := len(sizes)
 	most, d := f.seconds[:n], m.difference[:n]
@@ -63,7 +63,7 @@ func (f *cosine) value(m *evaluator, n int) []float64 {
 	return out
 }
 
-// unit is a coordinate of a vector scaled to length 1; the vector 0 stays 0.
+// unit returns a coordinate of a vector after scaling it to length 1; a zero vector stays 0.
 func unit(x, length float64) float64 {
 	if length == 0 {
 		return 0
@@ -94,5 +94,5 @@ func (f *cosine) gradient(m *evaluator, n int, g []float64) {
 	}
 }
 
-// steep bounds a derivative.
+// steep limits a derivative.
 func steep(x float64) float64 { return min(max(x, -steepest), steepest) }

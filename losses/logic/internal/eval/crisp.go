@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// pass reports whether all tests hold.
+// pass reports whether all tests are true.
 func (m *evaluator) pass(tests []program.Test) bool {
 	for _, t := range tests {
 		if !m.holds(t) {
@@ -17,7 +17,7 @@ func (m *evaluator) pass(tests []program.Test) bool {
 	return true
 }
 
-// holds reports whether a test is true of the values of the variables.
+// holds reports whether a test is true for the current values of the variables.
 func (m *evaluator) holds(t program.Test) bool {
 	switch t := t.(type) {
 	case *program.SameNumbers:
@@ -70,7 +70,7 @@ func (m *evaluator) entry(e program.Entry) float64 {
 	return m.data.columns[e.Column][m.index[e.Variable]]
 }
 
-// costsOf bounds the tuples of the quantifiers of tests.
+// costsOf returns an upper bound for the number of tuples that the quantifiers of tests visit.
 func costsOf(d *data, tests []program.Test) (cost float64) {
 	for _, t := range tests {
 		cost += costOf(d, t)

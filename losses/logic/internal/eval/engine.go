@@ -12,51 +12,54 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
-// Engine computes a program for batches of one size.
+// Engine computes a program for batches with a fixed number of rows.
 type Engine struct {
 	program *program.Program
 	data    data
 	main    *evaluator
-	pieces  []*evaluator // for parts of the work, in order
+	pieces  []*evaluator // for parts of the work, in a fixed order
 	seed    [1]float64   // the gradient of the quantity
 
-	Single    bool  // the batch is of float32
-	Groups    []int // groups of rows that transformations relate; nil: Run consecutive rows, or with Run 0 all rows
+	Single    bool  // the batch is float32
+	Groups    []int // groups of rows with known transformations; nil: Run consecutive rows, or all rows if Run is 0
 	Run       int
-	Interrupt func() error // its error ends the computation; nil: it never ends
+	Interrupt func() error // its error ends the computation; nil: no interruption
 	over      atomic.Bool
 
-	record func(f *fit) // sees every function that is fitted
-	fault  error        // of the first function that could not be fitted, if these are recorded
+	record func(f *fit) // is called with every fitted function
+	fault  error        // error of the first function that could not be fitted, if functions are recorded
 }
 
-// data is a batch as columns of numbers, and its rows by the levels of factors.
+// data holds a batch as columns of numbers, and its rows by the levels of factors.
 type data struct {
 	rows, codes int
 	columns     [][]float64
-	levels      [][]int32 // by factor and row: the level's number, -1 where unknown; then the number of the group of moves
-	counts      []int32   // levels of a factor, then groups of moves
-	order       []int32   // scratch
-	lists       []list
-	ascending   []int32 // 0, 1, 2, ...
+	// by factor and row: the number of the level, or -1 if unknown; after the factors the numbers of the groups of
+	// moves
+	levels    [][]int32
+	counts    []int32 // number of levels of each factor, then of groups of moves
+	order     []int32 // scratch
+	lists     []list
+	ascending []int32 // 0, 1, 2, ...
 }
 
-// list holds rows in ascending order, by level: rows[start[v]:start[v+1]] have level v.
+// list holds rows in ascending order, grouped by level: rows[start[v]:start[v+1]] have level v.
 type list struct {
 	rows, start []int32
-	largest     int // rows of one level
+	largest     int // maximum number of rows of a level
 }
 
-// evaluator is the state of a computation: the values of the variables, and nodes with their quantities.
+// evaluator holds the state of a computation: the values of the variables, and nodes with their quantities.
 type evaluator struct {
 	engine     *Engine
 	data       *data
 	piece      bool
 	root       node
 	index      []int32 // by variable: a row, a level or a member
-	rows       []int32 // of the innermost variable, for every current tuple
+	rows       []int32 // value of the innermost variable for each current tuple
 	difference []float64
-	slopes     [][]float64 // gradients by column of the batch, empty for columns without; nil before the first use
+	// gradients by column of the batch, empty for columns without a gradient; nil before the first use
+	slopes [][]float64
 }
 
 // enter sets the variables to tuple t.
@@ -66,10 +69,10 @@ func (m *evaluator) enter(lane, t int) {
 	}
 }
 
-// maxEvaluations bounds the number of tuples of rows of a sentence.
+// maxEvaluations is the maximum number of tuples of rows for a sentence.
 const maxEvaluations = 1e9
 
-// New returns an engine for batches of a number of rows. Its error says that they give too many tuples.
+// New returns an engine for batches with the given number of rows. It returns an error if there are too many tuples.
 func New(p *program.Program, rows int) (*Engine, error) {
 	e := newEngine(p, rows)
 	if err := e.affordable(); err != nil {
@@ -79,7 +82,7 @@ func New(p *program.Program, rows int) (*Engine, error) {
 	return e, nil
 }
 
-// newEngine returns an engine with lists of rows for a first bound of its cost.
+// newEngine returns an engine with lists of rows for an upper bound of its cost.
 func newEngine(p *program.Program, rows int) *Engine {
 	e := &Engine{program: p}
 	d := &e.data
@@ -108,7 +111,7 @@ func newEngine(p *program.Program, rows int) *Engine {
 		d.ascending[i] = int32(i)
 	}
 	d.lists = make([]list, len(p.Lists))
-	for k, l := range p.Lists { // at most this many rows, for a first bound of the cost
+	for k, l := range p.Lists { // at most this many rows, for an upper bound of the cost
 		d.lists[k] = list{start: make([]int32, 0, rows+1), largest: 1}
 		if l.By < 0 {
 			d.lists[k].rows = d.ascending[:rows]
@@ -120,14 +123,14 @@ func newEngine(p *program.Program, rows int) *Engine {
 	return e
 }
 
-// makeLists gives every list room for all rows of a batch.
+// makeLists allocates every list for all rows of a batch.
 func (e *Engine) makeLists() {
 	for k := range e.data.lists {
 		e.data.lists[k].rows = make([]int32, 0, e.data.rows)
 	}
 }
 
-// affordable checks the number of tuples of the sentence.
+// affordable checks that the sentence does not have too many tuples.
 func (e *Engine) affordable() error {
 	if cost := e.main.root.cost(&e.data); cost > maxEvaluations {
 		return fmt.Errorf("the sentence runs over %.2g tuples of %d rows, want at most %g: use fewer variables, a smaller batch, or guards that split the rows into groups",
@@ -140,7 +143,7 @@ func (e *Engine) newEvaluator() *evaluator {
 	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64, chunk)}
 }
 
-// makePieces makes evaluators for n parts of the work.
+// makePieces creates evaluators for n parts of the work.
 func (e *Engine) makePieces(n int) {
 	for len(e.pieces) < n {
 		p := e.newEvaluator()
@@ -152,7 +155,7 @@ func (e *Engine) makePieces(n int) {
 	}
 }
 
-// Tuples returns the cost of the program for a batch of a number of rows, which fill sets: the number of tuples.
+// Tuples returns the cost of the program for a batch, as a number of tuples; fill sets the rows of the batch.
 func Tuples(p *program.Program, rows int, labels bool, fill func(*Engine)) float64 {
 	e := newEngine(p, rows)
 	e.makeLists()
@@ -161,7 +164,7 @@ func Tuples(p *program.Program, rows int, labels bool, fill func(*Engine)) float
 	return e.main.root.cost(&e.data)
 }
 
-// Set copies rows to the columns from at.
+// Set copies rows to consecutive columns, starting at column at.
 func (e *Engine) Set(rows [][]float64, at int) {
 	for i, row := range rows {
 		for k, x := range row {
@@ -172,13 +175,14 @@ func (e *Engine) Set(rows [][]float64, at int) {
 	}
 }
 
-// Column returns a column of the batch, to set it.
+// Column returns column k of the batch, so callers can set it.
 func (e *Engine) Column(k int) []float64 { return e.data.columns[k] }
 
-// Slope returns the gradient of the last computation in a column of the batch, which is empty for columns without.
+// Slope returns the gradient of the last computation with respect to a column of the batch. It is empty for columns
+// without a gradient.
 func (e *Engine) Slope(k int) []float64 { return e.main.slopes[k] }
 
-// Value computes the quantity of the batch in the columns.
+// Value computes the quantity of the current batch.
 func (e *Engine) Value(labels bool) (float64, error) {
 	e.group(labels)
 	if err := e.affordable(); err != nil {
@@ -191,7 +195,7 @@ func (e *Engine) Value(labels bool) (float64, error) {
 	return value, nil
 }
 
-// Gradient computes the gradients of the batch, times g, for Slope.
+// Gradient computes g times the gradients with respect to the batch, which Slope returns.
 func (e *Engine) Gradient(g float64) {
 	e.main.wantGradients()
 	for _, p := range e.pieces {
@@ -208,7 +212,7 @@ func (e *Engine) Gradient(g float64) {
 	}
 }
 
-// wantGradients makes and clears the evaluator's gradients of the batch.
+// wantGradients allocates and clears the evaluator's gradients.
 func (m *evaluator) wantGradients() {
 	if m.slopes == nil {
 		m.slopes = make([][]float64, len(m.data.columns))
@@ -227,12 +231,12 @@ func (m *evaluator) wantGradients() {
 	}
 }
 
-// smooth reports whether a column has a gradient; after wantGradients.
+// smooth reports whether a column has a gradient; call wantGradients first.
 func (m *evaluator) smooth(column int) bool { return len(m.slopes[column]) > 0 }
 
-var errEnded = errors.New("the computation was ended")
+var errEnded = errors.New("the computation was interrupted")
 
-// ended reports whether the computation is to end.
+// ended reports whether the computation should stop.
 func (e *Engine) ended() bool {
 	switch {
 	case e.Interrupt == nil:
@@ -246,7 +250,7 @@ func (e *Engine) ended() bool {
 	return true
 }
 
-// interrupt is ended as an error, for the solvers of inner problems.
+// interrupt returns the interruption as an error, for the solvers of inner problems.
 func (e *Engine) interrupt() error {
 	if e.ended() {
 		return errEnded
@@ -254,7 +258,7 @@ func (e *Engine) interrupt() error {
 	return nil
 }
 
-// group numbers the levels of the factors, and lists rows by them.
+// group numbers the levels of the factors and lists rows by level.
 func (e *Engine) group(known bool) {
 	p, d := e.program, &e.data
 	for f := range p.Factors {
@@ -297,7 +301,7 @@ func (d *data) number(f int, labels, values, levelLabels, levelValues []float64)
 	d.counts[f] = n
 }
 
-// fill lists the rows where factors are known, by a factor's levels.
+// fill lists the rows where factors are known, by the level of a factor.
 func (d *data) fill(l *list, key program.List) {
 	l.rows = l.rows[:0]
 	known := func(i int) bool {
@@ -342,7 +346,7 @@ func (d *data) fill(l *list, key program.List) {
 	}
 }
 
-// relate numbers the groups of rows that transformations relate, and computes matrices.
+// relate numbers the groups of rows with known transformations, and computes matrices.
 func (e *Engine) relate() {
 	p, d := e.program, &e.data
 	if !p.Needs(program.Moves) {
@@ -374,7 +378,7 @@ func (e *Engine) relate() {
 	}
 }
 
-// rotate computes a matrix of every row.
+// rotate computes a matrix for every row.
 func (d *data) rotate(m program.Matrix) {
 	if !m.Space {
 		cos, sin := d.columns[m.At], d.columns[m.At+1]

@@ -14,12 +14,12 @@ type equality struct {
 	coordinates []split
 }
 
-// split is a coordinate of a difference: a constant, and parts that are constant over
-// the current tuples (slow) or vary (fast).
+// split is a coordinate of a difference: a constant, slow parts that are constant over the current tuples, and fast
+// parts that vary.
 type split struct {
 	offset     float64
 	slow, fast []program.Part
-	monomials  []monomial // parts of several entries
+	monomials  []monomial // parts with several entries
 }
 
 func (f *equality) cost(*data) float64 { return 1 }
@@ -32,7 +32,7 @@ func (s *split) differences(m *evaluator, d []float64) {
 	}
 }
 
-// sum adds up the offset and the parts of one entry.
+// sum adds the offset and the parts with one entry.
 func (s *split) sum(m *evaluator, d []float64) {
 	x := s.offset
 	for _, p := range s.slow {
@@ -47,7 +47,7 @@ func (s *split) sum(m *evaluator, d []float64) {
 	rows := m.rows[:len(d)]
 	p := &s.fast[0]
 	column, w := m.data.columns[p.Column], p.Weight
-	if lo := int(rows[0]); int(rows[len(rows)-1])-lo == len(rows)-1 { // they ascend: these are neighbours
+	if lo := int(rows[0]); int(rows[len(rows)-1])-lo == len(rows)-1 { // rows are ascending, so these are consecutive
 		for t, v := range column[lo:][:len(d)] {
 			d[t] = x + w*v
 		}
@@ -153,7 +153,7 @@ func sign(x float64) float64 {
 	return 0
 }
 
-// turn is the derivative of the arc at a difference.
+// turn returns the derivative of the arc at a difference.
 func (f *equality) turn(x float64) float64 {
 	switch arc := math.Mod(math.Abs(x), f.Period); {
 	case arc == 0:
@@ -164,7 +164,7 @@ func (f *equality) turn(x float64) float64 {
 	return -sign(x)
 }
 
-// scatter adds the gradients of a coordinate to the gradients of the codes.
+// scatter adds the gradient with respect to a coordinate to the gradients of the codes.
 func (s *split) scatter(m *evaluator, d []float64) {
 	for i := range s.monomials {
 		s.monomials[i].scatter(m, d)
@@ -196,7 +196,7 @@ func (s *split) scatter(m *evaluator, d []float64) {
 	}
 }
 
-// split separates the parts of a term that vary over the current tuples.
+// split separates the parts of a term that vary over the current tuples from the constant ones.
 func (b *builder) split(term []program.Coordinate) (all []split) {
 	for _, x := range term {
 		s := split{offset: x.Offset}
@@ -215,12 +215,12 @@ func (b *builder) split(term []program.Coordinate) (all []split) {
 	return all
 }
 
-// monomial is a part with several entries, for tuples that differ in one variable: entries of other variables are
-// constant over the tuples.
+// monomial is a part with several entries, for tuples that differ in one variable: the entries of other variables are
+// constant over these tuples.
 type monomial struct {
 	program.Part
 	own  bool            // the first entry varies
-	slow []program.Where // of By
+	slow []program.Where // constant entries of By
 	fast []int           // columns of By that vary
 }
 
@@ -236,7 +236,7 @@ func newMonomial(p program.Part, lane int) monomial {
 	return r
 }
 
-// constant is the weight times the entries of By that are constant.
+// constant returns the weight times the constant entries of By.
 func (p *monomial) constant(m *evaluator) float64 {
 	w := p.Weight
 	for _, at := range p.slow {
@@ -245,7 +245,7 @@ func (p *monomial) constant(m *evaluator) float64 {
 	return w
 }
 
-// scaled is x times the varying entries of By of tuple t.
+// scaled returns x times the varying entries of By for tuple t.
 func (p *monomial) scaled(m *evaluator, x float64, t int) float64 {
 	for _, column := range p.fast {
 		x *= m.data.columns[column][m.rows[t]]
@@ -277,7 +277,7 @@ func (s *split) addMonomials(m *evaluator, d []float64) {
 	}
 }
 
-// scatter adds the gradients of n tuples to the gradients of the first entry's column.
+// scatter adds the gradients of n tuples to the gradient of the first entry's column.
 func (p *monomial) scatter(m *evaluator, d []float64) {
 	if !m.smooth(p.Column) {
 		return

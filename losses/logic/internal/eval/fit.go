@@ -9,14 +9,14 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// fit is the aggregate, over tuples of rows, of the distance of a term from a function's value. The function
+// fit is the aggregate, over tuples of rows, of the distance between a term and a function's value. The function
 // minimises the aggregate, or another criterion.
 type fit struct {
 	base
 	*program.Fit
 
-	tuples, sorted []int32 // values of the binders' variables; for a function of levels in the order of their levels
-	starts, counts []int32 // tuples of one level
+	tuples, sorted []int32 // values of the binders' variables; for a function of levels, sorted by level
+	starts, counts []int32 // tuples of each level
 	group          int     // the group of the last fit
 	x, t           []float64
 
@@ -25,11 +25,11 @@ type fit struct {
 	ball       geometry.Ball
 	median     geometry.Median
 	column     []float64
-	centre     []float64 // of the last group of levels
+	centre     []float64 // centre of the last group of levels
 
-	rest   []float64 // t - h(x), for functions with a criterion
-	given  []float64 // gradient of the quantity in rest
-	g      []float64 // gradient in t of the minimised quantity
+	rest   []float64 // the residuals t - h(x), for functions with a criterion
+	given  []float64 // gradient of the quantity with respect to rest
+	g      []float64 // gradient of the minimised quantity with respect to t
 	dt, dx []float64
 	failed bool // the numbers are not finite
 }
@@ -45,7 +45,7 @@ func (f *fit) cost(d *data) float64 {
 	return max(1, cost+tuples*float64(1+len(f.Source)))
 }
 
-// count is the number of tuples.
+// count returns the number of tuples.
 func (f *fit) count() int { return len(f.tuples) / len(f.Binders) }
 
 func (f *fit) value(m *evaluator, _ int) []float64 {
@@ -80,15 +80,14 @@ func (f *fit) quantity(m *evaluator) (float64, error) {
 	return f.scaled(v), nil
 }
 
-// keep hands the function to the caller that asked for it.
+// keep passes the function to the caller that requested it.
 func (f *fit) keep(m *evaluator) {
 	if m.engine.record != nil {
 		m.engine.record(f)
 	}
 }
 
-// gather lists the tuples of the domain, by levels if levels are the argument, and computes their arguments and
-// targets.
+// gather lists the tuples of the domain, by level if levels are the argument, and computes their arguments and targets.
 func (f *fit) gather(m *evaluator) {
 	f.tuples = f.tuples[:0]
 	if m.pass(f.Tests) {
@@ -101,7 +100,7 @@ func (f *fit) gather(m *evaluator) {
 	f.x, f.t = f.compute(m, f.Source, f.x), f.compute(m, f.Target, f.t)
 }
 
-// compute returns a term of all tuples, row by row, and reuses the memory of x.
+// compute returns the values of a term for all tuples, row by row, in the memory of x.
 func (f *fit) compute(m *evaluator, term []program.Coordinate, x []float64) []float64 {
 	n, width := f.count(), len(term)
 	x = sized(x, n*width)
@@ -121,7 +120,7 @@ func (f *fit) compute(m *evaluator, term []program.Coordinate, x []float64) []fl
 	return x
 }
 
-// plain returns the part of a coordinate that is an entry of the only variable's row.
+// plain returns the part of a coordinate that is a single entry of the only variable's row.
 func (f *fit) plain(c *program.Coordinate) (program.Part, bool) {
 	if len(f.Binders) != 1 || len(c.Parts) != 1 || c.Parts[0].Variable != f.Binders[0].Variable {
 		return program.Part{}, false
@@ -162,12 +161,12 @@ func (m *evaluator) at(c *program.Coordinate) float64 {
 	return x
 }
 
-// sort puts tuples into the order of their levels, and notes where levels start. It sorts by the last factor first and
-// keeps the order of equals.
+// sort sorts tuples by level, and records where each level starts. It sorts by the last factor first, and every sort is
+// stable.
 func (f *fit) sort(m *evaluator) {
 	width, n := len(f.Binders), f.count()
 	own := slices.IndexFunc(f.Binders, func(b *program.Binder) bool { return b.Variable == f.Row })
-	if own < 0 { // a row of a quantifier around
+	if own < 0 { // a row of an outer quantifier
 		return
 	}
 	for _, k := range slices.Backward(f.FromColumns) {
@@ -209,7 +208,7 @@ func (f *fit) gradient(m *evaluator, _ int, g []float64) {
 	f.push(m, f.Source, dx, g[0])
 }
 
-// push adds the gradient of a term, times g.
+// push adds g times the gradient with respect to a term.
 func (f *fit) push(m *evaluator, term []program.Coordinate, d []float64, g float64) {
 	width := len(term)
 	for k := range term {

@@ -6,22 +6,22 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// gathered sums up the quantities so far. The sum is relative to the extreme quantity (the least for exists, the
-// largest for forall), which keeps it from overflowing or vanishing.
+// gathered sums the quantities seen so far. The sum is relative to the extreme quantity (the smallest for exists, the
+// largest for forall), which avoids overflow and underflow.
 type gathered struct {
 	fold        syntax.Fold
-	temperature float64 // of anySoft
-	extreme     float64 // of the summed quantities
+	temperature float64 // for AnySoft
+	extreme     float64 // the extreme quantity of the sum
 	sum         float64
 	summed      float64 // number of quantities in the sum
-	zeros       float64 // quantities of 0, of a disjunction
+	zeros       float64 // number of quantities that are 0, in a disjunction
 	infinite    float64
 }
 
-// count is the number of all quantities.
+// count returns the number of all quantities.
 func (s *gathered) count() float64 { return s.summed + s.zeros + s.infinite }
 
-// add adds a quantity that counts several times. It reports whether the quantity is the first 0 of a disjunction.
+// add adds a quantity with a multiplicity. It reports whether this is the first 0 of a disjunction.
 func (s *gathered) add(a, times float64) (first bool) {
 	switch {
 	case a == 0 && !s.fold.Universal() && s.fold != syntax.AnySoft:
@@ -84,7 +84,7 @@ func (s *gathered) rescale(to float64) {
 	}
 }
 
-// term is f of a quantity, relative to the extreme one.
+// term returns f of a quantity, relative to the extreme one.
 func (s *gathered) term(a float64) float64 {
 	m := s.extreme
 	switch s.fold {
@@ -108,7 +108,7 @@ func (s *gathered) term(a float64) float64 {
 			return 2 * math.Exp(2*m) * math.Atanh(math.Exp(-2*a))
 		}
 		return -math.Exp(2*m) * math.Log(math.Tanh(a))
-	case syntax.AnySoft: // less 1, which keeps the digits at high temperatures
+	case syntax.AnySoft: // minus 1, which preserves accuracy at high temperatures
 		return math.Expm1((m - a) / s.temperature)
 	case syntax.AllLogExp: // e^-m (e^a - 1)
 		if a > 1 {
@@ -126,7 +126,7 @@ func (s *gathered) term(a float64) float64 {
 	return math.Log1p(a)
 }
 
-// result is the aggregate.
+// result returns the aggregate.
 func (s *gathered) result() float64 {
 	m := s.extreme
 	switch {
@@ -190,7 +190,7 @@ func (s *gathered) any() float64 {
 	return -math.Log(math.Tanh(total/2)) / 2
 }
 
-// total is -log of the product of anyLogExp or anyTanh.
+// total returns -log of the product for AnyLogExp or AnyTanh.
 func (s *gathered) total() float64 {
 	if s.fold == syntax.AnyTanh {
 		return s.sum * math.Exp(-2*s.extreme)
@@ -198,8 +198,8 @@ func (s *gathered) total() float64 {
 	return s.sum * math.Exp(-s.extreme)
 }
 
-// slope is the derivative of the aggregate r in a quantity, if no quantity of a disjunction is 0. An infinite
-// derivative is replaced by its finite part.
+// slope returns the derivative of the aggregate r with respect to a quantity, if no quantity of a disjunction is 0. An
+// infinite derivative is replaced by its finite part.
 func (s *gathered) slope(a, r float64) float64 {
 	if math.IsInf(a, 1) || math.IsInf(r, 1) {
 		return 0
@@ -231,11 +231,11 @@ func (s *gathered) slope(a, r float64) float64 {
 	return min((1+r)/(1+a), steepest)
 }
 
-// slopeOfZero is the derivative of a disjunction at 0, in the first quantity that is 0.
+// slopeOfZero returns the derivative of a disjunction at 0 with respect to the first quantity that is 0.
 func (s *gathered) slopeOfZero() float64 {
 	switch {
 	case s.fold == syntax.AnyHarmonic || s.fold == syntax.AnyHarmonicSquare:
-		return 1 // as of equal minima, the first one counts
+		return 1 // of equal minima, the first one counts
 	case s.zeros > 1:
 		return 0
 	case s.summed == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Function is a function that attains the quantity of a program for a batch; logic.Fitted says what the fields hold.
+// Function is a function that attains the quantity of a program for a batch; logic.Fitted describes the fields.
 type Function struct {
 	*syntax.Function
 	FromColumns, ToColumns []int
@@ -19,8 +19,8 @@ type Function struct {
 	Levels, Points, Values [][]float64
 }
 
-// Functions fits the functions of the program to the batch in the columns, and returns them in the order of their
-// quantifiers. Networks come last.
+// Functions fits the functions of the program to the current batch, and returns them in the order of their quantifiers.
+// Networks come last.
 func (e *Engine) Functions(s *rng.Stream, labels bool) ([]Function, error) {
 	if len(e.program.Networks) > 0 {
 		v, err := e.FitNetworks(s, labels)
@@ -92,7 +92,7 @@ func (f *fit) cause(m *evaluator, err error) error {
 }
 
 // notFinite returns the error of networks with the quantity v. It names the first code, or known value of a factor,
-// that is not finite.
+// that is NaN or infinite.
 func (e *Engine) notFinite(v float64) error {
 	p, d := e.program, &e.data
 	for column := range p.Labels {
@@ -106,7 +106,7 @@ func (e *Engine) notFinite(v float64) error {
 	return fmt.Errorf("logic: networks fitted to the batch give the quantity %v, want a finite one; the numbers may be too large", v)
 }
 
-// entry names an entry of a column.
+// entry names an entry of a column for an error message.
 func (e *Engine) entry(column, row int) string {
 	p := e.program
 	switch {
@@ -118,7 +118,7 @@ func (e *Engine) entry(column, row int) string {
 	return fmt.Sprintf("in row %d", row)
 }
 
-// export adds the function of the last computation.
+// export appends the function of the last computation.
 func (f *fit) export(m *evaluator, all []Function) []Function {
 	r := Function{Function: f.Function, FromColumns: f.FromColumns, ToColumns: f.ToColumns}
 	if f.Class != syntax.AnyFunction {
@@ -165,7 +165,7 @@ func (f *fit) levelsOf(m *evaluator) (labels []float64) {
 	return labels
 }
 
-// apply computes the values of all rows.
+// apply computes the values of the function for all rows.
 func (f *fit) apply(m *evaluator, r *Function) {
 	own := f.Binders[0].Variable
 	for _, x := range f.Source {

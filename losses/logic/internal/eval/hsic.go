@@ -7,14 +7,14 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
-// hsic is a sum over all blocks of columns except the last. It adds the Hilbert-Schmidt independence criterion of
-// the block and all later blocks: 0 exactly if the blocks are independent over the rows. losses.HSIC has the formula;
-// the bandwidths are median distances.
+// hsic is a sum over all blocks of columns except the last. Each summand is the Hilbert-Schmidt independence criterion
+// between the block and all later blocks together. The sum is 0 if and only if the blocks are independent over the
+// rows. losses.HSIC has the formula; the bandwidths are median distances.
 type hsic struct {
 	base
 	*program.Independence
 	sides    [2]kernelSide
-	products float64 // of both sides' similarities, summed over pairs
+	products float64 // products of both sides' similarities, summed over pairs
 }
 
 func (f *hsic) cost(d *data) float64 {
@@ -41,7 +41,7 @@ func (f *hsic) gradient(m *evaluator, _ int, g []float64) {
 	}
 }
 
-// criterion computes 1/n^2 trace(K H L H) of two blocks of columns.
+// criterion computes 1/n^2 trace(K H L H) for two blocks of columns.
 func (f *hsic) criterion(m *evaluator, a, b []int) float64 {
 	n := m.data.rows
 	f.sides[0].set(m, a)
@@ -72,8 +72,8 @@ func (f *hsic) criterion(m *evaluator, a, b []int) float64 {
 	return v
 }
 
-// slopes adds the gradient of the criterion, times g, to the gradients of the codes. The gradient of a similarity k_ij
-// is (l_ij - l_i/n - l_j/n + l/n^2)/n^2.
+// slopes adds g times the gradient of the criterion to the gradients of the codes. The derivative with respect to a
+// similarity k_ij is (l_ij - l_i/n - l_j/n + l/n^2)/n^2.
 func (f *hsic) slopes(m *evaluator, g float64) {
 	n := m.data.rows
 	x := float64(n)
@@ -89,18 +89,18 @@ func (f *hsic) slopes(m *evaluator, g float64) {
 	}
 }
 
-// rounding is the criterion below which it counts as 0.
+// rounding is the threshold below which the criterion counts as 0.
 const rounding = 1e-14
 
-// kernelSide is a side of a criterion: Gaussian similarities exp(-|x_i - x_j|^2/(2 s^2)) of rows.
+// kernelSide is one side of a criterion: Gaussian similarities exp(-|x_i - x_j|^2/(2 s^2)) between rows.
 type kernelSide struct {
 	columns []int
 	x       []float64 // row by row
-	sums    []float64 // of the similarities of a row
+	sums    []float64 // sums of each row's similarities
 	total   float64
 	s       float64 // bandwidth
-	pair    [2]int  // the rows at the distance s; equal if the bandwidth is no distance
-	width   float64 // the gradient in s
+	pair    [2]int  // the rows at distance s; two equal rows if the bandwidth is not a distance
+	width   float64 // gradient with respect to s
 	order   []float64
 }
 
@@ -117,7 +117,7 @@ func (k *kernelSide) set(m *evaluator, columns []int) {
 	k.median(n)
 }
 
-// square is the squared distance of two rows.
+// square returns the squared distance between two rows.
 func (k *kernelSide) square(i, j int) float64 {
 	w, sum := len(k.columns), 0.0
 	a, b := k.x[i*w:(i+1)*w], k.x[j*w:(j+1)*w]
@@ -129,19 +129,19 @@ func (k *kernelSide) square(i, j int) float64 {
 
 func (k *kernelSide) similarity(i, j int) float64 { return math.Exp(-k.square(i, j) / (2 * k.s * k.s)) }
 
-// count adds a similarity of two rows, in both orders.
+// count adds the similarity of two rows in both orders.
 func (k *kernelSide) count(i, j int, similarity float64) {
 	k.sums[i] += similarity
 	k.sums[j] += similarity
 	k.total += 2 * similarity
 }
 
-// centred is a similarity of two of n rows, centred.
+// centred returns the centred similarity of two out of n rows.
 func (k *kernelSide) centred(i, j int, similarity, n float64) float64 {
 	return similarity - k.sums[i]/n - k.sums[j]/n + k.total/(n*n)
 }
 
-// pull adds the gradient of the logarithm of the similarity of two rows, times g.
+// pull adds g times the gradient of the logarithm of the similarity of two rows.
 func (k *kernelSide) pull(m *evaluator, i, j int, g float64) {
 	w, s := len(k.columns), k.s*k.s
 	for c, column := range k.columns {
@@ -166,8 +166,8 @@ func (k *kernelSide) spread(m *evaluator) {
 	}
 }
 
-// median sets the bandwidth to the lower median of the distances of rows, or 1 if that is 0. It takes all pairs if
-// there are few rows, otherwise each row and a fixed number of rows after it.
+// median sets the bandwidth to the lower median of the distances between rows, or 1 if that median is 0. For few rows
+// it uses all pairs, otherwise pairs of each row with a fixed number of rows after it.
 func (k *kernelSide) median(n int) {
 	const most = 1 << 16 // pairs
 	partners := func(i int) int {

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// fit fits the function to the tuples from lo to hi and returns the minimum: the mean of distances or their squares, or
-// the largest distance. It sets g to the gradient of the minimum in the targets.
+// fit fits the function to the tuples from lo to hi and returns the minimum: the mean distance, the mean squared
+// distance or the largest distance. It sets g to the gradient of the minimum with respect to the targets.
 func (f *fit) fit(m *evaluator, lo, hi int) (float64, error) {
 	n, width, targets := hi-lo, len(f.Source), len(f.Target)
 	x, t := f.x[lo*width:hi*width], f.t[lo*targets:hi*targets]
@@ -28,13 +28,13 @@ func (f *fit) fit(m *evaluator, lo, hi int) (float64, error) {
 	if r.Tolerance = 1e-12; m.engine.Single {
 		r.Tolerance = 1e-6
 	}
-	if width == 0 { // a point
+	if width == 0 { // a single point
 		width, x = 1, sized(f.column, n)
 		f.column = x
 		clear(x)
 	}
 	linear := f.Class == syntax.Linear
-	if linear { // for points and their opposites, the best affine map is linear
+	if linear { // after adding the negative of every point, the best affine map is linear
 		x, t = mirrored(&f.column, x), mirrored(&f.centre, t)
 	}
 	v, scale, err := f.regress(x, width, t, len(x)/width)
@@ -50,8 +50,8 @@ func (f *fit) fit(m *evaluator, lo, hi int) (float64, error) {
 	return v, nil
 }
 
-// regress fits an affine map. It returns the minimum, and the factor from the map's signs to the gradient of the
-// minimum in the targets.
+// regress fits an affine map. It returns the minimum, and the factor that converts the map's signs to the gradient of
+// the minimum with respect to the targets.
 func (f *fit) regress(x []float64, width int, t []float64, n int) (v, scale float64, err error) {
 	r, targets := &f.regression, len(f.Target)
 	sum := func() (sum float64) {
@@ -83,7 +83,7 @@ func (f *fit) regress(x []float64, width int, t []float64, n int) (v, scale floa
 	return r.Largest, 1, err
 }
 
-// mirrored returns rows and their opposites, and reuses the memory of to.
+// mirrored returns rows and their negatives, in the memory of to.
 func mirrored(to *[]float64, rows []float64) []float64 {
 	r := append((*to)[:0], rows...)
 	for _, v := range rows {
@@ -93,7 +93,7 @@ func mirrored(to *[]float64, rows []float64) []float64 {
 	return r
 }
 
-// scaled turns the minimum of a fit into the aggregate, and scales f.g with it.
+// scaled converts the minimum of a fit to the aggregate, and scales f.g accordingly.
 func (f *fit) scaled(v float64) float64 {
 	by, scale := v, 1.0
 	switch n := float64(f.count()); {
@@ -110,7 +110,7 @@ func (f *fit) scaled(v float64) float64 {
 	return by
 }
 
-// slopes returns the gradients of the quantity in targets and arguments.
+// slopes returns the gradients of the quantity with respect to targets and arguments.
 func (f *fit) slopes(m *evaluator) (dt, dx []float64) {
 	f.dx = sized(f.dx, len(f.x))
 	if f.failed {
@@ -131,7 +131,8 @@ func (f *fit) slopes(m *evaluator) (dt, dx []float64) {
 	return f.g, f.dx
 }
 
-// pull sets dx to the gradient of a fixed function in its argument, given the gradient g in the target.
+// pull sets dx to the gradient with respect to the argument of a fixed function, given the gradient g with respect to
+// the target.
 func (f *fit) pull(g, dx []float64) {
 	w := f.regression.Weights
 	if f.Class == syntax.Isometry {
@@ -146,7 +147,7 @@ func (f *fit) pull(g, dx []float64) {
 	}
 }
 
-// sized returns a slice of n elements, and reuses the memory of s if it fits.
+// sized returns a slice of n elements, in the memory of s if it is large enough.
 func sized(s []float64, n int) []float64 {
 	if cap(s) < n {
 		return make([]float64, n)
@@ -154,7 +155,7 @@ func sized(s []float64, n int) []float64 {
 	return s[:n]
 }
 
-// measured fits the function by a criterion, and returns the aggregate of the distances from its values.
+// measured fits the function by its criterion, and returns the aggregate of the distances from its values.
 func (f *fit) measured(m *evaluator) (float64, error) {
 	targets := len(f.Target)
 	f.rest = sized(f.rest, len(f.t))
@@ -169,7 +170,7 @@ func (f *fit) measured(m *evaluator) (float64, error) {
 		}
 		rest := f.rest[int(lo)*targets : int(hi)*targets]
 		for i := range rest {
-			if rest[i] = residuals[i]; f.Class == syntax.Linear { // without the intercept, which ties may leave
+			if rest[i] = residuals[i]; f.Class == syntax.Linear { // without the intercept, which can remain at ties
 				rest[i] = (residuals[i] - residuals[len(rest)+i]) / 2
 			}
 		}
@@ -179,7 +180,7 @@ func (f *fit) measured(m *evaluator) (float64, error) {
 	return f.aggregated(), nil
 }
 
-// aggregated returns the aggregate of the lengths of the rest, and sets given to its gradient.
+// aggregated returns the aggregate of the lengths of the residuals, and sets given to its gradient.
 func (f *fit) aggregated() float64 {
 	targets, n := len(f.Target), float64(f.count())
 	f.given = sized(f.given, len(f.rest))
@@ -211,7 +212,7 @@ func (f *fit) aggregated() float64 {
 	return value
 }
 
-// length returns the length of a row of the rest, and sets g to its gradient.
+// length returns the length of one residual, and sets g to its gradient.
 func (f *fit) length(r, g []float64) (d float64) {
 	for k, x := range r {
 		switch f.Premetric {
@@ -235,7 +236,7 @@ func (f *fit) length(r, g []float64) (d float64) {
 	return d
 }
 
-// through returns the gradients of the quantity in targets and arguments, through the fitted function.
+// through returns the gradients of the quantity with respect to targets and arguments, through the fitted function.
 func (f *fit) through(m *evaluator) (dt, dx []float64) {
 	targets, width := len(f.Target), len(f.Source)
 	f.dt = sized(f.dt, len(f.t))
@@ -243,7 +244,7 @@ func (f *fit) through(m *evaluator) (dt, dx []float64) {
 		lo, hi := int(lo), int(f.starts[k+1])
 		if len(f.starts) > 2 {
 			if _, err := f.fit(m, lo, hi); err != nil {
-				continue // value has found it
+				continue // value has fitted it
 			}
 		}
 		g := f.given[lo*targets : hi*targets]
@@ -263,7 +264,7 @@ func (f *fit) through(m *evaluator) (dt, dx []float64) {
 	return f.dt, f.dx
 }
 
-// throughLinear is through for a map fitted to points and their opposites.
+// throughLinear is through for a map that was fitted to points and their negatives.
 func (f *fit) throughLinear(g, dt, dx []float64) {
 	both := make([]float64, 2*len(g))
 	for i, v := range g {
@@ -318,7 +319,8 @@ func (f *fit) centres(m *evaluator) (float64, error) {
 	return value, nil
 }
 
-// deviate finds the centre of points. It returns their deviation, and sets g to its gradient in the points.
+// deviate finds the centre of points. It returns their deviation, and sets g to its gradient with respect to the
+// points.
 func (f *fit) deviate(points, g []float64) (v float64, err error) {
 	width, n := len(f.Target), len(points)/len(f.Target)
 	switch f.Method {
@@ -353,7 +355,7 @@ func (f *fit) deviate(points, g []float64) (v float64, err error) {
 		return v, nil
 	}
 	f.centre = f.centre[:0]
-	for k := range width { // columns are separate
+	for k := range width { // columns are independent
 		f.column = f.column[:0]
 		for i := k; i < len(points); i += width {
 			f.column = append(f.column, points[i])

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
-// The parameters of networks are sought from some starts. A search ends if networkWindow steps of L-BFGS lower the
-// quantity by less than networkDecrease of it, or if it is below networkFloor.
+// Training of networks starts from several random initialisations. It stops if networkWindow steps of L-BFGS lower the
+// quantity by less than the fraction networkDecrease, or if the quantity is below networkFloor.
 const (
 	networkStarts   = 5
 	networkSteps    = 5000
@@ -20,8 +20,8 @@ const (
 	networkFloor    = 1e-10
 )
 
-// FitNetworks minimises the quantity over the networks' parameters from several starts that the stream draws. It sets
-// the networks' values to the least local minimum found and returns the quantity there.
+// FitNetworks minimises the quantity over the networks' parameters, from several random starts. It sets the networks'
+// values at the smallest local minimum that it finds, and returns the quantity there.
 func (e *Engine) FitNetworks(s *rng.Stream, labels bool) (float64, error) {
 	if s == nil {
 		s = rng.New(0, "logic")
@@ -83,14 +83,14 @@ func (f *networkFit) at(x, g []float64) float64 {
 
 func (f *networkFit) ended() error { return cmp.Or(f.err, f.engine.interrupt()) }
 
-// perceptron is a network in double precision. Arguments are scaled to mean 0 and deviation 1, which changes the start
-// of the search, not the class.
+// perceptron is a network in double precision. Arguments are standardised to mean 0 and deviation 1, which changes the
+// initialisation but not the class of functions.
 type perceptron struct {
 	*program.Network
 	out    int
 	sizes  []int
-	count  int         // parameters: weights [in+1, out] of each layer, with the bias in the last row
-	values [][]float64 // of the layers' units, row by row; the first are the arguments
+	count  int         // number of parameters: weights [in+1, out] of each layer, with the bias in the last row
+	values [][]float64 // values of the units of each layer, row by row; the first layer is the arguments
 	slopes [][]float64
 }
 
@@ -126,8 +126,8 @@ func newPerceptron(n *program.Network, d *data, values, labels int) *perceptron 
 	return p
 }
 
-// knownOnly returns values with 0 for NaN and infinity in rows with unknown labels. This keeps rows outside every
-// domain from affecting the others.
+// knownOnly replaces NaN and infinite values by 0 in rows with unknown labels. Rows outside every domain then do not
+// affect the others.
 func (d *data) knownOnly(values, labels []float64) []float64 {
 	if labels == nil {
 		return values
@@ -141,7 +141,7 @@ func (d *data) knownOnly(values, labels []float64) []float64 {
 	return values
 }
 
-// start draws parameters as Glorot and Bengio do, with biases of 0.
+// start draws initial parameters by Glorot and Bengio's rule, with biases of 0.
 func (p *perceptron) start(s *rng.Stream) []float64 {
 	var all []float64
 	for l := range p.sizes[1:] {
@@ -155,7 +155,7 @@ func (p *perceptron) start(s *rng.Stream) []float64 {
 	return all
 }
 
-// forward computes the values at all rows, and sets their columns.
+// forward computes the values for all rows, and sets their columns.
 func (p *perceptron) forward(w []float64, d *data) {
 	for l := range p.sizes[1:] {
 		in, out := p.sizes[l], p.sizes[l+1]
@@ -184,7 +184,8 @@ func (p *perceptron) forward(w []float64, d *data) {
 	}
 }
 
-// backward sets g to the gradient in the parameters, given the gradient in the columns of the values.
+// backward sets g to the gradient with respect to the parameters, given the gradient with respect to the columns of the
+// values.
 func (p *perceptron) backward(w, g []float64, columns [][]float64) {
 	clear(g)
 	last := len(p.sizes) - 1
@@ -202,7 +203,7 @@ func (p *perceptron) backward(w, g []float64, columns [][]float64) {
 	}
 }
 
-// layer adds the gradient in the parameters of a layer, and sets the gradient in the units before it.
+// layer adds the gradient with respect to a layer's parameters, and sets the gradient with respect to its input.
 func (p *perceptron) layer(l int, w, g []float64) {
 	in, out := p.sizes[l], p.sizes[l+1]
 	x, dx, dy := p.values[l], p.slopes[l], p.slopes[l+1]

@@ -1,4 +1,4 @@
-// Package eval computes typed programs: their quantities and gradients for batches of rows.
+// Package eval computes typed programs: the quantity and its gradients for batches of rows.
 package eval
 
 import (
@@ -8,26 +8,26 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// node computes the quantities of a part of a program, of one tuple of rows, or of many tuples that differ in the
-// innermost variable. Every evaluator has nodes of its own, which hold the results of the last computation.
+// node computes the quantities of a part of a program, for one tuple of rows or for many tuples that differ in the
+// innermost variable. Every evaluator has its own nodes, which store the results of the last computation.
 type node interface {
-	// value returns the quantities of the evaluator's first n tuples. They are valid until the node computes again.
+	// value returns the quantities for the evaluator's first n tuples. They are valid until the next call.
 	value(m *evaluator, n int) []float64
 
 	// last returns the quantities of the last call of value.
 	last() []float64
 
-	// gradient adds to the evaluator's gradients of the columns, given the gradients g of the quantities. The last call
-	// of value must have had the same tuples. It does not change g.
+	// gradient adds to the evaluator's gradients of the columns, given the gradients g with respect to the quantities.
+	// The last call of value must have had the same tuples. It does not modify g.
 	gradient(m *evaluator, n int, g []float64)
 
-	// cost bounds the number of computed tuples.
+	// cost returns an upper bound for the number of computed tuples.
 	cost(d *data) float64
 
 	Smooth() bool
 }
 
-// base holds the quantities of a node, and what it hands down.
+// base holds the quantities of a node, and the gradients that it passes to its operands.
 type base struct{ values, gradients, seconds []float64 }
 
 func (b *base) last() []float64 { return b.values }
@@ -35,7 +35,7 @@ func (b *base) last() []float64 { return b.values }
 // chunk is the number of tuples that are computed at once.
 const chunk = 256
 
-// builder makes the nodes of an evaluator.
+// builder builds the nodes of an evaluator.
 type builder struct {
 	*evaluator
 	lane  int // the innermost variable of the current quantifier, -1 if its body has quantifiers
@@ -84,7 +84,7 @@ func (b *builder) node(n program.Node) node {
 	panic(fmt.Sprintf("logic: %T is not a node", n))
 }
 
-// operationOf is the operation of a connective.
+// operationOf returns the operation of a connective.
 func operationOf(n *program.Connective) operation {
 	switch n.Kind {
 	case syntax.AndKind:
@@ -95,7 +95,7 @@ func operationOf(n *program.Connective) operation {
 	return implications(n.By.Implies)
 }
 
-// newQuantifier makes a quantifier, and nodes of its body for as many tuples as it computes at once.
+// newQuantifier creates a quantifier, and nodes of its body for the number of tuples that it computes at once.
 func (b *builder) newQuantifier(p *program.Quantifier) *quantifier {
 	inner := builder{b.evaluator, -1, 1}
 	q := &quantifier{base: inner.base(), Quantifier: p}

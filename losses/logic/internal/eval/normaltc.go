@@ -7,13 +7,13 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
-// normalTC is the total correlation of blocks of columns under the normal distribution with their covariance C,
+// normalTC is the total correlation of blocks of columns, for the normal distribution with their covariance C,
 //
 //	1/2 (sum_b log det C_b - log det C)
 //
-// in nats. It is 0 exactly if the blocks are uncorrelated, and infinite if a column is a linear function of columns of
-// other blocks. A constant column, or a linear function of earlier columns in its block, changes nothing and is left
-// out.
+// in nats. It is 0 if and only if the blocks are uncorrelated, and infinite if a column is a linear function of columns
+// of other blocks. A constant column, or a linear function of earlier columns in the same block, has no effect and is
+// left out.
 type normalTC struct {
 	base
 	*program.Independence
@@ -25,7 +25,7 @@ type normalTC struct {
 	limit      float64     // infinite if the blocks are linearly dependent, NaN if the codes are not finite; otherwise 0
 }
 
-// collinear is the remaining fraction of a column's variance below which the column counts as a linear function of
+// collinear is a fraction of a column's variance; if less than that remains, the column counts as a linear function of
 // others.
 const collinear = 1e-12
 
@@ -76,7 +76,7 @@ func (f *normalTC) set(m *evaluator, blocks [][]int) {
 	}
 }
 
-// add takes a column with its covariances, unless earlier columns of its block determine it.
+// add adds a column with its covariances, unless earlier columns of its block determine it.
 func (f *normalTC) add(column []float64, c, block int) {
 	n := float64(len(column))
 	mean := meanOf(nil, column, 1)[0]
@@ -100,7 +100,7 @@ func (f *normalTC) add(column []float64, c, block int) {
 	f.covariance, f.own = append(f.covariance, row), append(f.own, own)
 }
 
-// cholesky takes a row of a matrix, up to the diagonal. It returns the next row of the matrix's lower Cholesky factor,
+// cholesky takes a row of a matrix up to the diagonal. It returns the next row of the matrix's lower Cholesky factor,
 // and the square of the row's last entry. Rows that do not belong to it count as uncorrelated.
 func cholesky(factor [][]float64, row []float64, belongs func(k int) bool) (next []float64, left float64) {
 	next = make([]float64, len(row))

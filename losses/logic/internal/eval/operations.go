@@ -6,12 +6,12 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// operation is a binary operation on [0, inf] with its partial derivatives. At a kink they take one side. An infinite
+// operation is a binary operation on [0, inf] with its partial derivatives. At a kink they use one side. An infinite
 // derivative is replaced by its finite part. At infinite quantities they are 0.
 type operation struct {
 	quick quick
 	value func(a, b float64) float64
-	slope func(a, b, r float64) (da, db float64) // r is the value
+	slope func(a, b, r float64) (da, db float64) // r is the value of the operation
 }
 
 // quick marks operations with specialised loops.
@@ -23,7 +23,7 @@ const (
 	quickMonus
 )
 
-// steepest bounds unbounded derivatives.
+// steepest is the limit for unbounded derivatives.
 const steepest = 1e100
 
 func conjunctions(c syntax.Conjunction) operation {
@@ -46,7 +46,7 @@ func conjunctions(c syntax.Conjunction) operation {
 	}
 }
 
-// finite is a slope that is 0 where the value is infinite.
+// finite wraps a slope and makes it 0 where the value is infinite.
 func finite(slope func(a, b, r float64) (da, db float64)) func(a, b, r float64) (da, db float64) {
 	return func(a, b, r float64) (da, db float64) {
 		if math.IsInf(r, 1) {
@@ -131,7 +131,7 @@ func slopeMin(a, b, _ float64) (da, db float64) {
 	return 0, 1
 }
 
-// harmonic is the disjunction a / by(a/b), symmetric in a and b. Its derivative in a is power(1/by(a/b)).
+// harmonic is the disjunction a / by(a/b), symmetric in a and b. Its derivative with respect to a is power(1/by(a/b)).
 func harmonic(by, power func(float64) float64) operation {
 	return operation{
 		value: func(a, b float64) float64 {
@@ -289,7 +289,7 @@ func negations(n syntax.Negation) change {
 				case a > 0:
 					return 0
 				}
-				return a // not a number
+				return a // NaN
 			},
 			slope: func(float64) float64 { return 0 },
 		}

@@ -10,24 +10,24 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// pairs is a quantifier over all pairs of rows within groups. Its body is the distance of one term at the two rows:
-// `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of squared distances follow from the mean of a
-// group; numeric.Distances computes sums of distances.
+// pairs is a quantifier over all pairs of rows within groups. Its body is the distance between a term at one row and
+// the same term at the other: `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of squared distances
+// are computed from the mean of a group; numeric.Distances computes sums of distances.
 type pairs struct {
 	base
 	*program.Quantifier
-	terms   [][]program.Part // of a row, by coordinate
+	terms   [][]program.Part // the term of a row, by coordinate
 	squares bool
-	whole   bool // all groups of a factor: the second row is like the first
+	whole   bool // all groups of a factor: the second row is in the group of the first
 
 	single *numeric.Distances[float32]
 	double *numeric.Distances[float64]
-	x      []float64 // of a group, row by row
+	x      []float64 // terms of a group, row by row
 	mean   []float64
 	count  float64
 }
 
-// newPairs makes such a quantifier; it returns nil for others.
+// newPairs returns the quantifier as pairs, or nil if it has another form.
 func (b *builder) newPairs(q *program.Quantifier) *pairs {
 	e, ok := q.Body.(*program.Equality)
 	if !ok || !q.Universal || q.Fold != syntax.NoFold || !q.Symmetric || len(q.Binders) != 2 || !e.Smooth() {
@@ -63,7 +63,7 @@ func (b *builder) newPairs(q *program.Quantifier) *pairs {
 }
 
 // opposite returns the parts of a coordinate that belong to row i. It returns nil unless row j has the same parts with
-// opposite signs and no other parts exist.
+// opposite signs and there are no other parts.
 func opposite(x program.Coordinate, i, j int) []program.Part {
 	var own, other []program.Part
 	for _, p := range x.Parts {
@@ -89,7 +89,7 @@ func opposite(x program.Coordinate, i, j int) []program.Part {
 	return own
 }
 
-// groups calls a function with every group of rows.
+// groups calls a function for every group of rows.
 func (f *pairs) groups(m *evaluator, visit func(rows []int32)) {
 	if !m.pass(f.Tests) {
 		return
@@ -173,7 +173,7 @@ func (f *pairs) gradient(m *evaluator, _ int, g []float64) {
 	})
 }
 
-// scatter adds gradients of the terms to the gradients of the codes.
+// scatter adds the gradients with respect to the terms to the gradients of the codes.
 func (f *pairs) scatter(m *evaluator, slope []float64, rows []int32, scale float64) {
 	w := len(f.terms)
 	for k, parts := range f.terms {
@@ -208,7 +208,7 @@ func (f *pairs) deviate(width int) float64 {
 	return sum
 }
 
-// distancesOf returns an evaluator's distances, made at first use, set to the points x, row by row.
+// distancesOf returns the evaluator's distances for the points x, row by row; it allocates them when first used.
 func distancesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []float64, width int) *numeric.Distances[T] {
 	if *d == nil {
 		*d = numeric.NewDistances[T](m.data.rows, width, m.piece)
@@ -225,7 +225,7 @@ func distancesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []flo
 	return *d
 }
 
-// slopesOf overwrites the points x with the sums of the unit vectors from all others.
+// slopesOf overwrites each point of x with the sum of the unit vectors that point to it from all other points.
 func slopesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []float64, width int) {
 	of := distancesOf(d, m, x, width)
 	of.Slopes()

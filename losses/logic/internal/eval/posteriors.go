@@ -7,12 +7,12 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// posteriors is the divergence or distance of the Gaussian posteriors of two rows, from their
-// means and log variances.
+// posteriors is the divergence or distance between the Gaussian posteriors of two rows, from their means and log
+// variances.
 type posteriors struct {
 	base
 	*program.Posteriors
-	differences []split      // of the means
+	differences []split      // differences of the means
 	a, b        []split      // log variances
 	numbers     [2][]float64 // log variances
 }
@@ -53,7 +53,7 @@ func (f *posteriors) value(m *evaluator, n int) []float64 {
 	return out
 }
 
-// apart is a - b, also of equal infinities.
+// apart returns a - b, also for equal infinities.
 func apart(a, b float64) float64 {
 	if a == b {
 		return 0
@@ -61,7 +61,7 @@ func apart(a, b float64) float64 {
 	return a - b
 }
 
-// standard is a difference in standard deviations, given the log variance.
+// standard returns a difference in units of the standard deviation, given the log variance.
 func standard(d, logVariance float64) float64 {
 	if d == 0 {
 		return 0
@@ -82,7 +82,7 @@ func excess(x float64) float64 {
 	return sum
 }
 
-// wider is the difference of two standard deviations, given the log variances.
+// wider returns the difference of two standard deviations, given the log variances.
 func wider(a, b float64) float64 {
 	switch {
 	case a == b:

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// quantifier aggregates the quantities of a body over the tuples of its variables, and holds the results of its last
+// quantifier aggregates the quantities of a body over the tuples of its variables, and stores the results of its last
 // computation.
 type quantifier struct {
 	base
@@ -18,19 +18,19 @@ type quantifier struct {
 	body node
 
 	sum   float64
-	least float64 // the best quantity: the largest of forall, the least of exists
-	count float64 // tuples
+	least float64 // the best quantity: the largest for forall, the smallest for exists
+	count float64 // number of tuples
 	found bool
-	best  []int32 // the first tuple with the best quantity, or, of a fold, of 0
+	best  []int32 // the first tuple with the best quantity or, for a fold, with the quantity 0
 
-	gathered gathered // of a fold
-	result   float64  // of a fold
+	gathered gathered // for a fold
+	result   float64  // for a fold
 
-	handed  []float64      // gradients of the body
+	handed  []float64      // gradients with respect to the body
 	picked  []int32        // tuples that passed tests
-	forward bool           // quantities are computed; otherwise gradients
-	g       float64        // the gradient that is handed down
-	copies  []*quantifier  // for parts of the work, in order
+	forward bool           // true: compute quantities; false: compute gradients
+	g       float64        // the gradient that is passed to the body
+	copies  []*quantifier  // copies for parts of the work, in a fixed order
 	job     func(_, i int) // computes a part
 	parts   int
 }
@@ -61,7 +61,7 @@ func (m *evaluator) candidates(b *program.Binder) []int32 {
 	return l.rows[l.start[level]:l.start[level+1]]
 }
 
-// most bounds the number of candidates of a variable.
+// most returns an upper bound for the number of candidates of a variable.
 func (d *data) most(b *program.Binder) float64 {
 	if b.By >= 0 {
 		return float64(d.lists[b.List].largest)
@@ -80,7 +80,7 @@ func (q *quantifier) cost(d *data) float64 {
 	return max(cost+tuples*q.body.cost(d), 1)
 }
 
-// tuplesOf bounds the number of tuples of variables, and the cost of the tests that choose them.
+// tuplesOf returns upper bounds for the number of tuples of variables, and for the cost of the tests that select them.
 func tuplesOf(d *data, tests []program.Test, binders []*program.Binder) (tuples, cost float64) {
 	tuples, cost = 1, costsOf(d, tests)
 	for _, b := range binders {
@@ -132,7 +132,7 @@ func (q *quantifier) gradient(m *evaluator, _ int, g []float64) {
 	}
 }
 
-// hand goes through all tuples again, to hand down a gradient.
+// hand visits all tuples again to pass a gradient to the body.
 func (q *quantifier) hand(m *evaluator, g float64) {
 	q.forward, q.g = false, g
 	count := q.count
@@ -155,7 +155,7 @@ func (q *quantifier) gradientOfBest(m *evaluator, g []float64) {
 	m.rows = rows
 }
 
-// run goes through all tuples: to compute the quantity, or its gradients.
+// run visits all tuples, to compute the quantity or its gradients.
 func (q *quantifier) run(m *evaluator) {
 	q.sum, q.count, q.least, q.found = 0, 0, 0, false
 	if q.forward {
@@ -172,7 +172,7 @@ func (q *quantifier) run(m *evaluator) {
 	q.walk(m, 0, first)
 }
 
-// walk lets variable k run over candidates.
+// walk lets variable k run over its candidates.
 func (q *quantifier) walk(m *evaluator, k int, candidates []int32) {
 	b, last := q.Binders[k], k == len(q.Binders)-1
 	if last && q.Leaf {
@@ -196,7 +196,7 @@ func (q *quantifier) walk(m *evaluator, k int, candidates []int32) {
 	}
 }
 
-// half drops pairs that follow their mirror images.
+// half drops pairs that come after their mirror images.
 func (q *quantifier) half(m *evaluator, k int, candidates []int32) []int32 {
 	if !q.Symmetric {
 		return candidates
@@ -219,7 +219,7 @@ func (q *quantifier) single(m *evaluator, b *program.Binder) {
 	q.body.gradient(m, 1, g)
 }
 
-// weight returns the number of tuples that a tuple represents.
+// weight returns the number of tuples that the current tuple represents.
 func (q *quantifier) weight(m *evaluator, last int32) float64 {
 	if q.Symmetric && m.index[q.Binders[len(q.Binders)-2].Variable] != last {
 		return 2
@@ -227,7 +227,7 @@ func (q *quantifier) weight(m *evaluator, last int32) float64 {
 	return 1
 }
 
-// share returns the gradient in a quantity of the body.
+// share returns the gradient with respect to a quantity of the body.
 func (q *quantifier) share(v float64) float64 {
 	switch {
 	case q.Fold != syntax.NoFold:
@@ -257,7 +257,7 @@ func (q *quantifier) join(m *evaluator, v, weight float64, last int32) {
 	}
 }
 
-// better reports whether a quantity is the new best one; a NaN stays.
+// better reports whether a quantity is the new best one; NaN stays the best.
 func (q *quantifier) better(v, than float64) bool {
 	if math.IsNaN(v) {
 		return !math.IsNaN(than)
@@ -265,7 +265,7 @@ func (q *quantifier) better(v, than float64) bool {
 	return q.Universal && v > than || !q.Universal && v < than
 }
 
-// lanes computes many tuples at once that differ in the last variable.
+// lanes computes many tuples at once, which differ in the last variable.
 func (q *quantifier) lanes(m *evaluator, b *program.Binder, candidates []int32) {
 	for len(candidates) > 0 && !m.engine.ended() {
 		rows := candidates[:min(chunk, len(candidates))]
@@ -339,7 +339,7 @@ func (q *quantifier) bestOf(v []float64) int {
 	return best
 }
 
-// add adds up quantities.
+// add adds quantities.
 func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 	sum, count, weight := 0.0, float64(len(rows)), 1.0
 	if q.Symmetric {
@@ -352,7 +352,7 @@ func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 		}
 		sum += x
 	}
-	if q.Symmetric { // the pair of a row with itself counts once
+	if q.Symmetric { // a pair of a row with itself counts once
 		before := m.index[q.Binders[len(q.Binders)-2].Variable]
 		count *= 2
 		for t, r := range rows {
@@ -379,7 +379,7 @@ func (q *quantifier) addFold(m *evaluator, v, weight float64, last int32) {
 	}
 }
 
-// keep remembers the current tuple.
+// keep stores the current tuple.
 func (q *quantifier) keep(m *evaluator, last int32) {
 	for k, b := range q.Binders {
 		q.best[k] = m.index[b.Variable]
@@ -387,7 +387,7 @@ func (q *quantifier) keep(m *evaluator, last int32) {
 	q.best[len(q.best)-1] = last
 }
 
-// gradientOfFold hands down the gradient of a fold.
+// gradientOfFold passes the gradient of a fold to the body.
 func (q *quantifier) gradientOfFold(m *evaluator, g float64) {
 	switch {
 	case math.IsInf(q.result, 1):
@@ -399,16 +399,16 @@ func (q *quantifier) gradientOfFold(m *evaluator, g float64) {
 	}
 }
 
-// pieces bounds the number of parts of a quantifier's work. The parts do not depend on the
-// number of threads, and their results are joined in order.
+// pieces is the maximum number of parts of a quantifier's work. The parts do not depend on the number of threads, and
+// their results are merged in a fixed order.
 const pieces = 16
 
 // pieceSize is the approximate number of tuples of a part.
 const pieceSize = 1 << 14
 
-// split returns the number of parts of a quantifier's work if its first variable has n candidates.
+// split returns the number of parts of a quantifier's work, if its first variable has n candidates.
 func (q *quantifier) split(m *evaluator, n int) int {
-	if m.piece || m.engine.record != nil || q.Binders[0].Set != syntax.RowSet || n < 2 {
+	if m.piece || m.engine.record != nil || q.Binders[0].Set != syntax.RowSet {
 		return 1
 	}
 	work := float64(n) * q.body.cost(m.data)
@@ -418,7 +418,7 @@ func (q *quantifier) split(m *evaluator, n int) int {
 	return int(min(max(work/pieceSize, 1), pieces, float64(n)))
 }
 
-// fork computes each part by a copy of the quantifier, on an evaluator of its own.
+// fork computes each part with a copy of the quantifier on its own evaluator.
 func (q *quantifier) fork(m *evaluator, n int) {
 	m.engine.makePieces(n)
 	for i := len(q.copies); i < n; i++ {
@@ -449,7 +449,7 @@ func (q *quantifier) part(m *evaluator, i int) {
 	own.walk(p, 0, first[lo:hi])
 }
 
-// merge joins the result of a part.
+// merge adds the result of a part.
 func (q *quantifier) merge(part *quantifier) {
 	q.sum += part.sum
 	q.count += part.count

@@ -15,7 +15,7 @@ type (
 	// Indicator is 0 where a test is true, and otherwise infinite.
 	Indicator struct{ Test Test }
 
-	// Guarded is an implication from a test: 0 where it is false.
+	// Guarded is an implication from a test: 0 if the test is false.
 	Guarded struct {
 		Test Test
 		Body Node
@@ -33,7 +33,7 @@ type (
 		Body Node
 	}
 
-	// Connective joins two quantities by an operation of the quantale.
+	// Connective combines two quantities by an operation of the quantale.
 	Connective struct {
 		Kind syntax.Kind
 		By   syntax.Quantale
@@ -45,7 +45,7 @@ type (
 		Premetric  syntax.Premetric
 		Period     float64
 		Difference []Coordinate
-		Codes      bool // it varies with the codes
+		Codes      bool // depends on the codes
 	}
 
 	// Cosine is the cosine distance of two terms.
@@ -54,55 +54,55 @@ type (
 		Codes bool
 	}
 
-	// Posteriors is the divergence or distance of the Gaussian posteriors of two rows.
+	// Posteriors is the divergence or distance between the Gaussian posteriors of two rows.
 	Posteriors struct {
 		Premetric   syntax.Premetric
-		Differences []Coordinate // of the means
+		Differences []Coordinate // differences of the means
 		A, B        []Coordinate // log variances
 	}
 
 	// Quantifier aggregates the quantities of a body over the tuples of its variables.
 	Quantifier struct {
 		Universal   bool
-		Aggregate   factor.Aggregate // of a universal quantifier without a fold
+		Aggregate   factor.Aggregate // for a universal quantifier without a fold
 		Fold        syntax.Fold
 		Temperature float64
 		Binders     []*Binder
-		Tests       []Test // of the variables around
-		Leaf        bool   // the body has no quantifiers
+		Tests       []Test // tests of outer variables
+		Leaf        bool   // the body contains no quantifiers
 		Symmetric   bool   // the last two variables are interchangeable
 		Body        Node
 	}
 
-	// Centre is the minimal deviation of rows' codes from a point (Zhang and Sugiyama 2024, definition 25 and
+	// Centre is the minimum deviation of the rows' codes from a point (Zhang and Sugiyama 2024, definition 25 and
 	// examples 2 to 4).
 	Centre struct {
 		Kind    CentreKind
-		Square  bool // the radius counts squared
-		Sum     bool // replaces the mean
+		Square  bool // square of the radius
+		Sum     bool // sum instead of mean
 		Columns []int
 		Tests   []Test
 		Rows    *Binder
 	}
 
-	// Fit is the aggregate, over tuples of rows, of the distance of a term from a function's value. The function
+	// Fit is the aggregate, over tuples of rows, of the distance between a term and a function's value. The function
 	// minimises the aggregate, or another criterion.
 	Fit struct {
 		*syntax.Function
-		FromColumns, ToColumns []int // of codes or factors
+		FromColumns, ToColumns []int // columns of codes or factors
 		Aggregate              factor.Aggregate
-		Premetric              syntax.Premetric // of the function's value: Euclidean, Squared or Absolute
+		Premetric              syntax.Premetric // premetric of the equality: Euclidean, Squared or Absolute
 		Method                 Method
 		Binders                []*Binder
 		Tests                  []Test
 		Source                 []Coordinate // the argument, unless it is levels
 		Target                 []Coordinate // the other term
-		Codes                  bool         // an argument or target varies with what has a gradient
+		Codes                  bool         // an argument or target depends on columns that have a gradient
 		Row                    int          // for functions of levels: the variable of the row with the levels, or -1
 		Level                  *Binder      // or the value
 	}
 
-	// Independence is a dependence of blocks of columns of the codes over all rows.
+	// Independence is the dependence between blocks of code columns over all rows.
 	Independence struct {
 		By     syntax.Dependence
 		Blocks [][]int
@@ -112,20 +112,20 @@ type (
 // CentreKind is the deviation that a centre minimises.
 type CentreKind uint8
 
-// The centres of the smallest enclosing ball, of the least mean distance, and of the least mean square.
+// The centres of the smallest enclosing ball, of the minimum mean distance, and of the minimum mean square.
 const (
 	Ball CentreKind = iota
 	Median
 	Mean
 )
 
-// Method is the criterion that the function of a fit minimises.
+// Method is the criterion that a fitted function minimises.
 type Method uint8
 
 // The methods.
 const (
 	Squares  Method = iota // the mean square of the distances
-	Absolute               // the mean absolute deviation of every column
+	Absolute               // the mean absolute deviation in every column
 	Norms                  // the mean Euclidean distance
 	Max                    // the largest Euclidean distance
 )
@@ -147,13 +147,13 @@ func (*Independence) Smooth() bool { return true }
 type Binder struct {
 	Variable  int
 	Set       syntax.Set
-	Factor    int    // of values
+	Factor    int    // for values
 	Members   int    // number of constants
-	List      int    // of rows: where they are listed
-	By        int    // for rows: the factor that they must share with another variable, or -1
+	List      int    // for rows: number of their list
+	By        int    // for rows: the factor that must be equal to another variable's, or -1
 	Like      int    // the other variable
-	LikeValue bool   // it stands for a value
-	Tests     []Test // of this variable and earlier ones
+	LikeValue bool   // the other variable is a value
+	Tests     []Test // tests of this variable and of earlier ones
 }
 
 // Test is a crisp formula: a type of the group below.
@@ -163,29 +163,29 @@ type (
 	// Not is true where a test is false.
 	Not struct{ Test }
 
-	// Joined joins two tests by a connective.
+	// Joined combines two tests by a connective.
 	Joined struct {
 		Kind syntax.Kind
 		A, B Test
 	}
 
-	// Tried tries all values of variables.
+	// Tried is a quantifier that tries all values of its variables.
 	Tried struct {
 		Universal bool
 		Binders   []*Binder
 		Body      Test
 	}
 
-	// SameRow says that two variables stand for one row.
+	// SameRow says that two variables are the same row.
 	SameRow struct{ A, B int }
 
-	// SameGroup says that a factor, or a group of rows that transformations relate, is known and equal at two rows.
+	// SameGroup says that a factor, or a group of rows with known transformations, is known and equal at two rows.
 	SameGroup struct{ Factor, A, B int }
 
 	// SameNumbers says that numbers are equal.
 	SameNumbers struct {
 		A, B   []Entry
-		Single bool // as float32
+		Single bool // compared as float32
 	}
 )
 
@@ -199,7 +199,7 @@ func (*SameNumbers) test() {}
 // Entry is a number to compare: an entry of a column, or a constant.
 type Entry struct {
 	Constant         float64
-	Column, Variable int // -1: the constant
+	Column, Variable int // -1: a constant
 }
 
 // Coordinate is a coordinate of a numeric term: a constant plus a weighted sum of entries of columns.

@@ -1,5 +1,5 @@
-// Package program holds typed programs: sentences with resolved names. The compiler of package logic makes them,
-// and package eval computes them.
+// Package program has typed programs: sentences with resolved names. Package logic compiles sentences to programs, and
+// package eval computes them.
 package program
 
 import (
@@ -24,21 +24,21 @@ type Program struct {
 	More  [][]float64 // nil: a column of an input, or computed from one
 
 	Inputs      []Input
-	Turns       []int // first columns of the turns in use
+	Turns       []int // first columns of the turns that are used
 	Matrices    []Matrix
 	NeedsValues bool
 	NeedsLabels bool
-	Leveled     []bool // factors with rows grouped by level, then groups of rows that transformations relate
+	Leveled     []bool // factors that group rows by level, then groups of rows with known transformations
 	Variables   int
 	Lists       []List
-	Learned     string // a part that is trained along
+	Learned     string // a part that is trained together with the model
 	Networks    []*Network
 	Fits        []*Fit // by function, in the order of their quantifiers
 	Root        Node
 }
 
-// List describes a list of rows: the rows where some factors are known, sorted by the level of the factor By, or in
-// the batch's order if By is -1.
+// List describes a list of rows: the rows where some factors are known, sorted by the level of factor By, or in the
+// order of the batch if By is -1.
 type List struct {
 	Known []int
 	By    int
@@ -50,12 +50,12 @@ type InputKind uint8
 // The kinds of inputs.
 const (
 	LogVariances InputKind = iota
-	Means                  // of posteriors, where the codes are samples
+	Means                  // means of the posteriors, if the codes are samples
 	Moves
-	Computed // computed by an operation from the others
+	Computed // computed from the other columns
 )
 
-// Input is such an array, [rows, Width], in the columns from At.
+// Input is such an array, [rows, Width], stored in the columns from At on.
 type Input struct {
 	Kind      InputKind
 	At, Width int
@@ -66,8 +66,8 @@ func (k InputKind) String() string {
 	return [...]string{"log variances", "posterior means", "moves", "computed numbers"}[k]
 }
 
-// Matrix is a turn's matrix by row, in the columns from At: cos and sin of a multiple of the angle, or the nine entries
-// of a rotation in space.
+// Matrix is the matrix of a turn for each row, stored in the columns from At on: cos and sin of a multiple of the
+// angle, or the nine entries of a rotation in space.
 type Matrix struct {
 	Turn  int
 	Space bool
@@ -76,7 +76,7 @@ type Matrix struct {
 	At    int
 }
 
-// New returns a program without nodes for batches with columns of codes and factors.
+// New returns a program without nodes for batches with the given numbers of columns.
 func New(codes, factors int) *Program {
 	p := &Program{Codes: codes, Factors: factors, Values: codes, Leveled: make([]bool, factors+1)}
 	p.Labels = p.Values + factors
@@ -92,14 +92,14 @@ func (p *Program) Constants(numbers []float64) int {
 	return p.First + len(p.More) - 1
 }
 
-// columns adds columns that an engine makes, and returns the first.
+// columns adds columns that an engine computes, and returns the first.
 func (p *Program) columns(n int) int {
 	at := p.First + len(p.More)
 	p.More = append(p.More, make([][]float64, n)...)
 	return at
 }
 
-// Input returns the first column of an array of the batch, and requests the array on first use.
+// Input returns the first column of an array of the batch, and requests the array when first used.
 func (p *Program) Input(kind InputKind, width int) int {
 	if kind != Computed {
 		if i := slices.IndexFunc(p.Inputs, func(in Input) bool { return in.Kind == kind }); i >= 0 {
@@ -116,7 +116,7 @@ func (p *Program) Needs(kind InputKind) bool {
 	return slices.ContainsFunc(p.Inputs, func(in Input) bool { return in.Kind == kind })
 }
 
-// Matrix returns the first column of the matrix of turn number turn, which starts at column from of the program.
+// Matrix returns the first column of the matrix of a turn; the turn's angles start at column from.
 func (p *Program) Matrix(turn, from int, space bool, by float64) int {
 	if i := slices.IndexFunc(p.Matrices, func(m Matrix) bool { return m.Turn == turn && m.By == by }); i >= 0 {
 		return p.Matrices[i].At
@@ -130,7 +130,7 @@ func (p *Program) Matrix(turn, from int, space bool, by float64) int {
 	return m.At
 }
 
-// List numbers a list of rows.
+// List returns the number of a list of rows.
 func (p *Program) List(known []int, by int) int {
 	if by >= 0 {
 		p.Leveled[by] = true
@@ -150,7 +150,7 @@ func (p *Program) Smooth(column int) bool {
 	})
 }
 
-// Varies reports whether terms vary with columns that have a gradient.
+// Varies reports whether terms depend on columns that have a gradient.
 func (p *Program) Varies(terms ...[]Coordinate) bool {
 	for _, x := range slices.Concat(terms...) {
 		if slices.ContainsFunc(x.Parts, func(a Part) bool { return p.Smooth(a.Column) }) {
@@ -160,11 +160,11 @@ func (p *Program) Varies(terms ...[]Coordinate) bool {
 	return false
 }
 
-// Network is a function in mlp. Its values at all rows are columns of the program.
+// Network is a function in mlp. Its values for all rows are columns of the program.
 type Network struct {
 	*syntax.Function
 	Layers  []int // widths of the hidden layers
-	Columns []int // of the codes or factors that are its argument
-	To      []int // columns of its values in the codes or factors
+	Columns []int // columns of the codes or factors in its argument
+	To      []int // columns of the codes or factors in its values
 	At      int   // first column of its values
 }

@@ -1,4 +1,4 @@
-// Package reference has the operations of sentences as the paper writes them, for tests.
+// Package reference has the operations of sentences as the paper defines them, for tests.
 package reference
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Operation is an operation of the quantale as the paper writes it, by isomorphisms to + and *.
+// Operation computes an operation of the quantale as the paper defines it, by isomorphisms to + and *.
 func Operation(q syntax.Quantale, k syntax.Kind, a, b float64) float64 {
 	iso := func(f, g func(float64) float64, a, b float64) float64 { return g(f(a) + f(b)) }
 	switch k {
@@ -68,7 +68,7 @@ func Operation(q syntax.Quantale, k syntax.Kind, a, b float64) float64 {
 	return math.Max(b-a, 0)
 }
 
-// Fold joins quantities as the comment of package syntax writes it, with the temperature t of a soft minimum.
+// Fold combines quantities as the comment of package syntax defines it; t is the temperature of a soft minimum.
 func Fold(f syntax.Fold, t float64, all []float64) float64 {
 	over := func(g func(float64) float64) (sum float64) {
 		for _, a := range all {

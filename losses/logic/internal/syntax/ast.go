@@ -1,4 +1,4 @@
-// Package syntax has the tree of sentences: it parses and prints them, and finds what is in them.
+// Package syntax has the syntax tree of sentences. It parses, prints and inspects them.
 package syntax
 
 import "github.com/unravel-ml/unravel/datasets/factor"
@@ -10,7 +10,7 @@ type Sentence struct {
 	Sampled bool // codes are samples of the rows' posteriors: `with z ~ q:`
 	Body    Formula
 
-	text string // the parsed text, for lines and columns in errors
+	text string // the parsed text, for lines and columns in error messages
 }
 
 // Part is a node of a sentence's tree: a [Formula], a [Term], a [*Function], a [PairMove] or a [Domain].
@@ -28,7 +28,7 @@ type Term interface {
 	term()
 }
 
-// Place is the position of a part in the text: the offset of its first byte plus one, or 0 for a part made otherwise.
+// Place is the position of a part in the text: the offset of its first byte plus one, or 0 for a part without a text.
 type Place int
 
 func (p Place) position() int { return int(p) }
@@ -39,10 +39,10 @@ type (
 		Place
 		A, B      Term
 		Premetric Premetric // Crisp: 0 or infinity
-		Period    float64   // of Circular
-		Not       bool      // crisp only: the terms differ
+		Period    float64   // for Circular
+		Not       bool      // the terms differ; crisp equalities only
 	}
-	// Connective joins two formulas.
+	// Connective combines two formulas.
 	Connective struct {
 		Place
 		Kind Kind
@@ -63,9 +63,9 @@ type (
 	Quantified struct {
 		Place
 		Universal   bool
-		Aggregate   factor.Aggregate // of a universal quantifier without a fold
-		Fold        Fold             // replaces the aggregate, or the least
-		Temperature float64          // of AnySoft
+		Aggregate   factor.Aggregate // for a universal quantifier without a fold
+		Fold        Fold             // replaces the aggregate of forall, or the minimum of exists
+		Temperature float64          // for AnySoft
 		Domain      Domain
 		Body        Formula
 	}
@@ -73,7 +73,7 @@ type (
 	Independence struct {
 		Place
 		By    Dependence
-		Codes []*Access // without a row
+		Codes []*Access // without rows
 	}
 )
 
@@ -98,15 +98,15 @@ func (k Kind) String() string { return [...]string{"and", "or", "->"}[k] }
 
 // Domain is the domain of a quantifier's variables.
 type Domain struct {
-	Place   // of the set
+	Place   // position of the set
 	Names   []string
 	Set     Set
-	Factor  string     // of ValueSet
-	Members []Term     // of MemberSet
-	Space   *Access    // of PointSet
-	Moves   []PairMove // of RowSet
+	Factor  string     // for ValueSet
+	Members []Term     // for MemberSet
+	Space   *Access    // for PointSet
+	Moves   []PairMove // for RowSet
 
-	Functions []*Function // of FunctionSet
+	Functions []*Function // for FunctionSet
 }
 
 // Set is the kind of the set that variables range over.
@@ -122,7 +122,7 @@ const (
 	FunctionSet     // functions between codes and factors
 )
 
-// PairMove is a transformation that a quantifier binds. It leads from a row to another, `g(i, j)`.
+// PairMove is a transformation that a quantifier binds, `g(i, j)`. It transforms row i to row j.
 type PairMove struct {
 	Place
 	Name     string
@@ -133,7 +133,7 @@ type (
 	// Variable is the name of a variable that a quantifier binds.
 	Variable string
 
-	// Number is a constant. Next to a vector it denotes the vector with that number in every column.
+	// Number is a constant. Next to a vector it stands for the vector with this number in every column.
 	Number float64
 
 	// Vector is a constant vector.
@@ -142,13 +142,13 @@ type (
 	// Level is the name of a level of a factor.
 	Level string
 
-	// placed is a variable or a constant with its place in a text.
+	// placed is a variable or a constant with its position in the text.
 	placed struct {
 		Place
 		Term
 	}
 
-	// Access is the code (z) or the factors (y) of a row, or without a row a space: all codes or factors, or a part.
+	// Access is the code (z) or the factors (y) of a row, or some of their columns. Without a row it is a space.
 	Access struct {
 		Place
 		Codes   bool
@@ -174,11 +174,12 @@ type (
 		Function string
 		A        Term
 	}
-	// Moved is a term moved by a transformation that a quantifier has bound, `act[2](g.angle, z(i))`.
+	// Moved is a term after a transformation that a quantifier has bound, `act[2](g.angle, z(i))`.
 	Moved struct {
 		Place
-		Name      Variable
-		Turn      string  // this turn alone acts, on columns of any name; empty: all turns, each on the sub-code of its name
+		Name Variable
+		// only this turn acts, on columns of any name; empty: all turns, each on the sub-code with its name
+		Turn      string
 		Frequency float64 // multiplies angles
 		A         Term
 	}
@@ -203,7 +204,7 @@ func (p *placed) position() int { return int(p.Place) }
 // Range are the columns from Lo to Hi-1.
 type Range struct{ Lo, Hi int }
 
-// Bare returns a term without its place in a text.
+// Bare returns a term without its position in the text.
 func Bare(t Term) Term {
 	if p, ok := t.(*placed); ok {
 		return p.Term
@@ -211,8 +212,8 @@ func Bare(t Term) Term {
 	return t
 }
 
-// Function is a variable for functions between codes and factors: `h: z -> y in affine` or
-// `m.shape: y.shape -> z.shape`.
+// Function is a variable for a function between codes and factors: `h: z -> y in affine` or `m.shape: y.shape ->
+// z.shape`.
 type Function struct {
 	Place
 	Name     string // a name, or two with a dot between: m.shape
@@ -222,51 +223,52 @@ type Function struct {
 	By       Fit
 }
 
-// Class restricts the functions among which the best one is sought.
+// Class is a class of functions; the quantifier takes the best function of the class.
 type Class uint8
 
-// The classes of functions. Any function is possible from levels of factors: one point for each level,
-// or for each tuple of levels.
+// The classes of functions. Without a class, any function of levels of factors is possible: it has one point for each
+// level, or for each tuple of levels.
 const (
 	AnyFunction Class = iota
 	Affine            // x -> W x + b
 	Linear            // x -> W x
-	Isometry          // x -> Q x + b, where the columns of Q are orthonormal: it keeps distances
+	Isometry          // x -> Q x + b, where the columns of Q are orthonormal, so it preserves distances
 	MLP               // a neural network
 )
 
-// Fit is a criterion. It fits a function before the body of the function's quantifier is evaluated. The quantity is
-// then an upper bound of the least quantity.
+// Fit is a criterion for fitting a function. The function is fitted before the quantifier's body is evaluated. The
+// quantity is then an upper bound of the minimum.
 type Fit uint8
 
 // The criteria. ByBody minimises the quantity of the body itself.
 const (
 	ByBody         Fit = iota
-	ByLeastSquares     // least mean squared distance
-	ByAbsolute         // least mean absolute deviation of each column
-	ByMax              // least largest Euclidean distance
+	ByLeastSquares     // minimum mean squared distance
+	ByAbsolute         // minimum mean absolute deviation of each column
+	ByMax              // minimum of the largest Euclidean distance
 )
 
-// Dependence is a quantity that measures how far sub-codes are from independence.
+// Dependence is a quantity that measures how far sub-codes are from being independent.
 type Dependence uint8
 
 // The dependences. They use all rows of a batch.
 const (
-	// HSIC sums the Hilbert-Schmidt independence criterion of a sub-code and all later sub-codes together, with
-	// Gaussian kernels of the median distance, as in losses.HSIC.
+	// HSIC sums the Hilbert-Schmidt independence criterion between a sub-code and all later sub-codes together. Its
+	// Gaussian kernels have the median distance as bandwidth, as in losses.HSIC.
 	HSIC Dependence = iota
 
 	// TotalCorrelation is KL(q(z.a, z.b, ...) || q(z.a) q(z.b) ...) in nats. In training with Gaussian posteriors,
 	// minibatch weighted sampling estimates it from the posteriors' densities, as in losses.TotalCorrelation; the
-	// estimate may be below 0. Otherwise it is the total correlation of the normal distribution with the codes'
-	// covariance C, 1/2 (sum_b log det C_b - log det C), at least 0.
+	// estimate can be negative. Otherwise it is the total correlation of the normal distribution with the codes'
+	// covariance C, 1/2 (sum_b log det C_b - log det C), which is at least 0.
 	TotalCorrelation
 
-	// ByDiscriminator is the total correlation by a discriminator that is trained along; losses.DensityRatio.
+	// ByDiscriminator is the total correlation by a discriminator that is trained together with the model; see
+	// losses.DensityRatio.
 	ByDiscriminator
 )
 
-// SpaceName is the word for codes or factors in messages.
+// SpaceName is the word for codes or factors in error messages.
 func SpaceName(codes bool) string {
 	if codes {
 		return "codes"

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Inspect calls a function with a formula or term, and with all formulas and terms in it. Below a part for which the
-// function is false it goes no further.
+// Inspect calls a function for a formula or term, and for all formulas and terms inside it. If the function returns
+// false, Inspect skips the parts inside.
 func Inspect(part Part, visit func(part Part) bool) {
 	if t, ok := part.(Term); ok {
 		part = Bare(t)
@@ -148,7 +148,7 @@ func conjuncts(f Formula, list []Formula) []Formula {
 	return append(list, f)
 }
 
-// Unbounded finds a crisp part that can make the quantity of a formula infinite.
+// Unbounded finds a crisp part that could make the quantity of a formula infinite.
 func Unbounded(f Formula) Formula {
 	if IsCrisp(f) {
 		return f
@@ -171,10 +171,10 @@ func Unbounded(f Formula) Formula {
 		_, rest := f.Guards()
 		return Unbounded(rest)
 	}
-	return nil // a premetric is finite, and a negation of infinity is 0
+	return nil // premetrics are finite, and the negation of infinity is 0
 }
 
-// HasQuantifier reports whether a formula computes quantities of quantifiers, one tuple at a time.
+// HasQuantifier reports whether a formula contains quantifiers that are computed one tuple at a time.
 func HasQuantifier(f Formula) (has bool) {
 	Inspect(f, func(p Part) bool {
 		switch p.(type) {
@@ -197,7 +197,7 @@ func Symmetric(f *Quantified, guards []Formula, body Formula) bool {
 	return shape(guards, body, i, j) == shape(guards, body, j, i)
 }
 
-// shape writes guards and a body with two variables renamed, in an order of operands that does not depend on theirs.
+// shape prints guards and a body with two variables renamed, so the order of operands does not depend on their names.
 func shape(guards []Formula, body Formula, i, j string) string {
 	w := writer{names: map[string]string{i: "#1", j: "#2"}}
 	var all []string

@@ -7,14 +7,14 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Limits of a text, which keep any input from exhausting the stack.
+// Limits for a text, so no input exhausts the stack.
 const (
 	maxText  = 1 << 14 // bytes
-	maxDepth = 2000    // operators within operators
+	maxDepth = 2000    // nested operators
 )
 
-// Parse reads a sentence; see package logic for the grammar. Its error is an [*Error]. Names of factors and sub-codes
-// are checked by the compiler.
+// Parse reads a sentence; see package logic for the grammar. Its error is an [*Error]. The compiler, not Parse, checks
+// the names of factors and sub-codes.
 func Parse(text string) (s Sentence, err error) {
 	defer Recover(&err)
 	if len(text) > maxText {
@@ -24,18 +24,18 @@ func Parse(text string) (s Sentence, err error) {
 	return p.sentence(), nil
 }
 
-// parser reads tokens by recursive descent; operators climb by their precedence. It panics with the [*Error] of the
-// first wrong token.
+// parser is a recursive-descent parser with precedence climbing for operators. It panics with the [*Error] of the first
+// invalid token.
 type parser struct {
 	text   string
 	tokens []token
 	i      int
 	depth  int
-	scope  []string // names of functions
-	moves  []string // names of transformations
+	scope  []string // names of functions in scope
+	moves  []string // names of transformations in scope
 }
 
-// expression is a formula or a term, known after reading it.
+// expression is a formula or a term; which of the two is only known after reading it.
 type expression struct {
 	Formula
 	Term
@@ -46,7 +46,7 @@ func (p *parser) fail(offset int, format string, values ...any) {
 	panic(errorAt(p.text, offset, format, values...))
 }
 
-// found fails at a token.
+// found fails at a token, with an error that names the expected token.
 func (p *parser) found(t token, want string) { p.fail(t.offset, "found %v, want %s", t, want) }
 
 func (p *parser) peek() token { return p.tokens[p.i] }
@@ -79,7 +79,7 @@ func (p *parser) expect(text, after string) {
 	}
 }
 
-// list reads items between commas up to a closing symbol.
+// list reads items separated by commas up to a closing symbol.
 func (p *parser) list(closing, after string, item func()) {
 	for {
 		item()
@@ -90,7 +90,7 @@ func (p *parser) list(closing, after string, item func()) {
 	}
 }
 
-// name reads a word that is no keyword.
+// name reads a word that is not a keyword.
 func (p *parser) name(want string) token {
 	t := p.next()
 	if !t.named() {
@@ -99,7 +99,7 @@ func (p *parser) name(want string) token {
 	return t
 }
 
-// quotable reads a word that is no keyword, or a quotation.
+// quotable reads a word that is not a keyword, or a quotation.
 func (p *parser) quotable(want string) string {
 	t := p.next()
 	if t.kind != quotation && !t.named() {
@@ -204,7 +204,7 @@ func hint(name string, known []string) string {
 	return ""
 }
 
-// The levels of binding, from the loosest to the tightest.
+// The levels of operator precedence, from loosest to tightest.
 const (
 	levelImplies = iota
 	levelOr
@@ -241,7 +241,7 @@ func (p *parser) expression(level int) (e expression) {
 	return e
 }
 
-// implication groups to the right.
+// implication is right-associative.
 func (p *parser) implication() expression {
 	e := p.expression(levelOr)
 	if !p.at("->") {
@@ -253,7 +253,7 @@ func (p *parser) implication() expression {
 	return expression{Formula: c, at: e.at}
 }
 
-// chain reads `a and b and c`, grouped to the left.
+// chain reads `a and b and c`, which is left-associative.
 func (p *parser) chain(name string, k Kind, level int) expression {
 	e := p.expression(level)
 	for p.peek().kind == word && p.peek().text == name {
@@ -308,7 +308,7 @@ func (p *parser) premetric(e *Equality) {
 	i := slices.Index(known, t.text)
 	if i < 0 {
 		guess := registry.Suggest(t.text, known)
-		if len(t.text) < 3 && !strings.EqualFold(t.text, KL.String()) { // every name of two letters is near kl
+		if len(t.text) < 3 && !strings.EqualFold(t.text, KL.String()) { // every two-letter name is close to kl
 			guess = "; known: " + strings.Join(known, ", ")
 		}
 		p.fail(t.offset, "unknown premetric %q%s", t.text, guess)
@@ -356,7 +356,7 @@ func (p *parser) product() expression {
 		return expression{Term: &Multiple{Place: t.place(), Factor: value, A: e.Term}, at: t.offset}
 	}
 	if !(value > 0 && value <= 1e30) {
-		p.fail(t.offset, "a formula is multiplied by %v, want a number of more than 0", value)
+		p.fail(t.offset, "a formula is multiplied by %v, want a number above 0", value)
 	}
 	return expression{Formula: &Scaled{Place: t.place(), Weight: value, A: e.Formula}, at: t.offset}
 }

@@ -49,7 +49,7 @@ func (p *parser) aggregate(q *Quantified) {
 	} else if q.Fold = Fold(slices.Index(own, name)); q.Fold == AnySoft {
 		t := p.next()
 		if t.kind != numeral || t.value < 1e-30 || t.value > 1e30 {
-			p.found(t, "the temperature of a soft minimum, a number of more than 0, such as soft 0.1")
+			p.found(t, "the temperature of a soft minimum, a number above 0, such as soft 0.1")
 		}
 		q.Temperature = t.value
 	}
@@ -82,7 +82,7 @@ func (p *parser) variables(q *Quantified) {
 	p.domain(d)
 }
 
-// body reads the body of a quantifier, where its functions have names.
+// body reads the body of a quantifier, with its functions in scope.
 func (p *parser) body(q *Quantified) {
 	p.expect(":", " after the variables of a quantifier")
 	scope, moves := p.scope, p.moves
@@ -190,7 +190,7 @@ func (p *parser) functions(q *Quantified) {
 			p.found(t, "a function, such as h: z -> y")
 		}
 		if q.Universal {
-			p.fail(t.offset, "found a function behind forall, want exists")
+			p.fail(t.offset, "found a function after forall, want exists")
 		}
 		f := p.function()
 		if slices.Contains(d.Names, f.Name) {

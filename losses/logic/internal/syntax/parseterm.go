@@ -26,6 +26,8 @@ func (p *parser) atom() expression {
 		return expression{Term: &placed{t.place(), p.vector()}, at: t.offset}
 	case t.kind == word && (t.text == "forall" || t.text == "exists"):
 		return expression{Formula: p.quantified(t), at: t.offset}
+	case t.kind == word && t.text == "not":
+		p.found(t, "a term, or the negation in parentheses: (not ...)")
 	case !t.named():
 		p.found(t, wantPart)
 	}
@@ -55,7 +57,7 @@ func (p *parser) named(t token) expression {
 	return expression{}
 }
 
-// unknownName fails at a name before a bracket or a dot.
+// unknownName fails at an unknown name before a bracket or a dot.
 func (p *parser) unknownName(t, n token) {
 	if h := hint(t.text, []string{"forall", "exists", "not"}); h != "" && n.text != "." {
 		p.fail(t.offset, "found %v, want a formula%s", t, h)
@@ -179,7 +181,7 @@ func (p *parser) act(t token) Term {
 	return m
 }
 
-// maxFrequency bounds the frequency of a transformation.
+// maxFrequency is the maximum frequency of a transformation.
 const maxFrequency = 1e6
 
 // independent reads `[hsic](z.a, z.b)` after its first word.

@@ -36,13 +36,13 @@ func TextOf(part Part) string {
 	return w.String()
 }
 
-// writer writes parts of sentences with the necessary parentheses.
+// writer prints parts of sentences with the necessary parentheses.
 type writer struct {
 	strings.Builder
-	names map[string]string // new names of variables; if set, operands have an order that does not depend on theirs
+	names map[string]string // new names of variables; if set, the order of operands does not depend on the old names
 }
 
-// text returns what a function writes.
+// text returns the output of the given function.
 func (w *writer) text(write func(*writer)) string {
 	v := writer{names: w.names}
 	write(&v)
@@ -71,7 +71,7 @@ func (w *writer) add(parts ...string) {
 	}
 }
 
-// enclosed writes a part, in parentheses if it binds looser than its context requires.
+// enclosed writes a part, in parentheses if it binds less tightly than its context requires.
 func (w *writer) enclosed(binds, wanted int, write func()) {
 	if binds < wanted {
 		w.add("(")
@@ -93,7 +93,7 @@ func (w *writer) formula(f Formula, level int) {
 	case *Scaled:
 		w.enclosed(levelEqual, level, func() { w.add(number(f.Weight), " * "); w.formula(f.A, levelAtom) })
 	case *Quantified:
-		// The body extends as far as possible: it is alone or in parentheses.
+		// A quantifier's body extends as far as possible, so the quantifier is alone or in parentheses.
 		w.enclosed(levelImplies, level, func() { w.quantified(f) })
 	}
 }
@@ -208,7 +208,7 @@ func (w *writer) access(a *Access) {
 	}
 }
 
-// String returns the range as it stands in a sentence.
+// String returns the range in the syntax of sentences.
 func (r Range) String() string {
 	if r.Hi == r.Lo+1 {
 		return strconv.Itoa(r.Lo)
@@ -216,7 +216,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d:%d", r.Lo, r.Hi)
 }
 
-// joined returns the texts of elements, with commas between.
+// joined joins the texts of elements with commas.
 func joined[T any](all []T, text func(T) string) string {
 	texts := make([]string, len(all))
 	for i, x := range all {
@@ -235,7 +235,7 @@ func (q *Quantified) AggregateName() string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// function writes a function as a quantifier has it.
+// function writes a function in the syntax of a quantifier.
 func (w *writer) function(f *Function) {
 	w.add(quoteFunction(f.Name), ": ")
 	w.access(f.From)
@@ -252,7 +252,7 @@ func (w *writer) function(f *Function) {
 	}
 }
 
-// quoteFunction writes the name of a function as it stands in a sentence.
+// quoteFunction writes the name of a function in the syntax of sentences.
 func quoteFunction(name string) string {
 	head, tail, dotted := strings.Cut(name, ".")
 	if !dotted {

@@ -16,8 +16,8 @@ type Quantale struct {
 	Not     Negation
 }
 
-// Premetric is a distance that is 0 exactly between equal terms (Zhang and Sugiyama 2024, definition 4), except for
-// Cosine. The comment of package logic has all formulas.
+// Premetric is a distance that is 0 if and only if its terms are equal (Zhang and Sugiyama 2024, definition 4), except
+// for Cosine. The package comment of logic has all formulas.
 type Premetric uint8
 
 // The premetrics.
@@ -29,11 +29,11 @@ const (
 	Discrete                     // number of columns that differ; its gradient is 0
 	Circular                     // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
 	Cosine                       // 1 - <a, b> / (|a| |b|); not strict
-	KL                           // divergence of the Gaussian posteriors of two rows
-	Wasserstein                  // 2-Wasserstein distance of the Gaussian posteriors of two rows
+	KL                           // divergence between the Gaussian posteriors of two rows
+	Wasserstein                  // 2-Wasserstein distance between the Gaussian posteriors of two rows
 )
 
-// Conjunction takes the place of `and`: a product on [0, inf] with the unit 0.
+// Conjunction is the operation for `and`: a product on [0, inf] with unit 0.
 type Conjunction uint8
 
 // The conjunctions: the paper's table 1, example 13, and example 14.
@@ -46,7 +46,7 @@ const (
 	AndProduct                    // a + b + a b
 )
 
-// Disjunction takes the place of `or`: a product on [0, inf] with the unit infinity.
+// Disjunction is the operation for `or`: a product on [0, inf] with unit infinity.
 type Disjunction uint8
 
 // The disjunctions: the paper's table 1, and example 15.
@@ -58,40 +58,39 @@ const (
 	OrTanh                              // artanh(tanh(a) tanh(b))
 )
 
-// Implication takes the place of `->`: the right adjoint of a conjunction, by
-// example 18, example 17, and lemma 13 of the paper, or the homomorphic one. The adjoints are
-// 0 where a >= b, and elsewhere:
+// Implication is the operation for `->`: the right adjoint of a conjunction (the paper's examples 17 and 18 and lemma
+// 13), or the homomorphic one. The adjoints are 0 if a >= b, and otherwise:
 type Implication uint8
 
 // The implications a -> b, named after their conjunctions.
 const (
-	ImpliesMonus   Implication = iota // b - a, of AndAdd
-	ImpliesMax                        // b, of AndMax; it jumps where a = b
+	ImpliesMonus   Implication = iota // b - a, adjoint of AndAdd
+	ImpliesMax                        // b, adjoint of AndMax; it jumps at a = b
 	ImpliesLogExp                     // log(1 + e^b - e^a)
 	ImpliesNorm                       // sqrt(b^2 - a^2)
 	ImpliesRoot                       // (sqrt(b) - sqrt(a))^2
 	ImpliesProduct                    // (b - a) / (1 + a)
 
-	// ImpliesStrict is b if a is 0, otherwise 0. It is therefore 0 exactly if the implication is true (example 16). It
-	// is not an adjoint, and jumps where a goes to 0: a must not vary with the codes. Crisp formulas and discrete
-	// premetrics do not vary with them.
+	// ImpliesStrict is b if a is 0, otherwise 0. It is therefore 0 if and only if the implication is true (example 16).
+	// It is not an adjoint and jumps where a goes to 0, so a must not depend on the codes. Crisp formulas and discrete
+	// premetrics do not.
 	ImpliesStrict
 )
 
-// Negation takes the place of `not`.
+// Negation is the operation for `not`.
 type Negation uint8
 
 // The negations of the paper's appendix B.5.
 const (
 	NotComplement Negation = iota // max(1 - a, 0)
-	NotInverse                    // 1 / a, which is infinite, with gradient 0, where a is 0
+	NotInverse                    // 1 / a, which is infinite with gradient 0 at a = 0
 
-	// NotStrict is 1 if a is 0, otherwise 0. It is therefore 0 exactly if the negation is true (equation 69). It jumps
-	// where a goes to 0: a must not vary with the codes.
+	// NotStrict is 1 if a is 0, otherwise 0. It is therefore 0 if and only if the negation is true (equation 69). It
+	// jumps where a goes to 0, so a must not depend on the codes.
 	NotStrict
 )
 
-// Names of the operations in sentences, by number.
+// Names of the operations in sentences, indexed by number.
 func premetricNames() []string {
 	return []string{"crisp", "euclidean", "squared", "absolute", "discrete", "circular", "cosine", "kl", "wasserstein"}
 }
@@ -118,7 +117,7 @@ func (c Class) String() string       { return classNames()[c] }
 func (f Fit) String() string         { return fitNames()[f] }
 func (d Dependence) String() string  { return dependenceNames()[d] }
 
-// settings lists the operations that are not the defaults, such as `and = max`.
+// settings lists the operations that differ from the defaults, such as `and = max`.
 func (q Quantale) settings() (all []string) {
 	add := func(connective, name string, i uint8) {
 		if i != 0 {
@@ -154,12 +153,12 @@ func (q *Quantale) set(connective, name string) error {
 	return nil
 }
 
-// Fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
+// Fold is an aggregate that combines all quantities by one operation, g(sum_k f(a_k)). For exists it is a disjunction
 // (example 15) or a soft minimum, for forall a conjunction (example 14).
 type Fold uint8
 
 const (
-	NoFold            Fold = iota // the aggregate of forall, the least of exists
+	NoFold            Fold = iota // the aggregate of forall, or the minimum of exists
 	AnyHarmonic                   // 1 / sum_k 1/a_k
 	AnyHarmonicSquare             // 1 / sqrt(sum_k 1/a_k^2)
 	AnyLogExp                     // -log(1 - prod_k (1 - e^-a_k))

@@ -26,8 +26,8 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Recover ends a panic with an [*Error], and sets err to it. The parser and the compiler panic with the error of the
-// first wrong part.
+// Recover stops a panic with an [*Error] and sets err to it. The parser and the compiler panic with the error of the
+// first invalid part.
 func Recover(err *error) {
 	switch e := recover().(type) {
 	case nil:
@@ -38,7 +38,7 @@ func Recover(err *error) {
 	}
 }
 
-// errorAt returns the error at a byte of a text.
+// errorAt returns an error at a byte offset of the text.
 func errorAt(text string, offset int, format string, values ...any) *Error {
 	before := text[:min(offset, len(text))]
 	line := strings.Count(before, "\n") + 1
@@ -46,7 +46,7 @@ func errorAt(text string, offset int, format string, values ...any) *Error {
 	return &Error{Line: line, Column: column, Message: fmt.Sprintf(format, values...)}
 }
 
-// Errorf returns the error of a part of the sentence: a formula, a term or another node.
+// Errorf returns an error about a part of the sentence: a formula, a term or another node.
 func (s Sentence) Errorf(part Part, format string, values ...any) *Error {
 	if at := part.position(); at > 0 && s.text != "" {
 		return errorAt(s.text, at-1, format, values...)
@@ -64,19 +64,19 @@ const (
 	symbol
 )
 
-// token is a piece of a text. Its text is the symbol, the word, the contents of a quotation, or the digits of a number.
+// token is a lexical token. Its text is the symbol, the word, the contents of a quotation, or the digits of a number.
 type token struct {
 	kind   tokenKind
 	text   string
 	value  float64
 	offset int
-	joined bool // no space before it
+	joined bool // without a space before it
 }
 
 // is reports whether the token is a symbol.
 func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
 
-// named reports whether the token is a word that is no keyword.
+// named reports whether the token is a word that is not a keyword.
 func (t token) named() bool { return t.kind == word && !isKeyword(t.text) }
 
 func (t token) place() Place { return Place(t.offset + 1) }
@@ -91,12 +91,12 @@ func (t token) String() string {
 	return fmt.Sprintf("%q", t.text)
 }
 
-// symbols, the longer ones first.
+// symbols lists longer symbols first.
 const symbols = "-> != ( ) [ ] { } , : . * + - = ~"
 
 var numbers = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
 
-// scan cuts a text into tokens; the last one is the end. It panics with an [*Error].
+// scan splits a text into tokens; the last one marks the end. It panics with an [*Error].
 func scan(text string) []token {
 	var tokens []token
 	last := -1
@@ -115,7 +115,7 @@ func scan(text string) []token {
 	}
 }
 
-// next returns the token at an offset without space, and its size.
+// next returns the token at an offset, and its size; the offset must not be a space.
 func next(text string, at int) (token, int) {
 	rest := text[at:]
 	if rest == "" {
@@ -147,7 +147,7 @@ func next(text string, at int) (token, int) {
 	panic(errorAt(text, at, "found %q, which has no meaning in sentences%s", r, instead(text[:at], r)))
 }
 
-// instead suggests a replacement for a rune without meaning, given the text before it.
+// instead suggests a replacement for an invalid rune, given the text before it.
 func instead(before string, r rune) string {
 	before = strings.TrimSpace(before)
 	switch {
@@ -161,12 +161,12 @@ func instead(before string, r rune) string {
 
 func isLetter(r rune) bool { return r == '_' || unicode.IsLetter(r) }
 
-// prefix returns the number of bytes of letters and digits at the beginning.
+// prefix returns the number of bytes of the leading letters and digits.
 func prefix(s string) int {
 	return len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return isLetter(r) || unicode.IsDigit(r) }))
 }
 
-// nextQuotation reads a name in double quotes, as Go writes it.
+// nextQuotation reads a name in double quotes, in Go syntax.
 func nextQuotation(text string, at int) (token, int) {
 	quoted, err := strconv.QuotedPrefix(text[at:])
 	if err != nil {
@@ -187,7 +187,7 @@ func isKeyword(s string) bool {
 	return false
 }
 
-// quoteName writes a name as it stands in a sentence.
+// quoteName writes a name in the syntax of sentences.
 func quoteName(s string) string {
 	if r, _ := utf8.DecodeRuneInString(s); isLetter(r) && !isKeyword(s) && prefix(s) == len(s) {
 		return s

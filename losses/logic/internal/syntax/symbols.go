@@ -45,7 +45,7 @@ func logical(w *writer, f Formula, level int) {
 	}
 }
 
-// equation writes an equality without its premetric.
+// equation writes an equality without the premetric.
 func equation(e *Equality) string {
 	sign := " = "
 	if e.Not {

@@ -24,6 +24,7 @@ func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                                `1:1: found the end, want ` + anyTerm,
 		"\n  \n ":                                         `3:2: found the end, want ` + anyTerm,
+		`forall i: 2 * not z(i) =[squared] 0`:             `1:15: found "not", want a term, or the negation in parentheses: (not ...)`,
 		`forall i`:                                        `1:9: found the end, want : after the variables of a quantifier`,
 		`foral i: z(i) =[squared] 0`:                      `1:1: found "foral" before "i", want ` + anyTerm + `; did you mean "forall"?`,
 		`forall[meen] i: z(i) =[squared] 0`:               `1:8: unknown aggregate "meen" of forall; did you mean "mean"?`,
@@ -70,7 +71,7 @@ func TestParseErrors(t *testing.T) {
 		`forall i: z(i) =[squared] 1e999`:                 `1:27: found 1e999, want a number that float64 holds`,
 		`forall i: y.shape(i) = "heart`:                   `1:24: found a quotation without an end or with a wrong escape, want a name in double quotes on one line`,
 		`forall i: y.shape(i) = ""`:                       `1:24: found "", want a nonempty name`,
-		`-2 * (forall i: z(i) =[squared] 0)`:              `1:1: a formula is multiplied by -2, want a number of more than 0`,
+		`-2 * (forall i: z(i) =[squared] 0)`:              `1:1: a formula is multiplied by -2, want a number above 0`,
 		`forall i: größe(i) = 0`:                          `1:11: found "größe" before "(", want y (factors) or z (codes); or bind a function: exists größe: z -> y in affine: ...`,
 		`with and = sum: forall i: z(i) =[squared] 0`:     `1:12: unknown operation "sum" of and; known: add, max, logexp, norm, root, product`,
 		`with or = harmonik: forall i: z(i) =[squared] 0`: `1:11: unknown operation "harmonik" of or; did you mean "harmonic"?`,

@@ -1,5 +1,5 @@
-// Package analysis measures the codes of finished runs in ways that runs do not. It stores results in the run's
-// folder.
+// Package analysis measures the codes of finished runs in ways that the runs themselves do not. It stores results in
+// the run's folder.
 package analysis
 
 import (

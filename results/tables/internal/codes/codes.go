@@ -1,5 +1,5 @@
-// Package codes makes codes with known properties without training: by formulas, from a seed. Tables name its types as
-// sources.
+// Package codes generates codes with known properties without training: by formulas, from a seed. Tables use its types
+// as sources.
 package codes
 
 import (

@@ -1,4 +1,4 @@
-// Package length compares how long runs train: by the number of images that they see.
+// Package length compares the training lengths of runs by the number of images.
 package length
 
 import (

@@ -1,4 +1,4 @@
-// Package reference reads files of printed values: the numbers of a table in a paper, with their digits.
+// Package reference reads files of printed values: the numbers in a paper's table, with their digits.
 package reference
 
 import (

@@ -1,4 +1,4 @@
-// Package runconfig reads and decodes the configs of a table's runs, each once.
+// Package runconfig reads and decodes the configs of a table's runs, each only once.
 package runconfig
 
 import (

@@ -1,5 +1,5 @@
-// Package neon writes functions for arm64: it translates avo's AVX2 functions and assembles handwritten NEON functions.
-// Go's assembler lacks most vector instructions of floating-point numbers: they are written as words.
+// Package neon writes functions for arm64: it translates avo's AVX2 functions, and assembles handwritten NEON
+// functions. Go's assembler lacks most floating-point vector instructions, so they are written as words.
 package neon
 
 import (

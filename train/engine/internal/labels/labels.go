@@ -15,25 +15,25 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Inputs are the inputs of a program with the known factors of a batch. Inputs are created on first request.
+// Inputs are the inputs of a program with the known factors of a batch. They are created when first requested.
 type Inputs struct {
 	known  *supervision.Labels
 	scaled [][]float32 // the values, by factor and level
 
-	groups, levels *gorgonia.Node // levels is groups where no similarities are known
+	groups, levels *gorgonia.Node // levels is groups if no similarities are known
 	different      *gorgonia.Node
-	values, given  *gorgonia.Node // in the units range and as-given; the same if no factor is continuous
+	values, given  *gorgonia.Node // in the units range and as-given; equal if no factor is continuous
 
-	data       datasets.Hierarchical // nil: the data set is not
+	data       datasets.Hierarchical // nil: the data set is not hierarchical
 	exact      *gorgonia.Node
 	row        []float64 // scratch: the dimensions of an image
-	sizes      []float64 // sizes of the dimensions: the largest of their levels
+	sizes      []float64 // largest level of each dimension
 	continuous []span    // by factor
 }
 
-// span is where a factor has its exact values, and their range in the data set.
+// span locates the exact values of a factor, and holds their range in the data set.
 type span struct {
-	dimension int // -1: it has levels only
+	dimension int // -1: the factor only has levels
 	low, high float64
 }
 
@@ -55,7 +55,7 @@ func New(known *supervision.Labels, data datasets.Dataset) *Inputs {
 	return l
 }
 
-// spans finds the factors with exact values in the data set; their levels are bins of equal widths.
+// spans finds the factors with exact values in the data set; their levels are bins of equal width.
 func (l *Inputs) spans() []span {
 	list := make([]span, len(l.known.Factors))
 	for k, f := range l.known.Factors {
@@ -74,7 +74,7 @@ func (l *Inputs) spans() []span {
 	return list
 }
 
-// Offer lists the inputs that losses may ask for, for rows of codes. There is a row for each image and, in a model of
+// Offer returns the inputs for losses, with the given number of rows. There is a row for each image and, in a model of
 // two views, another for its second view.
 func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
 	k := len(l.known.Factors)
@@ -91,7 +91,7 @@ func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
 		Groups:   func() (*gorgonia.Node, error) { return input(&l.groups, "labels/groups") },
 		Values: func(u losses.Units) (values, known *gorgonia.Node, err error) {
 			if !l.known.KnowsLevels() {
-				return nil, nil, errors.New("it needs values of the factors, and the supervision knows only similarities; want {labels: ...}")
+				return nil, nil, errors.New("it needs values of the factors, but the supervision only has similarities; want {labels: ...}")
 			}
 			if u == losses.UnitsAsGiven && slices.ContainsFunc(l.continuous, func(s span) bool { return s.dimension >= 0 }) {
 				values, err = input(&l.given, "labels/given")
@@ -146,7 +146,7 @@ func (l *Inputs) Fill(b supervision.Batch) {
 	}
 }
 
-// write fills an input with the meanings of a batch's numbers; a batch without numbers counts as -1 everywhere.
+// write fills an input with the converted numbers of a batch; without numbers, every element is -1.
 func (l *Inputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *Inputs, factor int, number int32) float32) {
 	if n == nil {
 		return
@@ -160,7 +160,7 @@ func (l *Inputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *Inputs
 	}
 }
 
-// writeDifferent writes the rows of images that differ; rows of a second view name rows of that view.
+// writeDifferent writes, for each row, the row of a different image; rows of the second view refer to the second view.
 func (l *Inputs) writeDifferent(b supervision.Batch) {
 	if l.different == nil {
 		return
@@ -195,10 +195,10 @@ func (l *Inputs) writeExact(n *gorgonia.Node, b supervision.Batch, scaled bool) 
 	}
 }
 
-// group is the number itself: of a level or of a pair.
+// group returns the number itself, of a level or of a pair.
 func (l *Inputs) group(_ int, number int32) float32 { return float32(number) }
 
-// level is the number of a level, and -1 for the number of a pair.
+// level returns the number of a level, and -1 for the number of a pair.
 func (l *Inputs) level(factor int, number int32) float32 {
 	if int(number) >= len(l.scaled[factor]) {
 		return -1
@@ -206,7 +206,7 @@ func (l *Inputs) level(factor int, number int32) float32 {
 	return float32(number)
 }
 
-// value is 0 where no level is known.
+// value returns the value of a level, or 0 if the level is unknown.
 func (l *Inputs) value(factor int, number int32) float32 {
 	if number < 0 || int(number) >= len(l.scaled[factor]) {
 		return 0
@@ -214,7 +214,7 @@ func (l *Inputs) value(factor int, number int32) float32 {
 	return l.scaled[factor][number]
 }
 
-// levelSizes returns the largest size of the values of the levels of factors, 1 if all are 0.
+// levelSizes returns the largest absolute value of each factor's levels, or 1 if all are 0.
 func levelSizes(factors []factor.Factor) []float64 {
 	sizes := make([]float64, len(factors))
 	for j, f := range factors {

@@ -1,0 +1,42 @@
+package inputs
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// The error of other rows says what is likely wrong.
+func TestOtherRows(t *testing.T) {
+	for want, c := range map[string]struct{ n, d, m, k int }{
+		"y.npy: factors have shape [40 2], want [39, k], a row for each row of z.npy":                                            {39, 3, 40, 2},
+		"y.npy: factors have shape [40 2], want [3, k], a row for each row of z.npy; z.npy has shape [3 40]: want it transposed": {3, 40, 40, 2},
+	} {
+		if got := OtherRows("z.npy", c.n, c.d, "y.npy", c.m, c.k).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Codes without numbers are refused.
+func TestEmptyCodes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "z.npy")
+	for want, shape := range map[string][]int{
+		"codes: " + path + " has shape [0 3]; want at least one row and one column": {0, 3},
+		"codes: " + path + " has shape [3 0]; want at least one row and one column": {3, 0},
+	} {
+		var b bytes.Buffer
+		if err := npy.Write(&b, shape, []float32{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadCodes(path, nil); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package nn_test
+
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/configtest"
+)
+
+// Numbers of settings are accepted in the ranges that their messages state.
+func TestRanges(t *testing.T) {
+	configtest.CheckRanges(t, "testdata/layerranges.txt", nn.Parts.Entries)
+	configtest.CheckRanges(t, "testdata/encoderranges.txt", nn.Encoders.Entries)
+	configtest.CheckRanges(t, "testdata/decoderranges.txt", nn.Decoders.Entries)
+}

@@ -1,0 +1,31 @@
+package simd
+
+import (
+	"slices"
+	"testing"
+)
+
+// Transpose sets the elements of the turned matrix, and no others, also of matrices without elements.
+func TestTranspose(t *testing.T) {
+	sizes := []int{0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50}
+	for _, rows := range sizes {
+		for _, columns := range sizes {
+			from, to := columns+3, rows+2 // strides
+			src, want := make([]float32, rows*from), make([]float32, columns*to)
+			for i := range src {
+				src[i] = float32(i + 1)
+			}
+			for i := range rows {
+				for j := range columns {
+					want[j*to+i] = float32(i*from + j + 1)
+				}
+			}
+			dst := make([]float32, len(want))
+			Transpose(dst, src, to, from, rows, columns)
+			if !slices.Equal(dst, want) {
+				t.Errorf("%d rows of %d columns: %v, want %v", rows, columns, dst, want)
+			}
+		}
+	}
+	Transpose(nil, make([]float32, 20), 20, 1, 20, 0)
+}

@@ -1,0 +1,57 @@
+package levels
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/factor"
+)
+
+// Tables with levels, groups or values that do not belong together are refused, each for one reason.
+func TestValidate(t *testing.T) {
+	turn := [9]float64{0, -1, 0, 1, 0, 0, 0, 0, 1}
+	same := [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
+	mirror := [9]float64{1, 0, 0, 0, 1, 0, 0, 0, -1}
+	nan := math.NaN()
+	ordinal := factor.Factor{Name: "a", Size: 2, Kind: factor.Ordinal}
+	angled := func(kind factor.Kind, angles ...float64) factor.Factor {
+		return factor.Factor{Name: "a", Size: 2, Kind: kind, Angles: angles}
+	}
+	turned := func(kind factor.Kind, rotations ...[9]float64) factor.Factor {
+		return factor.Factor{Name: "a", Size: 2, Kind: kind, Rotations: rotations}
+	}
+	for _, c := range []struct {
+		name   string
+		f      factor.Factor
+		levels []int
+		exact  [][]float64
+		want   string // empty: no error
+	}{
+		{"levels", ordinal, []int{0, 1, -1}, nil, ""},
+		{"one level", factor.Factor{Name: "a", Size: 1, Kind: factor.Ordinal}, []int{0}, nil, ""},
+		{"no level", factor.Factor{Name: "a", Kind: factor.Ordinal}, []int{0}, nil, "has 0 levels; want at least one"},
+		{"a level above", ordinal, []int{0, 2}, nil, `row 1 has level 2 of factor "a"; want 0 to 1, or -1`},
+		{"a level below", ordinal, []int{-2, 0}, nil, "row 0 has level -2"},
+		{"angles", angled(factor.Circular, 0, 1), []int{0}, nil, ""},
+		{"few angles", angled(factor.Circular, 0), []int{0}, nil, "has 1 angles; want one for each level of a circular factor"},
+		{"angles of an order", angled(factor.Ordinal, 0, 1), []int{0}, nil, "has 2 angles"},
+		{"rotations", turned(factor.Categorical, same, turn), []int{0}, nil, ""},
+		{"few rotations", turned(factor.Categorical, turn), []int{0}, nil, "has 1 rotations; want one for each level of a categorical factor"},
+		{"rotations of an order", turned(factor.Ordinal, same, turn), []int{0}, nil, "has 2 rotations"},
+		{"a mirror", turned(factor.Categorical, same, mirror), []int{0}, nil, "level 1 has the matrix"},
+		{"values", ordinal, []int{0, 1, -1}, [][]float64{{0.5, -7, nan}}, ""},
+		{"no values", ordinal, []int{0, 1, -1}, [][]float64{nil}, ""},
+		{"values of other factors", ordinal, []int{0}, [][]float64{{1}, {1}}, "exact values of 2 factors; want one list, or nil, for each of the 1"},
+		{"values of a circle", angled(factor.Circular), []int{0}, [][]float64{{1}}, "but has exact values; want an ordinal factor"},
+		{"few values", ordinal, []int{0, 1}, [][]float64{{1}}, "has 1 exact values; want one for each of the 2 codes"},
+		{"a value without a level", ordinal, []int{0, -1}, [][]float64{{1, 2}}, "row 1 has the value 2"},
+		{"a level without a value", ordinal, []int{0, 1}, [][]float64{{1, nan}}, "row 1 has the value NaN of factor \"a\"; want finite numbers"},
+		{"an infinite value", ordinal, []int{0, 1}, [][]float64{{math.Inf(1), 2}}, "row 0 has the value +Inf"},
+	} {
+		err := Table{[]factor.Factor{c.f}, c.levels}.Validate(c.exact)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}

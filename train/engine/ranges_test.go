@@ -1,0 +1,14 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/configtest"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// Numbers of settings are accepted in the ranges that their messages state.
+func TestRanges(t *testing.T) {
+	configtest.CheckRanges(t, "testdata/optimizerranges.txt", engine.Optimizers.Entries)
+	configtest.CheckRanges(t, "testdata/scheduleranges.txt", engine.Schedules.Entries)
+}
