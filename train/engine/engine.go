@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,16 +115,8 @@ func New(t Task, s Settings) (*Loop, error) {
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
 		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: population(split, t.Data),
 			precision: s.Precision, discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
-	if err := freezes(t.Freeze, t.Model.Params()); err != nil {
-		return nil, err
-	}
-	if err := l.plan.fed(); err != nil {
-		return nil, err
-	}
-	if err := s.Average.check(); err != nil {
-		return nil, err
-	}
-	if err := checkParts(s.Parts, t.Model.Params()); err != nil {
+	params := t.Model.Params()
+	if err := cmp.Or(freezes(t.Freeze, params), l.plan.fed(), s.Average.check(), checkParts(s.Parts, params)); err != nil {
 		return nil, err
 	}
 	l.leaveOut()
