@@ -58,7 +58,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"pairs hold an unknown factor", []string{"supervision.pairs.hold=[colour]"}, []string{`no factor "colour"`, "row, column"}},
 		{"conv64 on 20x20", []string{"dataset.square.size=20", "model.lsbd-vae.encoder=conv64"}, []string{"conv64", "20, 20", "or small-conv"}},
 		{"too few circles", []string{"model.lsbd-vae.latent=[sphere]"}, []string{`factor "column" has no space`}},
-		{"too many circles", []string{"model.lsbd-vae.latent=[sphere, sphere, sphere]"}, []string{"latent space 2", "circular factors"}},
+		{"too many circles", []string{"model.lsbd-vae.latent=[sphere, sphere, sphere]"}, []string{"latent space 2", "needs a circular factor"}},
 		{"a sphere that no factor turns", []string{"model.lsbd-vae.latent=[{sphere: {dim: 2}}, sphere]"}, []string{"latent space 0", "want an axis"}},
 		{"unknown factor of the model", []string{"model.lsbd-vae.factors=[row, col]"}, []string{`no factor "col"`}},
 		{"unknown metric", []string{"metrics=[dlsb]"}, []string{`unknown metric "dlsb"; did you mean "dlsbd"?`}},
@@ -66,7 +66,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"variance without labels", []string{"losses.2={variance: {}}"}, []string{"loss variance", "needs labels", "{labels: {fraction: 0.1}}"}},
 		{"columns of no factor", []string{labels, "losses=[{variance: {codes: {raw: [0]}}}]"}, []string{"loss variance", `no factor "raw"; did you mean "row"?`}},
 		{"columns beyond the code", []string{labels, vae, "losses=[{mpd: {codes: {row: [10]}}}]"}, []string{"loss mpd", "codes.row: column 10", "0 to 9"}},
-		{"values of similarities", []string{vae, "supervision={similarity: {count: 5}}", "losses=[contraction]"}, []string{"loss contraction", "only similarities"}},
+		{"values of similarities", []string{vae, "supervision={similarity: {count: 5}}", "losses=[contraction]"}, []string{"loss contraction", "only has similarities"}},
 		{"tc without posteriors", []string{"supervision=none", "model={encoder: {encoder: {mlp: {hidden: [8]}}}}", "losses=[tc]"}, []string{"loss tc", "log variances of Gaussian posteriors"}},
 		{"an aggregate", []string{labels, "losses=[{variance: {aggregate: median}}]"}, []string{`losses.0.variance.aggregate`, `unknown aggregate "median"`, "mean, max, sum, mean-square"}},
 		{"an estimator that does not exist", []string{labels, "losses=[{mad: {estimator: unbiased}}]"}, []string{"losses.0.mad.estimator: mad has no unbiased estimator; want estimator plain"}},
@@ -208,7 +208,7 @@ func TestRunFolders(t *testing.T) {
 		dir   string
 		words []string
 	}{
-		"taken":        {taken, []string{taken, "already holds a run", "--resume", "--run"}},
+		"taken":        {taken, []string{taken, "already contains a run", "--resume", "--run"}},
 		"full":         {full, []string{full, "not empty", "thesis.tex"}},
 		"a file":       {config, []string{config, "is a file; want a folder"}},
 		"in a file":    {filepath.Join(config, "run"), []string{config, "is a file; want a folder"}},

@@ -183,7 +183,7 @@ func TestImportForeign(t *testing.T) {
 	if _, err := os.Stat(new); err == nil {
 		t.Error("a failed import left a folder")
 	}
-	checkMistake(t, call(t, "import", "--run", dir, "--from", file), 1, "already holds a run", "want another folder")
+	checkMistake(t, call(t, "import", "--run", dir, "--from", file), 1, "already contains a run", "want another folder")
 }
 
 // Metadata has everything that your own loader needs.

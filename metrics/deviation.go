@@ -420,7 +420,7 @@ func (m *IRS) Validate() error {
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
 // columns, in units of the codes). The grid irs has rows for columns and columns for factors.
 func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := ready(ctx, m, in); err != nil {
+	if err := readyWithSome(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Direction says whether larger or smaller values of a metric are better.
@@ -143,6 +144,17 @@ func ready(ctx context.Context, m Metric, in *Input) error {
 		return err
 	}
 	return ctx.Err()
+}
+
+// readyWithSome is ready for a metric that needs a known level of each factor.
+func readyWithSome(ctx context.Context, m Metric, in *Input) error {
+	if err := ready(ctx, m, in); err != nil {
+		return err
+	}
+	if j := slices.Index(in.table().Unknown(), in.Codes.Rows); j >= 0 {
+		return fmt.Errorf("every level of factor %q is unknown; want some known levels, or leave the factor out, as Evaluate does", in.Factors[j].Name)
+	}
+	return nil
 }
 
 // Suits returns the error of the first metric that cannot measure an input. It needs no codes, so a run can check

@@ -204,6 +204,20 @@ func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	return r[0]
 }
 
+// Compute refuses a factor without any known level, which Evaluate leaves out.
+func TestFactorUnknown(t *testing.T) {
+	_, in := gappy()
+	for at := 1; at < len(in.Levels); at += len(in.Factors) {
+		in.Levels[at] = factor.Unknown
+	}
+	in.Stream = rng.New(1, "metric")
+	for _, name := range []string{"irs", "beta-vae", "factor-vae", "knn"} {
+		if _, err := named(name).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "unknown") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestKnownLevels checks metrics that handle unknown levels themselves, factor by factor, against the known rows.
 func TestKnownLevels(t *testing.T) {
 	_, some := gappy()

@@ -50,7 +50,7 @@ func (m *FactorVAE) Validate() error {
 // Direct, train (the fraction among all Train votes). The grid votes counts the Train votes (with Direct: the Test
 // votes) by column and factor.
 func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := ready(ctx, m, in); err != nil {
+	if err := readyWithSome(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	if in.Stream == nil {
@@ -141,7 +141,7 @@ func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Te
 // Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
 // points).
 func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := ready(ctx, m, in); err != nil {
+	if err := readyWithSome(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	if in.Stream == nil {

@@ -229,7 +229,7 @@ func TestComponentsFigure(t *testing.T) {
 			t.Fatalf("the picture has %d bytes, %v", len(text), err)
 		}
 		page, err := os.ReadFile(filepath.Join(dir, rundir.ReportFile))
-		if err != nil || !bytes.Contains(page, []byte("components before merging")) {
+		if err != nil || !bytes.Contains(page, []byte("components before and after merging")) {
 			t.Errorf("the report does not show it, %v", err)
 		}
 		return text

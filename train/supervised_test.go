@@ -108,7 +108,7 @@ func TestNamesOfObjectives(t *testing.T) {
 func TestFed(t *testing.T) {
 	for want, overrides := range map[string][]string{
 		"loss lsbd: it needs labelled groups of images": {"supervision={labels: {fraction: 0.5}}"},
-		"loss lsbd: nothing":                            {"supervision=none"},
+		"images, and the supervision has none; want":    {"supervision=none"},
 		"loss lsbd: it needs labelled groups":           {"supervision=none", "losses=[lsbd, reconstruction, kl]"},
 		"nothing learns from them; want a loss such":    {"model={ae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction]"},
 		"it needs labels of the factors":                {"losses=[reconstruction, kl, lsbd, variance]"},

@@ -53,7 +53,7 @@ func TestTimed(t *testing.T) {
 		t.Error(csv)
 	}
 	page := written(t, r, show.HTML)
-	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed one, paper / ours") { // no dot at 0
+	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed value and paper / ours") { // no dot at 0
 		t.Error(page)
 	}
 }

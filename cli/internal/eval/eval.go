@@ -43,7 +43,7 @@ type Command struct {
 
 	Like string `placeholder:"SOURCE" help:"Source that defines all metrics, such as disentanglement_lib, disent or a paper (see unravel list dialects)." detail:"Papers are enriching, lsbd-metric, lsbd-vae, hierarchical and negative-free. Metrics that the source lacks are left out, or refused if --metrics names them. --option still changes an option."`
 
-	Chance int `default:"5" placeholder:"5" help:"Number of shuffles of the codes' rows for the chance level of every metric; 0 for no chance levels." detail:"The chance level is the metric's value for codes without information about the factors. Slow metrics, and metrics of many rows, use fewer shuffles."`
+	Chance int `default:"5" placeholder:"5" help:"Number of shuffles of the codes' rows for the chance level of every metric; 0 for no chance levels." detail:"The chance level is the metric's value for codes without information about the factors. Of many rows, each shuffle measures a sample, which is smaller for slow metrics."`
 
 	Interval float64 `placeholder:"95" help:"Compute a confidence interval of every metric, with this level in percent." detail:"Intervals come from random halves of the rows, corrected for the bias of a finite number of rows, or from repeated draws of the metric's random numbers. A note names metrics without an interval, such as extremes."`
 	Repeats  int     `placeholder:"N" help:"Number of repetitions for an interval." detail:"The default is 200 for halves of the rows, 50 for draws, and 20 for metrics that fit slow predictors."`
