@@ -1,13 +1,13 @@
-// Package datasets defines sets of images together with the factors of variation that generated them.
+// Package datasets defines data sets of images with the factors of variation that generated them.
 //
-// A data set is a list of images; every image has one level of every factor (row 12, column 40). Most sets are full
-// grids: they contain every combination of levels exactly once, in row-major order with the last factor fastest.
-// Others, such as the sets of package files, contain arbitrary combinations, which FactorsAt reports. Sets with factors
-// that only some images have are [Hierarchical]; sets with unknown levels are [Incomplete].
+// A data set is a list of images. Every image has one level of every factor (row 12, column 40). Most sets are full
+// grids: they contain every combination of levels exactly once, in row-major order with the last factor fastest. Other
+// sets, such as the sets of package files, contain any combinations, and FactorsAt returns them. In a [Hierarchical]
+// set, some images lack some factors; in an [Incomplete] set, some levels are unknown.
 //
-// Programs create their own data sets with [FromImages] and [FromPixels], or by implementing [Dataset]. [Register] lets
-// configs name them. All other data sets are in the packages drawn, public and files; package catalog lists them by
-// name. Package supervision describes what is known about the images, and provides batches.
+// Programs create data sets with [FromImages] and [FromPixels], or by implementing [Dataset]. [Register] makes a data
+// set available to configs by name. All other data sets are in the packages drawn, public and files, and package
+// catalog lists them by name. Package supervision describes what is known about the images, and provides batches.
 package datasets
 
 import (
@@ -26,15 +26,15 @@ type Dataset interface {
 	Factors() []factor.Factor  // callers must not change it
 	Len() int
 
-	// Image writes image i: h*w*c pixels, row by row, channels last. They are in [0, 1], unless the set is
-	// [RealValued]. It does not retain dst and does not allocate.
+	// Image writes image i to dst: h*w*c pixels in row-major order, channels last. Pixels are in [0, 1], unless the set
+	// is [RealValued]. Image does not retain dst and does not allocate.
 	Image(i int, dst []float32)
 
-	// FactorsAt writes the level of every factor of image i.
+	// FactorsAt writes the level of every factor of image i to dst.
 	FactorsAt(i int, dst []int)
 }
 
-// Builder builds a data set; the settings structs of data sets are Builders. Only sets of random images use the seed.
+// Builder builds a data set; the settings of a data set implement it. Only sets of random images use the seed.
 type Builder interface {
 	Build(seed uint64) (Dataset, error)
 }
@@ -61,8 +61,8 @@ func FileName(d Dataset, i int) string {
 	return ""
 }
 
-// RealValued reports whether the images of a data set contain arbitrary real numbers instead of pixels in [0, 1].
-// Models of such images have decoders without a final sigmoid. A data set declares this by a method RealValued() bool.
+// RealValued reports whether the images of a data set contain arbitrary real numbers instead of pixels in [0, 1]. The
+// decoders of models of such images have no final sigmoid. A data set declares this with a method RealValued() bool.
 func RealValued(d Dataset) bool {
 	r, ok := d.(interface{ RealValued() bool })
 	return ok && r.RealValued()
@@ -81,11 +81,11 @@ func Levels(d Dataset) []int {
 // Index finds images by their levels.
 type Index struct {
 	grid  factor.Grid
-	image []int32       // by grid position; -1: no such image; nil: few is used instead
-	few   map[int]int32 // by grid position, for a grid with mostly missing images
+	image []int32       // by grid position; -1: no image; nil: few is used instead
+	few   map[int]int32 // by grid position, for a grid with few images
 }
 
-// An Index is a map if the grid has more than sparseIndex positions for each image.
+// NewIndex uses a map if the grid has more than sparseIndex positions per image.
 const sparseIndex = 16
 
 // NewIndex lists the images of a data set by their levels. It skips images with unknown levels. It returns an error if

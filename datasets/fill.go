@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Fill renders images into dst, len(indices) x H x W x C, on all processors. It does not allocate.
+// Fill writes images to dst, len(indices) x H x W x C, on all processors. It does not allocate.
 func Fill(d Dataset, indices []int, dst []float32) {
 	stored.Expect(d, indices)
 	h, w, c := d.ImageShape()
@@ -18,12 +18,12 @@ func Fill(d Dataset, indices []int, dst []float32) {
 	fills.Put(f)
 }
 
-// fill is a call of Fill; it stores its body, because a new closure would allocate.
+// fill is a call of Fill. It stores the body of the parallel loop, because a new closure would allocate.
 type fill struct {
 	set     Dataset
 	indices []int
 	dst     []float32
-	size    int // numbers per image
+	size    int // values per image
 	body    func(worker, n int)
 }
 

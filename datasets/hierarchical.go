@@ -15,26 +15,25 @@ import (
 // numbered in pre-order.
 //
 // Its Factors are the categorical dimensions followed by the continuous ones. A categorical factor has level 0 if the
-// image does not have it, and level 1+o for option o. A continuous factor has [ContinuousLevels] levels, which are bins
-// of equal width over its range. Values returns its exact value. Images are drawn at random: several may have the same
-// levels, and most combinations of levels do not occur.
+// image lacks the dimension, and level 1+o for option o. A continuous factor has [ContinuousLevels] levels: bins of
+// equal width over its range. Values returns the exact values. Images are drawn at random: several images may have the
+// same levels, and most combinations of levels do not occur.
 type Hierarchical interface {
 	Dataset
 	Hierarchy() hierarchy.Hierarchy // the true hierarchy; callers must not change it
 
-	// Choices writes the option of every categorical dimension of image i, and -1 for a dimension that it does not
-	// have.
+	// Choices writes the option of every categorical dimension of image i, and -1 for a dimension that the image lacks.
 	Choices(i int, dst []int)
 
-	// Values writes the continuous dimensions of image i, and 0 for a dimension that it does not have.
+	// Values writes the continuous dimensions of image i, and 0 for a dimension that the image lacks.
 	Values(i int, dst []float64)
 }
 
 // ContinuousLevels is the number of levels of a continuous factor.
 const ContinuousLevels = 20
 
-// HoldOut draws a fraction of n images as a test set, in ascending order. It returns nil if the fraction rounds to no
-// image. (Ross and Doshi-Velez 2021, section 7, hold out a tenth.)
+// HoldOut draws a fraction of n images as a test set, in ascending order. It returns nil if the fraction rounds to 0
+// images. (Ross and Doshi-Velez 2021, section 7, hold out a tenth.)
 func HoldOut(n int, part float64, seed uint64) []int {
 	count := int(math.Round(part * float64(n)))
 	if count == 0 {
@@ -63,7 +62,7 @@ func Dimensions(d Hierarchical, images []int) []float64 {
 	return rows
 }
 
-// Exact returns, for each continuous factor, its exact values for the images, and nil for each categorical factor.
+// Exact returns the exact values of each continuous factor for the images, and nil for each categorical factor.
 func Exact(d Hierarchical, images []int) [][]float64 {
 	k, n := len(d.Factors()), d.Hierarchy().Continuous()
 	columns := make([][]float64, k)
@@ -80,11 +79,11 @@ func Exact(d Hierarchical, images []int) [][]float64 {
 	return columns
 }
 
-// PathsOf numbers the images' paths through the hierarchy, which are the distinct rows of their choices in ascending
-// order. Images on one path have the same dimensions. choices lists the choices of each path.
+// PathsOf numbers the paths of the images through the hierarchy. A path is a distinct row of choices, and paths are in
+// ascending order. Images with the same path have the same dimensions. choices lists the choices of each path.
 func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 	choice := make([]int, len(d.Hierarchy().Categoricals()))
-	known := map[string][]int{} // choices by their bytes, which have the same order
+	known := map[string][]int{} // choices by their bytes, which sort in the same order
 	key, keys := make([]byte, len(choice)), make([]string, len(images))
 	for n, i := range images {
 		d.Choices(i, choice)
@@ -106,8 +105,8 @@ func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 	return path, choices
 }
 
-// PathName returns a name for a row of choices, made of its continuous dimensions. It omits a dimension if the name of
-// another dimension begins with it.
+// PathName returns a name for a row of choices, built from its continuous dimensions. It omits a dimension if its name
+// is a prefix of another dimension's name.
 func PathName(d Hierarchical, choice []int) string {
 	mask := make([]bool, d.Hierarchy().Continuous())
 	d.Hierarchy().Masks(choice, mask)

@@ -13,11 +13,11 @@ import (
 
 // FromImages returns a data set of images of equal size. The images have one channel if all of them have a grey colour
 // model, and three channels (red, green, blue) otherwise. Transparent pixels are blended with black. Images with 8-bit
-// colour models stay 8-bit in memory, and others, such as [image.Gray16], become float32.
+// colour models stay 8-bit in memory; others, such as [image.Gray16], become float32.
 //
-// levels has a row for each image with the level of every factor, 0 to Size-1, or [Unknown]. The images need not form a
-// grid. Without factors (nil, nil) the images get a factor "unknown" with one level. Models can then train without
-// supervision, and metrics that need factors return an error. [Given] makes such a data set available to a config by
+// levels has one row per image with the level of every factor, 0 to Size-1, or [Unknown]. The images need not form a
+// grid. Without factors (nil, nil), the images get a factor "unknown" with one level. Models can then train without
+// supervision, and metrics that need factors return an error. [Given] makes such a data set available to configs by
 // name.
 func FromImages(name string, images []image.Image, factors []factor.Factor, levels [][]int) (Dataset, error) {
 	d := &stored.Set{Title: name, Count: len(images)}
@@ -30,9 +30,9 @@ func FromImages(name string, images []image.Image, factors []factor.Factor, leve
 	return d, nil
 }
 
-// FromPixels returns a data set of images of h x w pixels with c channels. pixels contains the images in order, row by
-// row with channels last, as integers from 0 to 255 or float32 numbers from 0 to 1. It does not copy the slice, which
-// must not change afterwards. Factors and levels are as in [FromImages].
+// FromPixels returns a data set of images of h x w pixels with c channels. pixels contains the images in order, in
+// row-major order with channels last, as integers from 0 to 255 or float32 values from 0 to 1. The data set uses the
+// slice without a copy, so the slice must not change afterwards. Factors and levels are as in [FromImages].
 func FromPixels[T uint8 | float32](name string, pixels []T, h, w, c int, factors []factor.Factor, levels [][]int) (Dataset, error) {
 	d := &stored.Set{Title: name, Shape: [3]int{h, w, c}}
 	if err := d.SetPixels(any(pixels), len(pixels)); err != nil {
@@ -44,13 +44,13 @@ func FromPixels[T uint8 | float32](name string, pixels []T, h, w, c int, factors
 	return d, nil
 }
 
-// Given is a Builder for a data set that a program has created, so configs can name it:
+// Given is a Builder for a data set that a program has created. With it, configs can name the data set:
 //
 //	datasets.Register(registry.Entry[datasets.Builder]{
 //		Name: "mine", Doc: "my images", New: func() datasets.Builder { return &datasets.Given{Set: d} },
 //	})
 //
-// A program can only open a run on this data set if it has registered the data set, too.
+// A program can only open a run on this data set if the program has registered the data set, too.
 type Given struct {
 	Set Dataset `yaml:"-"`
 }
@@ -63,7 +63,7 @@ func (g *Given) Build(uint64) (Dataset, error) {
 	return g.Set, nil
 }
 
-// PictureSize is the size that pictures are resized to, [height, width]. In a config, one number means both. Empty or 0
+// PictureSize is the size to which pictures are resized, [height, width]. In a config, one number sets both. Empty or 0
 // means no resizing.
 type PictureSize []int
 
@@ -106,7 +106,7 @@ func (PictureSize) ConfigForms() []any { return []any{0, [2]int{}} }
 // ConfigType implements config.Typer.
 func (PictureSize) ConfigType() string { return "integer, or [height, width]" }
 
-// Check returns an error about the setting size for sides that are out of range.
+// Check returns an error about the setting size if a side is out of range.
 func (s PictureSize) Check() error {
 	if len(s) == 0 || len(s) == 2 && min(s[0], s[1]) >= 1 && max(s[0], s[1]) <= pictures.MaxSide {
 		return nil

@@ -12,17 +12,17 @@ import (
 
 // FileReader is implemented by settings that read the user's files, such as a folder of pictures.
 type FileReader interface {
-	// Reads lists the files, by the keys of the settings.
+	// Reads lists the files with the keys of their settings.
 	Reads() []Read
 }
 
-// Read is a file or folder that settings name.
+// Read is a file or folder that a setting names.
 type Read struct {
-	Key    string // the setting that names it
+	Key    string // setting that names the path
 	Path   string
 	Folder pictures.Kind // kind of the relevant files in a folder; zero: Path is a file
 
-	InSet bool // the hashes of a cached set cover its content
+	InSet bool // the hashes of a cached set cover the content
 }
 
 // Input is a file or folder that a run has read.
@@ -34,11 +34,11 @@ type Input struct {
 	inSet bool // see [Read]
 }
 
-// Hasher hashes the files of many runs, each file once. The zero value is ready to use. Only one goroutine at a time
-// may use it.
+// Hasher hashes the input files of several runs, each file once. The zero value is ready to use. A Hasher is not safe
+// for concurrent use.
 type Hasher struct{ known map[Read]string }
 
-// Input returns the input of a key. The hashes of files are stored in the data folder, for other processes.
+// Input returns the input of a key. It stores the hashes of files in the data folder for other processes.
 func (h *Hasher) Input(ctx context.Context, key string, r Read) (Input, error) {
 	sum, ok := h.known[r]
 	if !ok {
@@ -76,8 +76,8 @@ func (r Read) hash(ctx context.Context) (string, error) {
 	return l.Hash(ctx)
 }
 
-// ChangedInputs lists the inputs of a run that have changed since it read them. It only compares inputs with equal
-// keys.
+// ChangedInputs lists the inputs of a run that have changed since the run read them. It compares inputs with equal keys
+// only.
 func ChangedInputs(began, now []Input) (list []string) {
 	for _, old := range began {
 		for _, in := range now {
@@ -89,7 +89,7 @@ func ChangedInputs(began, now []Input) (list []string) {
 	return list
 }
 
-// ReadOf returns the file of a key, or nothing if the path is empty. The path of a table may name one of its arrays,
+// ReadOf returns the file of a key, or nil if the path is empty. The path of a table may name one of its arrays,
 // FILE.npz:NAME.
 func ReadOf(key, path string) []Read {
 	if path == "" {

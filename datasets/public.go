@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Public is implemented by data sets with published files: `unravel data fetch` downloads them, and they are converted
-// once.
+// Public is implemented by data sets with published files: `unravel data fetch` downloads the files, and the first
+// build converts them.
 type Public interface {
 	Builder
 	Preparer
@@ -30,14 +30,14 @@ type Origin struct {
 	Version  int    // version of the conversion; a cached set with another version is converted again
 }
 
-// Preparer is implemented by data sets whose first build may be slow, because it converts files. Prepare converts the
-// files, reports its progress, and stops when the context ends. Build is then fast; without Prepare, Build converts
-// without reporting.
+// Preparer is implemented by data sets with a possibly slow first build, because it converts files. Prepare converts
+// the files, reports its progress, and stops when the context ends. Build is then fast. Without Prepare, Build converts
+// the files and reports no progress.
 type Preparer interface {
 	Prepare(ctx context.Context, progress Progress) error
 }
 
-// Progress receives the current activity and its progress. total is 0 if it is unknown.
+// Progress receives the current activity and its progress. total is 0 if the total is unknown.
 type Progress func(what string, done, total int64)
 
 // ErrNotFetched matches the error of [Origin.Sources], and of building a public data set, if files are missing on this
@@ -66,14 +66,14 @@ func (e *NotFetchedError) Error() string {
 	return fmt.Sprintf("dataset %s: %v; want `unravel data fetch %s`, or in the folder %s: %s", e.Set, ErrNotFetched, e.Set, e.Dir, strings.Join(names, ", "))
 }
 
-// Is reports whether a target is [ErrNotFetched].
+// Is reports whether the target is [ErrNotFetched].
 func (e *NotFetchedError) Is(target error) bool { return target == ErrNotFetched }
 
 // Sources returns the source files of a set on this machine: every required file, and the optional files that exist.
 // The error is a [NotFetchedError], or names a file with the wrong content.
 func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error) {
 	dir := cache.Downloads(set)
-	found := map[string]bool{} // by the name of the file that is needed
+	found := map[string]bool{} // by the name of the required file
 	var sources []cache.Source
 	for _, f := range o.Files {
 		known, err := fetch.Verify(ctx, dir, f)
@@ -98,7 +98,7 @@ func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error
 	return sources, nil
 }
 
-// Needed returns the files that the set requires; some of them may be replaced by other files.
+// Needed returns the files that the set requires; other files may replace some of them.
 func (o *Origin) Needed() []fetch.File {
 	var list []fetch.File
 	for _, f := range o.Files {
@@ -117,7 +117,7 @@ type Files struct {
 	Sources []cache.Source `json:"sources,omitempty"`
 	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors if these are not cached; empty: unknown
 
-	Inputs []Input `json:"inputs,omitempty"` // all files of the user that the run has read
+	Inputs []Input `json:"inputs,omitempty"` // all user files that the run has read
 }
 
 // FilesOf returns the files of a cached data set, and nil for other data sets.
@@ -133,7 +133,7 @@ func FilesOf(d Dataset) *Files {
 	return &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources, Labels: labels}
 }
 
-// Changed describes the difference from the files at the start of a run; it returns "" if there is no relevant
+// Changed describes the difference from the files at the start of a run. It returns "" if there is no relevant
 // difference.
 func (f *Files) Changed(began *Files) string {
 	if began == nil || f == nil {
@@ -143,7 +143,7 @@ func (f *Files) Changed(began *Files) string {
 	if change := f.changedSet(began); change != "" {
 		list = append(list, change)
 	}
-	// The hashes of a set are more precise than the hash of its files.
+	// The hashes of a set are more precise than the hashes of its files.
 	others := slices.DeleteFunc(slices.Clone(f.Inputs), func(in Input) bool { return in.inSet && f.Hash != "" })
 	return strings.Join(append(list, ChangedInputs(began.Inputs, others)...), "; ")
 }

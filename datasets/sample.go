@@ -5,7 +5,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Sample returns the data set with only the given images, in the given order.
+// Sample returns the subset of the given images, in the given order.
 func Sample(d Dataset, indices []int) Dataset {
 	s := sample{Dataset: d, indices: indices}
 	if Missing(d) != nil {
@@ -17,11 +17,11 @@ func Sample(d Dataset, indices []int) Dataset {
 	return s
 }
 
-// sample implements Dataset, Incomplete, and the methods behind Expect, FileName and RealValued.
+// sample implements Dataset, Incomplete, and the methods that Expect, FileName and RealValued look for.
 type sample struct {
 	Dataset
 	indices []int
-	missing []int // by factor; nil: none
+	missing []int // unknown levels by factor; nil: none
 }
 
 func (s sample) Len() int                   { return len(s.indices) }
@@ -32,7 +32,7 @@ func (s sample) Expect(first, count int)    { stored.Expect(s.Dataset, s.indices
 func (s sample) FileName(i int) string      { return FileName(s.Dataset, s.indices[i]) }
 func (s sample) RealValued() bool           { return RealValued(s.Dataset) }
 
-// hierarchicalSample is the sample of a set with a hierarchy.
+// hierarchicalSample is the sample of a Hierarchical set.
 type hierarchicalSample struct {
 	sample
 	of Hierarchical

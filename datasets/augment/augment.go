@@ -1,4 +1,4 @@
-// Package augment changes images at random, which gives a model several views of one image: colours, mirror images,
+// Package augment augments images at random, so that a model sees several views of one image: colours, mirror images,
 // crops and blur.
 //
 // A [Pipeline] is a list of operations, each with a probability. A config writes it as a list, or as a name from
@@ -9,9 +9,9 @@
 //	  - flip
 //	  - crop: {scale: [0.6, 1]}
 //
-// Images are float32 in [0, 1], height x width x channels, row by row and channels last. Operations compute the same as
-// torchvision's operations of the same name for floating-point tensors. All random numbers come from the given stream.
-// How many numbers an operation takes does not depend on pixels.
+// Images are float32 in [0, 1], height x width x channels, in row-major order with channels last. Operations compute
+// the same as torchvision's operations of the same name for floating-point tensors. All random numbers come from the
+// given stream. The number of draws of an operation does not depend on the pixels.
 package augment
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Op is an operation with its settings; the entries of [Registry] make Ops. An operation embeds [Chance]
-// and has Suits and Apply:
+// Op is an operation with its settings; the entries of [Registry] create Ops. An operation embeds [Chance] and
+// implements Suits and Apply:
 //
 //	type Darken struct {
 //		augment.Chance
@@ -39,22 +39,22 @@ import (
 //		}
 //	}
 //
-// Several goroutines call its methods at once, each with its own canvas and stream. The methods change nothing else.
+// Several goroutines call the methods at once, each with its own canvas and stream. The methods change nothing else.
 // All randomness comes from the stream, and pixels stay in [0, 1].
 type Op interface {
-	// Suits returns an error for images of a shape that the operation cannot change.
+	// Suits returns an error if the operation does not support images of this shape.
 	Suits(h, w, c int) error
 
-	// Happens decides whether an image is changed at all.
+	// Happens decides at random whether the operation changes an image.
 	Happens(s *rng.Stream) bool
 
 	// Apply changes the image on the canvas.
 	Apply(m *Canvas, s *rng.Stream)
 }
 
-// Normaliser is an operation that also applies to a model's images during evaluation, as [Normalise] does. It comes
-// last in a pipeline, because its results can lie outside [0, 1]. It always happens, and must not use its stream, which
-// is nil during evaluation.
+// Normaliser is an operation that also applies during evaluation, such as [Normalise]. It comes last in a pipeline,
+// because its results can lie outside [0, 1]. It always applies, and must not use its stream, which is nil during
+// evaluation.
 type Normaliser interface {
 	Op
 	Normalises()
@@ -63,8 +63,8 @@ type Normaliser interface {
 // Pipeline is a list of operations, applied in order.
 type Pipeline []Choice
 
-// Apply writes a view of the h x w x c image src to dst, which has equally many numbers. dst may be src, but not a part
-// of it. The shape must suit the pipeline.
+// Apply writes a view of the h x w x c image src to dst, which has the same length. dst may be src, but must not
+// overlap it otherwise. The pipeline must support the shape.
 func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 	size := h * w * c
 	m := canvases.Get().(*Canvas)
@@ -85,7 +85,7 @@ func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 	canvases.Put(m)
 }
 
-// Suits returns an error for images of a shape that an operation cannot change.
+// Suits returns an error if an operation does not support images of this shape.
 func (p Pipeline) Suits(h, w, c int) error {
 	for i, o := range p {
 		if err := o.Value.Suits(h, w, c); err != nil {
@@ -95,8 +95,7 @@ func (p Pipeline) Suits(h, w, c int) error {
 	return nil
 }
 
-// Plain returns the part of the pipeline that applies to every image, also during evaluation: its normalisation, if
-// any.
+// Plain returns the part of the pipeline that also applies during evaluation: its normalisation, if any.
 func (p Pipeline) Plain() Pipeline {
 	var plain Pipeline
 	for _, o := range p {
@@ -117,29 +116,29 @@ func (p Pipeline) Validate() error {
 	return nil
 }
 
-// Canvas holds the image that operations change. An operation writes into Pixels, or into Spare before it calls Swap.
+// Canvas holds the image that operations change. An operation writes to Pixels, or writes to Spare and then calls Swap.
 type Canvas struct {
 	pixels, spare []float32
 	h, w, c       int
 
-	room []float32 // a spare of any size
-	row  []float32 // scratch of a row
-	taps []tap     // scratch of a crop
+	room []float32 // buffer for Scratch
+	row  []float32 // buffer for a row
+	taps []tap     // buffer for the taps of a crop
 }
 
 // Shape returns the height, width and channels of the image.
 func (m *Canvas) Shape() (h, w, c int) { return m.h, m.w, m.c }
 
-// Pixels returns the image, h*w*c numbers, row by row and channels last. The slice is valid until Swap.
+// Pixels returns the image: h*w*c numbers in row-major order, channels last. The slice is valid until Swap.
 func (m *Canvas) Pixels() []float32 { return m.pixels }
 
 // Spare returns a buffer for another image of the same shape, with arbitrary contents.
 func (m *Canvas) Spare() []float32 { return m.spare }
 
-// Swap exchanges the image and the buffer of Spare.
+// Swap exchanges the image and the spare buffer.
 func (m *Canvas) Swap() { m.pixels, m.spare = m.spare, m.pixels }
 
-// Scratch returns a buffer of n numbers with arbitrary contents, which is valid until the next call.
+// Scratch returns a buffer of n numbers with arbitrary contents. It is valid until the next call.
 func (m *Canvas) Scratch(n int) []float32 {
 	if cap(m.row) < n {
 		m.row = make([]float32, n)
@@ -162,7 +161,7 @@ func (c *Chance) Validate() error {
 	return nil
 }
 
-// Happens takes one number from the stream.
+// Happens draws one number from the stream.
 func (c *Chance) Happens(s *rng.Stream) bool { return s.Float64() < c.Probability }
 
 // Choice is an operation in a config: `flip`, or `{flip: {probability: 0.3}}`.
@@ -182,5 +181,6 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
-// Register adds an operation to the names for configs. Call it before a config is read. A taken name is an error.
+// Register adds an operation that configs can name. Call it before reading a config. It returns an error if the name is
+// already registered.
 func Register(e registry.Entry[Op]) error { return Registry.Register(e) }

@@ -9,9 +9,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Blur convolves an image with a square kernel of Kernel pixels a side. The weights e^(-(x^2+y^2)/(2 sigma^2)) add up
-// to 1, and sigma is uniform in Sigma. The image is padded by reflection without repeating the border pixels. Images of
-// a single row or column, such as sequences, are blurred along it alone.
+// Blur convolves an image with a Gaussian kernel of Kernel x Kernel pixels. The weights are proportional to
+// e^(-(x^2+y^2)/(2 sigma^2)) and sum to 1. sigma is uniform in Sigma. The image is padded by reflection without
+// repeating the border pixels. An image of a single row or column, such as a sequence, is only blurred along its
+// length.
 type Blur struct {
 	Chance
 	Kernel int        `yaml:"kernel" doc:"pixels along a side of the kernel, odd"`
@@ -44,7 +45,7 @@ func (b *Blur) Suits(h, w, _ int) error {
 	return nil
 }
 
-// Apply draws the width and blurs the image.
+// Apply draws sigma and blurs the image.
 func (b *Blur) Apply(m *Canvas, s *rng.Stream) {
 	var room [maxKernel]float32
 	weights := room[:b.Kernel]
@@ -52,7 +53,7 @@ func (b *Blur) Apply(m *Canvas, s *rng.Stream) {
 	m.blur(weights)
 }
 
-// gaussian writes the weights along one side.
+// gaussian writes the weights of the one-dimensional kernel.
 func gaussian(weights []float32, sigma float64) {
 	r := len(weights) / 2
 	var room [maxKernel]float64
@@ -67,9 +68,9 @@ func gaussian(weights []float32, sigma float64) {
 	}
 }
 
-// blur convolves the image with the same weights along columns, then along rows.
+// blur convolves the image with the same weights along columns and then along rows.
 func (m *Canvas) blur(weights []float32) {
-	alone := []float32{1} // along a side of one pixel
+	alone := []float32{1} // kernel along a side of one pixel
 	down := weights
 	if m.h == 1 {
 		down = alone

@@ -10,23 +10,23 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// The lightness of a colour is 0.2989 red + 0.587 green + 0.114 blue.
+// Weights of the lightness of a colour: 0.2989 red + 0.587 green + 0.114 blue.
 const (
 	lightRed   = 0.2989
 	lightGreen = 0.587
 	lightBlue  = 0.114
 )
 
-// Jitter changes brightness, contrast, saturation and hue in random order. With a
-// factor f uniform on [max(0, 1-x), 1+x], where x is the setting, and results clipped to [0, 1],
+// Jitter changes brightness, contrast, saturation and hue in random order. Results are clipped to [0, 1]. A factor f is
+// uniform on [max(0, 1-x), 1+x], where x is the setting:
 //
 //   - brightness: f p for every number p,
 //   - contrast: f p + (1-f) m, where m is the mean lightness of the image,
 //   - saturation: f p + (1-f) l, where l is the lightness of the pixel,
 //   - hue: the pixel's hue in HSV shifts by a fraction of a full turn uniform on [-x, x].
 //
-// A setting of 0 skips a step. In images of one channel the lightness is the pixel, and saturation and hue are skipped.
-// Images with another number of channels than 1 or 3 have no colour. Their lightness is the mean of the channels, and
+// A setting of 0 skips a step. In images of one channel, the lightness is the pixel, and saturation and hue are
+// skipped. In images with neither 1 nor 3 channels, the lightness is the mean of the channels, and the settings
 // saturation and hue must be 0.
 type Jitter struct {
 	Chance
@@ -39,7 +39,7 @@ type Jitter struct {
 // NewJitter returns the settings of Cao et al. 2022, always applied.
 func NewJitter() *Jitter { return &Jitter{Chance{1}, 0.8, 0.8, 0.8, 0.2} }
 
-// maxJitter bounds the settings of Jitter.
+// maxJitter is the maximum setting of Jitter.
 const maxJitter = 1e3
 
 // Validate checks the settings.
@@ -55,7 +55,7 @@ func (j *Jitter) Validate() error {
 	return nil
 }
 
-// Suits requires one or three channels if saturation or hue changes.
+// Suits requires one or three channels if saturation or hue is set.
 func (j *Jitter) Suits(_, _, c int) error {
 	if !greyOrColour(c) && (j.Saturation > 0 || j.Hue > 0) {
 		return errors.New("saturation and hue need colours; want 1 channel or 3, or jitter: {saturation: 0, hue: 0}")
@@ -65,7 +65,7 @@ func (j *Jitter) Suits(_, _, c int) error {
 
 func greyOrColour(c int) bool { return c == 1 || c == 3 }
 
-// Apply draws the order and the factors of the steps, and applies them.
+// Apply draws the order and the factors of the steps and then applies the steps.
 func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 	order := [4]int{0, 1, 2, 3}
 	for i := 3; i > 0; i-- {
@@ -85,7 +85,7 @@ func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 		switch {
 		case [4]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue}[kind] == 0, kind >= stepSaturation && m.c != 3:
 			continue
-		case kind == stepContrast: // it needs the image after the steps before it
+		case kind == stepContrast: // needs the image after the previous steps
 			m.recolour(steps)
 			steps, step.rest = steps[:0], (1-step.factor)*m.meanLightness()
 		}
@@ -94,7 +94,7 @@ func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 	m.recolour(steps)
 }
 
-// colourStep is a step of jitter with its random factor.
+// colourStep is a step of Jitter with its random factor.
 type colourStep struct {
 	kind         int
 	factor, rest float32
@@ -107,8 +107,8 @@ const (
 	stepHue
 )
 
-// recolour applies steps pixel by pixel. It reuses the result of an equal neighbour, which most pixels of drawn
-// images have.
+// recolour applies steps pixel by pixel. It reuses the result of the previous pixel if both are equal, as most
+// neighbouring pixels of drawn images are.
 func (m *Canvas) recolour(steps []colourStep) {
 	if len(steps) == 0 {
 		return
@@ -144,8 +144,8 @@ func (m *Canvas) recolour(steps []colourStep) {
 	}
 }
 
-// one holds the bits of 1. The bits of non-negative numbers are in the order of the numbers, and integers have
-// branch-free minima and maxima.
+// one holds the bits of 1. The bits of non-negative floats sort like the floats, and integers have branch-free minima
+// and maxima.
 const one = 0x3f800000
 
 // clamp clips a number to [0, 1].
@@ -160,8 +160,8 @@ func scaleAll(p []float32, f, rest float32) {
 	}
 }
 
-// meanLightness returns the mean lightness of all pixels. For images without three channels it is the mean of their
-// numbers.
+// meanLightness returns the mean lightness of all pixels. For images without three channels, it returns the mean of all
+// values.
 func (m *Canvas) meanLightness() float32 {
 	length := m.w * m.c
 	weights := m.Scratch(length)
@@ -185,9 +185,9 @@ func (m *Canvas) meanLightness() float32 {
 // lightness returns the lightness of a colour.
 func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lightBlue*b }
 
-// turnHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. The largest and the smallest
-// channel value stay. Let low be the smallest, d their difference, and h the hue in sixths of a turn, from 0 to 6. Red
-// becomes low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|).
+// turnHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. It keeps the maximum and the
+// minimum over the channels. Let low be the minimum, d the difference, and h the hue in sixths of a turn, from 0 to 6.
+// Red becomes low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|).
 func turnHue(r, g, b, shift float32) (red, green, blue float32) {
 	rBits, gBits, bBits := math.Float32bits(r), math.Float32bits(g), math.Float32bits(b)
 	most, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
@@ -203,7 +203,7 @@ func turnHue(r, g, b, shift float32) (red, green, blue float32) {
 	if x := math.Float32bits((g - b) * inverse); rBits == most {
 		hue = x
 	}
-	h := math.Float32frombits(hue) + 6*shift + 12 // allows whole turns to be cut off
+	h := math.Float32frombits(hue) + 6*shift + 12 // positive, so that whole turns can be cut off
 	h -= 6 * float32(int32(h*(1.0/6)))
 	return low + d*clamp(distance(h, 3)-1), low + d*clamp(2-distance(h, 2)), low + d*clamp(2-distance(h, 4))
 }
@@ -211,7 +211,7 @@ func turnHue(r, g, b, shift float32) (red, green, blue float32) {
 // distance is |a - b|.
 func distance(a, b float32) float32 { return math.Float32frombits(math.Float32bits(a-b) &^ (1 << 31)) }
 
-// Grayscale replaces colours by their lightness, in all three channels.
+// Grayscale replaces every channel of a colour by the lightness.
 type Grayscale struct{ Chance }
 
 // Suits requires one or three channels; an image of one channel is already grey.
@@ -250,7 +250,7 @@ func (o *Solarise) Validate() error {
 // Suits accepts all shapes.
 func (*Solarise) Suits(_, _, _ int) error { return nil }
 
-// Apply inverts light pixels.
+// Apply inverts pixels at or above the threshold.
 func (o *Solarise) Apply(m *Canvas, _ *rng.Stream) {
 	threshold := float32(o.Threshold)
 	for i, v := range m.pixels {
@@ -291,10 +291,10 @@ func (n *Normalise) Validate() error {
 	return nil
 }
 
-// maxNormal bounds means and deviations, and their reciprocals.
+// maxNormal is the maximum size of means, deviations and their reciprocals.
 const maxNormal = 1e6
 
-// Suits requires as many channels as means and deviations.
+// Suits requires one mean and one deviation per channel.
 func (n *Normalise) Suits(_, _, c int) error {
 	for _, list := range [][]float64{n.Mean, n.Deviation} {
 		if len(list) != 1 && len(list) != c {

@@ -38,12 +38,12 @@ func flipRow(row []float32, c int) {
 	}
 }
 
-// Crop cuts a random part out of the image. The part's area, as a fraction of the image's area, is uniform in Scale.
-// Its aspect ratio (width by height) is log-uniform in Aspect, and its position is uniform. The part is resampled to
-// the size of the image, bilinearly between the centres of pixels. If ten draws do not fit into the image, the part is
-// the largest central one with an aspect ratio within the limits.
+// Crop cuts a random part out of the image. The area of the part, as a fraction of the image's area, is uniform in
+// Scale. Its aspect ratio (width / height) is log-uniform in Aspect, and its position is uniform. The part is resampled
+// to the size of the image, bilinearly between pixel centres. If ten draws do not fit into the image, the part is the
+// largest central one with an aspect ratio within the limits.
 //
-// From images of a single row or column, such as sequences, it cuts a stretch. The stretch's length, as a fraction of
+// In an image of a single row or column, such as a sequence, Crop cuts out an interval. Its length, as a fraction of
 // the image's length, is uniform in Scale, and Aspect is ignored.
 type Crop struct {
 	Chance
@@ -67,10 +67,10 @@ func (c *Crop) Validate() error {
 	return nil
 }
 
-// maxAspect bounds aspects and their reciprocals.
+// maxAspect is the maximum aspect ratio; its reciprocal is the minimum.
 const maxAspect = 100.0
 
-// Suits returns an error if no part within the limits fits: long images need long parts.
+// Suits returns an error if no part within the limits fits: for example, a long image needs a large aspect ratio.
 func (c *Crop) Suits(h, w, _ int) error {
 	if h == 1 || w == 1 {
 		return nil
@@ -120,7 +120,7 @@ func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
 	return (height - h) / 2, (width - w) / 2, h, w
 }
 
-// tap holds the two pixels that a sample interpolates, and the weight of the second.
+// tap holds the two pixels between which a sample interpolates, and the weight of the second.
 type tap struct {
 	at, next int
 	part     float32
@@ -133,7 +133,7 @@ func tapOf(i, n, length int) tap {
 	return tap{at, min(at+1, length-1), float32(x - float64(at))}
 }
 
-// resample replaces the image by a part of it.
+// resample replaces the image by a part of it, enlarged to the size of the image.
 func (m *Canvas) resample(top, left, h, w int) {
 	if h == m.h && w == m.w {
 		return

@@ -23,7 +23,7 @@ var Registry = &registry.Registry[Op]{Kind: "augmentation", Entries: []registry.
 		New: func() Op { return NewNormalise() }},
 }}
 
-// Presets are pipelines by name.
+// Presets lists the pipelines that a config can name.
 var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry.Entry[Pipeline]{
 	{Name: "negative-free", Doc: "jitter, flip, blur and large crops, for sprites and other images that keep their pixels in [0, 1]",
 		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return negativeFree() }},
@@ -78,8 +78,8 @@ func cropOf(least float64) *Crop {
 	return c
 }
 
-// RegisterPreset adds a pipeline to the names for configs. Call it before a config is read. A taken name and a wrong
-// order of operations are errors. New returns a new list at every call.
+// RegisterPreset adds a pipeline that configs can name. Call it before reading a config. It returns an error if the
+// name is already registered or the operations are in a wrong order. New must return a new list at every call.
 func RegisterPreset(e registry.Entry[Pipeline]) error {
 	if e.New != nil {
 		if err := e.New().Validate(); err != nil {
@@ -89,7 +89,7 @@ func RegisterPreset(e registry.Entry[Pipeline]) error {
 	return Presets.Register(e)
 }
 
-// DecodeConfig reads a list of operations or the name of a preset. Null gives no pipeline, and [] an empty one.
+// DecodeConfig reads a list of operations or the name of a preset. null means no pipeline, and [] an empty pipeline.
 func (p *Pipeline) DecodeConfig(n *config.Node) error {
 	var read Pipeline
 	switch {

@@ -17,10 +17,10 @@ type Views struct {
 	Shared   bool     `yaml:"shared" doc:"use the same random numbers for all images of a view, as byol-pytorch (2022) does; false: new ones for every image"`
 }
 
-// SetDefaults sets two views by the pipeline of Cao et al. 2022.
+// SetDefaults sets two views with the pipeline of Cao et al. 2022.
 func (v *Views) SetDefaults() { v.Pipeline, v.Count = negativeFree(), 2 }
 
-// maxViews bounds the views of an image.
+// maxViews is the maximum number of views of an image.
 const maxViews = 64
 
 // Validate checks the settings.
@@ -34,7 +34,7 @@ func (v *Views) Validate() error {
 	return nil
 }
 
-// Suits returns an error for images of a shape that a pipeline cannot change.
+// Suits returns an error if a pipeline does not support images of this shape.
 func (v *Views) Suits(h, w, c int) error {
 	if err := v.Pipeline.Suits(h, w, c); err != nil {
 		return err
@@ -42,9 +42,9 @@ func (v *Views) Suits(h, w, c int) error {
 	return v.Second.Suits(h, w, c)
 }
 
-// Apply writes the views of the rows from <= n < to of a batch to their positions in dst. dst has Count slices for the
-// views of the whole batch, and images holds the whole batch. The random numbers depend only on the seed, the epoch,
-// the batch's position, the view and the row.
+// Apply writes the views of rows from <= n < to of a batch to their positions in dst. images holds the whole batch, and
+// dst has Count slices, one for each view of the whole batch. The random numbers depend only on the seed, the epoch,
+// the position of the batch, the view and the row.
 func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, seed, epoch, position uint64) {
 	s := streams.Get().(*rng.Stream)
 	size := h * w * c
@@ -67,8 +67,8 @@ func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, 
 
 var streams = sync.Pool{New: func() any { return rng.New(0, "views") }}
 
-// Plain normalises images in place like the views, on all processors, but does not augment them. It makes the images
-// for evaluation.
+// Plain normalises images in place for evaluation, on all processors. It normalises like the views, but does not
+// augment.
 func (v *Views) Plain(images []float32, h, w, c int) {
 	p := v.Pipeline.Plain()
 	if p == nil {

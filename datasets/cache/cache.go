@@ -1,5 +1,5 @@
-// Package cache keeps the converted images of data sets on disk: 8-bit pixels mapped into memory, the levels of their
-// factors, and a description. One process makes a set while others wait, and nobody sees an incomplete set.
+// Package cache stores the converted images of data sets on disk: memory-mapped 8-bit pixels, the levels of their
+// factors, and a description. One process converts a set while others wait, and no process sees an incomplete set.
 //
 // A set is a folder <root>/sets/NAME with images.npy (uint8, [N, H, W, C]), factors.npy (int32, [N, K], -1: unknown)
 // and set.json. Other programs can read the arrays with numpy.load("images.npy", mmap_mode="r").
@@ -26,18 +26,18 @@ import (
 const RootVariable = "UNRAVEL_DATA"
 
 var (
-	// ErrAbsent is the error of [Open] and [Check] for a set that the cache lacks. [Ensure] makes the set.
+	// ErrAbsent is the error of [Open] and [Check] for a set that is not in the cache. [Ensure] creates the set.
 	ErrAbsent = errors.New("the set is not in the cache")
 	// errBroken is the error of [Open] and [Check] for a set with damaged files, or from another version. [Ensure]
-	// makes the set again.
+	// creates the set again.
 	errBroken = errors.New("the cached set is damaged")
-	// ErrTouched is the error of [Open] for a set with files of the right sizes that were written after the set was
-	// made. It is also an errBroken; [Check] tells whether the content has changed.
+	// ErrTouched is the error of [Open] for a set with files that have the right sizes but were written after the set
+	// was created. It wraps errBroken; [Check] reports whether the content has changed.
 	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", errBroken)
 )
 
 // Root returns the folder of all cached sets and downloads: UNRAVEL_DATA, or the folder unravel in the user's cache
-// folder. It is empty if neither exists.
+// folder. It returns "" if neither exists.
 func Root() string {
 	root := os.Getenv(RootVariable)
 	if root == "" {
@@ -58,9 +58,9 @@ func Downloads(name string) string { return filepath.Join(Root(), "downloads", n
 
 // Key identifies a cached set.
 type Key struct {
-	Name    string // of the data set
-	Options string // canonical text of the settings that shape the pixels; may be empty
-	Version int    // version of the conversion; a set of another version is broken
+	Name    string // name of the data set
+	Options string // canonical text of the settings that affect the pixels; may be empty
+	Version int    // version of the conversion; a set of another version counts as broken
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
@@ -68,7 +68,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // Dir returns the folder of a set.
 func (k Key) Dir() string { return filepath.Join(Root(), "sets", k.folder()) }
 
-// folder returns the name of the folder: the name of the set, and a hash of its options if it has any.
+// folder returns the name of the folder: the name of the set, and a hash of the options if there are any.
 func (k Key) folder() string {
 	if k.Options == "" {
 		return k.Name
@@ -77,7 +77,7 @@ func (k Key) folder() string {
 	return k.Name + "-" + hex.EncodeToString(sum[:8])
 }
 
-// check returns an error if the key cannot name a folder, or if there is no folder for the cache.
+// check returns an error if the key is not a valid folder name, or if there is no folder for the cache.
 func (k Key) check() error {
 	if !plainName.MatchString(k.Name) {
 		return fmt.Errorf("%q is not the name of a data set; want letters, digits, '.', '_' and '-', a letter or digit first", k.Name)
@@ -88,22 +88,23 @@ func (k Key) check() error {
 	return nil
 }
 
-// Progress receives the present activity and its progress. total is 0 if it is unknown.
+// Progress receives the current activity and its progress. total is 0 if the total is unknown.
 type Progress func(what string, done, total int64)
 
-// WithProgress returns a context for the functions of this package to report their progress, one goroutine at a time.
+// WithProgress returns a context whose progress function receives the reports of this package, from one goroutine at a
+// time.
 func WithProgress(ctx context.Context, p Progress) context.Context {
 	return progress.With(ctx, progress.Func(p))
 }
 
-// Report reports progress to the function that [WithProgress] gave to a context, if any.
+// Report passes progress to the function that [WithProgress] added to the context, if any.
 func Report(ctx context.Context, what string, done, total int64) {
 	progress.Report(ctx, what, done, total)
 }
 
-// Open opens a set of the cache, and compares its files with their hashes. It reads files of up to 256 MiB each time,
-// and larger files if they have changed since the last time. [Check] always reads all files. The error is [ErrAbsent],
-// errBroken or [ErrTouched].
+// Open opens a set of the cache and compares its files with their hashes. It always reads files of up to 256 MiB; it
+// reads a larger file only if the file has changed since the last time. [Check] always reads all files. The error is
+// [ErrAbsent], errBroken or [ErrTouched].
 func Open(ctx context.Context, k Key) (*Set, error) {
 	if err := errors.Join(k.check(), ctx.Err()); err != nil {
 		return nil, err
@@ -120,20 +121,20 @@ func Open(ctx context.Context, k Key) (*Set, error) {
 
 type openOnlyKey struct{}
 
-// WithoutMaking returns a context that keeps [Ensure] from making sets: it only opens them, as [Open] does.
+// WithoutMaking returns a context with which [Ensure] never creates a set, but only opens it, as [Open] does.
 func WithoutMaking(ctx context.Context) context.Context {
 	return context.WithValue(ctx, openOnlyKey{}, true)
 }
 
-// Ensure opens a set of the cache, and makes an absent or broken set first. convert writes the set to a folder, which
-// gets its name when it is complete. While another process or goroutine makes the set, Ensure waits. Ensure compares a
-// touched set with its hash, and keeps it if the hash is right.
+// Ensure opens a set of the cache. It first creates an absent or broken set: convert writes the set to a temporary
+// folder, which Ensure renames when the set is complete. If another process or goroutine is creating the set, Ensure
+// waits. Ensure compares a touched set with its hash, and keeps the set if the hash is right.
 func Ensure(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (*Set, error) {
 	return EnsureValid(ctx, k, func(*Set) error { return nil }, convert)
 }
 
-// EnsureValid is [Ensure] with a test for open sets. valid returns an error for an outdated set, for example one with
-// changed source files; nil means that every set is valid. An outdated set counts as broken.
+// EnsureValid is [Ensure] with a test of opened sets. valid returns an error for an outdated set, for example one with
+// changed source files; a nil function accepts every set. An outdated set counts as broken.
 func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
 	s, err := openValid(ctx, k, valid)
 	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, errBroken) || ctx.Value(openOnlyKey{}) != nil {
@@ -153,7 +154,7 @@ func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert fun
 	return s, err
 }
 
-// openValid opens a set, unless the set is outdated.
+// openValid opens a set and returns an error if the set is outdated.
 func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error) {
 	s, err := Open(ctx, k)
 	if err != nil {
@@ -165,7 +166,7 @@ func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error)
 	return s, nil
 }
 
-// ensureHeld is EnsureValid for the holder of the lock.
+// ensureHeld is EnsureValid for a caller that holds the lock.
 func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
 	if err := removeHalfMade(k); err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func
 	return open(k)
 }
 
-// build makes a set in a temporary folder and then renames the folder.
+// build creates a set in a temporary folder and then renames the folder.
 func build(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (err error) {
 	parent := filepath.Dir(k.Dir())
 	tmp := filepath.Join(parent, halfMade(k)+"new")
@@ -213,7 +214,7 @@ func build(ctx context.Context, k Key, convert func(context.Context, *Writer) er
 	return disk.SyncDir(parent)
 }
 
-// replace renames a folder. It moves a folder with the same name away and then removes it.
+// replace renames a folder. If the new name exists, it first moves that folder away, and removes it afterwards.
 func replace(from, to, old string) error {
 	err := os.Rename(to, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -225,11 +226,11 @@ func replace(from, to, old string) error {
 	return os.RemoveAll(old)
 }
 
-// halfMade returns the prefix of the names of temporary folders for a set.
+// halfMade returns the prefix of the names of a set's temporary folders.
 func halfMade(k Key) string { return ".making-" + k.folder() + "~" }
 
-// removeHalfMade removes the folders that killed processes left. The caller holds the key's lock: nobody is making the
-// set.
+// removeHalfMade removes the temporary folders of killed processes. The caller holds the lock of the key, so nobody is
+// creating the set.
 func removeHalfMade(k Key) error {
 	parent := filepath.Dir(k.Dir())
 	entries, err := os.ReadDir(parent)
@@ -247,7 +248,7 @@ func removeHalfMade(k Key) error {
 	return err
 }
 
-// Remove removes a set from the cache; a missing set is no error.
+// Remove removes a set from the cache. Removing a missing set is not an error.
 func Remove(ctx context.Context, k Key) error {
 	if err := k.check(); err != nil {
 		return err

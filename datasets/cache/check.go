@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Check reads the files of a set completely and compares them with their hashes. A touched set with the right content
-// then no longer counts as touched. The error is [ErrAbsent] or errBroken.
+// Check reads all files of a set and compares them with their hashes. If a touched set has the right content, it no
+// longer counts as touched. The error is [ErrAbsent] or errBroken.
 func Check(ctx context.Context, k Key) error {
 	if err := k.check(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/content"
 )
 
-// HashFile returns the SHA-256 of a file in hexadecimal digits. The data folder stores the hash until the file changes.
+// HashFile returns the SHA-256 of a file in hexadecimal. The data folder caches the hash until the file changes.
 func HashFile(ctx context.Context, path string) (string, error) {
 	memory, err := HashesOf(path)
 	if err != nil {
@@ -22,8 +22,8 @@ func HashFile(ctx context.Context, path string) (string, error) {
 	return sum.String(), nil
 }
 
-// HashesOf returns the file that stores the hashes of a file, or of the files below a folder. It is empty without a
-// data folder.
+// HashesOf returns the path of the file that caches the hashes of a file, or of the files below a folder. It returns ""
+// if there is no data folder.
 func HashesOf(path string) (string, error) {
 	if Root() == "" {
 		return "", nil

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Listed is a set in the result of [List].
+// Listed is an element of the result of [List].
 type Listed struct {
 	Key
 	Bytes   int64    // on disk
 	Hash    string   // hash of the content as stored
 	Sources []Source // its source files
-	Err     error    // its fault; nil: sizes and times show none
+	Err     error    // error of the set; nil: sizes and times are right
 }
 
-// List lists the sets of the cache, by the names of their folders.
+// List lists the sets of the cache, sorted by folder name.
 func List() ([]Listed, error) {
 	if Root() == "" {
 		return nil, Key{Name: "all"}.check()
@@ -39,7 +39,7 @@ func List() ([]Listed, error) {
 	return list, nil
 }
 
-// inspect describes the set of a folder.
+// inspect describes the set in a folder.
 func inspect(dir string) Listed {
 	r, err := parseRecord(dir)
 	if err != nil {

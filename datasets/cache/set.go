@@ -24,33 +24,33 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Files of the folder of a set.
+// Files in the folder of a set.
 const (
 	ImagesFile  = "images.npy"  // uint8 [N, H, W, C]
 	FactorsFile = "factors.npy" // int32 [N, K]
 	recordFile  = "set.json"    // written last
 )
 
-// Set is an open set of the cache. Images and Levels are mapped from its files. Callers must not change them, or use
-// them after Close.
+// Set is an open set of the cache. Images and Levels are memory-mapped. Callers must not change them, or use them after
+// Close.
 type Set struct {
 	Name    string          `json:"name"`
-	Options string          `json:"options,omitempty"` // of its [Key]
-	Count   int             `json:"count"`             // of images
+	Options string          `json:"options,omitempty"` // options of the set's [Key]
+	Count   int             `json:"count"`             // number of images
 	H       int             `json:"height"`
 	W       int             `json:"width"`
 	C       int             `json:"channels"`
 	Factors []factor.Factor `json:"factors"`
 	Images  []uint8         `json:"-"`                 // Count x H x W x C
 	Levels  []int32         `json:"-"`                 // Count x K, row by row; -1: unknown
-	Missing []int           `json:"missing,omitempty"` // images with an unknown level, by factor; nil: none
+	Missing []int           `json:"missing,omitempty"` // number of images with an unknown level for each factor; nil: none
 
 	Hash    string   `json:"hash"`              // SHA-256 of images, levels and factors, in hexadecimal digits
 	Sources []Source `json:"sources,omitempty"` // its source files
 
 	dir   string
 	maps  []mmap.MMap
-	files []fileRecord // of maps
+	files []fileRecord // memory-mapped files
 }
 
 // Source is a source file of a set.
@@ -63,7 +63,7 @@ type Source struct {
 // File returns the path of a file of the set.
 func (s *Set) File(name string) string { return filepath.Join(s.dir, name) }
 
-// Close ends the mapping of the files. A set stays mapped until Close or the end of the program.
+// Close unmaps the files. A set stays mapped until Close or the end of the program.
 func (s *Set) Close() error {
 	if s == nil {
 		return nil
@@ -93,7 +93,7 @@ type record struct {
 	Files []fileRecord `json:"files"`
 }
 
-// fileRecord is the state of a file at the time the set was made.
+// fileRecord is the state of a file when the set was created.
 type fileRecord struct {
 	Name     string    `json:"name"`
 	Size     int64     `json:"size"`
@@ -118,7 +118,7 @@ func readRecord(k Key) (*record, error) {
 	return r, nil
 }
 
-// parseRecord reads the description of the set of a folder.
+// parseRecord reads the description of the set in a folder.
 func parseRecord(dir string) (*record, error) {
 	text, err := disk.ReadFile(filepath.Join(dir, recordFile), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,7 @@ func parseRecord(dir string) (*record, error) {
 	return &r, nil
 }
 
-// check compares a description with a key, and its parts with each other.
+// check compares a description with a key, and checks that its fields agree.
 func (r *record) check(k Key) error {
 	switch {
 	case r.Format != recordFormat:
@@ -161,17 +161,17 @@ func (r *record) check(k Key) error {
 	return nil
 }
 
-// coarse lists the units of rounded times in file systems and archives.
+// coarse lists the resolutions to which file systems and archives round times.
 var coarse = []time.Duration{time.Second, 2 * time.Second}
 
-// sameTime reports whether a file has the recorded time, or that time in coarser units.
+// sameTime reports whether a file has the recorded time, exactly or at a coarser resolution.
 func sameTime(now, recorded time.Time) bool {
 	return now.Equal(recorded) || slices.ContainsFunc(coarse, func(unit time.Duration) bool {
 		return now.Truncate(unit).Equal(now) && (now.Equal(recorded.Truncate(unit)) || now.Equal(recorded.Truncate(unit).Add(unit)))
 	})
 }
 
-// open opens a set by the sizes and times of its files.
+// open opens a set and checks the sizes and times of its files.
 func open(k Key) (*Set, error) {
 	r, err := readRecord(k)
 	if err != nil {
@@ -191,12 +191,12 @@ func open(k Key) (*Set, error) {
 	return s, nil
 }
 
-// readWhole is the largest size, in bytes, of a file that each opening reads. The hash of a larger file is stored, see
-// [HashFile].
+// readWhole is the maximum size, in bytes, of a file that Open reads every time. The hash of a larger file is cached,
+// see [HashFile].
 const readWhole = 256 << 20
 
-// verify compares the content of an open set with its hashes. It reads files of up to so many bytes even if their hash
-// is stored.
+// verify compares the content of an open set with its hashes. It reads files of up to whole bytes even if their hash is
+// cached.
 func (s *Set) verify(ctx context.Context, k Key, whole int) error {
 	for i, want := range s.files {
 		path := filepath.Join(k.Dir(), want.Name)
@@ -227,7 +227,7 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // the mapping stays
+	defer f.Close() // the mapping remains
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -257,7 +257,7 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	return m[start:], nil
 }
 
-// int32s returns the numbers in mapped bytes, little endian.
+// int32s returns little-endian mapped bytes as int32 numbers.
 func int32s(b []byte) []int32 {
 	if len(b) == 0 {
 		return nil

@@ -22,26 +22,26 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Writer writes a set: first Begin, then each image once by WriteAt, and the levels by SetLevels.
+// Writer writes a set. Call Begin first, then WriteAt once for each image, and SetLevels.
 type Writer struct {
 	key     Key
 	dir     string
 	images  *os.File // nil before Begin
-	start   int64    // of the pixels in the file
+	start   int64    // offset of the pixels in the file
 	record  record
 	levels  []int32
-	row     int             // bytes of an image
-	written []atomic.Uint64 // a bit for each image
-	done    atomic.Int64    // images
+	row     int             // bytes per image
+	written []atomic.Uint64 // one bit per image
+	done    atomic.Int64    // number of images written
 
-	lock     sync.Mutex // of reporting
+	lock     sync.Mutex // held while reporting
 	reported time.Time
 }
 
-// reportEvery is the time between two reports of progress.
+// reportEvery is the minimum time between two progress reports.
 const reportEvery = 100 * time.Millisecond
 
-// check returns an error for an impossible set.
+// check returns an error for an invalid set.
 func (s *Set) check() error {
 	if s.Count < 1 || s.H < 1 || s.W < 1 || s.C < 1 {
 		return fmt.Errorf("%d images of %d x %d x %d; want 1 or more of each", s.Count, s.H, s.W, s.C)
@@ -57,8 +57,8 @@ func (s *Set) check() error {
 	return errors.Join(err, err2)
 }
 
-// Begin makes the file of the images. It returns an error if the disk is too small. Without factors, the set gets one
-// factor of one level, "unknown".
+// Begin creates the file of the images. It returns an error if the disk has too little space. Without factors, the set
+// gets a factor "unknown" with one level.
 func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 	if w.images != nil {
 		return errors.New("cache: Begin is called twice")
@@ -92,9 +92,8 @@ func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 	return f.Truncate(w.start + int64(count)*int64(w.row))
 }
 
-// WriteAt writes the pixels of one image or of several consecutive images, starting at a row. The last index (the
-// channel) is fastest. Several goroutines may call it. It returns an error after the end of the context, or for an
-// image written before.
+// WriteAt writes the pixels of one or more consecutive images, starting at a row. Channels are last. It is safe for
+// concurrent use. It returns an error after the end of the context, and for an image that is already written.
 func (w *Writer) WriteAt(ctx context.Context, row int, pixels []uint8) error {
 	if w.images == nil {
 		return errors.New("cache: WriteAt before Begin")
@@ -119,14 +118,14 @@ func (w *Writer) WriteAt(ctx context.Context, row int, pixels []uint8) error {
 	return nil
 }
 
-// Progress reports work other than WriteAt, which reports itself. Several goroutines may call it.
+// Progress reports work other than WriteAt, which reports its own progress. It is safe for concurrent use.
 func (w *Writer) Progress(ctx context.Context, what string, done, total int64) {
 	w.report(ctx, what, done, total)
 }
 
 // report passes progress on, but at most once every reportEvery.
 func (w *Writer) report(ctx context.Context, what string, done, total int64) {
-	if !w.lock.TryLock() { // another goroutine reports
+	if !w.lock.TryLock() { // another goroutine is reporting
 		return
 	}
 	defer w.lock.Unlock()
@@ -137,7 +136,7 @@ func (w *Writer) report(ctx context.Context, what string, done, total int64) {
 }
 
 // SetLevels sets the level of every factor of every image, row by row, with -1 for unknown levels. It keeps the slice.
-// Without SetLevels the images are the full grid of the factors, with the last one fastest.
+// Without SetLevels, the images form the full grid of the factors, with the last factor fastest.
 func (w *Writer) SetLevels(levels []int32) error {
 	if w.images == nil {
 		return errors.New("cache: SetLevels before Begin")
@@ -164,10 +163,10 @@ func (w *Writer) SetLevels(levels []int32) error {
 	return nil
 }
 
-// SetSources names the source files of the set, for its record.
+// SetSources sets the source files in the description of the set.
 func (w *Writer) SetSources(files []Source) { w.record.Sources = files }
 
-// end completes the folder, or closes its files after an error.
+// end completes the folder. After an error, it closes the files.
 func (w *Writer) end(ctx context.Context, failure error) error {
 	if w.images == nil {
 		return cmp.Or(failure, fmt.Errorf("dataset %s: nothing was written", w.key.Name))

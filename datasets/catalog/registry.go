@@ -1,4 +1,4 @@
-// Package catalog has the table of the data sets that a config can name, and [Choice], which reads a config's choice.
+// Package catalog has the table of the data sets that a config can name, and [Choice], a data set in a config.
 package catalog
 
 import (
@@ -104,7 +104,7 @@ type Choice struct {
 
 // DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\`) { // no name has these
+	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\`) { // data set names have neither
 		return n.Errorf("want the name of a data set, got a path; pictures of a folder are {folder: {path: %s}}, and arrays of a file {grid: {path: %s}}", n.Inline(), n.Inline())
 	}
 	return config.DecodeChoice(n, Registry, (*registry.Choice[datasets.Builder])(c))
@@ -126,8 +126,8 @@ func (c Choice) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return nil
 }
 
-// Build builds the chosen data set. It returns an error for a set without images or factors, and for factors that
-// [factor.Validate] refuses. Impossible numbers of images with unknown levels ([datasets.Incomplete]) are errors too.
+// Build builds the chosen data set. It returns an error for a set without images or factors, for factors that
+// [factor.Validate] rejects, and for impossible numbers of images with unknown levels ([datasets.Incomplete]).
 func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	d, err := c.Value.Build(seed)
 	if err != nil {
@@ -152,13 +152,13 @@ func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// Named returns a data set by name with its defaults.
+// Named returns a data set by name with default settings.
 func Named(name string) (Choice, error) {
 	c, err := Registry.Named(name)
 	return Choice(c), err
 }
 
-// checkMissing reports impossible numbers of images with unknown levels.
+// checkMissing returns an error for impossible numbers of images with unknown levels.
 func checkMissing(d datasets.Dataset) error {
 	missing := datasets.Missing(d)
 	if missing == nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/public"
 )
 
-// RealOf returns the public data set of a twin: a data set drawn by our own code that has the same factors and needs no
-// download. Settings that both have, such as the number of channels, take the twin's values; others, such as sizes,
-// keep their defaults. RealOf returns false if the settings make the set no twin.
+// RealOf returns the public data set of a twin, which is a data set that we draw ourselves with the same factors and
+// without a download. Settings that both have, such as the number of channels, are copied from the twin; others, such
+// as sizes, keep their defaults. RealOf returns false if the twin's settings match no public set.
 func RealOf(b datasets.Builder) (Choice, bool) {
 	switch t := b.(type) {
 	case *drawn.Sprites:
@@ -17,13 +17,13 @@ func RealOf(b datasets.Builder) (Choice, bool) {
 		return realOf("shapes3d", func(*public.Shapes3D) {})
 	case *drawn.Cars:
 		return realOf("cars3d", func(*public.Cars3D) {})
-	case *drawn.Norb: // with or without the instance among its factors
+	case *drawn.Norb: // with or without the factor instance
 		return realOf("smallnorb", func(n *public.SmallNORB) { n.Instance = t.Instance })
 	case *drawn.Arm:
 		return realOf("mpi3d", func(*public.MPI3D) {})
 	case *drawn.Turntable:
-		// Several airplanes of one hue stand for ModelNet40, and solids for COIL-100. The user's meshes, and objects of
-		// many hues, are twins of no public set.
+		// Several airplanes of one hue stand for ModelNet40, and solids for COIL-100. The user's meshes, and objects in
+		// many hues, stand for no public set.
 		switch {
 		case t.Path != "" || t.Hues > 1 || t.Objects < 2:
 			return Choice{}, false
@@ -37,7 +37,7 @@ func RealOf(b datasets.Builder) (Choice, bool) {
 	return Choice{}, false
 }
 
-// realOf returns a public data set with its defaults after a call of set.
+// realOf returns a public data set with default settings, changed by set.
 func realOf[B datasets.Builder](name string, set func(real B)) (Choice, bool) {
 	c, err := Named(name)
 	if err != nil {
