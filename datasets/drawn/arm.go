@@ -12,20 +12,20 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
 )
 
-// Arm is a twin of MPI3D (Gondal et al. 2019), drawn by our own code. A robot arm on a table holds an object at its
-// tip, in Size x Size pixels and three channels. Its factors are, the last one fastest,
+// Arm is a twin of MPI3D (Gondal et al. 2019) that we draw ourselves. A robot arm on a table holds an object at its
+// tip, in Size x Size pixels with three channels. Its factors are, with the last one fastest,
 //
 //   - object_color: white, green, red, blue, brown, olive (categorical)
 //   - object_shape: cone, cube, cylinder, hexagonal prism, pyramid, ball (categorical)
 //   - object_size: small, large (ordinal)
-//   - camera_height: of the camera above the table, evenly spread from 10 to 54 degrees (ordinal)
+//   - camera_height: elevation of the camera above the table, evenly spaced from 10 to 54 degrees (ordinal)
 //   - background_color: purple, sea green, salmon (categorical)
-//   - horizontal_axis: the angle of the arm about the vertical axis, evenly spread from -80 to 80 degrees; 0 is towards
-//     the camera (ordinal)
-//   - vertical_axis: the elevation of the arm, evenly spread from -8 to 70 degrees (ordinal)
+//   - horizontal_axis: angle of the arm about the vertical axis, evenly spaced from -80 to 80 degrees; 0 points to the
+//     camera (ordinal)
+//   - vertical_axis: elevation of the arm, evenly spaced from -8 to 70 degrees (ordinal)
 //
-// The default is the 1,036,800 combinations of MPI3D with 64 x 64 pixels. A single size is large, and a single angle is
-// the middle of its range.
+// The default is the 1,036,800 combinations of MPI3D with 64 x 64 pixels. If there is only one size, it is large; if
+// there is only one angle, it is the middle of its range.
 type Arm struct {
 	Size        int `yaml:"size" doc:"height and width of the images, pixels"`
 	Colours     int `yaml:"colours" doc:"number of colours of the object"`
@@ -52,8 +52,8 @@ func (a *Arm) Validate() error {
 		painting.Levels("heights", a.Heights, 16), painting.Levels("backgrounds", a.Backgrounds, len(armBackgrounds)), painting.Levels("horizontal", a.Horizontal, 256), painting.Levels("vertical", a.Vertical, 256))
 }
 
-// Build makes the arm. Build draws images on request in two steps. It first draws each position without the two colours
-// and keeps the drawing, then adds the colours.
+// Build creates the arm. Images are drawn on request in two steps: the first draws each position without the two
+// colours and stores the drawing, and the second adds the colours.
 func (a *Arm) Build(uint64) (datasets.Dataset, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -94,10 +94,10 @@ type arm struct {
 	drawings []atomic.Pointer[armDrawing] // by position; nil: not drawn yet
 	kept     atomic.Int64                 // bytes of drawings
 	room     int64                        // bytes left for drawings
-	easels   *renderedSet                 // draws positions
+	easels   *renderedSet                 // draws the positions
 }
 
-// armDrawing is the part of a drawing that differs from the table.
+// armDrawing is the part of a drawing in which it differs from the empty table.
 type armDrawing struct {
 	top, left, height, width int
 	pixels                   []uint8
@@ -138,7 +138,7 @@ func blend(dst []float32, from []uint8, object, background *[3]int) {
 	}
 }
 
-// keep stores the part of a position's picture that differs from the table, if space remains.
+// keep stores the part of a position's picture in which it differs from the empty table, if memory remains.
 func (d *arm) keep(at int, picture, table []uint8) {
 	side := d.shape[1]
 	top, left, bottom, right := side, side, 0, 0
@@ -162,7 +162,7 @@ func (d *arm) keep(at int, picture, table []uint8) {
 	}
 }
 
-// armModel is the arm with its table and the objects that it can hold.
+// armModel is the arm with the table and the objects for its tip.
 type armModel struct {
 	foot, shoulder, link, table *model
 	tools                       [objects.Tools]*model
@@ -183,7 +183,7 @@ func newArmModel() *armModel {
 	return m
 }
 
-// painter returns a painter of positions.
+// painter returns a painter of the positions.
 func (m *armModel) painter(size int, positions factor.Grid) painter {
 	s := newStage(size)
 	return func(i int, dst []uint8) {
@@ -195,13 +195,13 @@ func (m *armModel) painter(size int, positions factor.Grid) painter {
 	}
 }
 
-// armTool is an object at the tip of an arm, for two angles.
+// armTool is an object at the tip of an arm, at the arm's two angles.
 type armTool struct {
 	*model
 	size, horizontal, vertical float64
 }
 
-// draw draws the table from a camera at an elevation (degrees), and adds the arm with a tool unless tool is nil.
+// draw draws the table from a camera at an elevation (degrees). It adds the arm with a tool unless tool is nil.
 func (m *armModel) draw(s *stage, elevation float64, tool *armTool, dst []uint8) {
 	s.begin(&m.light, [3]float64{0, 0, 1})
 	c := &s.scene

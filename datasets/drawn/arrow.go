@@ -11,10 +11,10 @@ import (
 )
 
 // Arrow is a coloured arrow on black that rotates and changes its hue (the Arrow set of Tonnaer et al. 2022; their
-// drawing is not public, and this drawing is ours). Image (i, j) has hue i/Hues and is rotated counter-clockwise by
-// j/Rotations of a full turn from pointing right. Both factors are circular.
+// drawing is not public, so we draw the arrow ourselves). Image (i, j) has hue i/Hues, and is rotated counter-clockwise
+// by j/Rotations of a full turn. At rotation 0 the arrow points right. Both factors are circular.
 //
-// The arrow is drawn again at every rotation and averaged over a sub-pixel grid, without resampling. Changing the hue
+// The arrow is drawn anew for every rotation and averaged over a sub-pixel grid, without resampling. A change of hue
 // keeps saturation and value.
 type Arrow struct {
 	Size      int `yaml:"size" doc:"height and width of the images, pixels"`
@@ -22,7 +22,7 @@ type Arrow struct {
 	Rotations int `yaml:"rotations" doc:"number of rotations in a full turn"`
 }
 
-// maxDrawn bounds the pixels of all drawings together (8 bytes each).
+// maxDrawn is the maximum number of pixels of all drawings together (8 bytes each).
 const maxDrawn = 1 << 25
 
 // Validate checks the settings.
@@ -67,8 +67,9 @@ type arrow struct {
 	drawings [][]shade    // by rotation, one shade per pixel
 }
 
-// shade is a colour without its hue. At saturation s and value v the colour is white + colour*(pure hue), with white =
-// v(1-s) and colour = v s. Both are linear in the colour, and can be averaged over a pixel before the hue is chosen.
+// shade is a colour without its hue. At saturation s and value v, the colour is white + colour*(pure hue), with white =
+// v(1-s) and colour = v s. Both are linear in the colour, so they can be averaged over a pixel before the hue is
+// chosen.
 type shade struct{ white, colour float32 }
 
 func (a *arrow) Image(i int, dst []float32) {
@@ -86,8 +87,7 @@ func (a *arrow) Image(i int, dst []float32) {
 // subPixels is the number of samples along each side of a pixel.
 const subPixels = 8
 
-// drawArrow draws the arrow rotated counter-clockwise (as seen on a screen, y down)
-// by an angle.
+// drawArrow draws the arrow rotated counter-clockwise by an angle, as seen on a screen (y points down).
 func drawArrow(size int, angle float64) []shade {
 	drawing := make([]shade, size*size)
 	sin, cos := math.Sincos(angle)
@@ -123,8 +123,8 @@ const (
 	notch       = 0.16 // depth of the notch in the tail
 )
 
-// arrowColour is the saturation and value at a point of the arrow that points right. Outside the arrow the value is 0.
-// The shaft brightens from its tail to the head.
+// arrowColour is the saturation and value at a point of the arrow that points right. Outside the arrow, the value is 0.
+// The shaft brightens from the tail to the head.
 func arrowColour(x, y float64) (saturation, value float64) {
 	y = math.Abs(y)
 	switch {

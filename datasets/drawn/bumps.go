@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Bumps is a small set on which disentanglement can be learned in seconds. Each factor puts a Gaussian bump of width 1
-// over a vector with one number for each level, centred at the image's level:
+// Bumps is a small set on which a model learns disentanglement in seconds. Each factor is encoded as a vector with one
+// number per level: a Gaussian bump of width 1 centred at the image's level,
 //
 //	b_f(j) = exp(-(j - level_f)^2 / 2),  j = 0, ..., Levels-1,
 //
@@ -23,8 +23,8 @@ type Bumps struct {
 
 const (
 	bumpScale  = 3
-	mostBumps  = 12   // factors
-	mostBumped = 1024 // numbers of an image
+	mostBumps  = 12   // maximum number of factors
+	mostBumped = 1024 // maximum length of an image
 )
 
 // Validate checks the settings.
@@ -74,7 +74,7 @@ func orthogonal(n int, s *rng.Stream) [][]float64 {
 		for j := range row {
 			row[j] = s.Float64() - 0.5
 		}
-		for range 2 { // the second time rounding is left
+		for range 2 { // the second pass removes rounding errors of the first
 			for _, other := range rows[:i] {
 				dot := rowProduct(row, other)
 				for j := range row {

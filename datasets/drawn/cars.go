@@ -14,14 +14,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Cars is a twin of Cars3D (Reed et al. 2015), drawn by our own code: a car of [objects.Car] seen from all sides, in
-// Size x Size pixels and three channels. Its factors are, the last one fastest,
+// Cars is a twin of Cars3D (Reed et al. 2015) that we draw ourselves: a car of [objects.Car] seen from all sides, in
+// Size x Size pixels with three channels. Its factors are, with the last one fastest,
 //
-//   - elevation: of the camera above the road, evenly spread from 5 to 41 degrees (ordinal)
-//   - azimuth: of the camera around the car, level/Azimuths of a full turn from its front, in degrees (circular)
+//   - elevation: elevation of the camera above the road, evenly spaced from 5 to 41 degrees (ordinal)
+//   - azimuth: azimuth of the camera around the car, level/Azimuths of a full turn from its front, in degrees
+//     (circular)
 //   - object: the car, [objects.Car] of its number, or of its place in the Order (categorical)
 //
-// The light turns with the camera. The default is the 17,568 combinations of Cars3D, 64 x 64 pixels.
+// The light moves with the camera. The default is the 17,568 combinations of Cars3D with 64 x 64 pixels.
 type Cars struct {
 	Size       int    `yaml:"size" doc:"height and width of the images, pixels"`
 	Elevations int    `yaml:"elevations" doc:"number of heights of the camera"`
@@ -30,10 +31,10 @@ type Cars struct {
 	Order      string `yaml:"order,omitempty" doc:"order of the cars: luminance, the darkest first; absent: none. It matters to metrics that use level numbers as values, such as projected metrics"`
 }
 
-// byLuminance is the order of cars by the luminance of their surface, the darkest first.
+// byLuminance orders cars by the luminance of their surface, the darkest first.
 const byLuminance = "luminance"
 
-// maxObjects bounds objects of our own, up to 0.2 MB each.
+// maxObjects is the maximum number of generated objects, which take up to 0.2 MB each.
 const maxObjects = 1 << 10
 
 // Validate checks the settings.
@@ -47,7 +48,7 @@ func (c *Cars) Validate() error {
 	return cmp.Or(painting.Levels("elevations", c.Elevations, painting.MaxViews), painting.Levels("azimuths", c.Azimuths, painting.MaxViews), painting.Levels("objects", c.Objects, maxObjects))
 }
 
-// Build makes the cars, and draws an image on its first use.
+// Build creates the cars. Images are drawn on first use.
 func (c *Cars) Build(uint64) (datasets.Dataset, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func (c *Cars) Build(uint64) (datasets.Dataset, error) {
 	}), nil
 }
 
-// luminance returns the mean luminance of an object's colours over its surface, by Rec. 709.
+// luminance returns the mean luminance (Rec. 709) of an object's colours over its surface.
 func (m *model) luminance() float64 {
 	sum, surface := 0.0, 0.0
 	for i, p := range m.parts {

@@ -14,8 +14,8 @@ import (
 
 // Chopsticks are the time series of Ross and Doshi-Velez 2021, section 4.2 and appendix A.2, stored as images of 1 x 1
 // x 64. The first stick is a line over all times t = 0..63. Let r be the number of sticks that may still follow. With
-// probability 1 - 2^-r the right half of a stick breaks off and becomes another stick, which may break in the same way.
-// Stick l = 0, 1, ... begins at s_l = 64 (1 - 2^-l), rounded down, and adds
+// probability 1 - 2^-r, the right half of a stick breaks off and becomes another stick, which may break in the same
+// way. Stick l = 0, 1, ... begins at s_l = 64 (1 - 2^-l), rounded down, and adds
 //
 //	inter_l + slope_l (t - s_l)   for t >= s_l,
 //
@@ -23,14 +23,14 @@ import (
 // of the two with equal probability.
 //
 // Each stick has a dimension group in the hierarchy: its numbers (inter before slope) and a categorical dimension for
-// the next stick. The options of this dimension are an empty one (no further stick) and a further stick. In variant
-// either, the further stick has two options, with its intercept or with its slope, in this order. The root is then a
-// categorical dimension too, inter or slope.
+// the next stick. This dimension has an empty option (no further stick) and an option for the next stick. In variant
+// either, the next stick has two options, with its intercept or with its slope, in this order. The root is then also a
+// categorical dimension, inter or slope.
 //
-// Appendix A.2 defines the alternatives. MinOffset keeps inter and slope away from 0: their signs are random, and their
-// sizes are uniform from MinOffset times the bound to the bound. Noise adds independent normal numbers. With Overwrite,
-// a stick's slope replaces the slope that the line had before it, or its intercept replaces the line's height at s_l.
-// Otherwise the stick adds to the line.
+// Appendix A.2 defines these alternatives. MinOffset keeps inter and slope away from 0: the signs are random, and the
+// absolute values are uniform from MinOffset times the bound to the bound. Noise adds independent normal numbers. With
+// Overwrite, the slope of a stick replaces the line's previous slope, and its intercept replaces the line's height at
+// s_l. Otherwise the stick adds to the line.
 //
 // Unlike pixels, the numbers can lie outside [0, 1].
 type Chopsticks struct {
@@ -44,7 +44,7 @@ type Chopsticks struct {
 
 const (
 	chopstickTimes = 64
-	maxSticks      = 6 // a seventh would have a single time
+	maxSticks      = 6 // with a seventh, the last stick would have a single time
 	maxSamples     = 1 << 24
 )
 
@@ -61,7 +61,7 @@ var (
 	stickNames  = [kinds]string{"inter", "slope"}
 	stickBounds = [kinds]float64{0.2, 0.01}
 	variants    = []string{"slope", "inter", "both", "either"}
-	sticks      = map[string][][]kind{ // by variant: the kinds of the numbers of a stick
+	sticks      = map[string][][]kind{ // by variant: the kinds of a stick's numbers
 		"slope": {{slope}}, "inter": {{inter}}, "both": {{inter, slope}}, "either": {{inter}, {slope}},
 	}
 	overwrites = []string{"none", "slope", "inter", "both"}
@@ -127,7 +127,7 @@ func (d *chopsticks) Image(i int, dst []float32) {
 	copy(dst, d.rows[i*chopstickTimes:(i+1)*chopstickTimes])
 }
 
-// RealValued implements the function RealValued: sticks reach from about -1 to 1.
+// RealValued implements the interface of datasets.RealValued: sticks range from about -1 to 1.
 func (d *chopsticks) RealValued() bool { return true }
 
 // stick is a dimension group of the hierarchy.
@@ -140,7 +140,7 @@ type stick struct {
 }
 
 // follow adds the sticks that may follow a stick, and returns their groups. In variant either, path lists the previous
-// sticks, which makes the dimensions' names distinct.
+// sticks, which makes the names of the dimensions distinct.
 func (c *Chopsticks) follow(d *dimensions, after *stick, path string) (groups []hierarchy.Hierarchy) {
 	for _, mine := range sticks[c.Variant] {
 		next := &stick{level: after.level + 1, kinds: mine, first: len(d.low), choice: -1}
@@ -173,7 +173,7 @@ func (c *Chopsticks) fill(at *stick, choice []int8, values []float64, l *line, s
 		if len(at.next) > 1 {
 			option = s.IntN(len(at.next))
 		}
-		if at.level >= 0 { // it may stop here, which is option 0
+		if at.level >= 0 { // the line may end here, which is option 0
 			left := c.Depth - at.level - 1
 			if left == 0 {
 				return
@@ -199,12 +199,12 @@ func (c *Chopsticks) fill(at *stick, choice []int8, values []float64, l *line, s
 	}
 }
 
-// line is a row without noise, drawn up to the present stick.
+// line is a row without noise, up to the current stick.
 type line struct {
 	times  [chopstickTimes]float64
-	start  int // of the last stick
+	start  int // start of the last stick
 	height float64
-	slope  float64 // a time
+	slope  float64 // slope per time
 }
 
 // add adds a stick to the line.

@@ -11,14 +11,14 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// dimensions implements Hierarchical except for the images.
+// dimensions implements Hierarchical except for Image.
 type dimensions struct {
 	name    string
 	n       int
 	shape   [3]int
 	tree    hierarchy.Hierarchy
 	factors []factor.Factor
-	low     []float64 // by continuous dimension: its range
+	low     []float64 // ranges of the continuous dimensions
 	high    []float64
 	choices []int8    // n x categorical dimensions
 	values  []float64 // n x continuous dimensions
@@ -76,11 +76,11 @@ func (d *dimensions) continuous(name string, low, high float64) {
 	d.low, d.high = append(d.low, low), append(d.high, high)
 }
 
-// rowsPerPiece is the number of images drawn from one random stream.
+// rowsPerPiece is the number of images per random stream.
 const rowsPerPiece = 500
 
-// draw draws the n images in pieces. Each piece has its own random stream, which makes the images independent of the
-// number of threads. It first sets all choices to -1.
+// draw draws the n images in pieces. Each piece has a separate random stream, so the images do not depend on the number
+// of threads. It first sets all choices to -1.
 func (d *dimensions) draw(n int, seed uint64, image func(i int, s *rng.Stream)) {
 	d.n = n
 	d.choices = slices.Repeat([]int8{-1}, n*(len(d.factors)-len(d.low)))

@@ -13,10 +13,10 @@ import (
 
 // Entangled is the synthetic set of Zhang and Sugiyama 2024, appendix F.1. Its three ordinal factors have the values 0,
 // 1/(Levels-1), ..., 1. The "image" of a combination y is the vector m(y) of an [AnalyticEncoder] of the paper, as 1 x
-// 1 x d numbers. The default is the generator g of equation 160, which entangles the factors by two rotations and two
-// exponentials. It is injective, but neither linear nor a product.
+// 1 x d numbers. The default encoder is the generator g of equation 160, which entangles the factors by two rotations
+// and two exponentials. g is injective, but neither linear nor a product.
 //
-// Unlike pixels, some numbers lie outside [0, 1]: rotation and redundancy have negative ones. Models use the numbers
+// Unlike pixels, some numbers lie outside [0, 1]: rotation and redundancy give negative numbers. Models use the numbers
 // unchanged; figures clip them.
 type Entangled struct {
 	Encoder string `yaml:"encoder" doc:"entanglement (the paper's generator), rotation, duplicate, complement, misalignment, redundancy, contraction, nonlinear, constant or random"`
@@ -27,7 +27,7 @@ type Entangled struct {
 type AnalyticEncoder struct {
 	Name     string
 	Doc      string
-	SubCodes [3][]int // the columns of z that are the sub-code z_i of factor i
+	SubCodes [3][]int // columns of z that form the sub-code z_i of factor i
 
 	encode func(y [3]float64, z []float64) // nil: see Codes
 }
@@ -41,7 +41,7 @@ func (e AnalyticEncoder) Columns() int {
 	return n
 }
 
-// one is a sub-code of one column for each factor.
+// one assigns one column to each factor.
 var one = [3][]int{{0}, {1}, {2}}
 
 // AnalyticEncoders lists the encoders in the paper's order.
@@ -76,16 +76,16 @@ func AnalyticEncoders() []AnalyticEncoder {
 	}
 }
 
-// paperRotation is the matrix R behind table 2 of Zhang and Sugiyama 2024, which the paper does not print. It is SciPy
-// 1.10's Rotation.random(random_state=2023). Only this seed was found to give all ten printed modularity values of the
-// rows entanglement and rotation.
+// paperRotation is the matrix R of table 2 in Zhang and Sugiyama 2024, which the paper does not print. It is SciPy
+// 1.10's Rotation.random(random_state=2023). Among the seeds that were tried, only this one gives all ten printed
+// modularity values of the rows entanglement and rotation.
 var paperRotation = [3][3]float64{
 	{-0.32712987083188766, 0.006899156269426776, -0.944954204843961},
 	{-0.5595787687346934, -0.807213382125789, 0.18782480480066935},
 	{-0.7614838469664849, 0.5902194145907225, 0.2679242307991347},
 }
 
-// rotate is R y, rounded as NumPy rounds it: codes lie on the edges of bins, where the last bit counts. The result is
+// rotate is R y, rounded in the same way as in NumPy: codes lie on bin edges, so the last bit matters. The result is
 // the same on every processor.
 func rotate(y [3]float64) (z [3]float64) {
 	for i, row := range paperRotation {
@@ -94,7 +94,7 @@ func rotate(y [3]float64) (z [3]float64) {
 	return z
 }
 
-// entangle is g before the scaling of its columns.
+// entangle is g before its columns are scaled.
 func entangle(y [3]float64, z []float64) {
 	for range 2 {
 		y = rotate(y)
@@ -105,7 +105,7 @@ func entangle(y [3]float64, z []float64) {
 	copy(z, y[:])
 }
 
-// maxEntangled bounds Levels.
+// maxEntangled is the maximum of Levels.
 const maxEntangled = 101
 
 // Validate checks the settings.
@@ -160,7 +160,7 @@ func (e *Entangled) Codes(seed uint64) (codes []float64, d int, err error) {
 	return codes, d, nil
 }
 
-// scaleColumns maps the range of every column to [0, 1].
+// scaleColumns scales every column to [0, 1].
 func scaleColumns(codes []float64, d int) {
 	for c := range d {
 		low, high := math.Inf(1), math.Inf(-1)

@@ -6,14 +6,14 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Flatland is a white disc on black that moves in steps over a square (own drawing after the environment of
-// Caselles-Dupré et al. 2019 and its version by Quessard et al. 2020): in image (i, j) of Period x Period the centre is at
-// row c_i and column c_j,
+// Flatland is a white disc on black that moves in steps over a square. We draw it ourselves after the environment of
+// Caselles-Dupré et al. 2019 and its version in Quessard et al. 2020. In image (i, j) of Period x Period images, the
+// centre of the disc is at row c_i and column c_j,
 //
 //	c_i = Radius + 2 + i (Size - 1 - 2 Radius)/Period,
 //
-// in pixels, with whole coordinates at the centres of pixels. The disc never meets an edge. Both factors are circular:
-// a step beyond the last position leads to the first, by a jump that no pixel predicts.
+// in pixels; integers are the centres of pixels. The disc never touches an edge. Both factors are circular: a step
+// beyond the last position leads to the first, and the disc jumps without any cue in the pixels.
 //
 // The public environments differ. The environment of 2019 crops a canvas of 84 x 84 x 3 to 64 x 64. Its disc moves in
 // steps of 5 pixels, and the walls teleport it. Its positions drift and therefore form no single cycle. The environment
@@ -25,7 +25,7 @@ type Flatland struct {
 	Samples int `yaml:"samples" doc:"samples along each side of a pixel; 1: pixels are black or white"`
 }
 
-// NewFlatland returns the default settings of the papers.
+// NewFlatland returns the papers' settings as defaults.
 func NewFlatland() *Flatland { return &Flatland{Period: 10, Radius: 15, Size: 64, Samples: 4} }
 
 // Validate checks the settings.
@@ -43,7 +43,7 @@ func (f *Flatland) Validate() error {
 	return nil
 }
 
-// room returns Period times the distance of neighbouring positions, in pixels.
+// room returns Period times the distance between neighbouring positions, in pixels.
 func (f *Flatland) room() int { return f.Size - 1 - 2*f.Radius }
 
 // Build returns the data set.
@@ -64,10 +64,10 @@ func (f *Flatland) Build(uint64) (datasets.Dataset, error) {
 	}, nil
 }
 
-// unit is the side of a pixel in the integer coordinates that decide whether the disc covers a sample.
+// unit is the side of a pixel in the integer coordinates of the coverage test.
 func (f *Flatland) unit() int { return 2 * f.Samples * f.Period }
 
-// centre returns a position along an axis, in units.
+// centre returns the disc's centre along an axis, in the integer coordinates.
 func (f *Flatland) centre(i int) int { return 2 * f.Samples * (f.Period*(f.Radius+2) + i*f.room()) }
 
 type flatland struct {
@@ -82,14 +82,14 @@ func (f *flatland) Image(i int, dst []float32) {
 	top, left := y/f.unit()-f.Radius-1, x/f.unit()-f.Radius-1
 	for r := top; r <= top+2*f.Radius+3; r++ {
 		for c := left; c <= left+2*f.Radius+3; c++ {
-			if inside := f.inside(r, c, y, x); inside > 0 { // never outside of the image
+			if inside := f.inside(r, c, y, x); inside > 0 { // never outside the image
 				dst[r*f.Size+c] = float32(inside) / float32(f.Samples*f.Samples)
 			}
 		}
 	}
 }
 
-// inside counts the samples of a pixel inside the disc around a centre.
+// inside counts the samples of a pixel that the disc around a centre covers.
 func (f *flatland) inside(row, column, y, x int) (n int) {
 	step, radius := 2*f.Period, f.Radius*f.unit()
 	y, x = row*f.unit()-y-(f.Samples-1)*f.Period, column*f.unit()-x-(f.Samples-1)*f.Period

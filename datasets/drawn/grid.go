@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// gridSet implements Dataset for full grids except for the images.
+// gridSet implements Dataset for full grids, except for Image.
 type gridSet struct {
 	name  string
 	shape [3]int
@@ -19,8 +19,8 @@ func (g *gridSet) Factors() []factor.Factor   { return g.grid }
 func (g *gridSet) Len() int                   { return g.grid.Len() }
 func (g *gridSet) FactorsAt(i int, dst []int) { g.grid.At(i, dst) }
 
-// renderedSet is a data set of 8-bit images, each drawn on its first use. It keeps the images while the whole set fits
-// into keptImages. Otherwise it draws an image on every use.
+// renderedSet is a data set of 8-bit images that are drawn on first use. If all images fit into keptImages, it stores
+// them. Otherwise it draws an image on every use.
 type renderedSet struct {
 	gridSet
 	painter func() painter
@@ -31,17 +31,17 @@ type renderedSet struct {
 	free chan *easel // unused easels
 }
 
-// painter draws an image, for one goroutine at a time; pixels are numbers from 0 to 255, channels last. The bits of an
-// image depend neither on the goroutine nor on earlier images.
+// painter draws image i as numbers from 0 to 255, channels last. Only one goroutine at a time may use a painter. The
+// bits of an image depend neither on the goroutine nor on earlier images.
 type painter func(i int, dst []uint8)
 
-// easel is a painter with a buffer for its picture.
+// easel is a painter with a buffer for the picture.
 type easel struct {
 	paint   painter
 	picture []uint8
 }
 
-// keptImages bounds the bytes of the images that a rendered set keeps.
+// keptImages is the maximum number of bytes of images that a rendered set stores.
 const keptImages = 256 << 20
 
 // States of an image.
@@ -51,10 +51,10 @@ const (
 	ready
 )
 
-// maxIdle bounds the easels that wait for use.
+// maxIdle is the maximum number of unused easels.
 const maxIdle = 256
 
-// newRendered returns a data set with images drawn by painters, one for each goroutine that draws at the same time.
+// newRendered returns a data set whose images are drawn by painters, one painter for each goroutine that is drawing.
 func newRendered(set gridSet, newPainter func() painter) *renderedSet {
 	d := &renderedSet{gridSet: set, painter: newPainter, free: make(chan *easel, maxIdle)}
 	if total := d.Len() * d.size(); total <= keptImages {
@@ -63,11 +63,11 @@ func newRendered(set gridSet, newPainter func() painter) *renderedSet {
 	return d
 }
 
-// size is the number of bytes of an image.
+// size is the number of bytes per image.
 func (d *renderedSet) size() int { return d.shape[0] * d.shape[1] * d.shape[2] }
 
-// Image draws or copies an image. It allocates only for the first use of an image, and only if more goroutines draw at
-// once than ever before.
+// Image draws or copies an image. It only allocates on the first use of an image, and when more goroutines draw at once
+// than ever before.
 func (d *renderedSet) Image(i int, dst []float32) {
 	size := d.size()
 	if d.kept != nil && d.state[i].Load() == ready {

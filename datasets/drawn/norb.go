@@ -11,17 +11,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Norb is a twin of SmallNORB (LeCun et al. 2004), drawn by our own code: a grey toy of [objects.Figure] on a table, in
-// Size x Size pixels and one channel. Its factors are, the last one fastest,
+// Norb is a twin of SmallNORB (LeCun et al. 2004) that we draw ourselves: a grey toy of [objects.Figure] on a table, in
+// Size x Size pixels with one channel. Its factors are, with the last one fastest,
 //
 //   - category: animal, human, plane, truck, car (categorical)
 //   - instance: ten toys of each category (categorical); only with Instance
-//   - elevation: of the camera above the table, evenly spread from 30 to 70 degrees (ordinal)
-//   - azimuth: of the camera around the toy, level/Azimuths of a full turn from its front, in degrees (circular)
-//   - lighting: six lightings, which differ in their directions and brightness (categorical)
+//   - elevation: elevation of the camera above the table, evenly spaced from 30 to 70 degrees (ordinal)
+//   - azimuth: azimuth of the camera around the toy, level/Azimuths of a full turn from its front, in degrees
+//     (circular)
+//   - lighting: six lightings with different directions and brightness (categorical)
 //
-// Without Instance ten images have the same levels, as in Locatello et al. 2019. The default is the 48,600 combinations of SmallNORB, 64 x 64
-// pixels.
+// Without Instance, ten images have the same levels, as in Locatello et al. 2019. The default is the 48,600
+// combinations of SmallNORB with 64 x 64 pixels.
 type Norb struct {
 	Size       int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Instances  int  `yaml:"instances" doc:"number of toys of each category"`
@@ -40,7 +41,7 @@ func (n *Norb) Validate() error {
 		painting.Levels("azimuths", n.Azimuths, painting.MaxViews), painting.Levels("lightings", n.Lightings, len(norbLights)))
 }
 
-// Build makes the toys, and draws an image on its first use.
+// Build creates the toys. Images are drawn on first use.
 func (n *Norb) Build(uint64) (datasets.Dataset, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (n *Norb) Build(uint64) (datasets.Dataset, error) {
 	return &without{renderedSet: d, factors: append(factor.Grid{set.grid[0]}, set.grid[2:]...)}, nil
 }
 
-// without is a norb without the factor instance.
+// without is a Norb set without the factor instance.
 type without struct {
 	*renderedSet
 	factors factor.Grid
@@ -89,7 +90,7 @@ func (d *without) FactorsAt(i int, dst []int) {
 	copy(dst[1:], levels[2:])
 }
 
-// norbLights are the lightings: from the left, the right, the front and above, from both sides and dim from behind.
+// norbLights are the lightings: from the left, the right, the front, above, both sides, and dim from behind.
 var norbLights = [...]lighting{
 	norbLight(0.4, 0.52, 0.34, [3]float64{-0.55, 1, 0.35}),
 	norbLight(0.4, 0.52, 0.34, [3]float64{0.55, 1, 0.35}),

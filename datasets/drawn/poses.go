@@ -19,18 +19,19 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Poses is an object on black in many poses and hues, drawn by package render. The factor pose is categorical and has
-// the rotation R of each level: image x(R) shows the vertices R v. The rotation g takes x(R) to x(g R), because camera
-// and light are fixed in the world. The camera on the z axis looks at the origin, y is up, and the light is a direction
-// in the world. The factor hue is circular, with saturation 1. A single hue gives grey images of one channel without
-// this factor. Images are ordered by pose, then hue.
+// Poses is an object on black in many poses and hues, drawn by package render. Each level of the categorical factor
+// pose has a rotation R: image x(R) shows the vertices R v. Camera and light are fixed in the world, so the rotation g
+// maps x(R) to x(g R). The camera on the z axis looks at the origin, y is up, and the light is a direction in the
+// world. The factor hue is circular, with saturation 1. With only one hue, images are grey with one channel, and there
+// is no factor hue. Images are ordered by pose, then by hue.
 //
-// The cone, the vase and the bottle are symmetric about an axis and look the same when turned about it. The sphere of
-// axis directions is therefore a complete code of their poses. The airplane looks different in all poses.
+// The cone, the vase and the bottle are symmetric about an axis: a rotation about this axis does not change the image.
+// The direction of the axis, a point on the sphere, therefore determines the image. The airplane looks different in all
+// poses.
 //
-// Objects are centred at the mean of their bounding box, and scaled to put the farthest vertex at the distance 1. Their
-// size therefore reveals nothing about the pose. Surfaces are matt, with the brightness 0.3 + 0.7 max(0, n.l) on both
-// sides, for the normal n and the direction of the light l.
+// Objects are centred at the middle of their bounding box, and scaled to put the farthest vertex at distance 1. The
+// size therefore reveals nothing about the pose. Surfaces are matt. Their brightness is 0.3 + 0.7 max(0, n.l) on both
+// sides, with the normal n and the direction of the light l.
 type Poses struct {
 	Object    string     `yaml:"object" doc:"cone, vase or bottle, which are symmetric about an axis, or airplane"`
 	Mesh      string     `yaml:"mesh" doc:"mesh file to draw instead of the object: OFF, OBJ, STL or PLY"`
@@ -48,7 +49,7 @@ func NewPoses() *Poses {
 	return &Poses{Object: "cone", Crease: 40, Rotations: "hopf", Hues: 8, Size: 64, Camera: "perspective", Light: [3]float64{0.3, 0.5, 0.8}}
 }
 
-// maxPoses bounds the rotations of a data set.
+// maxPoses is the maximum number of rotations of a data set.
 const maxPoses = 100000
 
 // Validate checks the settings.
@@ -99,7 +100,7 @@ func (p *Poses) validCount() error {
 	return nil
 }
 
-// hopfLevel returns the level of the Hopf grid with Count rotations, or -1 if no level has this count.
+// hopfLevel returns the level of the Hopf grid with Count rotations, or -1 if there is none.
 func (p *Poses) hopfLevel() int {
 	for level := range 4 {
 		if p.Count == rotation.HopfSize(level) || p.Count == 0 && level == 1 {
@@ -122,7 +123,7 @@ func (p *Poses) table(seed uint64) [][9]float64 {
 	return rotation.Random(rng.New(seed, "poses"), cmp.Or(p.Count, rotation.HopfSize(1)))
 }
 
-// Build reads or makes the object. An image is drawn on its first use.
+// Build reads or creates the object. Images are drawn on first use.
 func (p *Poses) Build(seed uint64) (datasets.Dataset, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func (p *Poses) Build(seed uint64) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// scene sees the unit ball with a margin of 5 %.
+// scene shows the unit ball with a margin of 5 %.
 func (p *Poses) scene(parts []render.Part) render.Scene {
 	s := render.Scene{Parts: parts, Lights: []render.Light{{Direction: p.Light, Colour: [3]float64{0.7, 0.7, 0.7}}}, Ambient: 0.3}
 	if p.Camera == "orthographic" {
@@ -161,11 +162,11 @@ func (p *Poses) scene(parts []render.Part) render.Scene {
 // poseSamples is the number of samples along each side of a pixel.
 const poseSamples = 4
 
-// posePainter draws the brightness of a scene's parts under the rotations of a table.
+// posePainter draws the brightness of a scene under each rotation of a table.
 func posePainter(scene render.Scene, table [][9]float64, size int) painter {
 	renderer, err := render.NewRenderer(size, size, poseSamples)
 	if err != nil {
-		panic(err) // sizes are validated
+		panic(err) // sizes were validated
 	}
 	scene.Parts = slices.Clone(scene.Parts)
 	colours := make([]uint8, 3*size*size)
@@ -180,7 +181,7 @@ func posePainter(scene render.Scene, table [][9]float64, size int) painter {
 	}
 }
 
-// poses colours the shades of a rendered set.
+// poses colours the grey images of a rendered set.
 type poses struct {
 	gridSet
 	shades  *renderedSet // by pose
@@ -194,22 +195,22 @@ func (d *poses) Image(i int, dst []float32) {
 	}
 	colour := d.colours[i%len(d.colours)]
 	d.shades.Image(i/len(d.colours), dst)
-	for at := d.shape[0]*d.shape[1] - 1; at >= 0; at-- { // backwards: shades are spread in place
+	for at := d.shape[0]*d.shape[1] - 1; at >= 0; at-- { // backwards, because shades are expanded in place
 		shade := dst[at]
 		dst[3*at], dst[3*at+1], dst[3*at+2] = shade*colour[0], shade*colour[1], shade*colour[2]
 	}
 }
 
-// poseObjects lists the built-in objects, which need no file.
+// poseObjects lists the built-in objects, which need no mesh file.
 var poseObjects = map[string]func() []render.Part{
 	"cone": objects.Cone, "vase": objects.Vase, "bottle": objects.Bottle,
 	"airplane": func() []render.Part { return objects.Airplane(planeSeed) },
 }
 
-// planeSeed is an airliner of bright colours.
+// planeSeed generates an airliner in bright colours.
 const planeSeed = 11
 
-// parts returns the object, centred and scaled, each part in the object's axes.
+// parts returns the object, centred and scaled; the coordinates of each part are those of the object.
 func (p *Poses) parts() ([]render.Part, error) {
 	if p.Mesh == "" {
 		parts := poseObjects[p.Object]()
@@ -229,8 +230,8 @@ func (p *Poses) parts() ([]render.Part, error) {
 	return parts, nil
 }
 
-// normaliseParts moves and scales parts until the mean of their bounding box is the origin and the farthest vertex has
-// the distance 1. It paints them grey by their brightness (ITU-R BT.601), with the brightest part white.
+// normaliseParts moves and scales parts: the middle of their bounding box becomes the origin, and the farthest vertex
+// gets distance 1. It replaces colours by their brightness (ITU-R BT.601), with white for the brightest part.
 func normaliseParts(parts []render.Part) error {
 	low, high := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}, [3]float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
 	for _, p := range parts {

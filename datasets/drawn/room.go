@@ -11,18 +11,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Room is a twin of 3D Shapes (Burgess and Kim 2018), drawn by our own code. An object stands on the floor of a room,
-// in front of the corner of two walls. It has Size x Size pixels in three channels. Its factors are, the last one
-// fastest,
+// Room is a twin of 3D Shapes (Burgess and Kim 2018) that we draw ourselves. An object stands on the floor of a room,
+// in front of a corner between two walls. Images have Size x Size pixels with three channels. The factors are, with the
+// last one fastest,
 //
-//   - floor_hue, wall_hue, object_hue: level/Hues of the colour circle (circular)
-//   - scale: the size of the object, evenly spread from 0.75 to 1.25 (ordinal)
+//   - floor_hue, wall_hue, object_hue: hue, level/Hues of the colour circle (circular)
+//   - scale: size of the object, evenly spaced from 0.75 to 1.25 (ordinal)
 //   - shape: cube, cylinder, ball, capsule (categorical)
-//   - orientation: the angle of the camera around the object, evenly spread from -30 to 30 degrees
-//     (ordinal). The walls, the cube and the light rotate in the picture.
+//   - orientation: angle of the camera around the object, evenly spaced from -30 to 30 degrees (ordinal). The walls,
+//     the cube and the light rotate in the picture.
 //
-// The default is the 480,000 combinations of 3D Shapes, 64 x 64 pixels. A single scale is 1, and a single orientation
-// is 0 degrees.
+// The default is the 480,000 combinations of 3D Shapes with 64 x 64 pixels. If there is only one scale, it is 1; if
+// there is only one orientation, it is 0 degrees.
 type Room struct {
 	Size         int `yaml:"size" doc:"height and width of the images, pixels"`
 	Hues         int `yaml:"hues" doc:"number of hues of the floor, of the walls and of the object"`
@@ -31,7 +31,7 @@ type Room struct {
 }
 
 const (
-	roomImage   = 64   // height and width of the images by default, and the longest run of pixels that is copied at once
+	roomImage   = 64   // default height and width of the images, and the longest run of pixels that is copied at once
 	maxRoomHues = 100  // a million colours of floor, walls and object
 	maxRooms    = 1024 // scales times orientations (60 kB each)
 )
@@ -44,7 +44,7 @@ func (r *Room) Validate() error {
 	if err := painting.ValidSide(r.size()); err != nil {
 		return err
 	}
-	switch drawn := len(solids) * r.size() * r.size(); { // pixels of a drawing of each solid
+	switch drawn := len(solids) * r.size() * r.size(); { // pixels of one drawing of each solid
 	case r.Hues < 1 || r.Hues > maxRoomHues:
 		return config.Invalid("hues", "%d is out of range; want 1 to %d", r.Hues, maxRoomHues)
 	case r.Scales < 1 || r.Scales > maxRooms:
@@ -58,7 +58,7 @@ func (r *Room) Validate() error {
 	return nil
 }
 
-// Build draws every shape at every scale and orientation once, without its colours.
+// Build draws every shape once at every scale and orientation, without its colours.
 func (r *Room) Build(uint64) (datasets.Dataset, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *Room) Build(uint64) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// between returns n evenly spread numbers; a single number is the middle.
+// between returns n evenly spaced numbers. If n is 1, it returns the middle.
 func between(low, high float64, n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -102,16 +102,16 @@ type room struct {
 	drawings []roomDrawing // by scale, shape and orientation
 }
 
-// roomDrawing is a picture without hues: for each row of pixels, lists of its visible surfaces. The pixels of a surface
-// with equal shade have equal colour.
+// roomDrawing is a picture without hues: for each row of pixels, it lists the visible surfaces. Pixels of the same
+// surface with equal shades have equal colours.
 type roomDrawing struct {
 	plain  []plainRun
-	object []shade // of the pixels of runs, one run after the other
+	object []shade // shades of the pixels of runs, one run after the other
 	runs   []objectRun
 	mixed  []mixedPixel
 }
 
-// plainRun is a run of pixels of one plain surface, at most roomImage long.
+// plainRun is a run of pixels of one plain surface, with a length of at most roomImage.
 type plainRun struct {
 	at      uint16 // the first pixel
 	length  uint8
@@ -121,7 +121,7 @@ type plainRun struct {
 // objectRun is a run of pixels that show only the object.
 type objectRun struct{ at, length uint16 }
 
-// mixedPixel shows several surfaces: fractions of white and of the hues of floor, walls and object.
+// mixedPixel is a pixel that shows several surfaces: fractions of white and of the hues of floor, walls and object.
 type mixedPixel struct {
 	at    int
 	white float32
@@ -134,7 +134,7 @@ func (r *room) Image(i int, dst []float32) {
 	i /= n
 	floor, wall, object := r.colours[i/hues/hues], r.colours[i/hues%hues], r.colours[i%hues]
 	dst = dst[:r.shape[0]*r.shape[1]*3]
-	var rows [plainSurfaces][3 * roomImage]float32 // rows of a single colour
+	var rows [plainSurfaces][3 * roomImage]float32 // rows of one colour
 	for s := range rows {
 		colour := wall
 		if s == surfaceFloor || s == surfaceFloorShadow {
@@ -162,7 +162,7 @@ func (r *room) Image(i int, dst []float32) {
 	}
 }
 
-// fillRow fills a row of pixels with a shade of a colour.
+// fillRow fills a row of pixels with one shade of a colour.
 func fillRow(row *[3 * roomImage]float32, colour [3]float32, shade float32) {
 	for k := range colour {
 		row[k] = shade * colour[k]
@@ -172,17 +172,17 @@ func fillRow(row *[3 * roomImage]float32, colour [3]float32, shade float32) {
 	}
 }
 
-// The room in its own coordinates: z is up, the floor is z = 0, and the object stands on it around the
-// origin. The walls are x = -roomWall and y = -roomWall.
+// The coordinates of the room: z is up, the floor is z = 0, and the object stands at the origin. The walls are x =
+// -roomWall and y = -roomWall.
 const (
 	roomWall       = 2.6
-	cameraDistance = 7.0 // from the z axis
+	cameraDistance = 7.0 // distance from the z axis
 	cameraHeight   = 3.0
-	cameraTarget   = 0.8  // height above the origin that the camera looks at
-	cameraWidth    = 0.31 // half of the picture's width, at distance 1
+	cameraTarget   = 0.8  // height above the origin of the point that the camera looks at
+	cameraWidth    = 0.31 // half of the picture's width at distance 1
 )
 
-// The surfaces that a ray can hit: plain surfaces, and from surfaceObject on the sides of the object.
+// Surfaces that a ray can hit: the plain surfaces, then the sides of the object from surfaceObject on.
 const (
 	surfaceFloor = iota
 	surfaceFloorShadow
@@ -197,8 +197,8 @@ const (
 // plainShades is the brightness of the plain surfaces.
 var plainShades = [plainSurfaces]float32{0.95, 0.6, 0.8, 0.5, 0.65, 0.4}
 
-// vector is a point or a direction. The conversions in this file keep products separate from sums, which arm64 would
-// otherwise fuse. They keep pixels equal on all machines.
+// vector is a point or a direction. The conversions in this file keep arm64 from fusing products and sums, so pixels
+// are equal on all machines.
 type vector [3]float64
 
 func (a vector) dot(b vector) float64 {
@@ -213,13 +213,13 @@ func (a vector) cross(b vector) vector {
 	return vector{float64(a[1]*b[2]) - float64(a[2]*b[1]), float64(a[2]*b[0]) - float64(a[0]*b[2]), float64(a[0]*b[1]) - float64(a[1]*b[0])}
 }
 
-// light is the direction towards the light, which hangs in the room.
+// light is the direction towards the light.
 var light = vector{0.75, 0.35, 1.15}.unit()
 
-// camera holds the origin and the axes of the rays.
+// camera is the origin and the axes of the rays.
 type camera struct{ eye, forward, right, up vector }
 
-// cameraAt looks at the corner from an angle off its bisector.
+// cameraAt returns a camera that looks at the corner at an angle from the bisector.
 func cameraAt(angle float64) camera {
 	sin, cos := math.Sincos(math.Pi/4 + angle)
 	c := camera{eye: vector{cameraDistance * cos, cameraDistance * sin, cameraHeight}}
@@ -235,8 +235,8 @@ func (c *camera) ray(x, y, half float64) vector {
 	return c.forward.add(c.right.scale(cameraWidth * (x/half - 1))).add(c.up.scale(cameraWidth * (1 - y/half))).unit()
 }
 
-// drawRoom draws an object seen from an angle, in a picture of size x size pixels. It samples a pixel at its corners
-// and its middle. If these show different surfaces, it samples the pixel on a grid.
+// drawRoom draws an object seen from an angle, in a picture of size x size pixels. It samples each pixel at its corners
+// and its middle. If these samples hit different surfaces, it samples the pixel on a grid.
 func drawRoom(size int, object solid, angle float64) roomDrawing {
 	c, half := cameraAt(angle), float64(size)/2
 	corners := make([]int, (size+1)*(size+1))
@@ -278,7 +278,7 @@ func (d *roomDrawing) append(p, size, surface int, s shade) {
 // roomSamples is the number of samples along each side of a pixel.
 const roomSamples = 5
 
-// sample averages over a pixel.
+// sample averages the samples of a pixel.
 func (o solid) sample(c *camera, p, size int) mixedPixel {
 	m := mixedPixel{at: p}
 	const part = 1.0 / (roomSamples * roomSamples)
@@ -292,7 +292,7 @@ func (o solid) sample(c *camera, p, size int) mixedPixel {
 	return m
 }
 
-// hueOf returns the hue of a surface: 0 the floor's, 1 the walls', 2 the object's.
+// hueOf returns the index of a surface's hue: 0 for the floor, 1 for the walls, 2 for the object.
 func hueOf(surface int) int {
 	switch {
 	case surface >= surfaceObject:
@@ -303,7 +303,7 @@ func hueOf(surface int) int {
 	return 0
 }
 
-// look returns the first surface that a ray hits, and its shade there.
+// look returns the first surface that a ray hits, and its shade at that point.
 func (o solid) look(eye, ray vector) (surface int, s shade) {
 	if t, side, normal := o.meet(eye, ray); t > 0 {
 		return surfaceObject + side, objectShade(ray, normal)
@@ -338,16 +338,16 @@ func objectShade(ray, normal vector) shade {
 	return s
 }
 
-// solid is an object on the floor. Meet returns the distance to the point where a ray first enters the solid, the
-// number of the side, and the normal there. A distance of 0 or less means that the ray misses.
+// solid is an object on the floor. Meet returns the distance to the point where a ray enters the solid, the number of
+// the side, and the normal. A distance of 0 or less means that the ray misses the solid.
 type solid struct {
 	meet func(eye, ray vector) (t float64, side int, normal vector)
 }
 
-// solids make the objects of a scale.
+// solids are the shapes as functions of the scale.
 var solids = [...]func(scale float64) solid{cube, cylinder, ball, capsule}
 
-// Sizes at scale 1.
+// Lengths at scale 1.
 const (
 	cubeHalf       = 0.72
 	cylinderRadius = 0.74
@@ -405,7 +405,7 @@ func ball(scale float64) solid {
 	}}
 }
 
-// capsule is a tube with half a ball on each end.
+// capsule is a tube with a half ball on each end.
 func capsule(scale float64) solid {
 	r, h := capsuleRadius*scale, capsuleHeight*scale
 	return solid{func(eye, ray vector) (float64, int, vector) {

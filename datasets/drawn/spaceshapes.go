@@ -15,22 +15,22 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Spaceshapes are the pictures of Ross and Doshi-Velez 2021, section 4.1, drawn by our own code. A white moon, star or
-// ship is on a black sky of Size x Size pixels. Each shape has a third of the images, in this order. The second half of
-// the ships has a jet. All dimensions are uniform on [0, 1):
+// Spaceshapes are the pictures of Ross and Doshi-Velez 2021, section 4.1, which we draw ourselves: a white moon, star
+// or ship on a black sky, in Size x Size pixels. Each shape has a third of the images, in this order. The second half
+// of the ships has a jet. All dimensions are uniform on [0, 1):
 //
-//   - x, y: the position, from left to right and from bottom to top
-//   - phase: of a moon, from a thin crescent to the full disc
-//   - shine: of a star, from four thin rays to a full diamond
-//   - rot: of a ship, from 45 degrees counter-clockwise to 45 degrees clockwise
-//   - jetlen: of a ship's jet, from short to long
+//   - x, y: position, from left to right and from bottom to top
+//   - phase: phase of a moon, from a thin crescent to the full disc
+//   - shine: shape of a star, from four thin rays to a full diamond
+//   - rot: rotation of a ship, from 45 degrees counter-clockwise to 45 degrees clockwise
+//   - jetlen: length of a ship's jet, from short to long
 //
-// The hierarchy is x, y and a categorical dimension with a group for each shape. The group of the ship has rot and a
-// categorical dimension jet, with the options none (empty) and jetlen.
+// The hierarchy consists of x, y and a categorical dimension with a group for each shape. The ship's group has rot and
+// a categorical dimension jet, with the options none (empty) and jetlen.
 //
-// A picture is drawn with black and white pixels at four times the resolution along each side; shapes move by whole
-// fine pixels. A triangle filter with a width of 8 fine pixels reduces the picture along rows and then along columns.
-// It rounds each result to 8 bits.
+// A picture is drawn with black and white pixels at four times the resolution along each side. Shapes move by whole
+// pixels of this resolution (fine pixels). A triangle filter with a width of 8 fine pixels reduces the picture, first
+// along rows and then along columns. Each result is rounded to 8 bits.
 type Spaceshapes struct {
 	Size    int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Samples int  `yaml:"samples" doc:"number of images"`
@@ -38,12 +38,12 @@ type Spaceshapes struct {
 }
 
 const (
-	spaceImage = 64  // height and width of the images by default
-	spaceRatio = 4   // pixels of the drawing along each side of a pixel of the image
-	spaceSteps = 256 // levels of a shape's own dimension that are drawn differently
+	spaceImage = 64  // default height and width of the images
+	spaceRatio = 4   // fine pixels along each side of an image pixel
+	spaceSteps = 256 // number of distinct drawings along a shape's dimension
 )
 
-// Shapes, as options of their categorical dimension.
+// The shapes: options of the categorical dimension.
 const (
 	moon = iota
 	star
@@ -117,23 +117,23 @@ func (d *spaceshapes) Image(i int, dst []float32) {
 	}
 }
 
-// drawing holds the pixels of a shape at the middle of the fine picture. It is a square of 2 radius x 2 radius around
-// the centre, with 1 for the shape.
+// drawing holds the pixels of a shape in the middle of the fine picture: a square of 2 radius x 2 radius around the
+// centre, with 1 inside the shape.
 type drawing struct {
-	size   int // of the image
+	size   int // size of the image
 	radius int
 	pixels []uint8
 }
 
-// drawings holds the shapes at every step of the dimension that changes them.
+// drawings holds the shapes at every step of their dimension.
 type drawings struct {
-	size               int // of the image
+	size               int // size of the image
 	moons, stars, jets [spaceSteps]drawing
 	ship               drawing
 }
 
-// Half the sides of the squares around the shapes, in fine pixels of images of 64 x 64. The ship's square holds every
-// rotation.
+// Half the sides of the squares around the shapes, in fine pixels of images of 64 x 64. The ship's square contains
+// every rotation.
 const (
 	roundRadius = 53
 	shipRadius  = 84
@@ -152,7 +152,8 @@ func newDrawings(size int) *drawings {
 	return d
 }
 
-// paint draws a shape given in coordinates from its middle, right and down. A quarter of the picture is 1.
+// paint draws a shape. inside gets coordinates relative to the middle, right and down, where 1 is a quarter of the
+// picture.
 func paint(size, radius int, inside func(right, down float64) bool) drawing {
 	side := 2 * radius
 	d := drawing{size, radius, make([]uint8, side*side)}
@@ -179,7 +180,7 @@ func moonAt(a float64) func(x, y float64) bool {
 // starAt is a diamond with circles cut out of its sides; the cuts grow with a.
 func starAt(a float64) func(x, y float64) bool {
 	const reach = 0.8
-	q := reach/2 - a // the circle passes (0, reach), (reach, 0) and (q, q)
+	q := reach/2 - a // the circle passes through (0, reach), (reach, 0) and (q, q)
 	centre := (float64(reach*reach) - float64(2*q*q)) / (float64(2*reach) - float64(4*q))
 	square := float64(centre*centre) + float64((reach-centre)*(reach-centre))
 	return func(x, y float64) bool {
@@ -191,15 +192,15 @@ func starAt(a float64) func(x, y float64) bool {
 	}
 }
 
-// shipAt is a triangle with two jets of a length, or without jets if the length is 0.
+// shipAt is a triangle with two jets of the given length, or without jets if the length is 0.
 func shipAt(jet float64) func(x, y float64) bool {
 	const (
 		size  = 1.1
-		below = 25.0 / 64 // how far the whole is moved down
+		below = 25.0 / 64 // the distance by which the whole ship is moved down
 	)
 	root := math.Sqrt(3)
 	return func(x, down float64) bool {
-		// The rows of the drawing are counted from -128 up and reversed, which moves it by one.
+		// The rows of the drawing count up from -128 and are reversed, which shifts the drawing by one row.
 		up := -down - 1.0/64 + below
 		x = math.Abs(x)
 		if up > 0 {
@@ -215,7 +216,7 @@ func shipAt(jet float64) func(x, y float64) bool {
 	}
 }
 
-// step returns the level nearest to a fraction of the range of a shape's dimension, the lower of two.
+// step returns the level nearest to a fraction of a dimension's range; ties go to the lower level.
 func step(part float64) int { return int(math.Ceil(float64(part*(spaceSteps-1)) - 0.5)) }
 
 // render draws one image.
@@ -241,8 +242,8 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 	from.reduce(row, column, image)
 }
 
-// rotate rotates a drawing counter-clockwise about the middle of the fine picture, which lies between pixels. It copies
-// nearest neighbours.
+// rotate rotates a drawing counter-clockwise about the middle of the fine picture, which lies between pixels. It uses
+// nearest-neighbour sampling.
 func (d *drawing) rotate(degrees float64) drawing {
 	side := 2 * d.radius
 	out := drawing{d.size, d.radius, make([]uint8, side*side)}
@@ -261,9 +262,9 @@ func (d *drawing) rotate(degrees float64) drawing {
 	return out
 }
 
-// reduce writes the image of a drawing with its upper left corner at a fine row and column. A pixel of the image sees
+// reduce writes the image of a drawing whose upper left corner is at a fine row and column. A pixel of the image covers
 // eight fine pixels along each side, from two before its own four to two after them. Their weights are 1, 3, 5, 7, 7,
-// 5, 3 and 1. Fine pixels outside the picture are left out.
+// 5, 3 and 1. Fine pixels outside the picture are ignored.
 func (d *drawing) reduce(row, column int, image []uint8) {
 	const pad = 2
 	clear(image)
@@ -293,7 +294,7 @@ func (d *drawing) reduce(row, column int, image []uint8) {
 	}
 	for o := top; o <= bottom; o++ {
 		out := image[o*size+first : o*size+last+1]
-		row := func(k int) []uint8 { return narrow[(spaceRatio*o+k)*size+first:][:len(out)] } // the fine rows that the pixels see
+		row := func(k int) []uint8 { return narrow[(spaceRatio*o+k)*size+first:][:len(out)] } // the fine rows that the pixels cover
 		p0, p1, p2, p3, p4, p5, p6, p7 := row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)
 		edge := o == 0 || o == size-1
 		for c := range out {
@@ -303,13 +304,13 @@ func (d *drawing) reduce(row, column int, image []uint8) {
 	}
 }
 
-// reached returns the range of pixels that a drawing changes.
+// reached returns the range of pixels that a drawing covers.
 func reached(corner, side, size int) (first, last int) {
 	return max((corner-5)/spaceRatio, 0), min((corner+side+1)/spaceRatio, size-1)
 }
 
-// weighted divides a sum by its weights and rounds it, halves up. The first and the last pixel, at the edges, have lost
-// the weights 1 and 3.
+// weighted divides a weighted sum by the sum of its weights and rounds the result, halves up. The first and the last
+// pixel, at the edges, lack the weights 1 and 3.
 func weighted(sum int, edge bool) uint8 {
 	if edge {
 		return uint8((sum + 14) / 28)
@@ -317,5 +318,5 @@ func weighted(sum int, edge bool) uint8 {
 	return uint8((sum + 16) / 32)
 }
 
-// reductions holds buffers of reduce: a fine line, and all fine rows at the columns of the image.
+// reductions holds buffers for reduce: a fine line, and all fine rows at the columns of the image.
 var reductions = sync.Pool{New: func() any { return new([]uint8) }}

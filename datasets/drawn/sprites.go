@@ -12,22 +12,20 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Sprites is a twin of dSprites (Matthey et al. 2017), drawn by our own code: one white shape on a black image of Size
-// x Size pixels. Its factors are, the last one fastest,
+// Sprites is a twin of dSprites (Matthey et al. 2017) that we draw ourselves: one white shape on a black image of Size
+// x Size pixels. Its factors are, with the last one fastest,
 //
 //   - shape: square, ellipse, heart (categorical)
-//   - scale: evenly spread from 0.5 to 1 (ordinal)
-//   - orientation: Orientations angles, 2 pi level/Orientations radians,
-//     counter-clockwise (circular). dSprites repeats its first angle as the last; here
-//     all are different. As there, a square looks the same after a quarter turn, and
-//     an ellipse after half a turn.
-//   - x, y: the centre, from left to right and from top to bottom, evenly spread
-//     from 0 to 1 (ordinal). A position moves the shape by whole pixels, at most 31 of 64,
-//     and no shape is ever cut off.
+//   - scale: evenly spaced from 0.5 to 1 (ordinal)
+//   - orientation: Orientations angles, 2 pi level/Orientations radians, counter-clockwise (circular). In dSprites, the
+//     last angle repeats the first; here all angles differ. As in dSprites, a square looks the same after a quarter
+//     turn, and an ellipse after half a turn.
+//   - x, y: centre, from left to right and from top to bottom, evenly spaced from 0 to 1 (ordinal). A position moves
+//     the shape by whole pixels, at most 31 of 64, and no shape is ever cut off.
 //
-// The default is the 737,280 combinations of dSprites with 64 x 64 pixels. Shapes of other sizes are drawn again, not
-// resampled. A single scale is 1, and a single position is the middle. With an Extent of 0.77 the mean pixel is 0.0425,
-// as in dSprites; otherwise it is 0.0718.
+// The default is the 737,280 combinations of dSprites with 64 x 64 pixels. For other sizes, shapes are drawn anew, not
+// resampled. If there is only one scale, it is 1; if there is only one position, it is the middle. With an Extent of
+// 0.77 the mean pixel is 0.0425, as in dSprites; otherwise it is 0.0718.
 type Sprites struct {
 	Size         int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Scales       int  `yaml:"scales" doc:"number of scales"`
@@ -50,7 +48,8 @@ const (
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (s *Sprites) size() int { return cmp.Or(s.Size, spriteImage) }
 
-// half returns half the side of the box around a shape at any orientation: the pixels on each side of the middle pixel.
+// half returns half the side of the box around a shape at any orientation: the number of pixels on each side of the
+// middle pixel.
 func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / spriteImage }
 
 // shift returns the largest displacement of the box, in pixels.
@@ -61,7 +60,7 @@ func (s *Sprites) Validate() error {
 	if err := painting.ValidSide(s.size()); err != nil {
 		return err
 	}
-	switch drawn := len(shapes) * s.size() * s.size() / 4; { // pixels of a drawing of each shape
+	switch drawn := len(shapes) * s.size() * s.size() / 4; { // pixels of one drawing of each shape
 	case s.Scales < 1 || s.Scales > maxSprites:
 		return config.Invalid("scales", "%d is out of range; want 1 to %d", s.Scales, maxSprites)
 	case s.Orientations < 1 || s.Orientations > maxSprites/s.Scales:
@@ -71,23 +70,23 @@ func (s *Sprites) Validate() error {
 			s.Scales, s.Orientations, s.size(), s.size(), maxDrawn/drawn)
 	case s.Positions < 1 || s.Positions > s.shift()+1:
 		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels", s.Positions, s.shift()+1, s.size())
-	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, in Go code that says nothing, is 1
+	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, the zero value in Go code, means 1
 		return config.Invalid("channels", "%d is out of range; want 1 or 3", s.Channels)
-	case s.Extent != 0 && !(s.Extent >= leastExtent && s.Extent <= 1): // nor NaN
+	case s.Extent != 0 && !(s.Extent >= leastExtent && s.Extent <= 1): // rejects NaN
 		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, leastExtent)
 	case len(s.Extents) > 0 && len(s.Extents) != len(shapes):
 		return config.Invalid("extents", "there are %d; want %d, of the square, the ellipse and the heart, or none", len(s.Extents), len(shapes))
 	}
 	for n := range s.Extents {
-		if e := s.extent(n); !(e >= leastExtent && s.Extents[n] <= 1) { // nor NaN
+		if e := s.extent(n); !(e >= leastExtent && s.Extents[n] <= 1) { // rejects NaN
 			return config.Invalid(fmt.Sprintf("extents.%d", n), "%v is out of range; want %v to 1", s.Extents[n], leastExtent/s.extent(-1))
 		}
 	}
 	return nil
 }
 
-// extent returns the height and width of a shape as a fraction of the largest that fits. For -1 it returns the common
-// extent of all shapes.
+// extent returns the height and width of a shape as a fraction of the largest that fits. For shape -1, it returns the
+// common extent of all shapes.
 func (s *Sprites) extent(shape int) float64 {
 	e := cmp.Or(s.Extent, 1)
 	if shape >= 0 && len(s.Extents) > 0 {
@@ -96,7 +95,7 @@ func (s *Sprites) extent(shape int) float64 {
 	return e
 }
 
-// Build draws every shape at every scale and orientation once.
+// Build draws every shape once at every scale and orientation.
 func (s *Sprites) Build(uint64) (datasets.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -142,7 +141,7 @@ type sprites struct {
 	drawings []sprite // by shape, scale and orientation
 }
 
-// sprite is a drawing in the box without its black rows and columns.
+// sprite is a drawing without the black rows and columns at its sides.
 type sprite struct {
 	top, left, width int
 	pixels           []float32 // rows of width
@@ -174,7 +173,7 @@ func grey(dst, row []float32) {
 	}
 }
 
-// turn returns the sine and cosine of level/size of a full turn. Angles a quarter turn apart have exactly equal
+// turn returns the sine and cosine of level/size of a full turn. Angles that differ by quarter turns give exactly equal
 // numbers.
 func turn(level, size int) (sin, cos float64) {
 	sin, cos = math.Sincos(math.Pi / 2 * float64(4*level%size) / float64(size))
@@ -190,7 +189,7 @@ type outline struct {
 	radius float64 // radius of a circle around the origin that contains the shape
 }
 
-// The shapes at scale 1 stay inside a circle of 16 pixels, and therefore inside the box at every orientation.
+// At scale 1 the shapes stay inside a circle of 16 pixels, and therefore inside the box at every orientation.
 var shapes = [...]outline{
 	{func(x, y float64) bool { return math.Abs(x) <= squareHalf && math.Abs(y) <= squareHalf }, squareHalf * math.Sqrt2},
 	{func(x, y float64) bool {
@@ -205,23 +204,23 @@ const (
 	ellipseShort = 9.1
 
 	heartSize   = 12.2
-	heartCentre = 0.25 // height of the middle of the smallest circle around the heart, in its formula's units; its radius is 1.25
+	heartCentre = 0.25 // height of the centre of the smallest circle around the heart, in the units of its formula; its radius is 1.25
 )
 
-// insideHeart is the curve (x^2 + y^2 - 1)^3 = x^2 y^3, with its tip below.
+// insideHeart reports whether a point is inside the curve (x^2 + y^2 - 1)^3 = x^2 y^3, which has its tip at the bottom.
 func insideHeart(x, y float64) bool {
 	x, y = x/heartSize, y/heartSize+heartCentre
 	r := float64(x*x) + float64(y*y) - 1 // not fused on arm64
 	return r*r*r <= x*x*y*y*y
 }
 
-// drawSprite draws a shape in the box of images of a size. Plain pixels are white if the shape covers their centres;
-// smooth pixels have the covered fraction.
+// drawSprite draws a shape in the box of images of a size. Without antialias, a pixel is white if the shape covers its
+// centre. With antialias, a pixel is the fraction that the shape covers.
 func drawSprite(shape *outline, scale float64, size int, sin, cos float64, antialias bool) sprite {
-	scale *= float64(size) / spriteImage // scale in pixels of the images
+	scale *= float64(size) / spriteImage // in pixels of the images
 	half := (&Sprites{Size: size}).half()
 	side := 2*half + 1
-	samples := 1 // along each side of a pixel
+	samples := 1 // number along each side of a pixel
 	if antialias {
 		samples = subPixels
 	}
@@ -234,7 +233,7 @@ func drawSprite(shape *outline, scale float64, size int, sin, cos float64, antia
 	reach := float64(shape.radius*scale) + 1
 	for row := range side {
 		for col := range side {
-			x0, y0 := float64(col-half), float64(half-row) // the pixel's centre
+			x0, y0 := float64(col-half), float64(half-row) // centre of the pixel
 			if float64(x0*x0)+float64(y0*y0) > reach*reach {
 				continue
 			}

@@ -1,6 +1,6 @@
-// Package drawn holds the data sets that our own code draws: from a square that moves to cars, robot arms and rooms.
-// Several are twins of public sets, with the same factors. Other sets, such as [Entangled] and [Bumps], hold numbers in
-// place of images.
+// Package drawn has the data sets that we draw ourselves: from a moving square to cars, robot arms and rooms. Several
+// are twins of public sets, with the same factors. Other sets, such as [Entangled] and [Bumps], consist of numbers
+// instead of images.
 package drawn
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Square is a white square block on black that moves over the image and around its edges (the Square set of Tonnaer et
-// al. 2022): image (i, j) is the block in the top left corner, rolled cyclically down by i*Step rows and right by
-// j*Step columns. Its factors, row and column, are circular with Size/Step levels each.
+// Square is a white block on black that moves over the image and around its edges (the Square set of Tonnaer et al.
+// 2022). Image (i, j) is the block in the top left corner, cyclically shifted down by i*Step rows and right by j*Step
+// columns. The factors row and column are circular with Size/Step levels each.
 type Square struct {
 	Size int `yaml:"size" doc:"height and width of the images, pixels"`
 	Side int `yaml:"side" doc:"side of the white square, pixels; less than size"`

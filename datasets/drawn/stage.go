@@ -8,14 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
-// model is an object of closed surfaces.
+// model is an object with closed surfaces.
 type model struct {
 	parts  []render.Part
 	planes [][]plane // by part and triangle
 	floor  float64   // height of the lowest point
 }
 
-// plane is the plane of a triangle: points in front of it have a product with normal above offset.
+// plane is the plane of a triangle. For points in front of it, the inner product with normal is above offset.
 type plane struct {
 	normal vector
 	offset float64
@@ -38,7 +38,7 @@ func newModel(parts []render.Part) *model {
 	return m
 }
 
-// lighting is the light on a stage from the viewer's side: the directions turn with the camera's azimuth.
+// lighting is the light on a stage, relative to the viewer: its directions turn with the camera's azimuth.
 type lighting struct {
 	ambient float64
 	lights  []render.Light // the first casts a shadow
@@ -54,18 +54,18 @@ type stage struct {
 	meshes   []*render.Mesh // by added part of the scene: its visible triangles
 }
 
-// stageSamples is the number of samples along a side of a pixel.
+// stageSamples is the number of samples along each side of a pixel.
 const stageSamples = 3
 
 func newStage(size int) *stage {
 	r, err := render.NewRenderer(size, size, min(stageSamples, 2048/size))
 	if err != nil {
-		panic(err) // sizes are validated
+		panic(err) // sizes were validated
 	}
 	return &stage{renderer: r}
 }
 
-// draw draws a model turned to show the side at an azimuth, from a camera at an elevation (degrees).
+// draw draws a model seen from an azimuth, with a camera at an elevation (degrees).
 func (s *stage) draw(m *model, elevation, azimuth float64, light *lighting, dst []uint8) {
 	s.begin(light, [3]float64{1, 1, 1})
 	s.scene.Camera.Eye = render.Orbit(3, 0, painting.Radians(elevation))
@@ -73,7 +73,7 @@ func (s *stage) draw(m *model, elevation, azimuth float64, light *lighting, dst 
 	s.renderer.Draw(&s.scene, dst)
 }
 
-// begin empties the stage. The background and the shadows have the given colour.
+// begin clears the stage. The background and the shadows have the given colour.
 func (s *stage) begin(light *lighting, colour [3]float64) {
 	c := &s.scene
 	c.Parts, c.Lights, c.Ambient = c.Parts[:0], light.lights, light.ambient
@@ -90,8 +90,8 @@ type pose struct {
 	scale float64
 }
 
-// add puts a model on the stage, and its shadow on a floor. For closed surfaces it draws only the triangles that face
-// the viewer, and casts only the shadows of the triangles that face the light.
+// add puts a model on the stage, and its shadow on a floor. Because surfaces are closed, it only draws triangles that
+// face the viewer, and only the shadows of triangles that face the light.
 func (s *stage) add(m *model, at pose, floor float64) {
 	c := &s.scene
 	l := c.Lights[0].Direction
@@ -129,7 +129,7 @@ func (s *stage) mesh(n int) *render.Mesh {
 	return s.meshes[n]
 }
 
-// back transforms a direction of the stage into the axes of the model.
+// back transforms a direction on the stage into the axes of the model.
 func (p *pose) back(v [3]float64) (out [3]float64) {
 	for k := range out {
 		out[k] = vector{p.turn[k], p.turn[3+k], p.turn[6+k]}.dot(v)
@@ -142,7 +142,7 @@ func aroundX(angle float64) [9]float64 {
 	return [9]float64{1, 0, 0, 0, cos, sin, 0, -sin, cos}
 }
 
-// upon returns the light that a white floor reflects.
+// upon returns the amount of light that a white floor reflects.
 func (l *lighting) upon() float64 {
 	sum := l.ambient
 	for _, one := range l.lights {

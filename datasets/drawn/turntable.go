@@ -19,18 +19,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Turntable draws objects that turn about their vertical axis on black: meshes of your own, or airplanes and solids
-// drawn by our own code. It stands for three sets of Tonnaer et al. 2022: Airplane (1 object, 64 hues, 64 views),
-// ModelNet40 (626 airplanes, 64 views) and COIL-100 (100 solids, 72 views). Its factors, except factors of one level,
-// are, with the last fastest,
+// Turntable draws objects on black that turn about their vertical axis: the user's meshes, or generated airplanes and
+// solids. It is a twin of three sets of Tonnaer et al. 2022: Airplane (1 object, 64 hues, 64 views), ModelNet40 (626
+// airplanes, 64 views) and COIL-100 (100 solids, 72 views). Its factors are, with the last one fastest and without
+// factors of one level,
 //
-//   - object: the number of the object; files are in the order of their paths (categorical)
-//   - hue: level/Hues, of the object or of the light (circular). A hue of the object gives its colours full saturation,
-//     and keeps their values relative to the brightest.
-//   - rotation: of the object, level/Views of a full turn from +z to +x, in degrees (circular)
+//   - object: number of the object; mesh files are sorted by path (categorical)
+//   - hue: hue of the object or of the light, level/Hues (circular). A hue of the object gives its colours full
+//     saturation, and keeps their values relative to the brightest.
+//   - rotation: rotation of the object, level/Views of a full turn from +z to +x, in degrees (circular)
 //
 // An object is centred by its bounding box and scaled by its farthest vertex, which no rotation changes. A single mesh
-// and the built-in objects are drawn on an image's first use; a folder is drawn once into the cache.
+// and the built-in objects are drawn on first use of an image; the meshes of a folder are drawn once and cached.
 type Turntable struct {
 	Path      string    `yaml:"path" doc:"mesh file (.off, .obj, .stl, .ply) or folder of them; empty: built-in objects"`
 	Draw      string    `yaml:"draw" doc:"built-in objects: airplane or solid"`
@@ -56,7 +56,7 @@ func NewTurntable() *Turntable {
 	}
 }
 
-// MaxFirst bounds numbers of objects.
+// MaxFirst is the maximum of First, and of other numbers of objects.
 const MaxFirst = 1 << 30
 
 func (t *Turntable) turning() *painting.Turntable {
@@ -101,7 +101,7 @@ func (t *Turntable) Prepare(ctx context.Context, progress datasets.Progress) err
 	return err
 }
 
-// Build makes or reads the objects, and draws the meshes of a folder.
+// Build reads or creates the objects, and draws the meshes of a folder.
 func (t *Turntable) Build(uint64) (datasets.Dataset, error) { return t.build(context.Background()) }
 
 func (t *Turntable) build(ctx context.Context) (datasets.Dataset, error) {
@@ -128,18 +128,18 @@ func (t *Turntable) build(ctx context.Context) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// object makes a built-in object.
+// object creates a built-in object.
 func (t *Turntable) object(seed uint64) []render.Part {
 	switch {
 	case t.Draw != "solid":
 		return objects.Airplane(seed)
-	case math.Floor(float64(seed+1)*t.Round) > math.Floor(float64(seed)*t.Round): // spread evenly over the numbers
+	case math.Floor(float64(seed+1)*t.Round) > math.Floor(float64(seed)*t.Round): // spread evenly over the objects
 		return objects.Round(seed)
 	}
 	return objects.Solid(seed)
 }
 
-// turningSet returns a data set of objects that draws an image on its first use.
+// turningSet returns a data set of objects. Images are drawn on first use.
 func turningSet(t *painting.Turntable, objects [][]render.Part) datasets.Dataset {
 	set := gridSet{name: "turntable", shape: [3]int{t.Size, t.Size, t.Channels}, grid: t.Grid(len(objects))}
 	return newRendered(set, func() painter {
@@ -151,7 +151,7 @@ func turningSet(t *painting.Turntable, objects [][]render.Part) datasets.Dataset
 	})
 }
 
-// fromFile is the set of one mesh.
+// fromFile returns the data set of one mesh.
 func (t *Turntable) fromFile(context.Context) (datasets.Dataset, error) {
 	if t.Objects > 1 {
 		return nil, config.Invalid("objects", "%d, and %s is one file; want 1, or a folder", t.Objects, t.Path)
@@ -167,7 +167,7 @@ func (t *Turntable) fromFile(context.Context) (datasets.Dataset, error) {
 	return turningSet(t.turning(), [][]render.Part{object}), nil
 }
 
-// fromFolder is the cached set of the meshes below a folder.
+// fromFolder returns the cached data set of the meshes below a folder.
 func (t *Turntable) fromFolder(ctx context.Context) (datasets.Dataset, error) {
 	list, err := pictures.ListMeshes(t.Path)
 	if err != nil {
