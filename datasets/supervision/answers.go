@@ -13,11 +13,12 @@ import (
 )
 
 // Answers reads pairs of images from a file (see [similarity.Read] and [similarity.Unite]). For each pair, the file
-// says whether a factor has equal or different levels in the two images. Rows are indices of images or, for pictures in
-// a folder, file names. A factor that the data set does not have becomes a new factor with unknown levels.
+// says whether a factor has equal or different levels in the two images. A row of the file names images by index or,
+// for pictures in a folder, by file name. If the data set does not have the factor, Answers adds a factor with unknown
+// levels.
 //
 // With Union, chains of answers join images into classes, and all images of a class in a batch form one group. Without
-// Union, each pair is used separately, which suits answers with errors that no other answer contradicts.
+// Union, each pair is used separately: use this for noisy answers that no other answer contradicts.
 type Answers struct {
 	File      string               `yaml:"file" doc:"text table with lines row, row, factor, and same or different; rows are numbers from 0 or picture files"`
 	Share     float64              `yaml:"share" doc:"fraction of every batch that consists of pairs"`
@@ -70,8 +71,8 @@ func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// labelsOf returns the labels that follow from answers about the images of a data set. With union the labels are
-// classes; see [Answers].
+// labelsOf returns the labels that follow from answers about the images of a data set. With union, it returns classes;
+// see [Answers].
 func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
 	if answers.Rows != d.Len() {
 		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())
@@ -88,7 +89,7 @@ func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Opti
 		return nil, err
 	}
 	for k, name := range answers.Factors {
-		f := factor.Factor{Name: name, Size: 2, Kind: factor.Categorical} // its levels are unknown
+		f := factor.Factor{Name: name, Size: 2, Kind: factor.Categorical} // levels are unknown
 		if at := slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name }); at >= 0 {
 			f = d.Factors()[at]
 		} else if l.Classes != nil {
@@ -110,7 +111,7 @@ func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Opti
 	return l, nil
 }
 
-// notesOf counts the answers that were dropped or overruled, and the images without a class.
+// notesOf counts the dropped and the overruled answers, and the images without a class.
 func notesOf(c *similarity.Classes, count int) []string {
 	var notes []string
 	add := func(n int, format string, args ...any) {
@@ -124,7 +125,7 @@ func notesOf(c *similarity.Classes, count int) []string {
 	return notes
 }
 
-// RowsOf returns the names of rows that answers about a data set may use: indices of images, and names of their files.
+// RowsOf returns the names of rows in a file of answers about a data set: indices of images, and names of their files.
 func RowsOf(d datasets.Dataset) similarity.Rows {
 	rows := similarity.Rows{Count: d.Len()}
 	if named, ok := d.(datasets.FileNamed); ok && named.FileName(0) != "" {

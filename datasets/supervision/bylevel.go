@@ -7,10 +7,10 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// postings lists the images with known levels by the levels of each factor, with 8 bytes for each image and factor.
+// postings lists the images with known levels by the levels of each factor. It takes 8 bytes per image and factor.
 type postings struct {
 	levels []int32 // image by image
-	width  int     // factors
+	width  int     // number of factors
 
 	factors []byLevel
 }
@@ -42,8 +42,8 @@ func levelsOf(d datasets.Dataset) []int32 {
 	return levels
 }
 
-// draw returns an image with the given levels of all factors except the free ones, uniformly among these images. In the
-// factors of differ, the image has different levels. It returns false if there is no such image.
+// draw draws an image uniformly among the images that match: all factors except the free ones have the given levels,
+// and the factors in differ have different levels. It returns false if no image matches.
 func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
 	var kept []int
 	for k := range p.width {
@@ -53,7 +53,7 @@ func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
 	}
 	slices.SortStableFunc(kept, func(a, b int) int { return len(p.factors[a].of(levels[a])) - len(p.factors[b].of(levels[b])) })
 	candidates := p.factors[0].images
-	if len(kept) > 0 { // the fewest
+	if len(kept) > 0 { // the shortest list
 		candidates = p.factors[kept[0]].of(levels[kept[0]])
 		kept = kept[1:]
 	}
@@ -71,13 +71,13 @@ func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
 	return int(matches[s.IntN(len(matches))]), true
 }
 
-// byLevel lists images by their level of a factor, and in ascending order for each level.
+// byLevel lists images by their level of a factor, in ascending order within each level.
 type byLevel struct {
 	images []int32
-	begin  []int32 // by level: index of its first image; at the end the number of images
+	begin  []int32 // by level: index of the level's first image; last: number of images
 }
 
-// newByLevel lists the images, out of n, with a known level from 0 to size-1.
+// newByLevel lists those of n images that have a known level from 0 to size-1.
 func newByLevel(size, n int, level func(i int) int) byLevel {
 	x := byLevel{begin: make([]int32, size+1)}
 	for i := range n {
@@ -105,14 +105,13 @@ func (x *byLevel) of(level int) []int32 { return x.images[x.begin[level]:x.begin
 // levels returns the number of levels with images.
 func (x *byLevel) levels() int { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
 
-// around returns the indices of the first image of a level and of the first image after it. The level is the level of
-// the image at an index.
+// around returns the range of indices of the images that have the same level as the image at an index.
 func (x *byLevel) around(at int32) (from, to int32) {
 	l, _ := slices.BinarySearch(x.begin, at+1)
 	return x.begin[l-1], x.begin[l]
 }
 
-// alike draws two different images of one level. Every level with images must have two.
+// alike draws two different images of one level. Every level with images must have at least two.
 func (x *byLevel) alike(r *rng.Stream) (a, b int) {
 	at := int32(r.IntN(len(x.images)))
 	from, to := x.around(at)

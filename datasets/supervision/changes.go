@@ -18,18 +18,18 @@ import (
 )
 
 // Changes draws pairs of images that differ in few factors, with new pairs in every epoch (Locatello et al. 2020,
-// section 3). 2020, section 3). A model only gets the pairs, without levels or the names of the changed factors. The
-// law determines a pair:
+// section 3). A model only gets the pairs, neither levels nor the names of the changed factors. The law determines how
+// a pair differs:
 //
-//   - redraw: k factors get a new value; with HalfSingle, only one factor in half of the pairs;
-//   - uniform (UNI in Klindt et al. 2021): k factors get a different value; 2021), k factors get a different value;
+//   - redraw: k factors get a new value; with HalfSingle, half of the pairs change only one factor;
+//   - uniform (UNI in Klindt et al. 2021): k factors get a different value;
 //   - laplace (LAP in the same paper): every ordinal or circular factor changes from its value u to v with a
 //     probability proportional to exp(-|v-u| rate/log(size)), and at least one factor changes;
 //   - independent: the images are consecutive images of a shuffled pass, without repetition.
 //
 // The first image is drawn uniformly. A random k is uniform on 1..F-1, where F factors may change. If combinations of
-// levels are missing, the second image is uniform among the images with the same levels in all other factors. Images
-// with unknown levels are in no pair.
+// levels are missing, the second image is uniform among the images that have the same levels in all unchanged factors.
+// Images with unknown levels are in no pair.
 type Changes struct {
 	Law        string       `yaml:"law" doc:"redraw: k factors get a new value; uniform: k factors get a different value; laplace: all ordinal and circular factors move a little; independent: consecutive images of a shuffled pass"`
 	K          ChangedCount `yaml:"k" doc:"number of factors that change, or random: 1 to the number of factors minus 1"`
@@ -43,7 +43,7 @@ type Changes struct {
 	Unlabelled bool         `yaml:"unlabelled" doc:"train also on single images"`
 }
 
-// NewChanges returns the default settings of disentanglement_lib.
+// NewChanges returns the settings of disentanglement_lib as defaults.
 func NewChanges() *Changes { return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1} }
 
 // Validate checks the settings.
@@ -107,7 +107,7 @@ func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
 	return &Drawn{M: 2, Count: cmp.Or(p.Count, max(1, c.images()/2)), Draw: draw}, nil
 }
 
-// passed sets the number of pairs in an epoch to Count or, if Count is 0, to all pairs.
+// passed sets the number of pairs per epoch to Count or, if Count is 0, to the number of all pairs.
 func (p *Changes) passed(g *Drawn, pairs int, whose string) (*Drawn, error) {
 	switch {
 	case pairs == 0:
@@ -156,13 +156,13 @@ func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
 	return c, c.prepare()
 }
 
-// errNoneKnown is returned if no image has known levels of all factors.
+// errNoneKnown is the error for a data set without an image of known levels.
 var errNoneKnown = errors.New("no image has known levels of all factors; want some, or law: independent")
 
-// ChangedCount is a number of factors; 0: random.
+// ChangedCount is the number of factors that change; 0: random.
 type ChangedCount int
 
-// DecodeConfig reads a number, or random.
+// DecodeConfig reads a number, or the word random.
 func (k *ChangedCount) DecodeConfig(n *config.Node) error {
 	var text string
 	if n.Decode(&text) == nil && text == "random" {
@@ -177,7 +177,7 @@ func (k *ChangedCount) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the reverse of DecodeConfig.
+// EncodeConfig writes a number, or the word random.
 func (k ChangedCount) EncodeConfig() (any, error) {
 	if k == 0 {
 		return "random", nil
@@ -209,17 +209,17 @@ type changer struct {
 
 	known    []int             // images with known levels; nil: all
 	index    *datasets.Index   // nil: most combinations of levels are missing, or several images have the same levels
-	postings func() *postings  // made when first asked for
-	near     map[int][]float64 // for the law laplace, by factor: the weight of each distance
+	postings func() *postings  // created on first use
+	near     map[int][]float64 // law laplace, by factor: weight of each distance
 }
 
 const (
-	lookups  = 256  // levels that are drawn before images are listed that have some
-	attempts = 4096 // first images that are drawn
-	sparse   = 16   // combinations of levels for each image; above this, images are listed by their levels at once
+	lookups  = 256  // combinations of levels to try before the images are listed by their levels
+	attempts = 4096 // first images to try
+	sparse   = 16   // combinations of levels per image; with more, images are listed by their levels from the start
 )
 
-// prepare indexes the images, and returns an error if few pairs are possible.
+// prepare indexes the images. It returns an error if only few pairs are possible.
 func (c *changer) prepare() error {
 	if datasets.Missing(c.set) != nil {
 		if c.known = known(c.set); len(c.known) == 0 {
@@ -228,7 +228,7 @@ func (c *changer) prepare() error {
 	}
 	grid := factor.Grid(c.factors)
 	if stored.Countable(grid) == nil && grid.Len()/sparse <= c.set.Len() {
-		c.index, _ = datasets.NewIndex(c.set) // an error means that images have equal levels
+		c.index, _ = datasets.NewIndex(c.set) // error: several images have equal levels
 	}
 	c.postings = sync.OnceValue(func() *postings { return newPostings(c.set) })
 	if c.law.Law == "laplace" {
@@ -248,10 +248,10 @@ func (c *changer) prepare() error {
 	return c.check()
 }
 
-// trials is the number of test draws that show whether an incomplete grid has enough pairs.
+// trials is the number of test draws that check whether an incomplete grid has enough pairs.
 const trials = 200
 
-// check returns an error if few images have a partner, or if most pairs repeat one image.
+// check returns an error if few images have a partner, or if most pairs repeat the same image.
 func (c *changer) check() error {
 	s, found, same := rng.New(0, "check"), 0, 0
 	pair := make([]int, 2)
@@ -291,10 +291,10 @@ func (c *changer) draw(s *rng.Stream, pair []int) {
 			return
 		}
 	}
-	pair[1] = pair[0] // check has found pairs with far fewer tries
+	pair[1] = pair[0] // unreachable: check has found pairs in far fewer attempts
 }
 
-// try draws a first image and a second one. It returns false if no image can be second.
+// try draws a first and a second image. It returns false if the first image has no possible partner.
 func (c *changer) try(s *rng.Stream, pair []int) bool {
 	first := s.IntN(c.images())
 	if c.known != nil {
@@ -313,7 +313,7 @@ func (c *changer) try(s *rng.Stream, pair []int) bool {
 	return ok
 }
 
-// chosen draws the factors that change.
+// chosen draws the factors to change.
 func (c *changer) chosen(s *rng.Stream) []int {
 	f, k := len(c.moving), int(c.law.K)
 	if k == 0 {
@@ -330,7 +330,8 @@ func (c *changer) chosen(s *rng.Stream) []int {
 	return list[:k]
 }
 
-// redrawn returns an image with different levels in the chosen factors and in nuisance, uniformly among these images.
+// redrawn returns an image with different levels in the chosen factors and in nuisance, uniformly among all such
+// images.
 func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, bool) {
 	for n := 0; c.index != nil && n < lookups; n++ {
 		copy(target, levels)
@@ -356,7 +357,7 @@ func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, boo
 	return c.postings().draw(s, levels, free, chosen)
 }
 
-// nearby returns an image with levels changed by the law laplace.
+// nearby returns an image with levels that the law laplace has changed.
 func (c *changer) nearby(s *rng.Stream, levels, target []int) (int, bool) {
 	copy(target, levels)
 	changed := false
@@ -377,7 +378,7 @@ func (c *changer) nearby(s *rng.Stream, levels, target []int) (int, bool) {
 	return c.postings().draw(s, target, nil, nil)
 }
 
-// stepFrom draws the level of a factor by the law laplace around a level. If stay is false, the level must change.
+// stepFrom draws the level of a factor around a level by the law laplace. Unless stay is true, the level must change.
 func (c *changer) stepFrom(s *rng.Stream, k, from int, stay bool) int {
 	weights, sum := c.near[k], 0.0
 	weight := func(v int) float64 {
@@ -403,7 +404,7 @@ func (c *changer) stepFrom(s *rng.Stream, k, from int, stay bool) int {
 	return last
 }
 
-// readPairs reads the indices of two images in each row of a file.
+// readPairs reads the two image indices in each row of a file.
 func readPairs(path string, d datasets.Dataset) ([]int, error) {
 	rows, cols, err := table.Size(path, "pairs")
 	if err != nil {

@@ -8,46 +8,46 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Drawn describes groups that are drawn again in every epoch, in one of three ways. Draw draws each group separately.
-// Alternatively, the groups are consecutive images of a shuffled pass over Pass, so an image is in at most one group of
-// an epoch. Or they are some or all of Groups, in random order. All random numbers come from the epoch's stream, so a
-// resumed epoch has the same groups.
+// Drawn describes groups that change in every epoch. There are three ways: Draw draws each group separately; or the
+// groups are consecutive images of a shuffled pass over Pass, so that an epoch has an image in at most one group; or
+// the groups are a random selection from Groups, in random order. All random numbers come from the stream of the epoch,
+// so a resumed epoch has the same groups.
 type Drawn struct {
-	M     int // number of images in a group
-	Count int // number of groups in an epoch
+	M     int // images per group
+	Count int // groups per epoch
 
-	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions). Actions that it does
-	// not set stay -1. It retains nothing between calls.
+	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions). An action that Draw
+	// does not set stays -1. Draw must not retain its arguments.
 	Draw   func(s *rng.Stream, images []int, actions []int32)
 	Pass   []int // images of the pass, at least M*Count
-	Groups []int // images of groups, M each, at least M*Count
+	Groups []int // images of the groups, M each, at least M*Count
 
-	// Moves writes the transformations within a group, M*K numbers in the form of Split.Transformations; nil if they
+	// Moves writes the transformations within a group, M*K numbers in the format of Split.Transformations; nil if they
 	// are unknown. [MovesOf] computes them from the levels.
 	Moves func(images []int, moves []float32)
-	K     int // columns of Moves
+	K     int // number of columns of Moves
 }
 
-// Action changes an image into another. It changes a factor by Step levels, or a factor of poses by Step times the
-// rotation to a neighbouring pose.
+// Action transforms an image into another. It changes a factor by Step levels, or a pose by Step times the rotation to
+// a neighbouring pose.
 type Action struct {
 	Name   string
-	Factor int // of the data set's factors
+	Factor int // index of the factor in the data set
 	Step   int
 }
 
 // MovesOf returns a function for Drawn.Moves, and its number of columns. The function computes the transformations
-// within a group from the levels of the circular factors and the poses. For an unknown level, the level of the group's
-// first image is used.
+// within a group from the levels of the circular factors and the poses. For an unknown level, it uses the level of the
+// group's first image.
 func MovesOf(d datasets.Dataset) (moves func(images []int, moves []float32), columns int) {
 	turns := newTurns(d.Factors())
 	return func(images []int, moves []float32) { turns.within(d, images, moves) }, turns.columns()
 }
 
-// sampled is the number of test groups that check Draw.
+// sampled is the number of test draws that check Draw.
 const sampled = 16
 
-// validate returns an error for groups that cannot fill an epoch, and for images that the data set does not have.
+// validate returns an error for groups that cannot fill an epoch, and for images outside the data set.
 func (g *Drawn) validate(d datasets.Dataset, actions int) error {
 	switch {
 	case g.M < 1 || g.Count < 1:
@@ -86,7 +86,7 @@ func (g *Drawn) validate(d datasets.Dataset, actions int) error {
 	return nil
 }
 
-// checkActions reports actions of group g that do not fit its m images.
+// checkActions returns an error if the actions of group g do not match its m images.
 func checkActions(g int, taken []int32, m, actions int) error {
 	if len(taken) != m {
 		return fmt.Errorf("group %d of %d images has %d actions; want one for each", g, m, len(taken))
@@ -122,7 +122,7 @@ func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, 
 	}
 }
 
-// deal assigns images of Pass, or groups of Groups, in random order.
+// deal shuffles the images of Pass, or the groups of Groups, and writes them to images.
 func (g *Drawn) deal(s *rng.Stream, images []int) {
 	if g.Groups == nil {
 		order := slices.Clone(g.Pass)

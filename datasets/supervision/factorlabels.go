@@ -13,12 +13,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// FactorLabels gives the factor levels of a random fraction of the images (Zhang and Sugiyama 2024, appendix F.2). It
-// creates no groups: all images are in Split.Unlabelled.
+// FactorLabels labels a random fraction of the images with their factor levels (Zhang and Sugiyama 2024, appendix F.2).
+// It creates no groups: all images are in Split.Unlabelled.
 //
-// With a file, its numbers or words are the labels instead of the factors' levels. [factor.Factor.Scaled] maps the
-// smallest ordinal label to 0, and the largest to 1. With the same seed, the labelled images of a smaller fraction are
-// a subset of those for a larger fraction.
+// With a file, the numbers or words in the file replace the levels of the factors. [factor.Factor.Scaled] maps the
+// smallest ordinal label to 0 and the largest to 1. With the same seed, the labelled images of a smaller fraction are a
+// subset of the labelled images of a larger fraction.
 type FactorLabels struct {
 	Fraction float64            `yaml:"fraction" doc:"fraction of images with labels, chosen at random; at least one image"`
 	Share    float64            `yaml:"share" doc:"fraction of every batch to draw from the labelled images, unless all images have labels"`
@@ -85,7 +85,7 @@ func (f *FactorLabels) read(d datasets.Dataset, l *Labels) error {
 	return l.choose(columns, f.Factors)
 }
 
-// readFile reads labels from the file into a table, and returns the table's columns.
+// readFile reads labels from the file into a table, and returns the factors of the table's columns.
 func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor, error) {
 	t, err := f.readTable(d)
 	if err != nil {
@@ -121,7 +121,7 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 	return columns, nil
 }
 
-// readTable reads the file, a row for each image.
+// readTable reads the file, with one row per image.
 func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 	rows, cols, err := table.Size(f.File, "labels")
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 	return t, nil
 }
 
-// columns returns the factors of the file's columns, without levels, and their kinds.
+// columns returns the factors of the file's columns, still without levels, and their kinds.
 func (f *FactorLabels) columns(t *table.Table) ([]factor.Factor, []factor.ColumnKind, error) {
 	names := f.Names
 	if len(names) == 0 {
@@ -185,11 +185,11 @@ type labelColumn struct {
 	table  *table.Table
 	column int
 	kind   factor.ColumnKind
-	turn   int // levels of the data set's circular factor with this name; 0: no such factor
+	turn   int // number of levels of the data set's circular factor with this name; 0: no such factor
 }
 
-// levels returns the factor of the labels, and their levels. Unless the kind is continuous or has a period, whole
-// numbers are the levels, and negative numbers are unknown.
+// levels returns the factor of the labels, and their levels. If the kind is not continuous and has no period, whole
+// numbers are the levels, and negative numbers mean unknown.
 func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	measured := x.kind.Continuous || x.kind.Period > 0
 	numbers, least, most := make([]float64, x.table.Rows), math.Inf(1), math.Inf(-1)
@@ -199,7 +199,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 		case measured && v == -1 && !x.negative():
 			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or not known; want an empty field or NaN where a label is not known, or 0 to %v", x.kind.Period)
 		case measured:
-		case v != math.Trunc(v): // and not NaN
+		case v != math.Trunc(v): // also true for NaN
 			if v == v {
 				return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
 			}
@@ -231,7 +231,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 			levels[i] = int32(v)
 		}
 	}
-	if of.Kind == factor.Ordinal && least > 0 { // the range of the labels is [0, 1], whichever number names its beginning
+	if of.Kind == factor.Ordinal && least > 0 { // the range of the labels becomes [0, 1], at whichever number it begins
 		for l := range of.Size {
 			of.Values = append(of.Values, max(float64(l), least))
 		}
@@ -239,7 +239,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	return of, levels, nil
 }
 
-// negative reports whether a column has a number below -1, which cannot mean an unknown label.
+// negative reports whether a column has a number below -1, which cannot be an unknown label.
 func (x *labelColumn) negative() bool {
 	for i := x.column; i < len(x.table.Data); i += x.table.Cols {
 		if v := x.table.Data[i]; v < 0 && v != -1 {
@@ -249,7 +249,7 @@ func (x *labelColumn) negative() bool {
 	return false
 }
 
-// errorf is an error about a label.
+// errorf returns an error about a label.
 func (x *labelColumn) errorf(row int, format string, args ...any) error {
 	return fmt.Errorf("%s is %w", x.table.Place(row, x.column), fmt.Errorf(format, args...))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/arrays"
 )
 
-// Groups reads labelled groups and the transformations within them from files. It is for data with other
-// transformations than rotations of circular factors, such as objects rotated in space.
+// Groups reads labelled groups and the transformations within them from files. It is for data with transformations
+// other than rotations of circular factors, such as rotations of objects in space.
 type Groups struct {
 	Images          string `yaml:"images" doc:".npy array of integers, groups x M: image indices of each group"`
 	Transformations string `yaml:"moves" doc:".npy array, groups x M x factors: angle of each factor from the group's first image, in radians; empty: computed from the circular factors' levels"`
@@ -37,9 +37,9 @@ func (g *Groups) Reads() []datasets.Read {
 	)
 }
 
-// Split reads the files. A split with rotations has Rotations set. In Transformations, the columns of rotations follow
-// the columns of the factors. If the data set has factors of rotations, the file must contain one rotation for each of
-// them, in their order.
+// Split reads the files. If the file has rotations, Rotations is set, and the columns of the rotations follow the
+// columns of the factors in Transformations. If the data set has factors of poses, the file must contain one rotation
+// for each of them, in their order.
 func (g *Groups) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (g *Groups) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return split, nil
 }
 
-// images reads the groups, of m images each, from the file.
+// images reads groups of m images each from the file.
 func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
 	a, err := arrays.OpenNPY(g.Images).Open("")
 	if err != nil {
@@ -104,7 +104,7 @@ func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
 	return slices.Collect(slices.Chunk(list, m)), m, nil
 }
 
-// readTransformations reads an array [groups, m, columns]; columns 0 means any multiple of 4.
+// readTransformations reads an array [groups, m, columns]; with columns 0, any multiple of 4 is accepted.
 func readTransformations(file string, groups, m, columns int) ([][]float32, error) {
 	a, err := arrays.OpenNPY(file).Open("")
 	if err != nil {
@@ -130,7 +130,7 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 	return slices.Collect(slices.Chunk(values, row)), nil
 }
 
-// joinColumns joins the first k columns of one array of m rows with the last l columns of another.
+// joinColumns joins the first k columns of one array of m rows and the last l columns of another.
 func joinColumns(a []float32, k int, b []float32, l, m int) []float32 {
 	joined := make([]float32, 0, m*(k+l))
 	for i := range m {

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// JoinLabels merges labels from several sources. Factors with equal names are merged, in the order in which they first
-// occur. It is an error if two sources assign different levels of a factor to an image.
+// JoinLabels merges labels from several sources. It merges factors with equal names, and keeps the order in which
+// factors first occur. It returns an error if two sources assign different levels of a factor to an image.
 func JoinLabels(parts ...*Labels) (*Labels, error) {
 	l := &Labels{}
 	for _, part := range parts {
@@ -40,7 +40,7 @@ func JoinLabels(parts ...*Labels) (*Labels, error) {
 	return l, l.agree()
 }
 
-// placeFactors appends the new factors of other labels, and returns the columns of all factors of these labels.
+// placeFactors appends the factors of other that are new, and returns the columns of all factors of other.
 func (l *Labels) placeFactors(other *Labels) ([]int, error) {
 	place := make([]int, len(other.Factors))
 	for k, f := range other.Factors {
@@ -58,7 +58,7 @@ func (l *Labels) placeFactors(other *Labels) ([]int, error) {
 	return place, nil
 }
 
-// place returns the columns of a part's factors among Factors.
+// place returns the columns of a part's factors in Factors.
 func (l *Labels) place(part int) []int {
 	if l.parts != nil {
 		return l.places[part]
@@ -72,7 +72,7 @@ func (l *Labels) agree() error {
 	for p, part := range l.parts {
 		for _, i := range part.Images {
 			if !part.At(i, own) {
-				break // similarities give no levels
+				break // similarities have no levels
 			}
 			l.At(i, both)
 			for k, at := range l.places[p] {
@@ -89,7 +89,7 @@ func (l *Labels) agree() error {
 func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 	joined := &Split{Rotations: rotations(d)}
 	var known []*Labels
-	kinds := map[int]int{} // by number of images in a group: the index of its groups
+	kinds := map[int]int{} // by number of images per group: index of the groups
 	var groups [][][]int
 	var angles [][][]float32
 	var taken [][][]int32
@@ -134,8 +134,8 @@ func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 	return joined, nil
 }
 
-// joinActions merges the actions and the drawn groups of splits. Different lists of actions, or two splits with drawn
-// groups, are an error.
+// joinActions merges the actions and the drawn groups of splits. It returns an error for different lists of actions,
+// and if two splits have drawn groups.
 func joinActions(joined *Split, splits []*Split) error {
 	for _, s := range splits {
 		if s.Actions != nil {
@@ -154,7 +154,7 @@ func joinActions(joined *Split, splits []*Split) error {
 	return nil
 }
 
-// actionsOfGroups returns GroupActions. For groups without actions it returns -1 for each image.
+// actionsOfGroups returns GroupActions. Images of groups without actions get -1.
 func (s *Split) actionsOfGroups() [][]int32 {
 	if s.GroupActions != nil {
 		return s.GroupActions
@@ -166,8 +166,8 @@ func (s *Split) actionsOfGroups() [][]int32 {
 	return list
 }
 
-// joinUnlabelled lists the ungrouped images to train with: the unlabelled images of splits with groups, and the images
-// with labels. Without groups, it lists the unlabelled images of all splits.
+// joinUnlabelled lists the images to train on without groups: the unlabelled images of splits with groups, and the
+// images with labels. If there are no groups, it lists the unlabelled images of all splits.
 func joinUnlabelled(d datasets.Dataset, joined *Split, splits []*Split) []int {
 	trained, grouped := make([]bool, d.Len()), make([]bool, d.Len())
 	for _, g := range joined.Groups {

@@ -10,44 +10,42 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Labels holds the known facts about factors: the levels of some images, or pairs of images with the same unknown level
-// of a factor. [JoinLabels] merges the two kinds.
+// Labels holds what is known about factors: the levels of some images, or pairs of images with the same unknown level
+// of a factor. [JoinLabels] merges both.
 type Labels struct {
-	Factors []factor.Factor // the factors of the columns
+	Factors []factor.Factor // factors of the columns
 	Images  []int           // images with a label or in a pair, ascending
 	Pairs   []SimilarPair   // pairs of similarity supervision
 
-	// Share is the fraction of every batch that a [Sampler] draws from Images (or from Pairs), in reshuffled passes.
-	// With 0, labelled images only occur in the order of the epoch.
+	// Share is the fraction of every batch that a [Sampler] draws from Images (or from Pairs), in reshuffled passes. If
+	// Share is 0, labelled images only occur in the order of the epoch.
 	Share float64
 
-	// Assigned lists the factors that label the categorical dimensions of a learned hierarchy; nil if there are none.
+	// Assigned lists the factors that label the categorical dimensions of a learned hierarchy; nil: none.
 	Assigned []int
 
-	// Classes holds, by factor and image, the number of the image's class, from 0 on, or -1. The images of a class have
-	// equal values of the factor. nil, for one factor or for all, means that there are no classes, and each of Pairs is
-	// used separately.
+	// Classes holds, by factor and image, the number of the image's class from 0, or -1. The images of a class have
+	// equal values of the factor. nil, for one factor or for all, means no classes: each of Pairs is used separately.
 	Classes [][]int32
 
-	Notes []string // remarks on the origin of the labels, such as dropped answers
+	Notes []string // notes on the origin of the labels, such as dropped answers
 
-	column []int   // by factor: its column in the table
-	table  []int32 // width labels for each image, image by image; negative: unknown
+	column []int   // by factor: column in the table
+	table  []int32 // width labels per image, image by image; negative: unknown
 	width  int
 
-	parts  []*Labels // the merged labels; nil for a single source
-	places [][]int   // by part: the columns of its factors among Factors
+	parts  []*Labels // merged labels; nil: a single source
+	places [][]int   // by part: columns of its factors in Factors
 }
 
-// SimilarPair says that two images have the same level of a factor (an index into
-// Labels.Factors), or different ones.
+// SimilarPair says that two images have the same level of a factor (an index into Labels.Factors), or different levels.
 type SimilarPair struct {
 	A, B      int
 	Factor    int
 	Different bool
 }
 
-// TellsApart reports whether some pairs are known to differ.
+// TellsApart reports whether some pairs have different levels.
 func (l *Labels) TellsApart() bool {
 	return slices.ContainsFunc(l.Pairs, func(p SimilarPair) bool { return p.Different })
 }
@@ -75,7 +73,7 @@ func (l *Labels) checkClasses(n int) error {
 	return nil
 }
 
-// KnowsLevels reports whether levels of some images are known, and not only similarities.
+// KnowsLevels reports whether some levels are known, and not only similarities.
 func (l *Labels) KnowsLevels() bool {
 	if l.parts == nil {
 		return l.Pairs == nil
@@ -91,7 +89,7 @@ func (l *Labels) sources() []*Labels {
 	return l.parts
 }
 
-// Without removes the labels and pairs of marked images.
+// Without removes the labels and pairs of the marked images.
 func (l *Labels) Without(images []bool) {
 	for _, part := range l.parts {
 		part.Without(images)
@@ -100,11 +98,11 @@ func (l *Labels) Without(images []bool) {
 	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
 }
 
-// maxLabel limits levels: graphs store them as float32, which represents smaller integers exactly.
+// maxLabel is the maximum level: graphs store levels as float32, which represents integers up to 2^24 exactly.
 const maxLabel = 1 << 24
 
 // At writes the level of each of Factors for image i, and -1 for an unknown level. It returns false if no level is
-// known; similar pairs give no levels.
+// known; similar pairs have no levels.
 func (l *Labels) At(i int, dst []int32) bool {
 	for k := range l.Factors {
 		dst[k] = datasets.Unknown
@@ -119,8 +117,8 @@ func (l *Labels) At(i int, dst []int32) bool {
 	return any
 }
 
-// write writes the known levels of an image from one source to the columns of its factors, or in their order if place
-// is nil. It returns false if the source does not know the image.
+// write writes the known levels of an image from one source to the columns in place, or in the order of the factors if
+// place is nil. It returns false if the source has no levels of the image.
 func (l *Labels) write(i int, dst []int32, place []int) bool {
 	if _, known := slices.BinarySearch(l.Images, i); !known || l.Pairs != nil {
 		return false
@@ -152,7 +150,7 @@ func distinct(key string, names []string) error {
 	return nil
 }
 
-// choose selects the columns of factors by their names, or all without names.
+// choose selects the columns of factors by their names, or all columns if there are no names.
 func (l *Labels) choose(columns []factor.Factor, names []string) error {
 	all := factor.Names(columns)
 	if len(names) == 0 {
@@ -174,7 +172,7 @@ func (l *Labels) choose(columns []factor.Factor, names []string) error {
 	return nil
 }
 
-// chooseOf is choose for the factors of a data set, at least one of several levels.
+// chooseOf is choose for the factors of a data set. At least one chosen factor must have several levels.
 func (l *Labels) chooseOf(d datasets.Dataset, names []string) error {
 	if err := l.choose(d.Factors(), names); err != nil {
 		return err
@@ -185,7 +183,7 @@ func (l *Labels) chooseOf(d datasets.Dataset, names []string) error {
 	return nil
 }
 
-// labelled lists the images, of n, that have a label.
+// labelled lists those of n images that have a label.
 func (l *Labels) labelled(n int) []int {
 	list := make([]int, 0, n)
 	for i := range n {
@@ -206,8 +204,8 @@ func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
 	return split, nil
 }
 
-// TableLabels returns the labels of a table with a row for each image and a column for each factor. A negative number
-// is an unknown label.
+// TableLabels returns the labels of a table with one row per image and one column per factor. A negative number means
+// an unknown label.
 func TableLabels(factors []factor.Factor, table []int32) *Labels {
 	l := &Labels{Factors: factors, table: table, width: len(factors), column: upTo(len(factors))}
 	if len(factors) > 0 {

@@ -10,23 +10,23 @@ import (
 )
 
 // Loader returns the batches of a Sampler with their images. It renders the next batch in the background while the
-// caller works on the current one. The Sampler alone determines the images and their order. Only one goroutine may use
-// a Loader, and it must call Close at the end.
+// caller works on the current one. The Sampler alone determines the images and their order. A Loader is not safe for
+// concurrent use; call Close at the end.
 //
-// A loader of views also augments the images in the background. The random numbers of a view depend on the seed, the
-// epoch, the batch's position, the view and the image's row. A resumed run therefore gets the same views.
+// A loader with views also augments the images in the background. The random numbers of a view depend on the seed, the
+// epoch, the position of the batch, the view and the row of the image. A resumed run therefore gets the same views.
 type Loader struct {
 	set     datasets.Dataset
 	sampler *Sampler
-	size    int            // numbers per image
+	size    int            // values per image
 	views   *augment.Views // nil: none
 	seed    uint64         // seed of the views
 
-	buffers [2]rendered          // the current batch, and the next one
+	buffers [2]rendered          // the current and the next batch
 	ahead   int                  // position of the batch in buffers[1]; -1: none
 	asked   int                  // position up to which images of the epoch have been read ahead
 	beside  *parallel.Background // renders into buffers[1]
-	render  func()               // the batch at position ahead
+	render  func()               // renders the batch at position ahead
 	now     Batch                // renders the current batch on all processors
 	draw    func(_, n int)
 
@@ -34,17 +34,17 @@ type Loader struct {
 	drawNext func(_, n int)
 }
 
-// rendered is a batch of images and of their views.
+// rendered is a batch of images and their views.
 type rendered struct {
 	images []float32
 	views  [][]float32
-	dealt  [][]float32 // the views, cut to the length of their batch
+	dealt  [][]float32 // views, cut to the length of the batch
 }
 
-// NewLoader starts a loader of images.
+// NewLoader returns a loader of images.
 func NewLoader(d datasets.Dataset, s *Sampler) *Loader { return newLoader(d, s, nil, 0) }
 
-// NewViewLoader starts a loader of images and their views.
+// NewViewLoader returns a loader of images and their views.
 func NewViewLoader(d datasets.Dataset, s *Sampler, v *augment.Views, seed uint64) (*Loader, error) {
 	if err := v.Suits(d.ImageShape()); err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
@@ -71,10 +71,10 @@ func newLoader(d datasets.Dataset, s *Sampler, v *augment.Views, seed uint64) *L
 	return l
 }
 
-// readAhead is the number of images of later batches that are read from disk while one batch is rendered.
+// readAhead is the number of images of later batches that are read from disk while a batch is rendered.
 const readAhead = 512
 
-// expect reads ahead the images of the batch at a position and of the batches after it.
+// expect starts reading the images of the batch at a position and of the batches after it.
 func (l *Loader) expect(position int) {
 	l.asked = max(l.asked, position)
 	for images := 0; images < readAhead; {
@@ -91,14 +91,14 @@ func (l *Loader) expect(position int) {
 	}
 }
 
-// renderBatch renders the batch at a position on half of the threads, while training uses the other threads.
+// renderBatch renders the batch at a position on half of the threads; training uses the other half.
 func (l *Loader) renderBatch(position int) {
 	l.expect(position)
 	l.next, _ = l.sampler.batch(position)
 	parallel.ForWorkers(parallel.Threads()/2, len(l.next.Indices), l.drawNext)
 }
 
-// renderRow renders an image of the batch at a position, and its views, into buffers[1].
+// renderRow renders one image of the batch at a position, and its views, into buffers[1].
 func (l *Loader) renderRow(b Batch, position, n int) {
 	next := &l.buffers[1]
 	l.set.Image(b.Indices[n], next.images[n*l.size:(n+1)*l.size])
@@ -115,8 +115,8 @@ func (l *Loader) StartEpoch() error {
 	return l.sampler.StartEpoch()
 }
 
-// Next returns the next batch and its images, len(Indices) x H x W x C, or false at the end of the epoch. The images
-// are valid until the next call.
+// Next returns the next batch and its images, len(Indices) x H x W x C. It returns false at the end of the epoch. The
+// images are valid until the next call.
 func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	position := l.sampler.State().Position
 	if l.wait() != position {
@@ -141,11 +141,11 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	return b, dealt.images[:len(b.Indices)*l.size], true
 }
 
-// Views returns the views of the current batch, each len(Indices) x H x W x C; nil if the loader has none. They are
-// valid until the next call of Next.
+// Views returns the views of the current batch, each len(Indices) x H x W x C, or nil if the loader has no views. They
+// are valid until the next call of Next.
 func (l *Loader) Views() [][]float32 { return l.buffers[0].dealt }
 
-// wait waits until the batch in the background is rendered, and returns its position, or -1 if there is none.
+// wait waits for the batch in the background, and returns its position, or -1 if there is none.
 func (l *Loader) wait() (position int) {
 	failed := l.beside.Wait()
 	position, l.ahead = l.ahead, -1
@@ -155,7 +155,7 @@ func (l *Loader) wait() (position int) {
 	return position
 }
 
-// State returns the sampler's position, which counts returned batches and not rendered ones.
+// State returns the position of the sampler. It counts batches that Next has returned, not rendered batches.
 func (l *Loader) State() State { return l.sampler.State() }
 
 // Restore continues from a position returned by State.
@@ -168,5 +168,5 @@ func (l *Loader) Restore(s State) error {
 	return nil
 }
 
-// Close ends the background work. The loader must not be used afterwards.
+// Close stops the background work. The loader must not be used afterwards.
 func (l *Loader) Close() { l.beside.Close() }

@@ -10,27 +10,27 @@ import (
 
 // mix adds labelled images and similar pairs to the batches of an epoch.
 type mix struct {
-	units            []*units // one entry for each kind of supervision with a share
+	units            []*units // one entry per kind of supervision with a share
 	plain, lastPlain int      // number of images from the epoch's order in a full batch, and in the last batch
 	batches          int
 }
 
-// units provides the labelled images or the similar pairs of one source; a unit is one image or one pair.
+// units are the labelled images or the similar pairs of one source; a unit is one image or one pair.
 type units struct {
 	known *Labels
 	part  int    // index of known among the sources
-	place []int  // column of each of its factors in the split's labels
+	place []int  // columns of its factors in the split's labels
 	label string // prefix of the names of its random streams
-	width int    // number of images in a unit
+	width int    // images per unit
 
-	full, last int     // number of units in a full batch, and in the last batch
+	full, last int     // units per full batch, and in the last batch
 	order      []int32 // order of the units in the current pass
-	pass       uint64  // number of the pass, from 1
+	pass       uint64  // number of the current pass, from 1
 	seed       uint64  // seed of the pass
-	drawn      []int32 // the epoch's units, batch by batch
+	drawn      []int32 // units of the epoch, batch by batch
 }
 
-// prepareLabels plans the batches of a split with Known labels.
+// prepareLabels plans the batches of a split with labels in Known.
 func (s *Sampler) prepareLabels() error {
 	known := s.split.Known
 	if known == nil {
@@ -91,8 +91,7 @@ func widthOf(known *Labels) int {
 	return 1
 }
 
-// newUnits plans the units of a batch with room for the given number of their images. It returns nil if not even one
-// unit fits.
+// newUnits plans the units of a batch, with room for at most room images. It returns nil if not even one unit fits.
 func newUnits(known *Labels, batch, room int) *units {
 	u := &units{known: known, width: widthOf(known)}
 	if room < u.width {
@@ -117,15 +116,15 @@ func (m *mix) images() int {
 	return n
 }
 
-// deal arranges an epoch. dealt begins with all images in the epoch's order; deal spreads them over the batches and
-// then adds the units.
+// deal arranges the images of an epoch in dealt. At first, dealt begins with the images in the epoch's order; deal
+// distributes them to the batches and then adds the units.
 func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 	full := m.plain
 	for _, u := range m.units {
 		u.draw(epoch, seed)
 		full += u.full * u.width
 	}
-	for b := m.batches - 1; b >= 0; b-- { // from the end, so no image is overwritten before it is copied
+	for b := m.batches - 1; b >= 0; b-- { // backwards, so no image is overwritten before it is copied
 		plain := m.plainIn(b)
 		rows := dealt[b*full:]
 		copy(rows[:plain], dealt[b*m.plain:])
@@ -139,7 +138,7 @@ func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 	}
 }
 
-// plainIn returns the number of images from the epoch's order in a batch.
+// plainIn returns the number of images in a batch that come from the epoch's order.
 func (m *mix) plainIn(batch int) int {
 	if batch == m.batches-1 {
 		return m.lastPlain
@@ -149,19 +148,19 @@ func (m *mix) plainIn(batch int) int {
 
 // draw draws the units of an epoch.
 func (u *units) draw(epoch int, seed uint64) {
-	first := uint64(epoch-1) * uint64(len(u.drawn)) // number of units in earlier epochs
+	first := uint64(epoch-1) * uint64(len(u.drawn)) // number of units in previous epochs
 	for i := range u.drawn {
 		u.drawn[i] = u.unit(first+uint64(i), seed)
 	}
 }
 
-// in returns the units of a batch.
+// in returns the units in a batch.
 func (u *units) in(batch int) []int32 {
 	from := batch * u.full
 	return u.drawn[from:min(from+u.full, len(u.drawn))]
 }
 
-// write writes the images of a unit.
+// write writes the images of unit n to dst.
 func (u *units) write(n int, dst []int) {
 	if u.width == 1 {
 		dst[0] = u.known.Images[n]
@@ -183,8 +182,8 @@ func (u *units) unit(n, seed uint64) int32 {
 	return u.order[n%count]
 }
 
-// numberSources gives every source of labels a separate range of numbers for its classes and pairs, starting at a
-// factor's Size.
+// numberSources assigns a separate range of numbers to the classes and pairs of every source. The range starts at the
+// factor's Size or later.
 func (s *Sampler) numberSources() error {
 	next := 0
 	for _, source := range s.split.Known.sources() {
@@ -239,8 +238,8 @@ func (s *Sampler) label(b *Batch, position int) {
 	}
 }
 
-// numberClasses gives the images of each class in a batch the same number in the factor's column. The number is the
-// first known level of these images or, if there is none, the number of the class. It keeps known levels.
+// numberClasses assigns the same number to all images of a class in a batch, in the column of the factor. The number is
+// the first known level of these images or, if no level is known, the number of the class. Known levels stay.
 func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32) {
 	k := len(s.split.Known.Factors)
 	for f, of := range source.Classes {
@@ -269,9 +268,9 @@ func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32
 	}
 }
 
-// numberPairs gives the two images of each pair of a batch the same number in the factor's column, unless both have
-// one. If only one image has a number, the other image gets it. Otherwise both get a new number, at or above Size, that
-// no other pair has. If the two images differ, each row refers to the other.
+// numberPairs assigns the same number to the two images of each pair in a batch, in the column of the factor, unless
+// both already have a number. If only one image has a number, the other image gets it. Otherwise both get a new number,
+// at or above Size, that no other pair has. If the two images differ, each row refers to the other instead.
 func (s *Sampler) numberPairs(b Batch, batch int) {
 	factors := s.split.Known.Factors
 	k, row := len(factors), s.mix.plainIn(batch)
@@ -293,8 +292,8 @@ func (s *Sampler) numberPairs(b Batch, batch int) {
 	}
 }
 
-// joinLevels gives two images the level of one of them, or the number if both levels are unknown. Two known levels
-// override an answer, which may be wrong.
+// joinLevels assigns the known level of one image to the other, or number to both if neither level is known. Two known
+// levels override an answer, because the answer may be wrong.
 func joinLevels(a, b *int32, number int32) {
 	switch {
 	case *a >= 0 && *b >= 0:

@@ -10,13 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// rotations counts the factors of rotations in space.
+// rotations counts the factors that are rotations in space.
 func rotations(d datasets.Dataset) int { return newTurns(d.Factors()).rotations }
 
 // turns computes transformations from levels.
 type turns struct {
 	factors   []factor.Factor
-	rotations int // factors of rotations in space
+	rotations int // number of factors that are rotations in space
 }
 
 func newTurns(factors []factor.Factor) turns {
@@ -29,10 +29,10 @@ func newTurns(factors []factor.Factor) turns {
 	return t
 }
 
-// between writes the transformation from some levels to others. It has an angle for each factor, then an axis and an
-// angle for each factor of rotations in space. It writes 0 for an unknown level. It returns the first circular or
-// rotation factor with an unknown level, or -1 if all are known. With the pose R_1 of the first image, the pose of
-// image m is g_m R_1. The rotation g_m = R_m R_1^-1 is in axes of the world, where camera and light are fixed.
+// between writes the transformation between two rows of levels: an angle for each factor, then an axis and an angle for
+// each factor that is a rotation in space. It writes 0 for an unknown level. It returns the first circular or rotation
+// factor with an unknown level, or -1 if all are known. If the first image has the pose R_1, image m has the pose g_m
+// R_1. The rotation g_m = R_m R_1^-1 is in world axes, in which camera and light are fixed.
 func (t *turns) between(first, levels []int, row []float32) (unknown int) {
 	unknown = -1
 	clear(row)
@@ -64,7 +64,7 @@ func (t *turns) between(first, levels []int, row []float32) (unknown int) {
 	return unknown
 }
 
-// turnBetween returns the angle from one level of a circular factor to another, from 0 up to a full turn.
+// turnBetween returns the angle between two levels of a circular factor, from 0 up to a full turn.
 func turnBetween(f factor.Factor, from, to int) float64 {
 	if f.Angles == nil {
 		return f.Angle((to - from + f.Size) % f.Size)
@@ -76,8 +76,8 @@ func turnBetween(f factor.Factor, from, to int) float64 {
 	return turn
 }
 
-// within writes the transformations of a group's images from its first one. It returns the first image with an unknown
-// level, and the factor of this level, or -1.
+// within writes the transformations of a group's images relative to the first one. It returns the first image with an
+// unknown level and the factor of this level, or -1.
 func (t *turns) within(d datasets.Dataset, group []int, moves []float32) (image, unknown int) {
 	k, columns := len(t.factors), t.columns()
 	first, levels := make([]int, k), make([]int, k)
@@ -95,7 +95,7 @@ func (t *turns) within(d datasets.Dataset, group []int, moves []float32) (image,
 // columns returns the number of columns of transformations.
 func (t *turns) columns() int { return len(t.factors) + 4*t.rotations }
 
-// transformations returns the moves of the images of group g from its first one.
+// transformations returns the transformations of the images of group g relative to the first one.
 func transformations(d datasets.Dataset, g int, group []int) ([]float32, error) {
 	t := newTurns(d.Factors())
 	moves := make([]float32, len(group)*t.columns())
@@ -105,12 +105,12 @@ func transformations(d datasets.Dataset, g int, group []int) ([]float32, error) 
 	return moves, nil
 }
 
-// poseDirections is the number of nearest rotations to choose from for a step of a path, more if several are equally
-// near. Six stand for up and down in three dimensions.
+// poseDirections is the number of nearest rotations from which a step is drawn; if several are equally near, there may
+// be more. Six correspond to up and down in three dimensions.
 const poseDirections = 6
 
-// stepOf draws a step of some levels along a circular factor or a pose. On a circle it steps up or down. For a pose it
-// repeats the rotation from this pose to one of its nearest poses.
+// stepOf draws a step of the given number of levels for a circular factor or a pose. On a circle, the step goes up or
+// down. For a pose, the step repeats the rotation from this pose to one of its nearest poses.
 func stepOf(f factor.Factor, level, step int, s *rng.Stream) int {
 	if f.Rotations == nil {
 		if s.IntN(2) == 1 {
@@ -130,8 +130,8 @@ func stepOf(f factor.Factor, level, step int, s *rng.Stream) int {
 	return rotation.Nearest(f.Rotations, &pose)
 }
 
-// longestStep returns the largest number of levels for a step along a circular factor or a pose: less than a full turn.
-// It is 0 if all levels are equal.
+// longestStep returns the maximum step, in levels, for a circular factor or a pose: less than a full turn. It returns 0
+// if all levels are equal.
 func longestStep(f factor.Factor) int {
 	if f.Rotations == nil {
 		return f.Size - 1

@@ -12,17 +12,17 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Pairs draws Count pairs of distinct images at random, no image twice, and labels
-// the transformation from the first to the second (Tonnaer et al. 2022, section 6), or Count groups of more images. The
-// factors named by Hold are equal within a pair; all others must be circular, or rotations in space. Images of unknown
-// levels are in no pair.
+// Pairs draws Count pairs of distinct images at random, with each image in at most one pair, and labels the
+// transformation from the first image to the second (Tonnaer et al. 2022, section 6). It can also draw groups of more
+// images. The factors in Hold are equal within a pair; all other factors must be circular, or rotations in space.
+// Images with unknown levels are in no pair.
 type Pairs struct {
 	Count  int      `yaml:"count" doc:"number of labelled pairs; no two pairs share an image"`
 	Images int      `yaml:"images" doc:"images in a group: 2 for pairs"`
 	Hold   []string `yaml:"hold" doc:"factors held equal within a pair, such as an object's identity"`
 }
 
-// Hint explains keys of pairs without known moves.
+// Hint explains the keys of pairs without known transformations.
 func (p *Pairs) Hint(key string) string {
 	if slices.Contains([]string{"k", "law", "factors", "redraw", "half_single", "nuisance", "fixed", "rate", "file"}, key) {
 		return "pairs with known moves have none; pairs with few changed factors are supervision: {changes: {k: 1}}"
@@ -41,8 +41,8 @@ func (p *Pairs) Validate() error {
 	return nil
 }
 
-// Split draws the pairs. Without held factors, it draws 2 Count images without replacement. It joins the first with the
-// (Count+1)-th image, the second with the (Count+2)-th, and so forth.
+// Split draws the pairs. Without held factors, it draws 2 Count images without replacement and pairs the i-th image
+// with the (Count+i)-th.
 func (p *Pairs) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -95,7 +95,8 @@ func groupsOf(m int) string {
 	return fmt.Sprintf("groups of %d", m)
 }
 
-// groupsWithin groups m images each, taken in the given order, with equal levels of the held factors.
+// groupsWithin forms groups of m images in the given order. The images of a group have equal levels of the held
+// factors.
 func groupsWithin(d datasets.Dataset, order []int, held []bool, m int) [][]int {
 	grid := factor.Grid(d.Factors())
 	levels := make([]int, len(grid))
@@ -119,7 +120,7 @@ func groupsWithin(d datasets.Dataset, order []int, held []bool, m int) [][]int {
 
 // Paths draws Count random walks over the images (Tonnaer et al. 2022, section 6). A walk starts at a random image.
 // Each step changes one random circular factor by Step levels up or down, or a pose by Step times the rotation to one
-// of its nearest poses. A walk of Length images, all of known levels, is one group.
+// of its nearest poses. A walk of Length images with known levels is one group.
 type Paths struct {
 	Count      int  `yaml:"count" doc:"number of paths"`
 	Length     int  `yaml:"length" doc:"images on a path, including its start"`
@@ -127,7 +128,7 @@ type Paths struct {
 	Unlabelled bool `yaml:"unlabelled" doc:"train also on images on no path, without labels"`
 }
 
-// maxWalked bounds the images of all paths together, repetitions included.
+// maxWalked is the maximum number of images in all paths together, counted with repetitions.
 const maxWalked = 1 << 26
 
 // Validate checks the settings.
@@ -199,10 +200,10 @@ func (p *Paths) walk(d datasets.Dataset, index *datasets.Index, starts, moving [
 	return path, nil
 }
 
-// ObjectViews makes one group of all images of an object. One factor, circular or of rotations in space, takes all its
-// levels from 0 on, while the other factors are fixed (Tonnaer et al. 2022, sections 5 and 6, COIL-100 and ModelNet40).
-// With Images, the views of an object are dealt at random to groups of so many images; the remaining images are
-// unlabelled. Images of unknown levels are in no group. Its name in a config is views.
+// ObjectViews forms a group of all images of an object: one factor, circular or of rotations in space, takes all its
+// levels from 0, and the other factors are fixed (Tonnaer et al. 2022, sections 5 and 6, COIL-100 and ModelNet40). With
+// Images, the views of an object are divided at random into groups of this many images; the remaining images are
+// unlabelled. Images with unknown levels are in no group. A config names this supervision views.
 type ObjectViews struct {
 	Factor  string `yaml:"factor" doc:"factor that varies within a group: a circular factor or rotations in space; empty: the only such factor"`
 	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
@@ -275,7 +276,7 @@ func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	return NewSplit(d, size, groups, true)
 }
 
-// dealt divides groups, in random order, into groups of m.
+// dealt divides groups, in random order, into smaller groups of m images.
 func dealt(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
 	for _, g := range groups {
 		s.Shuffle(len(g), func(i, j int) { g[i], g[j] = g[j], g[i] })

@@ -32,11 +32,11 @@ var Registry = &registry.Registry[Kind]{Kind: "supervision", Entries: []registry
 		New:    func() Kind { return &Answers{Share: 0.5, Union: true} }},
 }}
 
-// Register adds a supervision to the names for configs. Call it before a config is read. A taken name is an
-// error.
+// Register adds a kind of supervision that configs can name. Call it before reading a config. It returns an error if
+// the name is already registered.
 func Register(e registry.Entry[Kind]) error { return Registry.Register(e) }
 
-// Choice is one kind of supervision in a config: `{pairs: {count: 768}}`.
+// Choice is a kind of supervision in a config: `{pairs: {count: 768}}`.
 type Choice struct {
 	Name  string
 	Value Kind

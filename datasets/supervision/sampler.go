@@ -8,75 +8,75 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Batch lists the images of one training step. Callers must not change its slices, which are valid until the next
-// StartEpoch, and Levels until the next Next.
+// Batch lists the images of one training step. Callers must not change its slices. They are valid until the next
+// StartEpoch, except Levels, which is valid until the next Next.
 type Batch struct {
 	Labelled        bool
-	Group           int       // images in a group of a labelled batch, M; otherwise 1
-	Indices         []int     // data set indices; of a labelled batch group by group, M each
-	Transformations []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
+	Group           int       // images per group of a labelled batch, M; otherwise 1
+	Indices         []int     // data set indices; in a labelled batch group by group, M each
+	Transformations []float32 // in a labelled batch: len(Indices) x K radians, relative to the first image of the group
 
-	// Actions is len(Indices): the index in Split.Actions of the action from the previous image to this one. It is -1
-	// for the first image of a group, and for unknown actions. It is nil if the split has no actions.
+	// Actions has length len(Indices): the index in Split.Actions of the action from the previous image to this one. It
+	// is -1 for the first image of a group and for unknown actions, and nil if the split has no actions.
 	Actions []int32
 
 	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1 for an unknown level. The images of
-	// a class, or of a similar pair, share a number at or above the factor's Size. No other image has this number in
-	// that column. It is nil if the split has no Known.
+	// a class, or of a similar pair, share a number at or above the factor's Size that no other image has in this
+	// column. Levels is nil if the split has no Known.
 	Levels []int32
 
-	// Different is len(Indices) x len(Known.Factors): the row of an image with another level, or -1 without such an
-	// image. The two images of a pair that differs name each other. It is nil if the split has no such pairs.
+	// Different is len(Indices) x len(Known.Factors): the row of an image with a different level, or -1 if there is
+	// none. The two images of a different pair refer to each other. Different is nil if the split has no such pairs.
 	Different []int32
 }
 
-// Sampler deals the batches of an epoch. It makes one pass over the labelled groups in random order, then one pass over
-// the unlabelled images in random order. (Tonnaer et al. 2022 alternate between the two by epoch.) A labelled batch
-// holds batchImages/M groups, rounded down, but at least one. The last batch of each pass may be smaller. Each kind of
-// group has a separate pass; groups drawn again for every epoch come last.
+// Sampler returns the batches of an epoch: one pass over the labelled groups in random order, then one pass over the
+// unlabelled images in random order. (Tonnaer et al. 2022 alternate between the two by epoch.) A labelled batch has
+// batchImages/M groups, rounded down, but at least one. The last batch of each pass may be smaller. Each kind of group
+// has a separate pass, and groups that change in every epoch come last.
 //
-// Known labels with a share add images with labels to every unlabelled batch: round(Share*batchImages) images, and at
-// least one image or pair. Each kind of supervision has its share. The pass over the unlabelled images fills the rest.
-// The labelled images have separate passes, each in a new random order, which continue from one epoch to the next. A
-// smaller last batch has the same share of labelled images.
+// If Known labels have a share, every unlabelled batch gets round(Share*batchImages) labelled images, and at least one
+// image or pair. Each kind of supervision has its share. The pass over the unlabelled images fills the rest of the
+// batch. The labelled images have separate passes, each in a new random order, that continue from one epoch to the
+// next. A smaller last batch has the same share of labelled images.
 type Sampler struct {
 	split  *Split
 	stream *rng.Stream
 
 	imagesPerBatch int
-	passes         []groupPass // over the groups
+	passes         []groupPass // passes over the groups
 
 	state           State
-	groups          []int     // the epoch's order of groups
-	labelled        []int     // the epoch's labelled images, group by group
-	transformations []float32 // and their transformations
-	actions         []int32   // and the actions that lead to them; nil: no actions
-	unlabelled      []int     // the epoch's unlabelled images, including the images of mix
+	groups          []int     // order of groups in the epoch
+	labelled        []int     // labelled images of the epoch, group by group
+	transformations []float32 // transformations of labelled
+	actions         []int32   // actions that lead to the images of labelled; nil: no actions
+	unlabelled      []int     // unlabelled images of the epoch, including the images of mix
 	mix             *mix      // nil: no share of labelled images
-	levels          []int32   // of the batch dealt last
-	different       []int32   // of the batch dealt last; nil: no pairs differ
-	base            []int32   // by source of labels: the first number of its classes or pairs, at least a factor's Size
+	levels          []int32   // Levels of the last batch
+	different       []int32   // Different of the last batch; nil: no pairs differ
+	base            []int32   // by source of labels: first number of its classes or pairs, at least a factor's Size
 }
 
-// groupPass deals the groups of one kind.
+// groupPass is a pass over the groups of one kind.
 type groupPass struct {
 	GroupKind
-	perBatch int // groups in a batch
-	image    int // index of their first image among the labelled ones
+	perBatch int // groups per batch
+	image    int // index of their first image in labelled
 }
 
 func (p groupPass) batches() int { return (p.Count + p.perBatch - 1) / p.perBatch }
 
-// State is the position of a Sampler. Stream is the state of its random stream at the start of the epoch, which
-// determines the epoch's order. Before the first epoch it is the present state.
+// State is the position of a Sampler. Stream is the state of the random stream at the start of the epoch, which
+// determines the order of the epoch. Before the first epoch, it is the current state.
 type State struct {
-	Epoch    int    `json:"epoch"`    // epochs started
-	Position int    `json:"position"` // batches dealt in this epoch
+	Epoch    int    `json:"epoch"`    // number of epochs started
+	Position int    `json:"position"` // number of batches returned in this epoch
 	Stream   []byte `json:"stream"`
-	Labels   uint64 `json:"labels,omitempty"` // the seed of the passes over labelled images
+	Labels   uint64 `json:"labels,omitempty"` // seed of the passes over labelled images
 }
 
-// NewSampler deals the images of a split in batches of about batchImages.
+// NewSampler returns a sampler of a split in batches of about batchImages images.
 func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, error) {
 	if batchImages < 1 {
 		return nil, fmt.Errorf("batches: %d images in a batch; want 1 or more", batchImages)
@@ -123,7 +123,7 @@ func (s *Sampler) StartEpoch() error {
 	return nil
 }
 
-// shuffle starts from the split's order, which makes an epoch depend on the stream's state alone.
+// shuffle starts from the order of the split, so the order of an epoch only depends on the state of the stream.
 func (s *Sampler) shuffle() {
 	for g := range s.groups {
 		s.groups[g] = g
@@ -163,7 +163,7 @@ func (s *Sampler) draw(p groupPass) {
 	s.split.Drawn.fill(s.stream, s.labelled[p.image:end], s.transformations[p.image*k:end*k], k, actions)
 }
 
-// Next deals the next batch of the epoch. It returns false if the epoch is over or none was started.
+// Next returns the next batch of the epoch. It returns false at the end of the epoch, and before the first epoch.
 func (s *Sampler) Next() (Batch, bool) {
 	b, ok := s.batch(s.state.Position)
 	if ok {
@@ -173,7 +173,7 @@ func (s *Sampler) Next() (Batch, bool) {
 	return b, ok
 }
 
-// batch returns the epoch's batch at a position, without its Levels.
+// batch returns the batch at a position of the epoch, without Levels.
 func (s *Sampler) batch(position int) (Batch, bool) {
 	if s.state.Epoch == 0 || position >= s.Batches() {
 		return Batch{}, false
@@ -210,7 +210,7 @@ func (s *Sampler) LabelledBatches() int {
 	return n
 }
 
-// Images returns the number of images dealt in an epoch, repeated ones included.
+// Images returns the number of images in an epoch, counted with repetitions.
 func (s *Sampler) Images() int { return len(s.labelled) + len(s.unlabelled) }
 
 // MaxBatch returns the number of images in the largest batch.
@@ -222,11 +222,11 @@ func (s *Sampler) MaxBatch() int {
 	return most
 }
 
-// State returns the position, for a checkpoint.
+// State returns the position for a checkpoint.
 func (s *Sampler) State() State { return s.state }
 
-// Restore continues from a position that State returned. A sampler of the same split and batch size then deals the same
-// batches.
+// Restore continues from a position that State has returned. A sampler of the same split and batch size then returns
+// the same batches.
 func (s *Sampler) Restore(state State) error {
 	if state.Epoch < 0 || state.Position < 0 || state.Position > s.Batches() || state.Epoch == 0 && state.Position > 0 {
 		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches", state.Epoch, state.Position, s.Batches())

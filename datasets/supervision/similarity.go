@@ -9,14 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Similarity gives Count random pairs of different images that share their level of one factor. It gives no other label
-// (Zhang and Sugiyama 2024, appendix F.2; match pairing in Shu et al. 2020). The factor is uniform. The first image is
-// uniform among the images that share their level with another image, and the second is uniform among these others. The
-// pair may also agree in other factors by chance. An image with an unknown level shares it with no image.
+// Similarity draws Count random pairs of different images that have the same level of one factor. It gives no other
+// label (Zhang and Sugiyama 2024, appendix F.2; match pairing in Shu et al. 2020). The factor is uniform. The first
+// image is uniform among the images whose level occurs in another image, and the second is uniform among the other
+// images of this level. The images of a pair may also agree in other factors by chance. An unknown level is the same as
+// no other level.
 //
-// With the probability Different, a pair says that its images differ in the factor. The first image is then uniform
-// among the images of known level, and the second is uniform among the images of another level. With Noise, each pair
-// is wrong with this probability: similar pairs are drawn as differing pairs, and differing pairs as similar ones.
+// With probability Different, the pair has different levels of the factor. The first image is then uniform among the
+// images with a known level, and the second is uniform among the images with a different level. With probability Noise,
+// a pair is wrong: a similar pair is drawn as a different one, and vice versa.
 type Similarity struct {
 	Count   int      `yaml:"count" doc:"number of pairs"`
 	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
@@ -26,7 +27,7 @@ type Similarity struct {
 	Different float64 `yaml:"different" doc:"probability of a pair labelled different in the factor, for losses such as separation; 0 to 1"`
 }
 
-// maxPairs bounds the number of pairs (24 bytes each).
+// maxPairs is the maximum number of pairs (24 bytes each).
 const maxPairs = 1 << 26
 
 // Validate checks the settings.
@@ -73,7 +74,7 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 		alike[k] = newByLevel(size, d.Len(), func(i int) int {
 			l := level(i)
 			if l != datasets.Unknown && len(all[k].of(l)) < 2 {
-				return datasets.Unknown // no image shares the level
+				return datasets.Unknown // no other image has the level
 			}
 			return l
 		})

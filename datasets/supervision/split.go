@@ -10,26 +10,25 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Split divides the images of a data set into labelled groups and unlabelled images. A group is M images with
-// known transformations relative to its first image (the transformation labels of Tonnaer
-// et al. 2022, section 5).
+// Split divides the images of a data set into labelled groups and unlabelled images. A group consists of M images with
+// known transformations relative to its first image (the transformation labels of Tonnaer et al. 2022, section 5).
 type Split struct {
-	M               int         // images in a group of the first kind; 0: the supervision makes no groups
+	M               int         // images per group of the first kind; 0: no groups
 	Groups          [][]int     // M data set indices each, kind by kind: see Kinds
-	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
-	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each, of the pose factors in order, or of a file
-	Unlabelled      []int       // data set indices in no group, ascending
-	Unmoved         bool        // Transformations are not known: they leave out what changes within groups
+	Transformations [][]float32 // M*K numbers per group: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
+	Rotations       int         // number of rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians for each pose factor in order, or for each rotation in a file
+	Unlabelled      []int       // data set indices of images without a group, ascending
+	Unmoved         bool        // Transformations are unknown: they do not contain all changes within groups
 	Known           *Labels     // labels and similar pairs; nil: none
 
-	Drawn *Drawn // groups drawn again for every epoch, dealt after Groups; nil: none
+	Drawn *Drawn // groups that change in every epoch, after Groups; nil: none
 
-	Actions      []Action  // what leads from image to image within groups; nil: nothing is known of it
+	Actions      []Action  // actions that lead from image to image within groups; nil: none known
 	GroupActions [][]int32 // for each of Groups, the index of the action from the previous image to each image; -1 for the first image and for unknown actions; nil: no actions
 }
 
-// K returns the number of columns of Transformations: the factors, and 4 for each rotation. It is 0 without groups of
-// known transformations.
+// K returns the number of columns of Transformations: one per factor, and 4 per rotation. It returns 0 if there are no
+// groups with known transformations.
 func (s *Split) K() int {
 	switch {
 	case len(s.Groups) > 0:
@@ -40,10 +39,10 @@ func (s *Split) K() int {
 	return 0
 }
 
-// Moves reports whether the transformations within all groups are known, which holds also without groups.
+// Moves reports whether the transformations within all groups are known. It returns true if there are no groups.
 func (s *Split) Moves() bool { return !s.Unmoved && (s.Drawn == nil || s.Drawn.Moves != nil) }
 
-// GroupCount returns the number of groups in an epoch.
+// GroupCount returns the number of groups per epoch.
 func (s *Split) GroupCount() int {
 	if s.Drawn == nil {
 		return len(s.Groups)
@@ -53,12 +52,12 @@ func (s *Split) GroupCount() int {
 
 // GroupKind is a range of groups of equal size.
 type GroupKind struct {
-	M            int  // images in a group
-	First, Count int  // index of its first group in Split.Groups, and number of groups
-	Drawn        bool // they are Split.Drawn
+	M            int  // images per group
+	First, Count int  // index of the first group in Split.Groups, and number of groups
+	Drawn        bool // the groups are Split.Drawn
 }
 
-// Kinds lists the kinds of groups in the groups' order, with the groups of Drawn last. It returns nil without groups.
+// Kinds lists the kinds of groups in the order of the groups, with Drawn last. It returns nil if there are no groups.
 func (s *Split) Kinds() []GroupKind {
 	var list []GroupKind
 	for g, group := range s.Groups {
@@ -73,12 +72,12 @@ func (s *Split) Kinds() []GroupKind {
 	return list
 }
 
-// NewSplit returns a split of groups of m images each. It computes their transformations from the levels of the
+// NewSplit returns a split with groups of m images each. It computes the transformations from the levels of the
 // circular factors and of the factors of rotations in space. If unlabelled is set, the split also trains on the images
 // outside the groups.
 //
-// A group of another size, an index out of range and an unknown level of such a factor in a group are errors. So is a
-// split without images for training.
+// NewSplit returns an error for a group of another size, an index out of range, an unknown level of a circular or
+// rotation factor in a group, and a split without images for training.
 func NewSplit(d datasets.Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
 	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups)), Rotations: rotations(d)}
 	used := make([]bool, d.Len())
@@ -107,8 +106,8 @@ func NewSplit(d datasets.Dataset, m int, groups [][]int, unlabelled bool) (*Spli
 	return split, nil
 }
 
-// validate reports images that the data set lacks, and groups without their transformations: the split may come from
-// another package's supervision.
+// validate returns an error for images outside the data set and for groups without their transformations. A split may
+// come from a Kind in another package.
 func (s *Split) validate(d datasets.Dataset) error {
 	if len(s.Transformations) != len(s.Groups) {
 		return fmt.Errorf("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
@@ -145,8 +144,8 @@ func (s *Split) validate(d datasets.Dataset) error {
 	return checkImages(d, "Known.Images", s.Known.Images)
 }
 
-// validateDrawn reports actions and drawn groups that do not fit the data set. columns is the number of columns of
-// transformations.
+// validateDrawn returns an error if actions and drawn groups do not match the data set. columns is the number of
+// columns of transformations.
 func (s *Split) validateDrawn(d datasets.Dataset, columns int) error {
 	for i, a := range s.Actions {
 		if a.Factor < 0 || a.Factor >= len(d.Factors()) {
@@ -173,7 +172,7 @@ func (s *Split) validateDrawn(d datasets.Dataset, columns int) error {
 	return s.Drawn.validate(d, len(s.Actions))
 }
 
-// checkImages reports images out of ascending order, and images that the data set lacks.
+// checkImages returns an error for images out of ascending order and for images outside the data set.
 func checkImages(d datasets.Dataset, name string, images []int) error {
 	last := -1
 	for _, i := range images {
@@ -187,7 +186,7 @@ func checkImages(d datasets.Dataset, name string, images []int) error {
 
 var errNothing = errors.New("supervision leaves nothing to train on")
 
-// checkGroup reports a group that has another number of images than m, or an image that the data set lacks.
+// checkGroup returns an error for a group that does not have m images, and for images outside the data set.
 func checkGroup(d datasets.Dataset, g int, group []int, m int) error {
 	if len(group) != m || m < 1 {
 		return fmt.Errorf("group %d has %d images; want %d, and at least 1", g, len(group), m)

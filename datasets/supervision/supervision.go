@@ -1,8 +1,8 @@
-// Package supervision holds what a training run knows about the images of a data set, and deals its batches.
+// Package supervision describes what a training run knows about the images of a data set, and provides its batches.
 //
-// A [Kind] of supervision turns a data set into a [Split]: groups of images with known transformations between them,
-// labels of some images, and unlabelled images. A config chooses kinds by name from [Registry]. A [Sampler] makes
-// batches of a split, and a [Loader] renders their images.
+// A [Kind] of supervision creates a [Split] from a data set: groups of images with known transformations between them,
+// labels of some images, and unlabelled images. A config chooses kinds by name from [Registry]. A [Sampler] divides a
+// split into batches, and a [Loader] renders their images.
 package supervision
 
 import (
@@ -17,22 +17,22 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Kind is a kind of supervision, which makes a Split; the settings structs in [Registry] are Kinds. The angle of image m
-// in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size with the levels v. Its rotation in a factor of poses R is
-// R_m R_1^-1. Other factors have one level in a group, and the angle 0. [NewSplit] computes the angles, and
-// [TableLabels] makes labels. All randomness comes from the stream.
+// Kind is a kind of supervision; the settings in [Registry] implement it. Its method Split creates a Split of a data
+// set. The angle of image m in a circular factor with levels v is 2 pi ((v_m - v_1) mod Size)/Size. The rotation in a
+// factor of poses R is R_m R_1^-1. All other factors have the same level within a group, and the angle 0. [NewSplit]
+// computes the angles, and [TableLabels] creates labels. All randomness comes from the stream.
 type Kind interface {
 	Split(d datasets.Dataset, s *rng.Stream) (*Split, error)
 }
 
-// Choices is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list of several. An empty
-// list is the supervision none.
+// Choices is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list of several. An empty list means
+// no supervision (none).
 type Choices []Choice
 
-// Of returns supervision of one kind.
+// Of returns a supervision of one kind.
 func Of(name string, s Kind) Choices { return Choices{{Name: name, Value: s}} }
 
-// String names the kinds.
+// String returns the names of the kinds.
 func (s Choices) String() string {
 	var names []string
 	for _, c := range s {
@@ -42,8 +42,8 @@ func (s Choices) String() string {
 }
 
 // Split applies the supervision to a data set. The first kind draws from the stream "supervision" of the seed, and the
-// kind at index i from "supervision/i". The result has the groups and labels of all kinds; images in groups may have
-// labels too. [JoinLabels] merges labels and similar pairs.
+// kind at index i from "supervision/i". The result has the groups and labels of all kinds; images in groups may also
+// have labels. [JoinLabels] merges labels and similar pairs.
 func (s Choices) Split(d datasets.Dataset, seed uint64) (*Split, error) {
 	if len(s) == 0 {
 		return (&None{}).Split(d, nil)
@@ -101,7 +101,7 @@ func (s *Choices) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes a single kind without a list.
+// EncodeConfig writes a single kind without the list.
 func (s Choices) EncodeConfig() (any, error) {
 	switch len(s) {
 	case 0:
@@ -161,7 +161,7 @@ func unknownOf(d datasets.Dataset, chosen func(k int, f factor.Factor) bool) fun
 	}
 }
 
-// ofKnown says, for an error, that only n images of a data set have the needed levels.
+// ofKnown returns a part of an error message: only n images of a data set have the needed levels.
 func ofKnown(d datasets.Dataset, n int) string {
 	if n == d.Len() {
 		return ""

@@ -10,19 +10,19 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Walks are episodes of known actions (Quessard et al. 2020; Caselles-Dupré et al. 2019). An episode starts at a random
-// image. Each of its Actions steps changes one factor of Factors by Step levels up or down. Each action is uniform and
-// independent of the others. Action 2f moves the f-th of Factors up, and 2f+1 moves it down. The other factors are
-// drawn with the episode's first image and do not change.
+// Walks are episodes with known actions (Quessard et al. 2020; Caselles-Dupré et al. 2019). An episode starts at a
+// random image. Each of its Actions steps moves one of Factors by Step levels up or down. Actions are uniform and
+// independent. Action 2f moves the f-th of Factors up, and 2f+1 moves it down. The other factors are drawn with the
+// first image of the episode and do not change.
 //
-// A circular factor continues from its last level to its first. For other factors, Ends decides what happens at an end.
-// Images of unknown levels are in no episode.
+// A circular factor wraps around from its last level to its first. For other factors, Ends decides what happens at an
+// end. Images with unknown levels are in no episode.
 //
-// Episodes are drawn again for every epoch. With Fixed, the episodes are one long walk, drawn once and cut. A step from
-// the last image of an episode leads to the first image of the next; this action is unknown. The next episode draws new
-// levels of the other factors.
+// Episodes are drawn anew in every epoch. With Fixed, the episodes are cut from one long walk that is drawn once. A
+// step leads from the last image of an episode to the first image of the next; its action is unknown. The next episode
+// draws new levels of the other factors.
 //
-// Transformations within episodes are known if all Factors are circular.
+// Transformations within episodes are only known if all Factors are circular.
 type Walks struct {
 	Episodes int      `yaml:"episodes" doc:"episodes in an epoch; a step has train.batch/(actions+1) episodes"`
 	Actions  int      `yaml:"actions" doc:"actions in an episode; the episode has actions+1 images"`
@@ -75,7 +75,7 @@ func (w *Walks) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	return split, nil
 }
 
-// fixed draws one walk and cuts it.
+// fixed draws one walk and cuts it into episodes.
 func (w *Walks) fixed(d datasets.Dataset, e *episodes, s *rng.Stream) (*Split, error) {
 	groups, taken := make([][]int, w.Episodes), make([][]int32, w.Episodes)
 	levels, start := make([]int, len(e.factors)), make([]int, len(e.factors))
@@ -112,10 +112,10 @@ type episodes struct {
 	Walks
 	set     datasets.Dataset
 	factors []factor.Factor
-	acted   []bool // by factor
+	acted   []bool // by factor: actions change the factor
 	actions []Action
 	index   *datasets.Index
-	starts  []int // images that episodes can start with
+	starts  []int // images at which episodes can start
 }
 
 func (w *Walks) episodes(d datasets.Dataset) (*episodes, error) {
@@ -168,7 +168,7 @@ func (e *episodes) choose() error {
 	return nil
 }
 
-// complete reports an image with an action that leads nowhere.
+// complete returns an error if an action leads from an image to levels without an image.
 func (e *episodes) complete() error {
 	if len(e.starts) == factor.Grid(e.factors).Len() {
 		return nil
@@ -200,7 +200,7 @@ func (e *episodes) circular() bool {
 	return true
 }
 
-// start draws the levels of a first image.
+// start draws the levels of the first image.
 func (e *episodes) start(levels []int, s *rng.Stream) {
 	e.set.FactorsAt(e.starts[s.IntN(len(e.starts))], levels)
 }
@@ -226,13 +226,13 @@ func (e *episodes) draw(s *rng.Stream, images []int, actions []int32) {
 	levels := make([]int, len(e.factors))
 	e.start(levels, s)
 	if err := e.walk(levels, images, actions, s); err != nil {
-		panic(err) // complete has looked
+		panic(err) // unreachable: complete has checked all actions
 	}
 }
 
 var errLost = errors.New("walks: an action leads to no image")
 
-// walk takes random actions, beginning at levels. At the end levels holds the levels of the last image.
+// walk takes random actions, starting at levels. At the end, levels holds the levels of the last image.
 func (e *episodes) walk(levels, images []int, actions []int32, s *rng.Stream) error {
 	for t := range images {
 		actions[t] = -1
