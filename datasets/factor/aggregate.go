@@ -2,8 +2,8 @@ package factor
 
 import "math"
 
-// Aggregate is a universal aggregator of Zhang and Sugiyama 2024, section 2.2. It combines non-negative quantities into
-// one, which is 0 if and only if all are 0.
+// Aggregate is a universal aggregator of Zhang and Sugiyama 2024, section 2.2. It reduces non-negative numbers to one
+// number, which is 0 if and only if all of them are 0.
 type Aggregate uint8
 
 // The aggregates.
@@ -11,14 +11,14 @@ const (
 	Mean Aggregate = iota
 	Max            // the gradient goes to the first maximum
 	Sum
-	MeanSquare // the mean of the squares, without a root
+	MeanSquare // mean of the squares, without a root
 )
 
 var aggregateNames = names{"mean", "max", "sum", "mean-square"}
 
 func (a Aggregate) String() string { return nameOf(a, aggregateNames) }
 
-// ParseAggregate is the inverse of [Aggregate.String]; an unknown name is an error.
+// ParseAggregate is the inverse of [Aggregate.String]. It returns an error for an unknown name.
 func ParseAggregate(name string) (Aggregate, error) {
 	return parseName[Aggregate](name, "aggregate", aggregateNames)
 }
@@ -26,7 +26,7 @@ func ParseAggregate(name string) (Aggregate, error) {
 // MarshalText returns the name of an Aggregate, for YAML and JSON.
 func (a Aggregate) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads the name of an Aggregate; an unknown name is an error.
+// UnmarshalText reads the name of an Aggregate. It returns an error for an unknown name.
 func (a *Aggregate) UnmarshalText(text []byte) (err error) {
 	*a, err = ParseAggregate(string(text))
 	return err
@@ -35,7 +35,7 @@ func (a *Aggregate) UnmarshalText(text []byte) (err error) {
 // Known reports whether a is a defined aggregate.
 func (a Aggregate) Known() bool { return int(a) < len(aggregateNames) }
 
-// Of returns the aggregate of quantities, or 0 if there are none.
+// Of returns the aggregate of q, or 0 if q is empty.
 func (a Aggregate) Of(q []float64) float64 {
 	if len(q) == 0 {
 		return 0
@@ -76,7 +76,7 @@ func (a Aggregate) Slope(q, dq []float64) {
 	}
 }
 
-// first returns the index of the first NaN, or else of the first maximum.
+// first returns the index of the first NaN or, if there is none, of the first maximum.
 func first(q []float64) int {
 	at := 0
 	for i, v := range q {

@@ -14,8 +14,8 @@ type ColumnKind struct {
 	Continuous bool    // ordinal, and levels are bins of the numbers
 	Period     float64 // circular: numbers are angles, and Period is a full turn; 0: levels are evenly spaced
 
-	// Sample says that the numbers are a sample from a full turn. If the numbers and the period are whole, the levels
-	// are then all equal steps of the turn, even if few of them occur.
+	// Sample says that the numbers are a sample of the angles. If the numbers and the period are integers, the levels
+	// are then all equal steps of a full turn, even if only few of them occur.
 	Sample bool
 }
 
@@ -41,10 +41,10 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 	return k, nil
 }
 
-// Levels converts numbers to a factor without a name, and a level for each number; NaN becomes Unknown. The levels are
-// the distinct numbers, ascending. With a period they are the distinct angles. If the angles cover at least half of the
-// equal steps of a turn, the levels are these steps. Circular numbers without a period must be evenly spaced, because
-// otherwise the circumference is unknown. Continuous numbers are not binned here.
+// Levels converts numbers to a factor without a name, and to one level per number; NaN becomes Unknown. The levels are
+// the distinct numbers, ascending. With a period, they are the distinct angles; if the angles cover at least half of
+// the equal steps of a turn, they are these steps. Circular numbers without a period must be evenly spaced, because
+// otherwise the circumference is unknown. Levels does not bin continuous numbers.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	f := Factor{Kind: k.Kind}
 	if k.Period > 0 {
@@ -72,7 +72,7 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 		case found:
 			levels[i] = at
 		default:
-			levels[i] = at - 1 // equal to the previous angle up to rounding
+			levels[i] = at - 1 // equal to the previous angle except for rounding
 		}
 	}
 	if k.Period > 0 && f.Size > 0 {
@@ -81,7 +81,7 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	return f, levels, nil
 }
 
-// Differences between angles, as fractions of a turn, that rounding explains.
+// Tolerances for rounded angles, as fractions of a turn.
 const (
 	sameAngle = 1e-7 // between equal angles
 	fullTurn  = 1e-5 // between a full turn and its angle, as 6.2832 is a rounded turn in radians
@@ -100,13 +100,13 @@ func reduced(v, period float64) float64 {
 	return v
 }
 
-// mostSteps is the maximum number of equal steps of a turn.
+// mostSteps is the maximum number of equal steps in a turn.
 const mostSteps = 1 << 16
 
 // turn interprets the values as angles with a period. If they cover at least half of the equal steps of a turn, or are
-// whole numbers of a sample, the levels become these steps. Otherwise the factor gets Angles.
+// integers of a sample, the steps become the levels. Otherwise the factor gets Angles.
 func (f *Factor) turn(k ColumnKind, levels []int) {
-	const most = 2 // steps for each value: many without a value would be no grid
+	const most = 2 // maximum number of steps per value: with many unused steps, the angles are no grid
 	period := k.Period
 	if n := f.wholeSteps(period); k.Sample && n > 0 {
 		f.takeSteps(period, n, levels)
@@ -123,8 +123,8 @@ func (f *Factor) turn(k ColumnKind, levels []int) {
 	}
 }
 
-// wholeSteps returns the smallest number of equal steps of a turn that contain all values, if the values and the period
-// are whole numbers. It returns 0 for other numbers, or if there are too many steps.
+// wholeSteps returns the smallest number of equal steps of a turn that contain all values. It returns 0 if the values
+// or the period are not integers, or if there are too many steps.
 func (f *Factor) wholeSteps(period float64) int {
 	if period != math.Trunc(period) || period > mostSteps {
 		return 0
@@ -155,10 +155,10 @@ func (f *Factor) onSteps(period float64, n int) bool {
 	return true
 }
 
-// stepError returns the largest distance of an angle from one of n steps of a turn, in steps.
+// stepError returns the maximum distance between an angle and one of n steps of a turn, in steps.
 func stepError(n int) float64 { return min(float64(n)*offStep, 0.01) }
 
-// takeSteps makes the n steps of a turn the levels.
+// takeSteps sets the levels to the n steps of a turn.
 func (f *Factor) takeSteps(period float64, n int, levels []int) {
 	step := period / float64(n)
 	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+stepError(n))
@@ -178,7 +178,7 @@ func (f *Factor) takeSteps(period float64, n int, levels []int) {
 	f.Size, f.Values = n, values
 }
 
-// Even reports whether the values of the levels are equally spaced, to a hundredth of a step.
+// Even reports whether the values of the levels are equally spaced, with a tolerance of a hundredth of a step.
 func (f Factor) Even() bool {
 	if f.Values == nil || f.Size < 2 {
 		return true
@@ -192,7 +192,7 @@ func (f Factor) Even() bool {
 	return true
 }
 
-// someValues lists the first values.
+// someValues returns the first values as text.
 func someValues(values []float64) string {
 	const most = 6
 	text := fmt.Sprint(values[:min(most, len(values))])

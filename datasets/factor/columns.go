@@ -13,8 +13,8 @@ import (
 )
 
 // ColumnKinds are the kinds of label columns: ordinal, circular, circular:PERIOD (values are angles, and PERIOD is a
-// full turn), categorical or continuous. In a config they are a list in the order of the columns, or a mapping from
-// column names.
+// full turn), categorical or continuous. A config has a list in the order of the columns, or a mapping from column
+// names to kinds.
 type ColumnKinds struct {
 	List  []string
 	Named map[string]string
@@ -115,20 +115,21 @@ func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
 	return kinds, nil
 }
 
-// KindNote returns a note on a factor without a given kind if its numbers may be degrees. key is the setting for kinds.
+// KindNote returns a note on a factor without a given kind if its numbers may be degrees. key names the setting for
+// kinds.
 func KindNote(f Factor, key string) (note string, ok bool) {
 	const manyLevels = 100
 	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),
 		f.Kind == Ordinal && f.Size > manyLevels
 }
 
-// maxWholeLevels is the maximum number of whole-number levels if no kind is given; a column with more is binned.
+// maxWholeLevels is the maximum number of integer levels if no kind is given. A column with more is binned.
 const maxWholeLevels = 256
 
 // defaultBins is the default number of bins of a continuous factor.
 const defaultBins = 20
 
-// FromNumbers converts numbers to a factor, and a level for each number; NaN becomes [Unknown]. Without a given kind,
+// FromNumbers converts numbers to a factor, and to one level per number; NaN becomes [Unknown]. Without a given kind,
 // the factor is ordinal, or continuous if it has too many levels.
 func FromNumbers(name string, numbers []float64, given *ColumnKind, bins int) (f Factor, levels []int32, err error) {
 	bins = cmp.Or(bins, defaultBins)
@@ -172,11 +173,11 @@ func identity(values []float64) bool {
 }
 
 // binned divides the range of the numbers into n bins of equal width. It returns the centres of the non-empty bins, and
-// the level of each number, [Unknown] for NaN.
+// the level of each number. The level of NaN is [Unknown].
 func binned(numbers, sorted []float64, n int) (centres []float64, levels []int) {
 	low, high := sorted[0], sorted[len(sorted)-1]
 	bin := func(v float64) int {
-		t := v/2 - low/2 // the range itself may overflow
+		t := v/2 - low/2 // halved, because the range itself may overflow
 		if high == low {
 			return 0
 		}
@@ -202,7 +203,7 @@ func binned(numbers, sorted []float64, n int) (centres []float64, levels []int) 
 	return centres, levels
 }
 
-// NumberedWords lists the levels of a categorical factor with their words.
+// NumberedWords returns the levels of a categorical factor with their words, as text.
 func NumberedWords(words []string) string {
 	list := make([]string, len(words))
 	for l, w := range words {

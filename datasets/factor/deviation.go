@@ -1,7 +1,7 @@
 package factor
 
-// Deviation names a measure of the spread of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2). It
-// is 0 if and only if all points are equal. Distances are Euclidean; values have the units of the points (Variance:
+// Deviation names a measure of dispersion of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2). It
+// is 0 if and only if all points are equal. Distances are Euclidean. Values have the units of the points (Variance:
 // squared).
 type Deviation uint8
 
@@ -24,7 +24,7 @@ func (d Deviation) Known() bool { return int(d) < len(deviationNames) }
 // MarshalText returns the name of a Deviation, for YAML and JSON.
 func (d Deviation) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads the name of a Deviation; an unknown name is an error.
+// UnmarshalText reads the name of a Deviation. It returns an error for an unknown name.
 func (d *Deviation) UnmarshalText(text []byte) (err error) {
 	*d, err = parseName[Deviation](string(text), "deviation", deviationNames)
 	return err

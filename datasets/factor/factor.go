@@ -1,5 +1,5 @@
-// Package factor describes factors of variation, grids of their levels, and the sub-codes of factors. It also names the
-// deviations and aggregates that losses and metrics use.
+// Package factor describes factors of variation, grids of their levels, and the sub-codes of factors. It also defines
+// the names of the deviations and aggregates in losses and metrics.
 package factor
 
 import (
@@ -24,13 +24,13 @@ var kindNames = names{"circular", "ordinal", "categorical"}
 
 func (k Kind) String() string { return nameOf(k, kindNames) }
 
-// ParseKind is the inverse of [Kind.String]; an unknown name is an error.
+// ParseKind is the inverse of [Kind.String]. It returns an error for an unknown name.
 func ParseKind(name string) (Kind, error) { return parseName[Kind](name, "factor kind", kindNames) }
 
 // MarshalText returns the name of a Kind, for YAML and JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads the name of a Kind; an unknown name is an error.
+// UnmarshalText reads the name of a Kind. It returns an error for an unknown name.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
 	*k, err = ParseKind(string(text))
 	return err
@@ -39,7 +39,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 // names are the names of the values 0, 1, ... of a type.
 type names []string
 
-// nameOf returns the name of a value, or the type with the number of an undefined value.
+// nameOf returns the name of a value. For an undefined value, it returns the type and the number.
 func nameOf[T ~uint8](v T, known names) string {
 	if int(v) < len(known) {
 		return known[v]
@@ -47,7 +47,7 @@ func nameOf[T ~uint8](v T, known names) string {
 	return fmt.Sprintf("%s(%d)", reflect.TypeFor[T]().Name(), uint8(v))
 }
 
-// parseName returns the value with the given name; errors use the word what.
+// parseName returns the value with the given name. what describes the value in errors.
 func parseName[T ~uint8](name, what string, known names) (T, error) {
 	if at := slices.Index(known, name); at >= 0 {
 		return T(at), nil
@@ -55,7 +55,7 @@ func parseName[T ~uint8](name, what string, known names) (T, error) {
 	return 0, fmt.Errorf("unknown %s %q; known: %s", what, name, strings.Join(known, ", "))
 }
 
-// Unknown is the level of a factor for an image if the level is not known.
+// Unknown is the level of a factor for an image whose level is not known.
 const Unknown = -1
 
 // Factor is a factor of variation of the images of a data set.
@@ -63,14 +63,14 @@ type Factor struct {
 	Name   string    `json:"name"`
 	Size   int       `json:"size"`             // number of levels; levels are 0 .. Size-1
 	Kind   Kind      `json:"kind"`             // relation between the levels
-	Values []float64 `json:"values,omitempty"` // by level: its value, in the factor's units; nil: the level itself
-	Names  []string  `json:"names,omitempty"`  // by level: its name for people; nil: none
+	Values []float64 `json:"values,omitempty"` // value of each level, in the factor's units; nil: the level itself
+	Names  []string  `json:"names,omitempty"`  // name of each level, for people; nil: none
 
 	// Angles holds the angles of a circular factor's levels, in radians; nil: evenly spaced over a full turn.
 	Angles []float64 `json:"angles,omitempty"`
 
-	// Rotations holds, for a categorical factor that is a pose, the rotation in space of every level: a 3 x 3 matrix,
-	// row by row. nil: the factor is not a pose.
+	// Rotations holds the rotation in space of every level for a categorical factor that is a pose: 3 x 3 matrices in
+	// row-major order. nil: the factor is not a pose.
 	Rotations [][9]float64 `json:"rotations,omitempty"`
 }
 
@@ -96,7 +96,7 @@ func (f *Factor) NameLevels(words []string) {
 	f.Names = names
 }
 
-// Angle returns the angle of a level of a circular factor, in radians: the entry in Angles, or 2 pi level/Size.
+// Angle returns the angle of a level of a circular factor in radians: Angles[level], or 2 pi level/Size without Angles.
 func (f Factor) Angle(level int) float64 {
 	if f.Angles != nil {
 		return f.Angles[level]
@@ -104,12 +104,12 @@ func (f Factor) Angle(level int) float64 {
 	return 2 * math.Pi * float64(level) / float64(f.Size)
 }
 
-// Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. There
-// is then a transformation from each level to every other level.
+// Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. Then
+// there is a transformation from each level to every other level.
 func (f Factor) Turns() bool { return f.Kind == Circular || f.Rotations != nil }
 
-// IsRotation reports whether a 3 x 3 matrix, row by row, is a rotation, with a tolerance of 1e-4 in the products of its
-// rows.
+// IsRotation reports whether a 3 x 3 matrix in row-major order is a rotation, with a tolerance of 1e-4 in the inner
+// products of its rows.
 func IsRotation(g *[9]float64) bool {
 	const tolerance = 1e-4
 	for a := range 3 {
@@ -126,8 +126,8 @@ func IsRotation(g *[9]float64) bool {
 	return g[0]*(g[4]*g[8]-g[5]*g[7])-g[1]*(g[3]*g[8]-g[5]*g[6])+g[2]*(g[3]*g[7]-g[4]*g[6]) > 0
 }
 
-// Scaled returns the value of a level, mapped linearly to [0, 1] by the minimum and maximum of the factor's values. For
-// a circular factor it is the angle in turns, and for a categorical factor level/(Size-1). It is 0 if all values are
+// Scaled returns the value of a level, mapped linearly from the range of the factor's values to [0, 1]. For a circular
+// factor, it returns the angle in turns, and for a categorical factor level/(Size-1). It returns 0 if all values are
 // equal.
 func (f Factor) Scaled(level int) float64 {
 	switch {

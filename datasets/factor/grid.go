@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Grid is the full product of the levels of factors. Items are numbered in row-major order, the last factor fastest.
+// Grid is the Cartesian product of the levels of factors. Items are numbered in row-major order, with the last factor
+// fastest.
 type Grid []Factor
 
 // Len returns the number of combinations of levels.
@@ -20,7 +21,7 @@ func (g Grid) Len() int {
 	return n
 }
 
-// Combinations returns Len as a float, which may exceed the range of integers.
+// Combinations returns Len as a float64, for grids that are larger than the maximum int.
 func (g Grid) Combinations() float64 {
 	n := 1.0
 	for _, f := range g {
@@ -29,7 +30,7 @@ func (g Grid) Combinations() float64 {
 	return n
 }
 
-// At sets dst to the levels of item i. An i out of range panics, like the index of a slice.
+// At sets dst to the levels of item i. It panics if i is out of range, like the index of a slice.
 func (g Grid) At(i int, dst []int) {
 	rest := i
 	for k := len(g) - 1; k >= 0; k-- {
@@ -41,8 +42,8 @@ func (g Grid) At(i int, dst []int) {
 	}
 }
 
-// Index is the inverse of [Grid.At]. Levels out of range panic, like the index of a slice; [Grid.Find] and [Grid.Check]
-// do not.
+// Index is the inverse of [Grid.At]. It panics if a level is out of range, like the index of a slice; [Grid.Find] and
+// [Grid.Check] do not panic.
 func (g Grid) Index(levels []int) int {
 	i, ok := g.Find(levels)
 	if !ok {
@@ -66,7 +67,7 @@ func (g Grid) Find(levels []int) (i int, ok bool) {
 	return i, true
 }
 
-// Check returns an error for the first level that its factor does not have, or for a wrong number of levels.
+// Check returns an error for the first level that is out of range, and for a wrong number of levels.
 func (g Grid) Check(levels []int) error {
 	if len(levels) != len(g) {
 		return fmt.Errorf("there are %d levels; want %d, one for each factor", len(levels), len(g))
@@ -87,7 +88,7 @@ func (g Grid) All() iter.Seq2[int, []int] {
 			if !yield(i, levels) {
 				return
 			}
-			for k := len(g) - 1; k >= 0; k-- { // count up; the last factor is fastest
+			for k := len(g) - 1; k >= 0; k-- { // count up, with the last factor fastest
 				if levels[k]++; levels[k] < g[k].Size {
 					break
 				}
@@ -97,7 +98,7 @@ func (g Grid) All() iter.Seq2[int, []int] {
 	}
 }
 
-// Traversal yields the items with each level of factor k in turn and the levels of item i in all other factors.
+// Traversal yields the items with each level of factor k in turn, and the levels of item i for all other factors.
 func (g Grid) Traversal(i, k int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		stride := g[k+1:].Len()
@@ -110,8 +111,8 @@ func (g Grid) Traversal(i, k int) iter.Seq[int] {
 	}
 }
 
-// Traversals yields every traversal of factor k, one for each combination of the other factors' levels. Its
-// items are valid until the next traversal.
+// Traversals yields every traversal of factor k, one per combination of the levels of the other factors. The items are
+// valid until the next traversal.
 func (g Grid) Traversals(k int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		items := make([]int, g[k].Size)
@@ -130,21 +131,21 @@ func (g Grid) Traversals(k int) iter.Seq[[]int] {
 	}
 }
 
-// Sample draws the level of every factor, independent and uniform.
+// Sample draws the level of every factor independently and uniformly.
 func (g Grid) Sample(s *rng.Stream, dst []int) {
 	for k, f := range g {
 		dst[k] = s.IntN(f.Size)
 	}
 }
 
-// Resample draws new levels of the given factors, independent and uniform, and keeps the others.
+// Resample draws new levels of the given factors independently and uniformly, and keeps the other levels.
 func (g Grid) Resample(s *rng.Stream, levels []int, factors ...int) {
 	for _, k := range factors {
 		levels[k] = s.IntN(g[k].Size)
 	}
 }
 
-// Describe formats levels with the names of their factors: "row 3, column 5".
+// Describe returns levels with the names of their factors, as text: "row 3, column 5".
 func Describe(factors []Factor, levels []int) string {
 	var b strings.Builder
 	for k, f := range factors {

@@ -11,16 +11,16 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Block is the sub-code z_i of a factor y_i: the index of the factor and the code columns.
+// Block is the sub-code z_i of a factor y_i: the index of the factor and its code columns.
 type Block struct {
 	Factor  int
 	Columns []int
 }
 
-// SubCodes maps names of factors to the code columns of their sub-codes, in a config: `{shape: [0, 1], x: [2]}`.
+// SubCodes maps factor names to the code columns of their sub-codes. In a config: `{shape: [0, 1], x: [2]}`.
 type SubCodes map[string][]int
 
-// Validate checks that every sub-code has columns, and that all columns are distinct and not negative. Errors name the
+// Validate checks that every sub-code has columns, and that all columns are distinct and non-negative. Errors name the
 // key.
 func (s SubCodes) Validate() error {
 	for _, name := range s.names() {
@@ -37,8 +37,8 @@ func (s SubCodes) Validate() error {
 	return nil
 }
 
-// Within checks that codes of width columns have every column of s. Errors begin with key, the name of the setting in
-// the config, and the name of the factor.
+// Within returns an error if codes with width columns lack a column of s. Errors begin with key, the name of the
+// setting in the config, and the name of the factor.
 func (s SubCodes) Within(key string, width int) error {
 	for _, name := range s.names() {
 		for _, column := range s[name] {
@@ -51,8 +51,8 @@ func (s SubCodes) Within(key string, width int) error {
 }
 
 // Blocks returns the sub-codes in s, in the order of the factors, for codes with width columns. A factor that is not in
-// s has no block. An unknown factor, or a column that does not exist, is an error that begins with key, the name of the
-// setting in the config.
+// s has no block. Blocks returns an error for an unknown factor and for a column that does not exist. Errors begin with
+// key, the name of the setting in the config.
 func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, error) {
 	known := Names(factors)
 	for _, name := range s.names() {
@@ -72,11 +72,11 @@ func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, erro
 	return blocks, nil
 }
 
-// names lists the factors of s in alphabetical order, so the first error is always the same.
+// names returns the factors of s in alphabetical order, so the first error is always the same.
 func (s SubCodes) names() []string { return slices.Sorted(maps.Keys(s)) }
 
-// EvenBlocks divides width code columns evenly among factors, in order, width/len(factors) for each. It returns an
-// error if there are no factors, or if the columns cannot be divided evenly.
+// EvenBlocks divides width code columns evenly among factors, in order. Each factor gets width/len(factors) columns. It
+// returns an error if there are no factors, or if the columns cannot be divided evenly.
 func EvenBlocks(factors []Factor, width int) ([]Block, error) {
 	k := len(factors)
 	if k == 0 {

@@ -8,9 +8,9 @@ import (
 // MaxSize is the maximum number of levels of a factor.
 const MaxSize = 1 << 30
 
-// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. Values, Names,
-// Angles and Rotations, if set, must have one entry for each level. They must suit the Kind, numbers must be finite,
-// and all Rotations must be rotations.
+// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. If Values, Names,
+// Angles and Rotations are set, they must have one entry per level and match the Kind. Numbers must be finite, and all
+// Rotations must be rotations.
 func Validate(factors []Factor) error {
 	names := map[string]bool{}
 	for k, f := range factors {

@@ -122,7 +122,7 @@ func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, 
 	}
 }
 
-// deal shuffles the images of Pass, or the groups of Groups, and writes them to images.
+// deal writes the images of Pass in random order, or random groups of Groups, to images.
 func (g *Drawn) deal(s *rng.Stream, images []int) {
 	if g.Groups == nil {
 		order := slices.Clone(g.Pass)

@@ -1,7 +1,8 @@
-// Package rotation holds rotations in space, the group SO(3): products, axes and angles, quaternions, finite groups and
-// uniform grids. Groups and grids are tables for factors of poses (factor.Factor.Rotations).
+// Package rotation computes with rotations in space, the group SO(3): products, axes and angles, quaternions, finite
+// groups and uniform grids. Groups and grids are tables for factors of poses (factor.Factor.Rotations).
 //
-// A rotation is a 3 x 3 matrix, row by row, that acts on columns: p -> g p. Groups and grids have the same bits on every machine.
+// A rotation is a 3 x 3 matrix in row-major order that acts on column vectors: p -> g p. Groups and grids have the same
+// bits on every machine.
 package rotation
 
 import (
@@ -10,8 +11,8 @@ import (
 	"slices"
 )
 
-// Product returns a b: first b, then a. It fuses no product with a sum, which makes its bits independent of the
-// machine.
+// Product returns the matrix product a b: the rotation b followed by a. It fuses no product with a sum, so its bits do
+// not depend on the machine.
 func Product(a, b *[9]float64) (c [9]float64) {
 	for i := range 3 {
 		for j := range 3 {
@@ -26,8 +27,8 @@ func Inverse(g *[9]float64) [9]float64 {
 	return [9]float64{g[0], g[3], g[6], g[1], g[4], g[7], g[2], g[5], g[8]}
 }
 
-// Between returns the rotation in axes of the world that takes an object from one pose to another, to from^-1. The product
-// in the other order is in axes of the object.
+// Between returns the rotation that takes an object from one pose to another, in world axes: to from^-1. The product in
+// the other order is in the axes of the object.
 func Between(from, to *[9]float64) [9]float64 {
 	back := Inverse(from)
 	return Product(to, &back)
@@ -48,7 +49,7 @@ func Angle(g *[9]float64) float64 {
 }
 
 // AboutAxis returns the rotation about an axis of any length by an angle in radians, counter-clockwise as seen from the
-// axis' tip (Rodrigues' formula). The axis 0 gives the identity.
+// tip of the axis (Rodrigues' formula). For the axis 0, it returns the identity.
 //
 //	cos I + sin [k]x + (1 - cos) k k^T
 func AboutAxis(k [3]float64, angle float64) [9]float64 {
@@ -68,14 +69,15 @@ func AboutAxis(k [3]float64, angle float64) [9]float64 {
 	}
 }
 
-// still is the sine of the angle below which a rotation counts as none, because its axis is rounding error.
+// still is the sine of the angle below which a rotation counts as the identity, because its axis is only rounding
+// error.
 const still = 1e-12
 
-// AxisAngle returns the unit axis and the angle of a rotation, 0 to pi in radians. For no rotation both are 0. Half a
-// turn has two axes; the result is the axis with a positive largest component.
+// AxisAngle returns the unit axis and the angle of a rotation, in radians from 0 to pi. For the identity, both are 0. A
+// half turn has two axes; the result is the axis with a positive largest component.
 //
-// The antisymmetric part of g is the axis times the sine, which vanishes near half a turn. There the axis comes from
-// the largest column of the symmetric part, cos I + (1 - cos) k k^T.
+// The antisymmetric part of g is the axis times the sine, which vanishes near a half turn. There, AxisAngle takes the
+// axis from the largest column of the symmetric part, cos I + (1 - cos) k k^T.
 func AxisAngle(g *[9]float64) (axis [3]float64, angle float64) {
 	w := [3]float64{(g[7] - g[5]) / 2, (g[2] - g[6]) / 2, (g[3] - g[1]) / 2}
 	sin, cos := math.Sqrt(dot(w, w)), (g[0]+g[4]+g[8]-1)/2
@@ -97,7 +99,7 @@ func AxisAngle(g *[9]float64) (axis [3]float64, angle float64) {
 	return axis, math.Atan2(sin, cos)
 }
 
-// squareColumn is the largest column of (1 - cos) k k^T, and so along the axis k.
+// squareColumn returns the largest column of (1 - cos) k k^T, which is parallel to the axis k.
 func squareColumn(g *[9]float64, cos float64) (column [3]float64) {
 	best := 0
 	for j := range 3 {
@@ -115,7 +117,7 @@ func squareColumn(g *[9]float64, cos float64) (column [3]float64) {
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 // FromQuaternion returns the rotation of a quaternion of any length, real part first. It returns false for a quaternion
-// without a direction: 0, or with NaN or infinity.
+// without a direction: 0, or one with NaN or infinity.
 func FromQuaternion(q [4]float64) (g [9]float64, ok bool) {
 	w, x, y, z := q[0], q[1], q[2], q[3]
 	n := float64(w*w) + float64(x*x) + float64(y*y) + float64(z*z)
@@ -133,7 +135,7 @@ func FromQuaternion(q [4]float64) (g [9]float64, ok bool) {
 	}, true
 }
 
-// Nearest returns the index of the rotation of a table with the least angle from g, and the first of equal ones.
+// Nearest returns the index of the rotation in a table with the smallest angle to g; ties go to the first.
 func Nearest(table [][9]float64, g *[9]float64) int {
 	best, at := math.Inf(-1), 0
 	for i := range table {
@@ -144,10 +146,11 @@ func Nearest(table [][9]float64, g *[9]float64) int {
 	return at
 }
 
-// Neighbours returns the indices of the rotations of a table nearest to rotation i, without rotations equal to it. It
-// returns count of them, and all others as near as the last. They are in the order of the table.
+// Neighbours returns the indices of the rotations in a table that are nearest to rotation i, without rotations equal to
+// it. It returns count of them, and also all others that are as near as the last. Indices are in the order of the
+// table.
 func Neighbours(table [][9]float64, i, count int) []int {
-	const same = 3 - 1e-9               // least trace of the rotation between equal rotations
+	const same = 3 - 1e-9               // minimum trace of the rotation between equal rotations
 	near := make([]float64, 0, count+1) // traces, descending
 	for j := range table {
 		if t := trace(&table[i], &table[j]); t < same {

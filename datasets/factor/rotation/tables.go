@@ -6,7 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Octahedral returns the 24 rotations of a cube, the identity first: the matrices of signed permutations.
+// Octahedral returns the 24 rotations of a cube, starting with the identity: the signed permutation matrices with
+// determinant 1.
 func Octahedral() [][9]float64 {
 	var list [][9]float64
 	for _, p := range [][3]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}} {
@@ -27,9 +28,9 @@ func determinant(g *[9]float64) float64 {
 	return g[0]*(g[4]*g[8]-g[5]*g[7]) - g[1]*(g[3]*g[8]-g[5]*g[6]) + g[2]*(g[3]*g[7]-g[4]*g[6])
 }
 
-// Icosahedral returns the 60 rotations of an icosahedron, the identity first. Their quaternions are the vertices of the
-// 600-cell, one from each opposite pair. They are 4 on the axes, 8 of (1, 1, 1, 1)/2 with signs, and 48 even
-// permutations of (phi, 1, 1/phi, 0)/2 with signs. phi is the golden section.
+// Icosahedral returns the 60 rotations of an icosahedron, starting with the identity. Their quaternions are the
+// vertices of the 600-cell, one of each opposite pair: 4 on the axes, 8 of (1, 1, 1, 1)/2 with signs, and 48 even
+// permutations of (phi, 1, 1/phi, 0)/2 with signs, where phi is the golden ratio.
 func Icosahedral() [][9]float64 {
 	list := []([4]float64){{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}
 	for signs := range 8 {
@@ -80,14 +81,15 @@ func fromQuaternions(list [][4]float64) [][9]float64 {
 func HopfSize(level int) int { return 72 << (3 * level) }
 
 // Hopf returns the uniform grid of 72 * 8^level rotations of Yershova et al. 2010 (Generating uniform incremental grids
-// on SO(3) using the Hopf fibration). It has 12 * 4^level directions of the object's z axis, the centres of a HEALPix
-// grid of the sphere (Gorski et al. 2005) from north to south. Each has 6 * 2^level turns about that axis, which vary
-// fastest. Neighbours are about 60 / 2^level degrees apart. level is 0 to 5, the latter with 2,359,296 rotations.
+// on SO(3) using the Hopf fibration). It has 12 * 4^level directions of the object's z axis: the centres of a HEALPix
+// grid of the sphere (Gorski et al. 2005) from north to south. Each direction has 6 * 2^level rotations about that
+// axis, which vary fastest. Neighbours are about 60 / 2^level degrees apart. level is 0 to 5; level 5 has 2,359,296
+// rotations.
 func Hopf(level int) [][9]float64 {
 	side := 1 << level
 	var list [][4]float64
 	for ring := 1; ring < 4*side; ring++ {
-		count, shift := 4*side, (ring-side+1)&1 // points on the ring; whether they are half a step off
+		count, shift := 4*side, (ring-side+1)&1 // points on the ring, and whether they are shifted by half a step
 		z := (4 - 2*float64(ring)/float64(side)) / 3
 		if cap := min(ring, 4*side-ring); cap < side {
 			count, shift = 4*cap, 1
@@ -96,13 +98,13 @@ func Hopf(level int) [][9]float64 {
 				z = -z
 			}
 		}
-		c, s := math.Sqrt((1+z)/2), math.Sqrt((1-z)/2) // cosine and sine of half the angle from the z axis
+		c, s := math.Sqrt((1+z)/2), math.Sqrt((1-z)/2) // cosine and sine of half the angle to the z axis
 		for j := range count {
 			sinPhi, cosPhi := sincos(2*j+shift, 2*count)
 			for k := range 6 * side {
 				sinHalf, cosHalf := sincos(2*k+1, 24*side)
 				list = append(list, multiply(
-					[4]float64{c, -float64(s * sinPhi), float64(s * cosPhi), 0}, // the z axis to the direction by the shortest way
+					[4]float64{c, -float64(s * sinPhi), float64(s * cosPhi), 0}, // shortest rotation from the z axis to the direction
 					[4]float64{cosHalf, 0, 0, sinHalf}))
 			}
 		}
@@ -120,7 +122,7 @@ func multiply(a, b [4]float64) [4]float64 {
 	}
 }
 
-// sincos returns sine and cosine of n/d of a full turn, with integers 0 <= n < d. math.Sincos has other bits on machines
+// sincos returns sine and cosine of n/d of a full turn, for integers 0 <= n < d. math.Sincos has other bits on machines
 // that fuse products and sums. This series, after a reduction in integers, has the same bits on every machine.
 func sincos(n, d int) (sin, cos float64) {
 	octant, rest := 8*n/d, 8*n%d

@@ -10,43 +10,42 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Query is a request for questions.
+// Query describes which questions Ask and Random choose.
 type Query struct {
-	Count   int       // questions, shared out evenly to the factors
+	Count   int       // number of questions, divided evenly among the factors
 	Factors []string  // empty: all factors of the answers
 	Codes   []float64 // rows x Width: codes of the rows; nil: none
 	Width   int
-	Explore float64     // fraction of the questions that are random
-	Stream  *rng.Stream // chooses the rows that are looked at
+	Explore float64     // fraction of questions that are random
+	Stream  *rng.Stream // chooses the rows to examine
 }
 
 // Limits on the rows and classes examined for a factor.
 const (
-	mostAsked  = 1 << 20 // questions
-	classesFor = 300     // classes
-	membersFor = 30      // rows of a class
+	mostAsked  = 1 << 20 // maximum number of questions
+	classesFor = 300     // maximum number of classes
+	membersFor = 30      // maximum number of rows of a class
 )
 
-// Ask chooses questions that the answers do not settle yet, and adds them to Open. For each factor it first asks which
-// classes are the same, and then for the class of single rows. It takes rows from earlier answers without a class
-// first, and then random rows. It compares each row with the class, or with the single row asked about before, of the
-// largest
+// Ask chooses questions that the answers do not settle yet, and adds them to Open. For each factor, it first asks which
+// classes are the same, and then to which class single rows belong. It first takes rows from earlier answers without a
+// class, and then random rows. It compares each row with the class, or with an earlier single row, that maximises
 //
 //	P(same) n/(n + 1)
 //
-// with n the size of the class. It compares two classes, the largest first, if P(same) is at least 0.1 and P(same)
-// nm/(n + m) at least 1/2. The latter is the gain in knowledge about variation within classes. P(same) is a logistic
-// function of the differences of standardised codes, fitted to the answers about the factor so far. A class has the
-// probability of its most similar row, among 30 random rows. With more than 300 classes only the largest count. Without
-// codes P(same) is equal for all pairs.
+// where n is the size of the class. It compares two classes, starting with the largest, if P(same) is at least 0.1 and
+// P(same) nm/(n + m) is at least 1/2. The latter is the gain in knowledge about variation within classes. P(same) is a
+// logistic function of the differences of standardised codes, fitted to the previous answers about the factor. The
+// probability of a class is the probability of its most similar row, among 30 random rows. If there are more than 300
+// classes, only the largest 300 are examined. Without codes, P(same) is equal for all pairs.
 //
-// Rows are random, and codes only choose their partners. Classes therefore stay random samples of all rows with a
-// level. Questions about the most similar pairs would join rows that the codes already hold together. Losses of
-// modularity learn little from such pairs.
+// Rows are random; codes only determine what they are compared with. Classes therefore stay random samples of all rows
+// with a level. In contrast, questions about the most similar pairs would join rows with codes that are already close.
+// Losses of modularity learn little from such pairs.
 //
-// Ask skips questions that follow from the answers, or from the answer same to all questions chosen before. These are
-// pairs within a class, and pairs of two classes with rows known to differ. A fraction Explore of the questions is
-// about random pairs, for the fit of P(same).
+// Ask skips questions that the answers already settle, assuming that all questions chosen before are answered with
+// same. These are pairs within a class, and pairs of two classes with rows that are known to differ. A fraction Explore
+// of the questions is about random pairs, for the fit of P(same).
 func Ask(a *Answers, q Query) error {
 	factors, err := q.check(a)
 	if err != nil {
@@ -100,7 +99,7 @@ func (q *Query) check(a *Answers) ([]string, error) {
 	return factors, a.Validate()
 }
 
-// standardised returns the columns with mean 0 and variance 1, and drops constant columns.
+// standardised returns the columns with mean 0 and variance 1, without constant columns.
 func standardised(codes []float64, rows, width int) ([]float64, int) {
 	var columns [][]float64
 	if codes == nil {
@@ -139,20 +138,20 @@ type asker struct {
 	factor int32
 	chosen []Answer
 
-	group   *union            // classes if all questions so far are answered same
-	apart   map[[2]int32]bool // classes, by their least rows, known to differ
+	group   *union            // classes if all questions so far are answered with same
+	apart   map[[2]int32]bool // classes that are known to differ, by their lowest rows
 	root    []int32           // by row: its class before any question
-	classes []*class          // classes of several rows, the largest first
-	singles []*class          // rows to ask about, one each
-	pending []int32           // rows that were asked about, and are in no class
+	classes []*class          // classes of several rows, largest first
+	singles []*class          // rows to ask about, as classes of one row
+	pending []int32           // rows in earlier questions that are in no class
 	likely  *likely
 	stream  *rng.Stream
 }
 
-// class is a class of rows that agree, or a single row.
+// class is a class of equal rows, or a single row.
 type class struct {
 	root int32
-	rows []int32 // some of them
+	rows []int32 // sample of its rows
 	size float64
 }
 
@@ -190,7 +189,7 @@ func newAsker(a *Answers, k int32, z []float64, width int, s *rng.Stream) (*aske
 			}
 		}
 	}
-	for _, open := range a.Open { // is asked already
+	for _, open := range a.Open { // already asked
 		if open.Factor == k {
 			x.group.join(open.A, open.B)
 		}
@@ -199,7 +198,7 @@ func newAsker(a *Answers, k int32, z []float64, width int, s *rng.Stream) (*aske
 	return x, nil
 }
 
-// newClass returns the class of some rows, and chooses a random sample of them to examine.
+// newClass returns the class of some rows, with a random sample of them.
 func (x *asker) newClass(rows []int32) *class {
 	c := &class{root: x.root[rows[0]], rows: rows, size: float64(len(rows))}
 	if len(rows) > membersFor {
@@ -211,13 +210,13 @@ func (x *asker) newClass(rows []int32) *class {
 	return c
 }
 
-// between identifies the classes of two rows.
+// between returns the key of the classes of two rows.
 func (x *asker) between(a, b int32) [2]int32 {
 	a, b = x.root[a], x.root[b]
 	return [2]int32{min(a, b), max(a, b)}
 }
 
-// open reports whether the answer about two rows is still unknown.
+// open reports whether the answer about two rows is unknown.
 func (x *asker) open(i, j int32) bool {
 	return i != j && !x.apart[x.between(i, j)] && x.group.find(i) != x.group.find(j)
 }
@@ -237,7 +236,7 @@ func (x *asker) random(count int) {
 	}
 }
 
-// similar returns the rows of two classes that are most likely the same, and their probability.
+// similar returns the rows of two classes that are most likely the same, and their P(same).
 func (x *asker) similar(a, b *class) (i, j int32, p float64) {
 	p = -1
 	for _, r := range a.rows {
@@ -250,7 +249,7 @@ func (x *asker) similar(a, b *class) (i, j int32, p float64) {
 	return i, j, p
 }
 
-// join asks whether likely pairs of classes are the same, at most count questions.
+// join asks at most count questions about whether likely pairs of classes are the same.
 func (x *asker) join(count int) {
 	for n, a := range x.classes {
 		for _, b := range x.classes[:n] {
@@ -267,7 +266,7 @@ func (x *asker) join(count int) {
 	}
 }
 
-// place asks which class single rows belong to, until there are count questions or no rows.
+// place asks to which class single rows belong, until there are count questions or no rows are left.
 func (x *asker) place(count int) {
 	seen := map[int32]bool{}
 	try := func(row int32) {
@@ -297,7 +296,7 @@ func (x *asker) place(count int) {
 	}
 }
 
-// likeliest returns the most useful question about a single row and an open class.
+// likeliest returns the most useful question about a single row and a class.
 func (x *asker) likeliest(single *class) (a, b int32, found bool) {
 	best := 0.0
 	for _, list := range [][]*class{x.classes, x.singles} {
@@ -318,7 +317,7 @@ func (x *asker) placed(row int32) bool {
 	return slices.ContainsFunc(x.classes, func(c *class) bool { return c.root == row })
 }
 
-// Random chooses random questions, for comparison with [Ask]: pairs of different rows, uniform and with repetition.
+// Random chooses random questions, as a baseline for [Ask]: pairs of different rows, uniform with replacement.
 func Random(a *Answers, q Query) error {
 	factors, err := q.check(a)
 	if err != nil {
@@ -333,7 +332,7 @@ func Random(a *Answers, q Query) error {
 	return nil
 }
 
-// Fill answers the open questions from the levels of a factor, for simulations. A question with an unknown level stays
+// Fill answers the open questions from the levels of a factor, for simulations. A question about an unknown level stays
 // open. level returns the level of a row, or a negative number for an unknown level.
 func (a *Answers) Fill(level func(factor string, row int) (int, error)) error {
 	var open []Answer

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// path returns a shortest chain of answers same between the two rows of an answer.
+// path returns a shortest chain of same answers between the two rows of an answer.
 func (u *union) path(list []Answer, from Answer) []Answer {
 	root := u.find(from.A)
-	beside := map[int32][]int{} // by row of the class: answers same
+	beside := map[int32][]int{} // same answers by row of the class
 	for n, x := range list {
 		if x.Same && x.A != x.B && u.find(x.A) == root {
 			beside[x.A], beside[x.B] = append(beside[x.A], n), append(beside[x.B], n)
@@ -40,7 +40,7 @@ func (u *union) path(list []Answer, from Answer) []Answer {
 	return chain
 }
 
-// cycle names an answer different, and the chain of answers same that joins its two rows.
+// cycle describes a different answer, and the chain of same answers that joins its two rows.
 func cycle(different Answer, chain []Answer) string {
 	at := func(x Answer) string {
 		if x.Line == 0 {
@@ -63,15 +63,15 @@ func cycle(different Answer, chain []Answer) string {
 	return text + ", but the same: " + strings.Join(same, ", ")
 }
 
-// ConflictError is the error of [Unite] for answers that contradict each other. Correct the answers in Cycles, or let
-// Options settle conflicts.
+// ConflictError is the error of [Unite] for contradictory answers. To resolve the conflicts, correct the answers in
+// Cycles or set Conflicts in Options.
 type ConflictError struct {
 	Name   string   // name of the file; "": none
-	Count  int      // answers different between rows that are the same
-	Cycles []string // for the first three conflicts of each factor, the contradictory answers
+	Count  int      // number of different answers between rows of the same class
+	Cycles []string // contradictory answers, for the first three conflicts of each factor
 }
 
-// Error lists the first cycles.
+// Error describes the first cycles.
 func (e *ConflictError) Error() string {
 	shown := e.Cycles[:min(len(e.Cycles), 3)]
 	text := "answers contradict each other: " + strings.Join(shown, "; ")

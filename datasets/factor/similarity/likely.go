@@ -7,11 +7,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// likely is the probability that two rows agree in a factor, computed from the difference of their codes:
+// likely is the probability that two rows have the same level of a factor, given the difference of their codes:
 //
 //	1/(1 + exp(-(b - sum_c w_c (z_c - z'_c)^2))),  w >= 0
 //
-// Columns are standardised. Without codes it is the fraction of answers same.
+// Columns are standardised. Without codes, the probability is the fraction of same answers.
 type likely struct {
 	z       []float64
 	columns int
@@ -19,17 +19,17 @@ type likely struct {
 	weights []float64
 }
 
-// The prior of a likelihood: b is 2, and all w are equal. Two rows at the median distance are then the same with
-// probability 0.1.
+// The prior of the parameters: b is 2, and all w are equal. Two rows at the median distance then have the same level
+// with probability 0.1.
 const (
 	priorBias  = 2
 	priorDrop  = priorBias + 2.197 // log 9
 	priorNear  = 0.5               // strength of the prior, in answers
-	mostFitted = 4000              // answers
+	mostFitted = 4000              // maximum number of answers
 	fitSteps   = 200
 )
 
-// newLikely fits the probability to the answers about a factor, if any.
+// newLikely fits the probability to the answers about a factor, if there are any.
 func newLikely(z []float64, columns int, list []Answer, s *rng.Stream) *likely {
 	l := &likely{z: z, columns: columns}
 	if columns == 0 {
@@ -53,7 +53,7 @@ func newLikely(z []float64, columns int, list []Answer, s *rng.Stream) *likely {
 	return l
 }
 
-// medianSquare returns the median of the squared distances of random pairs of rows.
+// medianSquare returns the median squared distance of random pairs of rows.
 func (l *likely) medianSquare(s *rng.Stream) float64 {
 	n := len(l.z) / l.columns
 	squares := make([]float64, 1001)
@@ -74,7 +74,7 @@ func (l *likely) square(i, j int) (sum float64) {
 	return sum
 }
 
-// of returns the probability that two rows agree.
+// of returns the probability that two rows have the same level.
 func (l *likely) of(i, j int) float64 {
 	x := l.bias
 	for c, w := range l.weights {
@@ -84,8 +84,8 @@ func (l *likely) of(i, j int) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// fit maximises the posterior by gradient steps on b and w/scale, which stay at 0 or more. It halves a step that does
-// not help.
+// fit maximises the posterior by gradient steps on b and w/scale, which are kept non-negative. It halves a step that
+// brings no improvement.
 func (l *likely) fit(list []Answer, scale float64) {
 	if len(list) == 0 {
 		return
@@ -123,7 +123,7 @@ func (l *likely) fit(list []Answer, scale float64) {
 	}
 }
 
-// posterior returns the negative log posterior of answers, and its slopes in u and in the bias.
+// posterior returns the negative log posterior of answers, and its derivatives with respect to u and the bias.
 func posterior(list []Answer, features, u []float64, bias float64) (value float64, du []float64, db float64) {
 	du = make([]float64, len(u))
 	for c, v := range u {
@@ -138,7 +138,7 @@ func posterior(list []Answer, features, u []float64, bias float64) (value float6
 		for c, v := range u {
 			score -= v * f[c]
 		}
-		slope := 1 / (1 + math.Exp(-score)) // slope of log(1 + e^score)
+		slope := 1 / (1 + math.Exp(-score)) // derivative of log(1 + e^score)
 		value += max(score, 0) + math.Log1p(math.Exp(-math.Abs(score)))
 		if x.Same {
 			value -= score

@@ -6,22 +6,23 @@ import (
 	"slices"
 )
 
-// majority finds the classes that agree with most answers; see [Unite].
+// majority finds the classes that agree with the most answers; see [Unite].
 type majority struct {
-	label  []int32 // by row: the least row of its class
+	label  []int32 // by row: lowest row of its class
 	unsure int
 
-	rows   []int32 // rows of contradictory answers
+	rows   []int32 // rows in contradictory answers
 	beside map[int32][]vote
 }
 
-// vote is the number of answers same minus different between a row and another.
+// vote is the number of same minus different answers between a row and another row.
 type vote struct {
 	row    int32
 	excess int32
 }
 
-// newMajority clusters the classes of u with a contradiction, or all classes if rows need an excess of more than 1.
+// newMajority clusters the classes of u with a contradiction. If least, the required excess of answers, is above 1, it
+// clusters all classes.
 func newMajority(u *union, list []Answer, against []int, least int) *majority {
 	m := &majority{label: make([]int32, len(u.parent)), beside: map[int32][]vote{}}
 	for i := range m.label {
@@ -45,7 +46,7 @@ func newMajority(u *union, list []Answer, against []int, least int) *majority {
 	return m
 }
 
-// count adds up the accepted answers by pair of rows.
+// count sums the accepted answers for each pair of rows.
 func (m *majority) count(list []Answer, counts func(Answer) bool) {
 	type pair struct{ a, b int32 }
 	excess := map[pair]int32{}
@@ -72,7 +73,7 @@ func (m *majority) count(list []Answer, counts func(Answer) bool) {
 	slices.Sort(m.rows)
 }
 
-// edge joins two classes in the queue of contract.
+// edge is a pair of classes in the queue of contract.
 type edge struct{ a, b, excess int32 }
 
 type edges []edge
@@ -90,9 +91,9 @@ func (q *edges) Pop() any {
 	return x
 }
 
-// contract repeatedly joins the two classes with the largest positive excess between them.
+// contract repeatedly joins the two classes with the largest positive excess of answers between them.
 func (m *majority) contract() {
-	between := map[int32]map[int32]int32{} // by class and class
+	between := map[int32]map[int32]int32{} // by pair of classes
 	var queue edges
 	for _, i := range m.rows {
 		between[i] = map[int32]int32{}
@@ -108,7 +109,7 @@ func (m *majority) contract() {
 	for len(queue) > 0 {
 		e := heap.Pop(&queue).(edge)
 		if now, ok := between[e.a][e.b]; !ok || now != e.excess {
-			continue // the classes have changed since
+			continue // outdated: the classes have changed
 		}
 		to, from := e.a, e.b
 		if len(between[to]) < len(between[from]) {
@@ -134,8 +135,8 @@ func (m *majority) contract() {
 	}
 }
 
-// move moves each row to the class with the largest excess of its answers, or to a new class. It returns false if no
-// row moves.
+// move moves each row to the class with the largest excess of answers, or to a new class. It returns false if no row
+// moves.
 func (m *majority) move() bool {
 	moved, size := false, map[int32]int{}
 	for _, i := range m.rows {
@@ -148,7 +149,7 @@ func (m *majority) move() bool {
 			excess[m.label[v.row]] += v.excess
 		}
 		best, most := m.label[i], excess[m.label[i]]
-		for _, v := range m.beside[i] { // in order, which decides ties
+		for _, v := range m.beside[i] { // sorted, because the order decides ties
 			if l := m.label[v.row]; excess[l] > most {
 				best, most = l, excess[l]
 			}
@@ -179,7 +180,7 @@ func (m *majority) free(i int32, size map[int32]int) int32 {
 	return m.label[i]
 }
 
-// peel removes rows from their classes until every remaining row has at least the least excess of answers within its
+// peel removes rows from their classes until every remaining row has an excess of answers of at least least within its
 // class.
 func (m *majority) peel(least int32) {
 	held := map[int32]int32{}
@@ -214,7 +215,7 @@ func (m *majority) peel(least int32) {
 	}
 }
 
-// rename labels each class by its least row.
+// rename labels each class by its lowest row.
 func (m *majority) rename() {
 	first := map[int32]int32{}
 	for _, i := range m.rows {

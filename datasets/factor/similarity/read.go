@@ -13,16 +13,16 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// Rows are the rows that a file of answers may name.
+// Rows describes the rows that a file of answers can name.
 type Rows struct {
 	Count int
-	Find  func(name string) (row int, ok bool) // row of a name other than a number, such as a picture's file; nil: rows have no names
+	Find  func(name string) (row int, ok bool) // row of a name that is not a number, such as the file of a picture; nil: rows have no names
 }
 
-// maxAnswers bounds the answers of a file, 20 bytes each.
+// maxAnswers is the maximum number of answers in a file; each takes 20 bytes.
 const maxAnswers = 1 << 27
 
-// maxFactors bounds the factors of a file, as each needs a number for every row.
+// maxFactors is the maximum number of factors in a file; each takes memory for every row.
 const maxFactors = 1000
 
 // ReadFile reads a file of answers; see [Read].
@@ -35,13 +35,13 @@ func ReadFile(path string, rows Rows) (*Answers, error) {
 	return Read(f, path, rows)
 }
 
-// Read reads answers from a table in text. Each line holds a row, another row, the name of a factor, and same or
-// different. Rows count from 0, or are names that rows.Find knows. The first line may be a header that ends in the name
-// answer. A line that ends in an empty field or ? is a question without an answer. Fields are separated by commas,
-// semicolons or tabs, as in the first line, and may be quoted. [table.NewLines] reads the text. A leading index column
-// without a name is ignored.
+// Read reads answers from a text table. Each line has two rows, the name of a factor, and same or different. Rows are
+// numbers from 0, or names that rows.Find knows. The first line may be a header that ends with the name answer. A line
+// that ends with an empty field or ? is a question without an answer. Fields are separated by commas, semicolons or
+// tabs, as in the first line, and may be quoted. [table.NewLines] reads the text. A leading index column without a name
+// is ignored.
 //
-// Errors begin with the place, name:line:column.
+// Errors begin with the position, name:line:column.
 func Read(r io.Reader, name string, rows Rows) (*Answers, error) {
 	if rows.Count < 1 || rows.Count > maxRows {
 		return nil, fmt.Errorf("%s: answers are about %d rows; want 1 to %d", name, rows.Count, maxRows)
@@ -72,12 +72,12 @@ type reader struct {
 	name    string
 	rows    Rows
 	lines   *table.Lines
-	skip    int // fields of an index in front
+	skip    int // number of leading index fields
 	answers *Answers
 	factors map[string]int32
 }
 
-// broken returns an error of the text itself, with its place.
+// broken returns an error of the text format, with its position.
 func (x *reader) broken(err error) error {
 	var broken *csv.ParseError
 	if errors.As(err, &broken) {
@@ -95,7 +95,7 @@ func (x *reader) errorf(field int, format string, args ...any) error {
 // line reads the fields of a line.
 func (x *reader) line(fields []string, first bool) error {
 	if first && len(fields) == 5 && table.Unnamed(fields[0]) {
-		x.skip = 1 // an index of the lines
+		x.skip = 1 // a leading index column
 	}
 	if len(fields) != 4+x.skip {
 		return x.errorf(-x.skip, "there are %d fields; want four, row,row,factor,answer", len(fields))
@@ -148,7 +148,7 @@ func (x *reader) line(fields []string, first bool) error {
 	return nil
 }
 
-// row reads a row.
+// row parses a row.
 func (x *reader) row(field string, at int) (int32, error) {
 	n, err := strconv.Atoi(field)
 	switch {
@@ -166,7 +166,7 @@ func (x *reader) row(field string, at int) (int32, error) {
 	return int32(row), nil
 }
 
-// clip shortens a text for an error.
+// clip shortens a text for an error message.
 func clip(text string) string {
 	if runes := []rune(text); len(runes) > 60 {
 		return string(runes[:57]) + "..."
@@ -174,7 +174,7 @@ func clip(text string) string {
 	return text
 }
 
-// Write writes answers in the form of Read, with unanswered questions last. name gives the name of a row; nil means
+// Write writes answers in the format of Read, with unanswered questions last. name returns the name of a row; nil means
 // that rows are numbers.
 func Write(w io.Writer, a *Answers, name func(row int) string) error {
 	if name == nil {

@@ -1,6 +1,6 @@
-// Package similarity holds answers about a factor that do not name its levels. An answer says whether two rows have the
-// same level or different ones (Zhang and Sugiyama 2024, appendix F.2). [Read] reads such answers, [Unite] makes
-// equivalence classes from them, and [Ask] chooses the next questions.
+// Package similarity handles answers about a factor that compare rows without naming levels. An answer says whether two
+// rows have the same level or different levels (Zhang and Sugiyama 2024, appendix F.2). [Read] reads such answers,
+// [Unite] computes equivalence classes from them, and [Ask] chooses the next questions.
 package similarity
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Answer says that two rows have the same level of a factor, or different ones.
+// Answer says that two rows have the same level of a factor, or different levels.
 type Answer struct {
 	A, B   int32
 	Factor int32 // index into Answers.Factors
@@ -24,16 +24,16 @@ type Answers struct {
 	Factors []string
 	List    []Answer
 
-	Open []Answer // questions without an answer; Same means nothing
-	Name string   // name of the file, for errors; "": none
+	Open []Answer // questions without an answer; Same has no meaning
+	Name string   // file name for errors; "": none
 }
 
-// Add appends an answer, and adds a factor with a new name.
+// Add appends an answer. If the name of the factor is new, it also adds the factor.
 func (a *Answers) Add(row, other int, factor string, same bool) {
 	a.List = append(a.List, Answer{A: int32(row), B: int32(other), Factor: a.factor(factor), Same: same})
 }
 
-// factor returns the index of a factor, and adds a new one.
+// factor returns the index of a factor, which it adds if it is new.
 func (a *Answers) factor(name string) int32 {
 	k := slices.Index(a.Factors, name)
 	if k < 0 {
@@ -60,13 +60,13 @@ func (a *Answers) Validate() error {
 	return nil
 }
 
-// maxRows bounds rows, which are int32.
+// maxRows is the maximum number of rows, which are int32.
 const maxRows = 1 << 30
 
-// maxCells bounds factors times rows, 4 bytes each.
+// maxCells is the maximum of factors times rows; each takes 4 bytes.
 const maxCells = 1 << 30
 
-// Same returns the number of answers same.
+// Same returns the number of same answers.
 func (a *Answers) Same() int { return countSame(a.List) }
 
 func countSame(list []Answer) (n int) {
@@ -78,7 +78,8 @@ func countSame(list []Answer) (n int) {
 	return n
 }
 
-// Only returns the answers about some factors, or all answers without names. A factor without an answer is an error.
+// Only returns the answers about the given factors, or all answers if none are given. It returns an error for a factor
+// without answers.
 func (a *Answers) Only(factors []string) (*Answers, error) {
 	if len(factors) == 0 {
 		return a, nil
@@ -105,7 +106,7 @@ func (a *Answers) Only(factors []string) (*Answers, error) {
 	return some, nil
 }
 
-// of lists the answers about each factor, in order.
+// of returns the answers about each factor, in order.
 func (a *Answers) of() [][]Answer {
 	lists := make([][]Answer, len(a.Factors))
 	for _, x := range a.List {

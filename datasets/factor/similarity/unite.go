@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// Conflicts says how to treat contradictory answers: a chain of answers same joins two rows, and another answer calls
-// them different.
+// Conflicts says how to treat contradictory answers: a chain of same answers joins two rows, but another answer says
+// that they differ.
 type Conflicts string
 
 // The treatments of contradictions.
 const (
-	ConflictsAuto     Conflicts = ""         // error, or majority with a noise rate
-	ConflictsError    Conflicts = "error"    // an error that names the answers
-	ConflictsDrop     Conflicts = "drop"     // classes with a contradiction are left out
-	ConflictsMajority Conflicts = "majority" // classes that as many answers as possible agree with
+	ConflictsAuto     Conflicts = ""         // ConflictsError, or ConflictsMajority with a noise rate
+	ConflictsError    Conflicts = "error"    // an error that lists the answers
+	ConflictsDrop     Conflicts = "drop"     // classes with a contradiction are dropped
+	ConflictsMajority Conflicts = "majority" // classes that agree with as many answers as possible
 )
 
 // UnmarshalText accepts a known name.
@@ -26,13 +26,13 @@ func (c *Conflicts) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown rule of conflicts %q; known: error, drop, majority", text)
 }
 
-// Options tell Unite how to unite answers.
+// Options are the options of Unite.
 type Options struct {
 	Conflicts Conflicts
-	Noise     float64 // rate of wrong answers, 0 to less than 0.5
+	Noise     float64 // fraction of wrong answers, 0 to less than 0.5
 }
 
-// Validate reports options out of range.
+// Validate returns an error for options out of range.
 func (o Options) Validate() error {
 	_, err := o.policy()
 	return err
@@ -54,36 +54,37 @@ func (o Options) policy() (Conflicts, error) {
 	return o.Conflicts, o.Conflicts.UnmarshalText([]byte(o.Conflicts))
 }
 
-// Classes are the equivalence classes of answers.
+// Classes are the equivalence classes that follow from answers.
 type Classes struct {
 	Factors []string
-	Of      [][]int32 // by factor and row: the number of its class, counted from 0; -1: no class
+	Of      [][]int32 // by factor and row: number of its class, from 0; -1: no class
 	Count   []int     // by factor: number of classes
 
-	// Kept are the answers that agree with the classes, without answers that majority and drop removed.
+	// Kept lists the answers that agree with the classes, without dropped and overruled answers.
 	Kept []Answer
 
-	Dropped   int   // answers of classes that ConflictsDrop has left out
-	Overruled int   // answers that ConflictsMajority does not follow
-	Unsure    int   // rows that too few answers hold in their class, of a noise rate; their answers same are overruled too
-	Least     []int // by factor: least excess of answers same over different in a class; see Unite
+	Dropped   int   // number of answers in classes that ConflictsDrop drops
+	Overruled int   // number of answers that ConflictsMajority overrules
+	Unsure    int   // with a noise rate: number of rows with too few answers for their class; their same answers are overruled, too
+	Least     []int // by factor: minimum excess of same over different answers in a class; see Unite
 }
 
-// Unite makes equivalence classes from answers, factor by factor. A class holds the rows that answers same join,
-// directly or by a chain. A class has at least two rows, except that a row called the same as itself may be alone.
+// Unite computes equivalence classes from answers, separately for each factor. A class consists of the rows that same
+// answers join, directly or through a chain. A class has at least two rows, but a row that is the same as itself may
+// form a class alone.
 //
 // With [ConflictsMajority], two greedy passes look for the classes that agree with the most answers, where answers
-// contradict each other. The first pass joins classes while more answers between them say same than different, and
-// takes the largest excess first (greedy additive edge contraction, Keuper et al. 2015). The second pass moves rows to
-// another class, or out of their class, if more answers then agree (correlation clustering, Bansal et al. 2004). The
-// time is O(n log n) in the number of answers.
+// contradict each other. The first pass joins two classes if more answers between them say same than different,
+// starting with the largest excess (greedy additive edge contraction, Keuper et al. 2015). The second pass moves rows
+// to another class, or out of their class, if more answers then agree (correlation clustering, Bansal et al. 2004). The
+// time is O(n log n) for n answers.
 //
-// With a noise rate e, a row must also belong to its class with a probability above one half. With s answers same and d
-// answers different to members of the class, the row stays if
+// With a noise rate e, a row must also belong to its class with a probability above one half. With s same answers and d
+// different answers about members of the class, the row stays if
 //
 //	(s - d) log((1 - e)/e) + log(p/(1 - p)) > 0
 //
-// with the rate p of equal pairs, estimated from the rate r of answers same as (r - e)/(1 - 2e). Other rows have no
+// where p is the rate of equal pairs, estimated as (r - e)/(1 - 2e) from the rate r of same answers. Other rows have no
 // class.
 func Unite(a *Answers, o Options) (*Classes, error) {
 	policy, err := o.policy()
@@ -123,7 +124,7 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 	return c, nil
 }
 
-// keep adds the answers that agree with the classes of a factor.
+// keep appends the answers that agree with the classes of a factor to Kept, and counts the others as overruled.
 func (c *Classes) keep(of []int32, list []Answer) {
 	for _, x := range list {
 		same := of[x.A] >= 0 && of[x.A] == of[x.B]
@@ -135,7 +136,7 @@ func (c *Classes) keep(of []int32, list []Answer) {
 	}
 }
 
-// drop removes the answers within classes that hold a contradiction.
+// drop removes the answers within classes with a contradiction.
 func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
 	bad := u.contradictory(list, against)
 	var rest []Answer
@@ -149,7 +150,8 @@ func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
 	return rest
 }
 
-// leastExcess returns the least excess of answers same over different that makes rows more likely the same than not.
+// leastExcess returns the minimum excess of same over different answers for which two rows are more likely the same
+// than not.
 func leastExcess(list []Answer, noise float64) int {
 	if noise == 0 {
 		return 1
@@ -160,10 +162,10 @@ func leastExcess(list []Answer, noise float64) int {
 	return max(1, 1+int(math.Floor(math.Log((1-rate)/rate)/math.Log((1-noise)/noise))))
 }
 
-// union joins rows into classes.
+// union is a disjoint-set forest of rows (union-find).
 type union struct {
 	parent []int32
-	label  []int32 // by row: its class, which replaces parent's; nil: parent decides
+	label  []int32 // by row: class, which replaces parent's; nil: use parent
 }
 
 func newUnion(rows int, list []Answer) *union {
@@ -179,7 +181,7 @@ func newUnion(rows int, list []Answer) *union {
 	return u
 }
 
-// find returns the least row of a class.
+// find returns the lowest row of a class.
 func (u *union) find(i int32) int32 {
 	for u.parent[i] != i {
 		u.parent[i] = u.parent[u.parent[i]]
@@ -188,13 +190,13 @@ func (u *union) find(i int32) int32 {
 	return i
 }
 
-// join joins two classes.
+// join merges two classes.
 func (u *union) join(a, b int32) {
 	a, b = u.find(a), u.find(b)
 	u.parent[max(a, b)] = min(a, b)
 }
 
-// against lists the answers different within a class.
+// against returns the different answers within a class.
 func (u *union) against(list []Answer) []int {
 	var at []int
 	for n, x := range list {
@@ -205,7 +207,7 @@ func (u *union) against(list []Answer) []int {
 	return at
 }
 
-// contradictory returns the classes, by their least rows, of some answers different.
+// contradictory returns the classes, by their lowest rows, with some of the different answers.
 func (u *union) contradictory(list []Answer, against []int) map[int32]bool {
 	bad := map[int32]bool{}
 	for _, n := range against {
@@ -214,7 +216,7 @@ func (u *union) contradictory(list []Answer, against []int) map[int32]bool {
 	return bad
 }
 
-// classes numbers the classes by their first rows.
+// classes numbers the classes in the order of their first rows.
 func (u *union) classes(list []Answer) (of []int32, count int) {
 	of = make([]int32, len(u.parent))
 	root := func(i int32) int32 {
@@ -229,7 +231,7 @@ func (u *union) classes(list []Answer) (of []int32, count int) {
 	}
 	for _, x := range list {
 		if x.Same && x.A == x.B {
-			size[root(x.A)] = max(size[root(x.A)], 2) // it may be alone
+			size[root(x.A)] = max(size[root(x.A)], 2) // may be alone
 		}
 	}
 	number := make([]int32, len(of))
