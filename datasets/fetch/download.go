@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
-// part is a file during its download.
+// part is a partly downloaded file.
 type part struct {
 	Options
 	file   File
@@ -32,16 +32,16 @@ type part struct {
 	f      *os.File
 	hashes *hashes
 	size   int64 // bytes on disk
-	most   int64 // most bytes ever on disk
-	begun  bool  // it has bytes of an earlier call, or of a connection that broke
+	most   int64 // maximum number of bytes on disk so far
+	begun  bool  // has bytes of an earlier call, or of a broken connection
 	state  partState
 }
 
-// partState is the content of NAME.part.json: the server's information about the file of a part.
+// partState is the content of NAME.part.json: what the server says about the file of a part.
 type partState struct {
 	URL       string `json:"url"`
-	Validator string `json:"validator"`       // a strong ETag or a date, for If-Range; empty: the part cannot be continued
-	Total     int64  `json:"total,omitempty"` // bytes; 0: not known
+	Validator string `json:"validator"`       // a strong ETag or a date, for If-Range; empty: the download cannot be resumed
+	Total     int64  `json:"total,omitempty"` // bytes; 0: unknown
 }
 
 const (
@@ -49,7 +49,7 @@ const (
 	stateSuffix = ".part.json"
 )
 
-// errRestart asks for a download from the beginning of the file.
+// errRestart requests a download from the beginning of the file.
 var errRestart = errors.New("the download starts over")
 
 // download downloads a file from an address.
@@ -76,7 +76,7 @@ func download(ctx context.Context, dir string, f File, at string, o Options) (Fo
 // path returns the path of a file of the download.
 func (p *part) path(suffix string) string { return filepath.Join(p.dir, p.file.Name+suffix) }
 
-// open opens the part of an earlier call, if it came from the same address and can be continued.
+// open opens the part of an earlier call, if it has the same address and can be resumed.
 func (p *part) open(ctx context.Context) error {
 	f, err := disk.OpenFile(p.path(partSuffix), os.O_CREATE|os.O_RDWR)
 	if err != nil {
@@ -103,8 +103,8 @@ func (p *part) restart() error {
 	return errors.Join(err, p.f.Truncate(0))
 }
 
-// run downloads until the file is complete and right. A file with another hash is downloaded once more from its start,
-// if it was put together from parts.
+// run downloads until the file is complete and correct. If the hash of a resumed download is wrong, run downloads the
+// whole file once more.
 func (p *part) run(ctx context.Context) error {
 	resumed, err := p.complete(ctx)
 	if err != nil {
@@ -124,10 +124,10 @@ func (p *part) run(ctx context.Context) error {
 	return p.check()
 }
 
-// complete downloads the missing bytes, in several tries if need be. It reports whether the file came in parts.
+// complete downloads the missing bytes, in several attempts if necessary. It reports whether the download was resumed.
 func (p *part) complete(ctx context.Context) (resumed bool, err error) {
 	if p.size > 0 && p.size == p.state.Total {
-		return p.begun, nil // only the last rename is missing
+		return p.begun, nil // only the final rename is missing
 	}
 	for failed := 0; ; {
 		before, resumed := p.most, p.begun
@@ -144,7 +144,7 @@ func (p *part) complete(ctx context.Context) (resumed bool, err error) {
 	}
 }
 
-// again prepares another try after an error, and waits. It returns an error if no try would help.
+// again prepares another attempt after an error, and waits. It returns an error if another attempt is useless.
 func (p *part) again(ctx context.Context, err error, failed int) error {
 	var status *statusError
 	var wrong *permanentError
@@ -170,7 +170,7 @@ func (p *part) again(ctx context.Context, err error, failed int) error {
 	}
 }
 
-// permanentError is an error that another try would not change.
+// permanentError is an error that another attempt cannot fix.
 type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
@@ -180,7 +180,7 @@ func (p *part) say(format string, args ...any) {
 	p.Log.Info(fmt.Sprintf(format, args...), "event", "download", "file", p.file.Name, "bytes", p.size)
 }
 
-// attempt requests the missing bytes and appends them.
+// attempt requests and appends the missing bytes.
 func (p *part) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -227,7 +227,7 @@ func (p *part) attempt(ctx context.Context) error {
 	}
 }
 
-// unanswered returns the error about a request that was repeated often enough.
+// unanswered returns the error of a request that got no answer after all retries.
 func unanswered(err error) error {
 	if err = withoutAddress(err); isDial(err) {
 		err = fmt.Errorf("%w: %w", errUnreachable, err)
@@ -235,7 +235,7 @@ func unanswered(err error) error {
 	return &permanentError{err}
 }
 
-// withoutAddress returns an error without the address of its request, which the log or the caller names.
+// withoutAddress removes the address from the error of a request; the log or the caller adds it.
 func withoutAddress(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -251,11 +251,11 @@ func isDial(err error) bool {
 	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// errUnreachable is the error of [Files] without a network, or if the server does not exist. Fetch the files elsewhere
-// and name their folder in Options.From.
+// errUnreachable is the error of [Files] without a network, or if the server does not exist. To continue, download the
+// files elsewhere and set Options.From to their folder.
 var errUnreachable = errors.New("the server cannot be reached")
 
-// accept checks the head of an answer, and prepares the part for the body.
+// accept checks the header of a response, and prepares the part for the body.
 func (p *part) accept(r *http.Response) error {
 	total := int64(0)
 	switch r.StatusCode {
@@ -300,7 +300,7 @@ func (p *part) accept(r *http.Response) error {
 	return p.remember(r.Header)
 }
 
-// remember stores the server's information about the file.
+// remember stores what the server says about the file.
 func (p *part) remember(h http.Header) error {
 	p.state.URL, p.state.Validator = p.url, h.Get("ETag")
 	if p.state.Validator == "" || strings.HasPrefix(p.state.Validator, "W/") {
@@ -309,7 +309,7 @@ func (p *part) remember(h http.Header) error {
 	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error { return json.NewEncoder(w).Encode(p.state) }, false)
 }
 
-// contentRange reads a header such as "bytes 10-99/100" or "bytes */100".
+// contentRange parses a header such as "bytes 10-99/100" or "bytes */100".
 func contentRange(text string) (from, total int64, ok bool) {
 	text, ok = strings.CutPrefix(text, "bytes ")
 	span, all, found := strings.Cut(text, "/")
@@ -348,7 +348,7 @@ func (p *part) append(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// check compares the complete part with the known size and hashes. It empties a wrong part, which cannot be continued.
+// check compares the complete part with the known size and hashes. It empties a wrong part, which cannot be resumed.
 func (p *part) check() error {
 	info, err := p.f.Stat()
 	if err != nil || p.Trust {
@@ -369,13 +369,13 @@ func (p *part) finish(from string) (Found, error) {
 	return found, errors.Join(err, disk.SyncDir(p.dir), os.Remove(p.path(stateSuffix)))
 }
 
-// newClient returns a client that repeats requests without an answer, or with the answer 429 or 5xx.
+// newClient returns a client that retries requests without a response, or with the status 429 or 5xx.
 func (p *part) newClient() *retryablehttp.Client {
 	c := retryablehttp.NewClient()
 	c.Logger = nil
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = p.Tries-1, p.Wait, p.MaxWait
 	c.Backoff = func(least, most time.Duration, attempt int, r *http.Response) time.Duration {
-		return min(most, retryablehttp.DefaultBackoff(least, most, attempt, r)) // a server may ask for a day
+		return min(most, retryablehttp.DefaultBackoff(least, most, attempt, r)) // a server may request a wait of a day
 	}
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	c.CheckRetry = func(ctx context.Context, r *http.Response, err error) (bool, error) {
@@ -395,7 +395,7 @@ func (p *part) newClient() *retryablehttp.Client {
 	return c
 }
 
-// errRedirect is returned for a refused redirect.
+// errRedirect is the error of a refused redirect.
 var errRedirect = errors.New("the redirect is not followed")
 
 func checkRedirect(r *http.Request, via []*http.Request) error {
@@ -408,7 +408,7 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// reason explains why a request is repeated.
+// reason explains why a request is retried.
 func reason(r *http.Response, err error) string {
 	if err != nil {
 		return withoutAddress(err).Error()

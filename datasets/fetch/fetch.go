@@ -21,27 +21,27 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
-// Options tell Files how to fetch files.
+// Options are the options of Files.
 type Options struct {
-	// From is a mirror: a file or a folder of this machine, or a URL that begins with http:// or https://. A URL names
-	// a file if it ends with the file's name or if a single file is wanted. Otherwise it names a folder. Empty means
-	// the files' own URLs.
+	// From is a mirror: a local file or folder, or a URL that begins with http:// or https://. A URL means a file if it
+	// ends with the file's name or if only one file is wanted. Otherwise it means a folder. Empty means the URLs of the
+	// files.
 	From string
 
 	// Trust accepts files of any size and hash.
 	Trust bool
 
-	// Again fetches files that already exist. A changed From has the same effect on trusted files, and on files without
+	// Again fetches files that already exist. A changed From has the same effect on trusted files and on files without
 	// a published hash.
 	Again bool
 
 	// Log receives events, for example a broken connection; nil: silent.
 	Log *slog.Logger
 
-	Tries   int           // attempts in a row that bring nothing new; 0: 5
-	Wait    time.Duration // before the second try; it doubles with each; 0: 1 s
-	MaxWait time.Duration // between two tries; 0: 30 s
-	Stall   time.Duration // without a byte, after which a connection is given up; 0: 60 s
+	Tries   int           // maximum number of consecutive attempts without a new byte; 0: 5
+	Wait    time.Duration // before the second attempt; it doubles with each; 0: 1 s
+	MaxWait time.Duration // maximum wait between two attempts; 0: 30 s
+	Stall   time.Duration // time without a byte after which a connection is closed; 0: 60 s
 }
 
 // defaults fills in unset options.
@@ -51,19 +51,19 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// Result is the outcome of a file.
+// Result describes a fetched file.
 type Result struct {
 	File
 	Found
-	Already bool // the file existed before
+	Already bool // the file already existed
 }
 
-// Files fetches files into a folder, one after another. It keeps existing files that are right. One process at a time
-// works in a folder; others wait and then find the files. Bytes of progress go to the function of the context, see
-// [cache.WithProgress].
+// Files fetches files to a folder, one after another. It keeps existing files that are correct. One process at a time
+// works in a folder; others wait and then find the files. The function in the context receives the progress in bytes,
+// see [cache.WithProgress].
 //
-// An incomplete file stays as NAME.part, together with NAME.part.json, and the next call continues it. If the server
-// cannot continue, the download starts over.
+// An incomplete file stays as NAME.part, together with NAME.part.json, and the next call resumes the download. If the
+// server cannot resume, the download starts over.
 func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
 	o = o.defaults()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -79,7 +79,7 @@ func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, 
 	return results, errors.Join(err, held.Unlock())
 }
 
-// filesHeld is Files for the holder of the lock.
+// filesHeld is Files for a caller that holds the lock.
 func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
 	var results []Result
 	for _, f := range files {
@@ -90,7 +90,7 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 		found, err := Verify(ctx, dir, f)
 		already := err == nil && !o.Again
 		switch {
-		case already && o.From != "" && (!f.hashed() || found.Trusted): // another file may be meant
+		case already && o.From != "" && (!f.hashed() || found.Trusted): // the user may mean another file
 			if already, err = found.from(ctx, at); err != nil {
 				return results, err
 			}
@@ -114,7 +114,7 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 	return results, nil
 }
 
-// source returns the address or the path for a file of a list.
+// source returns the address or the path of a file in a list.
 func (o *Options) source(f File, files []File) (string, error) {
 	switch {
 	case o.From == "" && f.URL == "":
@@ -145,7 +145,7 @@ func redacted(at string) string {
 	return u.Redacted()
 }
 
-// bring fetches a file from an address or a path.
+// bring fetches a file from an address or copies it from a path.
 func bring(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
 	if isURL(at) {
 		return download(ctx, dir, f, at, o)
@@ -156,12 +156,12 @@ func bring(ctx context.Context, dir string, f File, at string, o Options) (Found
 	return Verify(ctx, dir, f)
 }
 
-// isURL reports whether a source is an address on the network.
+// isURL reports whether a source is a network address.
 func isURL(from string) bool {
 	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://")
 }
 
-// mirror returns the address of a file at a mirror.
+// mirror returns the address of a file on a mirror.
 func mirror(from, name string, files []File) (string, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {
@@ -191,7 +191,7 @@ func local(from, name string, single bool) (string, error) {
 	if single || filepath.Base(from) == name {
 		return from, nil
 	}
-	if Has(filepath.Dir(from), name) { // another file of the set was named
+	if Has(filepath.Dir(from), name) { // From names another file of the set
 		return filepath.Join(filepath.Dir(from), name), nil
 	}
 	return "", fmt.Errorf("%s is one file; want a folder with %s", from, name)
@@ -203,7 +203,7 @@ func Has(dir, name string) bool {
 	return err == nil
 }
 
-// statusError is the error of [Files] for an answer without a file. Code is the status of HTTP. Another address in
+// statusError is the error of [Files] for a response without a file. Code is the HTTP status. Another address in
 // Options.From may have the file.
 type statusError struct{ Code int }
 
@@ -216,7 +216,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// copyTo copies a file in pieces, reports the progress of what, and ends with the context.
+// copyTo copies a file in pieces, and reports progress under the name what. It stops when the context ends.
 func copyTo(ctx context.Context, to io.Writer, from io.Reader, what string, total int64) (int64, error) {
 	done := int64(0)
 	report := writerFunc(func(p []byte) (int, error) {

@@ -1,5 +1,5 @@
-// Package fetch brings the source files of public data sets into a folder: from the network, from a mirror, or from a
-// local file or folder. It continues partial files, checks sizes and hashes, and records the results.
+// Package fetch fetches the source files of public data sets to a folder: from the network, from a mirror, or from a
+// local file or folder. It resumes partial downloads, checks sizes and hashes, and records the results.
 package fetch
 
 import (
@@ -24,25 +24,26 @@ import (
 type File struct {
 	Name   string // name in the folder of the set
 	URL    string
-	Size   int64  // bytes; 0: not known
-	SHA256 string // in hexadecimal digits; empty: not known
-	MD5    string // likewise
+	Size   int64  // bytes; 0: unknown
+	SHA256 string // hexadecimal; empty: unknown
+	MD5    string // hexadecimal; empty: unknown
 
-	// Instead names the file that this file can replace. It is fetched only on request.
+	// Instead names the file that this file can replace. Such a file is only fetched on request.
 	Instead string
-	// Optional files are fetched only on request.
+	// Optional files are only fetched on request.
 	Optional bool
 }
 
 var (
-	// ErrAbsent is the error of [Verify] and [Check] for a source file that the folder lacks. [Files] fetches the file.
+	// ErrAbsent is the error of [Verify] and [Check] for a source file that is not in the folder. [Files] fetches the
+	// file.
 	ErrAbsent = errors.New("the file is not there")
-	// errWrong is the error of [Verify], [Check], [Place] and [Files] for a source file with another size or hash than
-	// published. Fetch the file again, or set Options.Trust to accept it.
+	// errWrong is the error of [Verify], [Check], [Place] and [Files] for a source file whose size or hash differs from
+	// the published one. Fetch the file again, or set Options.Trust to accept it.
 	errWrong = errors.New("it is not the file that is wanted")
 )
 
-// recordName is the name of the record of a folder.
+// recordName is the file name of a folder's record.
 const recordName = "sources.json"
 
 // Found describes a source file in a folder.
@@ -55,10 +56,10 @@ type Found struct {
 	Trusted  bool      `json:"trusted,omitempty"` // accepted without the published hash
 }
 
-// maxRecord bounds the bytes of a record and of the state of a download.
+// maxRecord is the maximum size, in bytes, of a record and of the state of a download.
 const maxRecord = 64 << 20
 
-// Records returns the record of a folder by file name; it is empty without a record.
+// Records returns the records of a folder by file name. It returns an empty map if there are none.
 func Records(dir string) (map[string]Found, error) {
 	path := filepath.Join(dir, recordName)
 	text, err := disk.ReadFile(path, maxRecord)
@@ -75,7 +76,7 @@ func Records(dir string) (map[string]Found, error) {
 	return all, nil
 }
 
-// record records a file that is in its place, with its hashes. With trust, any size and hash are accepted.
+// record records a file in the folder with its hashes. With trust, it accepts any size and hash.
 func (f *File) record(dir string, h *hashes, from string, trust bool) (Found, error) {
 	info, err := os.Stat(filepath.Join(dir, f.Name))
 	if err != nil {
@@ -100,13 +101,13 @@ func note(dir, name string, f Found) error {
 	}, false)
 }
 
-// Verify returns the facts about a source file in a folder. It hashes a file that is new or changed since its record,
-// and compares it with the known size and hash. The error is [ErrAbsent] or errWrong.
+// Verify returns the facts about a source file in a folder. It hashes a file that is new or has changed since it was
+// recorded, and compares it with the known size and hash. The error is [ErrAbsent] or errWrong.
 func Verify(ctx context.Context, dir string, f File) (Found, error) {
 	return verify(ctx, dir, f, false)
 }
 
-// Check is [Verify], but always hashes the file and also compares it with the record.
+// Check is [Verify], but it always hashes the file and also compares it with its record.
 func Check(ctx context.Context, dir string, f File) (Found, error) { return verify(ctx, dir, f, true) }
 
 func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
@@ -141,12 +142,12 @@ func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
 	if err := f.check(found); err != nil && !found.Trusted {
 		return Found{}, fmt.Errorf("%s: %w", path, err)
 	}
-	// a read-only folder keeps no record
+	// a read-only folder cannot store a record
 	_ = note(dir, f.Name, found)
 	return found, nil
 }
 
-// trust records a file without a check.
+// trust records a file without checking it.
 func trust(ctx context.Context, dir string, f File) (Found, error) {
 	found, err := find(ctx, filepath.Join(dir, f.Name))
 	if err != nil {

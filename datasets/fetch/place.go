@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Place copies a local file into a folder as a source file, and records it. With trust, any size and hash are accepted.
-// Place checks the file before it gets its name.
+// Place copies a local file to a folder as a source file, and records it. It checks the file before renaming it to its
+// final name. With trust, it accepts any size and hash.
 func Place(ctx context.Context, dir string, f File, path string, trust bool) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

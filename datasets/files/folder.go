@@ -1,5 +1,5 @@
-// Package files holds the data sets of the user's own files: pictures below a [Folder], and arrays of images and
-// factors ([GridFolder]).
+// Package files reads the user's own data sets: pictures below a [Folder], and arrays of images and factors
+// ([GridFolder]).
 package files
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
-// Folder is a data set of your own: the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder. They are turned
-// upright by their EXIF data, resized to one size and cached. Hidden files and links out of the folder are skipped.
+// Folder is a data set of the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder. Pictures are rotated upright
+// by their EXIF data, resized to one size and cached. Hidden files and links out of the folder are skipped.
 //
-// Labels is a table of text ([table.ReadText]) with names in its first line and a line for each picture. Images follow
-// the order of the table, or the order of their paths without one. Its columns become factors. Numbers become levels in
-// ascending order. More than Bins distinct numbers become bins of equal width, unless all are whole and at most 256 are
-// distinct. Words become the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null
-// and ? are unknown levels, see [datasets.Incomplete].
+// Labels is a text table ([table.ReadText]) with names in its first line and one line per picture. Images are in the
+// order of the table, or in the order of their paths if there is no table. The columns become factors. Numbers become
+// levels in ascending order. If there are more than Bins distinct numbers, the levels are bins of equal width, unless
+// all numbers are integers and at most 256 are distinct. Words become the levels of a categorical factor, in
+// alphabetical order. Empty fields, NA, N/A, NaN, null and ? are unknown levels, see [datasets.Incomplete].
 type Folder struct {
 	Path       string               `yaml:"path" doc:"folder with the pictures, also in its subfolders"`
 	Labels     string               `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: folder names are the labels; none or empty: no labels"`
@@ -52,7 +52,7 @@ func NewFolder() *Folder {
 	return &Folder{Size: datasets.PictureSize{64, 64}, Channels: 3, Fit: pictures.FitCrop, Filter: "lanczos", Bins: 20, Unlabelled: "refuse"}
 }
 
-// Values of Labels that are not the name of a file.
+// Values of Labels other than file names.
 const (
 	labelsOfFolders = "folders"
 	withoutLabels   = "none"
@@ -97,8 +97,8 @@ func (f *Folder) Prepare(ctx context.Context, progress datasets.Progress) error 
 	return err
 }
 
-// Build reads the labels and opens the cached pictures. Its errors name the file, the line, the value found and the
-// value wanted.
+// Build reads the labels and opens the cached pictures. Its errors name the file, the line, the value and the expected
+// value.
 func (f *Folder) Build(uint64) (datasets.Dataset, error) { return f.build(context.Background()) }
 
 func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
@@ -127,7 +127,7 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 // assemble combines labels and pixels.
 func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Set) (*folderSet, error) {
 	d := stored.FromCache(set)
-	if whole, err := filepath.Abs(list.Path); err == nil { // "." has no name
+	if whole, err := filepath.Abs(list.Path); err == nil { // "." has no base name
 		d.Title = filepath.Base(whole)
 	}
 	broken, err := f.checkBroken(list, set)
@@ -161,13 +161,13 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 	return &folderSet{Set: d, list: list}, nil
 }
 
-// folderSet is a data set of pictures with the names of their files.
+// folderSet is a data set of pictures with file names.
 type folderSet struct {
 	*stored.Set
 	list  *pictures.List
-	once  sync.Once // makes index and row, which only look-ups by name need
+	once  sync.Once // creates index and row, which only look-ups by name need
 	index *pictureIndex
-	row   map[int]int // by picture: its image
+	row   map[int]int // image of each picture
 }
 
 func (d *folderSet) FileName(i int) string { return d.list.Files[d.Rows[i]].Name }
@@ -187,7 +187,7 @@ func (d *folderSet) FindFile(name string) (i int, ok bool) {
 	return i, ok
 }
 
-// labelsHash is the hash of the factors, levels and rows that the labels give to cached pictures.
+// labelsHash returns the hash of the factors, levels and rows that the labels assign to cached pictures.
 func labelsHash(d *stored.Set) string {
 	sum := sha256.New()
 	for _, f := range d.Columns {
@@ -195,12 +195,12 @@ func labelsHash(d *stored.Set) string {
 	}
 	for _, numbers := range [][]int32{d.Rows, d.Levels} {
 		fmt.Fprintln(sum, len(numbers))
-		_ = binary.Write(sum, binary.LittleEndian, numbers) // a hash takes all
+		_ = binary.Write(sum, binary.LittleEndian, numbers) // writing to a hash never fails
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// setFactors makes factors from columns of the rows with a readable picture.
+// setFactors creates factors from columns, using the rows whose picture is readable.
 func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text) error {
 	if len(labels.factors) == 0 {
 		return d.SetFactors(nil, nil)
@@ -242,7 +242,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	return nil
 }
 
-// factor turns a column into a factor and a level for each row. words lists the values of the levels if they are not
+// factor converts a column to a factor and one level per row. words lists the values of the levels if they are not
 // numbers.
 func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, words []string, err error) {
 	categorical := kind != nil && kind.Kind == factor.Categorical

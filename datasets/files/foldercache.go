@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/picture"
 )
 
-// The cached pictures of a folder have one factor: whether the picture is readable.
+// The cached pictures of a folder have one factor: whether a picture is readable.
 const (
 	readable   = 0
 	unreadable = 1
@@ -24,16 +24,17 @@ const (
 // folderVersion is the version of the conversion of pictures.
 const folderVersion = 1
 
-// decodeMemory bounds the memory, in bytes, of pictures decoded at the same time. A larger picture is decoded alone.
+// decodeMemory is the maximum memory, in bytes, of pictures that are decoded at the same time. A larger picture is
+// decoded alone.
 const decodeMemory = 1 << 30
 
-// settings is the canonical text of the settings that shape the pixels.
+// settings returns the canonical text of the settings that affect the pixels.
 func (f *Folder) settings() string {
 	return fmt.Sprintf("size=%v channels=%d fit=%s filter=%s", []int(f.Size), f.Channels, f.Fit, f.Filter)
 }
 
-// cached opens the decoded pictures of a folder, or decodes them. It then removes cached sets of earlier states of the
-// same folder.
+// cached opens the decoded pictures of a folder. If they are not cached, it decodes them and then removes cached sets
+// of earlier states of the folder.
 func (f *Folder) cached(ctx context.Context, list *pictures.List) (*cache.Set, error) {
 	whole, err := filepath.Abs(list.Path)
 	if err != nil {
@@ -56,7 +57,7 @@ func (f *Folder) cached(ctx context.Context, list *pictures.List) (*cache.Set, e
 	return set, err
 }
 
-// removeOutdated removes cached sets made before the folder changed. A set that a program still uses may stay.
+// removeOutdated removes the sets that were cached before the folder changed. A set that a program still uses may stay.
 func (f *Folder) removeOutdated(ctx context.Context, whole string, key cache.Key) {
 	sets, err := cache.List()
 	if err != nil {
@@ -72,7 +73,7 @@ func (f *Folder) removeOutdated(ctx context.Context, whole string, key cache.Key
 	}
 }
 
-// convert decodes the pictures on all cores. Unreadable pictures stay black, with the level unreadable.
+// convert decodes the pictures on all cores. Unreadable pictures are black, with the level unreadable.
 func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writer) error {
 	root, err := os.OpenRoot(list.Path)
 	if err != nil {
@@ -110,7 +111,7 @@ func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writ
 	return w.SetLevels(levels)
 }
 
-// size returns the size of the images: the size in the settings, or the most frequent size of the pictures.
+// size returns the size of the images: the size in the settings, or the most frequent picture size.
 func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w *cache.Writer) (int, int, error) {
 	if len(f.Size) == 2 {
 		return f.Size[0], f.Size[1], nil
@@ -138,13 +139,13 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w
 			times[s]++
 		}
 	}
-	for _, s := range sizes { // in the order of the list, which decides ties
+	for _, s := range sizes { // in list order, which decides ties
 		if times[s] > times[best] {
 			best = s
 		}
 	}
 	if best[0] == 0 {
-		return 1, 1, nil // no picture is readable; each one reports an error
+		return 1, 1, nil // no picture is readable; each one gets an error
 	}
 	if best[0] > pictures.MaxSide || best[1] > pictures.MaxSide {
 		return 0, 0, fmt.Errorf("%s: the pictures are %d x %d (height x width); want size, as images larger than %d are not stored unresized", list.Path, best[0], best[1], pictures.MaxSide)
@@ -152,10 +153,10 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w
 	return best[0], best[1], nil
 }
 
-// pictureDecoder decodes the pictures of a folder in one size. One goroutine at a time may use it.
+// pictureDecoder decodes the pictures of a folder to one size. It is not safe for concurrent use.
 type pictureDecoder struct {
 	root    *os.Root
-	exact   bool // other sizes are an error
+	exact   bool // other sizes give an error
 	budget  *pictures.Budget
 	fitter  pictures.Fitter
 	decoder picture.Decoder
@@ -192,13 +193,13 @@ func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (err error) {
 		return err
 	}
 	d.fitter.Into(dst, pixels, info.H, info.W)
-	if cost > decodeMemory/8 { // one large picture is no reason to keep so much
+	if cost > decodeMemory/8 { // do not keep a large buffer for one large picture
 		d.decoder, d.fitter.Box, d.fitter.Small, d.buf = picture.Decoder{}, nil, nil, nil
 	}
 	return nil
 }
 
-// checkBroken returns the unreadable pictures. Unless unreadable pictures are to be skipped, it returns an error with
+// checkBroken returns the unreadable pictures. Unless the settings skip unreadable pictures, it returns an error with
 // the reasons of the first few.
 func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error) {
 	var broken []int

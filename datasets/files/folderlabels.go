@@ -17,15 +17,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// labelTable is the labels of pictures as text.
+// labelTable holds the labels of pictures as text.
 type labelTable struct {
-	source   string     // in errors
+	source   string     // for errors
 	columns  []string   // names of the columns
 	factors  []int      // columns that become factors
 	rows     [][]string // fields, by column
 	lines    []int      // line of each row in the file; 0: not from the file
 	pictures []int      // index of each row's picture in the folder's list
-	comma    bool       // numbers may have a decimal comma
+	comma    bool       // numbers may have decimal commas
 	notes    []string
 }
 
@@ -68,8 +68,8 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	return t, f.match(t, text, file, list)
 }
 
-// labelsPath returns the path of the table of labels. If the given file is missing, it is the same path inside the
-// folder of the pictures.
+// labelsPath returns the path of the table of labels. If the given file does not exist, it returns the same path inside
+// the folder of the pictures.
 func (f *Folder) labelsPath() string {
 	inside := filepath.Join(f.Path, f.Labels)
 	if _, err := os.Stat(f.Labels); errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(f.Labels) {
@@ -80,10 +80,10 @@ func (f *Folder) labelsPath() string {
 	return f.Labels
 }
 
-// fileColumns are the usual names of the column that names the pictures.
+// fileColumns are the usual names of the column with the file names.
 var fileColumns = []string{"file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_name", "image_id", "picture", "path", "name", "id"}
 
-// fileColumn returns the column that names the pictures.
+// fileColumn returns the index of the column with the file names.
 func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	if f.File != "" {
 		i := slices.Index(text.Names, f.File)
@@ -120,13 +120,13 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 	return nil
 }
 
-// match finds the picture of each row, and lists pictures and rows without a partner.
+// match finds the picture of each row, and lists pictures without a row and rows without a picture.
 func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures.List) error {
 	find := newPictureIndex(list)
 	if at, ok := find.whole[text.Names[file]]; ok {
 		return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size", t.source, list.Files[at].Name)
 	}
-	rowOf := make(map[int]int, len(text.Rows)) // by picture
+	rowOf := make(map[int]int, len(text.Rows)) // row of each picture
 	var lost, bare []string
 	for r, row := range text.Rows {
 		at, err := find.find(row[file])
@@ -180,7 +180,7 @@ func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string)
 	return nil
 }
 
-// folderLabels makes labels from the names of folders, with a column for each folder level.
+// folderLabels creates labels from folder names, with one column per folder level.
 func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 	t := &labelTable{source: list.Path, columns: f.Factors, lines: make([]int, len(list.Files))}
 	depth := 0
@@ -208,11 +208,11 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 	return t, nil
 }
 
-// pictureIndex finds pictures by the names that tables use.
+// pictureIndex finds pictures by their names in tables.
 type pictureIndex struct {
 	list    *pictures.List
 	whole   map[string]int // by path
-	inexact map[string]int // by name without folders, path without ending, and both; ambiguous: several
+	inexact map[string]int // by name without folders, path without extension, and both; ambiguous: several
 }
 
 const ambiguous = -2
@@ -233,8 +233,8 @@ func newPictureIndex(list *pictures.List) *pictureIndex {
 	return x
 }
 
-// find returns the picture with a name, or -1 without one. The name is a path below the folder, which may begin with
-// the folder's name, or the base name of a single picture. Its ending may be missing.
+// find returns the picture with a name, or -1 if there is none. The name is a path below the folder, which may begin
+// with the folder's name, or the base name of a single picture. The extension may be missing.
 func (x *pictureIndex) find(text string) (int, error) {
 	name := norm.NFC.String(strings.ReplaceAll(text, `\`, "/"))
 	switch {

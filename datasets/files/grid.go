@@ -20,9 +20,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/arrays"
 )
 
-// GridFolder is a data set of your own, made of arrays. The arrays are in a file of NumPy (.npz), HDF5 (.h5, .hdf5) or
-// MATLAB (.mat, version 5 to 7.3). They can also be in a folder of .npy files. A single .npy file holds images without
-// factors.
+// GridFolder is a data set of the user's arrays. The arrays are in a NumPy file (.npz), an HDF5 file (.h5, .hdf5), a
+// MATLAB file (.mat, version 5 to 7.3), or a folder of .npy files. A single .npy file contains images without factors.
 //
 //   - images: N x H x W or N x H x W x C, with any height, width and number of channels. Sequences are images of one
 //     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W. Channels and Rows say where other axes are.
@@ -30,14 +29,15 @@ import (
 //     smallest value. NaN is an unknown level. Values of circular factors with a period are angles. The factors may be
 //     missing if the images are the full grid of sizes, with the last factor fastest. Other images without factors have
 //     one factor of one level, "unknown".
-//   - sizes (optional): K numbers of levels. They are for factors with missing levels, and for factors with values
-//     0 .. size-1 that stay levels.
+//   - sizes (optional): K numbers of levels, for factors with missing levels, and for factors with values 0 .. size-1
+//     that
+//     are to stay levels.
 //
-// Pixels are bool, unsigned 8-bit integers (scaled by 1/255), unsigned 16-bit integers (1/65535) or floats in [0, 1]. For
-// other integers and floats, Scale is the number for white. With Real, pixels are arbitrary finite floats. 8-bit images
-// stay 8-bit; with Round other images become 8-bit. Floats up to 2e-5 outside [0, 1], as rounding leaves them, become
-// black or white. Sets of more than 256 MiB of 8-bit images stay in a plain .npy file, or are converted once into the
-// cache, and use no memory. Other sets must fit into memory.
+// Pixels are bool, unsigned 8-bit integers (scaled by 1/255), unsigned 16-bit integers (1/65535) or floats in [0, 1].
+// For other integers and floats, Scale is the number that means white. With Real, pixels are arbitrary finite floats.
+// 8-bit images stay 8-bit; with Round, other images become 8-bit. Floats up to 2e-5 outside [0, 1], due to rounding,
+// become black or white. A set of more than 256 MiB of 8-bit images is memory-mapped, from a plain .npy file or from
+// the cache after one conversion. Other sets must fit into memory.
 //
 // The images need not be a full grid.
 type GridFolder struct {
@@ -52,8 +52,8 @@ type GridFolder struct {
 	Real     bool               `yaml:"real" doc:"images hold real numbers, not pixels in [0, 1]; decoders end without a sigmoid"`
 }
 
-// GridArrays names the arrays of a [GridFolder]. An empty name stands for the key itself. Without names, the only array
-// of a file is the images, whatever its name.
+// GridArrays names the arrays of a [GridFolder]. An empty name means the key itself. If no names are given, the only
+// array of a file is the images, whatever its name.
 type GridArrays struct {
 	Images  string `yaml:"images" doc:"array of the images; empty: images"`
 	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`
@@ -114,7 +114,7 @@ func (g *GridFolder) Reads() []datasets.Read {
 	return list
 }
 
-// Prepare converts images for the cache. Build reads all other images.
+// Prepare converts images that are cached. Build reads all other images.
 func (g *GridFolder) Prepare(ctx context.Context, progress datasets.Progress) error {
 	s, d, err := g.describe()
 	if err != nil {
@@ -127,7 +127,7 @@ func (g *GridFolder) Prepare(ctx context.Context, progress datasets.Progress) er
 	return s.readImages(cache.WithProgress(ctx, cache.Progress(progress)), d, maxInMemory)
 }
 
-// Build reads the arrays. Its errors name the file, its content and the content wanted.
+// Build reads the arrays. Its errors name the file, its content and the expected content.
 func (g *GridFolder) Build(uint64) (datasets.Dataset, error) {
 	d, err := g.read(context.Background(), maxInMemory)
 	if err != nil {
@@ -136,7 +136,7 @@ func (g *GridFolder) Build(uint64) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// read is Build with a bound on the bytes of 8-bit images read into memory.
+// read is Build with a limit on the bytes of 8-bit images in memory.
 func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored.Set, error) {
 	s, d, err := g.describe()
 	if err != nil {
@@ -146,7 +146,7 @@ func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored.Set, error
 	return d, s.readImages(ctx, d, inMemory)
 }
 
-// describe opens the file, and reads everything but the images. The caller closes the file.
+// describe opens the file, and reads everything except the images. The caller closes the file.
 func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 	if err := g.Validate(); err != nil {
 		return nil, nil, err
@@ -198,7 +198,7 @@ func (g *GridFolder) namesOf(k int) ([]string, error) {
 	return names, nil
 }
 
-// nameFactors names k factors, and returns their kinds.
+// nameFactors names k factors and returns their kinds.
 func (g *GridFolder) nameFactors(d *stored.Set, k int) ([]factor.ColumnKind, error) {
 	names, err := g.namesOf(k)
 	if err != nil {
@@ -220,17 +220,17 @@ func (g *GridFolder) nameFactors(d *stored.Set, k int) ([]factor.ColumnKind, err
 	return kinds, nil
 }
 
-// gridSource is the file of a [GridFolder] during reading.
+// gridSource is the open file of a [GridFolder].
 type gridSource struct {
 	*GridFolder
 	file   arrays.File
 	names  GridArrays
 	images *arrays.Array
-	axes   []int // axes of the images: rows, height, width, channels, as far as they exist
+	axes   []int // axes of the images: rows, height, width, channels, if they exist
 	rule   pixelRule
 }
 
-// openImages opens the images and determines their axes and the number for white.
+// openImages opens the images, and determines their axes and the number that means white.
 func (s *gridSource) openImages(d *stored.Set) (err error) {
 	if s.images, err = s.file.Open(s.names.Images); err != nil {
 		if errors.Is(err, fs.ErrNotExist) && s.Arrays.Images == "" {
@@ -249,7 +249,7 @@ func (s *gridSource) openImages(d *stored.Set) (err error) {
 	return err
 }
 
-// likelyImages returns the first array that could hold images, or "" without one.
+// likelyImages returns the name of the first array that could be images, or "".
 func (s *gridSource) likelyImages() string {
 	for _, name := range s.file.Names() {
 		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 2 {
@@ -259,8 +259,8 @@ func (s *gridSource) likelyImages() string {
 	return ""
 }
 
-// openFactors opens the array of factors, or returns nil if the images have none. It returns an error if the named
-// array is missing or is no array.
+// openFactors opens the array of factors. It returns nil if the images have no factors, and an error if the named array
+// is missing or not an array.
 func (s *gridSource) openFactors() (*arrays.Array, error) {
 	if s.names.Factors == noFactors || strings.EqualFold(filepath.Ext(s.Path), ".npy") {
 		return nil, nil
@@ -272,36 +272,36 @@ func (s *gridSource) openFactors() (*arrays.Array, error) {
 	return a, err
 }
 
-// column returns the shape of a table, which may be a single column. For a single image, one row is the image's
+// column returns the shape of a table, which may be a single column. If there is only one image, one row is its
 // factors.
 func (s *gridSource) column(shape []int) []int {
 	switch {
 	case len(shape) == 1:
 		return []int{shape[0], 1}
-	case len(shape) == 2 && shape[0] == 1 && shape[1] > 1 && s.images.Shape[0] != 1: // as MATLAB has vectors
+	case len(shape) == 2 && shape[0] == 1 && shape[1] > 1 && s.images.Shape[0] != 1: // a MATLAB vector
 		return []int{shape[1], 1}
 	}
 	return shape
 }
 
-// An image has at most colourChannels channels for a colour with opacity; an axis of manyChannels or more cannot hold
-// channels.
+// A colour has at most colourChannels channels, including opacity. An axis of manyChannels or more is not the channels.
 const (
 	colourChannels = 4
 	manyChannels   = 17
 )
 
-// channelAxis says where an array of four axes, with images along the first, has its channels.
+// channelAxis is the position of the channels in an array of four axes, with images along the first.
 type channelAxis int
 
 const (
 	channelsLast channelAxis = iota
 	channelsFirst
-	channelsAnywhere // the shape does not say
+	channelsAnywhere // the shape does not tell
 )
 
-// axisOfChannels reads a shape. An axis with at most four entries may hold the channels of a colour, and an axis with
-// 17 or more cannot hold channels. One row of few channels is a sequence; a square of one colour has its channels last.
+// axisOfChannels finds the channels by a shape. An axis of at most four entries may be the channels of a colour, and an
+// axis of 17 or more cannot be channels. One row with few channels is a sequence; a square with one channel has its
+// channels last.
 func axisOfChannels(s []int) channelAxis {
 	first, height, width, last := s[1], s[1], s[2], s[3]
 	switch {
@@ -319,7 +319,7 @@ func axisOfChannels(s []int) channelAxis {
 	return channelsAnywhere
 }
 
-// findAxes sets the shape of the images and the order of the array's axes.
+// findAxes determines the shape of the images and the order of the array's axes.
 func (s *gridSource) findAxes(d *stored.Set, factorRows int) error {
 	shape := s.images.Shape
 	rank := len(shape)
@@ -356,7 +356,7 @@ func (s *gridSource) findAxes(d *stored.Set, factorRows int) error {
 	return nil
 }
 
-// rowsAxis returns the axis that counts images.
+// rowsAxis returns the axis along which the images are stacked: the first or the last.
 func (s *gridSource) rowsAxis(factorRows int) (int, error) {
 	shape := s.images.Shape
 	last := len(shape) - 1
@@ -370,11 +370,11 @@ func (s *gridSource) rowsAxis(factorRows int) (int, error) {
 	case factorRows > 0:
 		firstFits, lastFits = shape[0] == factorRows, shape[last] == factorRows
 		if !firstFits && !lastFits || !matlab && firstFits {
-			return 0, nil // reported when factors are read
+			return 0, nil // reading the factors reports the error
 		}
 	case !matlab:
 		return 0, nil
-	case last == 3: // one of the other axes must hold colours
+	case last == 3: // one of the other axes must be colours
 		firstFits, lastFits = min(shape[1], shape[3]) <= colourChannels, min(shape[0], shape[2]) <= colourChannels
 	default:
 		firstFits, lastFits = shape[1] == shape[2], shape[0] == shape[1]

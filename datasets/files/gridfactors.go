@@ -46,7 +46,7 @@ func (s *gridSource) readFactors(d *stored.Set) error {
 	return s.readTable(d, a, sizes)
 }
 
-// otherFactors returns an error if the factors are missing and another array, or a table of text, could hold them.
+// otherFactors returns an error if the factors are missing but another array, or a text table, could contain them.
 func (s *gridSource) otherFactors(d *stored.Set) error {
 	for _, ending := range []string{".csv", ".tsv", ".txt"} {
 		name := s.names.Factors + ending
@@ -65,7 +65,7 @@ func (s *gridSource) otherFactors(d *stored.Set) error {
 	return nil
 }
 
-// readTable reads a row of numbers for each image.
+// readTable reads one row of numbers per image.
 func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) error {
 	shape := s.column(a.Shape)
 	if len(shape) != 2 || shape[0] != d.Count || shape[1] < 1 {
@@ -111,8 +111,7 @@ func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) erro
 	return nil
 }
 
-// setLevels turns a column of values into levels, and NaN into unknown levels. A size of 0 means that the file has no
-// sizes.
+// setLevels converts a column of values to levels; NaN becomes an unknown level. size is 0 if the file has no sizes.
 func setLevels(d *stored.Set, j int, column []float64, kind factor.ColumnKind, size int) error {
 	k := len(d.Columns)
 	known := slices.DeleteFunc(slices.Clone(column), math.IsNaN)
@@ -145,7 +144,7 @@ func setLevels(d *stored.Set, j int, column []float64, kind factor.ColumnKind, s
 	return nil
 }
 
-// fullGrid gives the images the levels of the full grid of sizes.
+// fullGrid assigns the levels of the full grid of sizes to the images.
 func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
 	if product, err := dims.Count(sizes, 1); err != nil || product != d.Count {
 		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
@@ -169,7 +168,7 @@ func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
 	return nil
 }
 
-// readSizes returns nil when there are no sizes.
+// readSizes reads the sizes. It returns nil if there are none.
 func (s *gridSource) readSizes() ([]int, error) {
 	if strings.HasSuffix(strings.ToLower(s.Path), ".npy") {
 		return nil, nil
@@ -182,7 +181,7 @@ func (s *gridSource) readSizes() ([]int, error) {
 		return nil, err
 	}
 	shape := a.Shape
-	if a.Reversed && len(shape) == 2 && min(shape[0], shape[1]) == 1 { // MATLAB has no arrays of one dimension
+	if a.Reversed && len(shape) == 2 && min(shape[0], shape[1]) == 1 { // MATLAB has no one-dimensional arrays
 		shape = []int{max(shape[0], shape[1])}
 	}
 	if len(shape) != 1 || shape[0] < 1 {

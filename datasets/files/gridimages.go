@@ -19,10 +19,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/pages"
 )
 
-// maxInMemory bounds the bytes of 8-bit images read into memory; larger sets stay on disk.
+// maxInMemory is the maximum number of bytes of 8-bit images in memory; larger sets stay on disk.
 const maxInMemory = 256 << 20
 
-// readImages reads the images, or maps them.
+// readImages reads the images, or memory-maps them.
 func (s *gridSource) readImages(ctx context.Context, d *stored.Set, inMemory int) error {
 	size := d.Shape[0] * d.Shape[1] * d.Shape[2]
 	if size > stored.MaxPixels {
@@ -48,13 +48,13 @@ func (s *gridSource) readImages(ctx context.Context, d *stored.Set, inMemory int
 	return s.cached(ctx, d, size)
 }
 
-// onDisk reports whether the images stay on the disk.
+// onDisk reports whether the images stay on disk.
 func (s *gridSource) onDisk(d *stored.Set, inMemory int) bool {
 	return s.rule.eight && memory.Product(d.Count, d.Shape[0], d.Shape[1], d.Shape[2]) > float64(inMemory)
 }
 
-// each reads the images slab by slab, and calls visit with each slab. If into has room for all images, each reads them
-// into it.
+// each reads the images in slabs and calls visit for each slab. If into has room for all images, each reads them into
+// into.
 func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(from int, raw []byte) error) error {
 	rows, err := s.images.Rows(s.axes)
 	if err != nil {
@@ -105,7 +105,8 @@ func (s *gridSource) readFloats(ctx context.Context, d *stored.Set, size int) er
 	return s.rule.check()
 }
 
-// mapFile maps an .npy file if its bytes are the pixels in the order of images. It returns false otherwise.
+// mapFile memory-maps an .npy file whose bytes are the pixels in the order of the images. It returns false for other
+// files.
 func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 	start, ok := arrays.Plain(s.images, s.axes)
 	if !ok || !s.rule.identity() {
@@ -115,7 +116,7 @@ func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close() // the mapping stays
+	defer f.Close() // the mapping remains
 	m, err := mmap.Map(f, mmap.RDONLY, 0)
 	if err != nil {
 		return false, fmt.Errorf("%s: mapping it into memory: %w", s.images.Label, err)
@@ -124,7 +125,7 @@ func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 		return false, fmt.Errorf("%s: its size changes while it is opened", s.images.Label)
 	}
 	d.Bytes, d.Mapped = m[start:], s.images.Label
-	const sample = 64 // images that show whether 1 is white
+	const sample = 64 // number of images that are tested for white = 1
 	for i := range min(sample, d.Count) {
 		at := i * (d.Count / min(sample, d.Count)) * size
 		s.rule.see(d.Bytes[at : at+size])
@@ -133,7 +134,7 @@ func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 	return true, s.rule.check()
 }
 
-// cached converts the images into the cache, once for each file and options.
+// cached converts the images to the cache, once for each file and options.
 func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error {
 	path := s.Path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -150,7 +151,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 		if err := w.Begin(d.Count, d.Shape[0], d.Shape[1], d.Shape[2], nil); err != nil {
 			return err
 		}
-		// Build reads the factors each time: their options do not change the images.
+		// Build always reads the factors from the file, because their settings do not affect the images.
 		if err := w.SetLevels(make([]int32, d.Count)); err != nil {
 			return err
 		}
@@ -180,7 +181,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 	return nil
 }
 
-// hashFiles returns the hash of a file, or the hashes of the files that hold its rows if there are several.
+// hashFiles returns the hash of a file. If several files contain its rows, it returns their hashes.
 func hashFiles(ctx context.Context, path string, several []string) (string, error) {
 	if several == nil {
 		return cache.HashFile(ctx, path)

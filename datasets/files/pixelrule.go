@@ -12,17 +12,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// pixelRule turns the numbers of an array into pixels: number/white, from 0 to 1, or unchanged real numbers.
+// pixelRule converts the numbers of an array to pixels: number/white, from 0 to 1, or unchanged real numbers.
 type pixelRule struct {
 	a       *arrays.Array
 	white   float64
-	usual   bool // white is the usual number of the type
+	usual   bool // white is the default for the type
 	real    bool
-	eight   bool // pixels are 8-bit
+	eight   bool // pixels become 8-bit
 	largest *atomic.Uint64
 }
 
-// newPixelRule returns the rule for an array.
+// newPixelRule returns the rule of an array.
 func newPixelRule(g *GridFolder, a *arrays.Array) (pixelRule, error) {
 	t := a.Type
 	r := pixelRule{a: a, white: g.Scale, usual: g.Scale == 0, real: g.Real, eight: g.Round || t == dtype.Uint8 || t == dtype.Bool, largest: new(atomic.Uint64)}
@@ -44,10 +44,10 @@ func newPixelRule(g *GridFolder, a *arrays.Array) (pixelRule, error) {
 	return r, nil
 }
 
-// identity reports whether the bytes of the array already are pixels.
+// identity reports whether the bytes of the array are already pixels.
 func (r *pixelRule) identity() bool { return r.a.Type == dtype.Uint8 && r.white == math.MaxUint8 }
 
-// see remembers the largest 8-bit pixel.
+// see updates the maximum 8-bit pixel.
 func (r *pixelRule) see(pixels []byte) {
 	if len(pixels) > 0 {
 		r.remember(uint64(slices.Max(pixels)))
@@ -63,7 +63,7 @@ func (r *pixelRule) remember(v uint64) {
 	}
 }
 
-// check refuses images that would be almost black because their number for white is not the usual one.
+// check rejects images that would be almost black because white is not the default for the type.
 func (r *pixelRule) check() error {
 	if !r.usual || r.a.Type.Kind != 'u' {
 		return nil
@@ -78,14 +78,14 @@ func (r *pixelRule) check() error {
 	return fmt.Errorf("%v: the largest number is %d; want scale: %d if that is white, or scale: %v", r.a, largest, likely, r.white)
 }
 
-// outside returns the error about a number that is no pixel.
+// outside returns the error about a number that is not a pixel.
 func (r *pixelRule) outside(image int, v float64) error {
 	if r.real {
 		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", r.a.Label, r.a.Shape, r.a.Type, image, v)
 	}
 	want := fmt.Sprintf("0 to %v, the value of white", r.white)
 	switch usual := r.usual && r.a.Type.Kind == 'f'; {
-	case v-v != 0: // neither a scale nor real numbers make it a pixel
+	case v-v != 0: // infinity or NaN: neither Scale nor Real helps
 		want = "finite numbers"
 	case usual && v < 0:
 		want = "0 to 1, or real: true for real numbers"
@@ -95,11 +95,11 @@ func (r *pixelRule) outside(image int, v float64) error {
 	return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want %s", r.a.Label, r.a.Shape, r.a.Type, image, v, want)
 }
 
-// block is the number of values converted at once.
+// block is the number of values per conversion step.
 const block = 1 << 14
 
-// pixel returns the pixel of a number, or false for an invalid number. A float that rounding left just outside becomes
-// black or white.
+// pixel returns the pixel of a number, or false for an invalid number. A float that lies just outside [0, 1], due to
+// rounding, becomes black or white.
 func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 	const rounding = 2e-5
 	p = v / r.white
@@ -109,7 +109,7 @@ func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 	return p, p >= 0 && p <= 1
 }
 
-// blocks calls convert for blocks of n numbers, on all processors, and reports the first invalid number.
+// blocks calls convert for blocks of n numbers, on all processors, and returns an error for the first invalid number.
 func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad int, v float64)) error {
 	count := (n + block - 1) / block
 	wrong, values := make([]int, count), make([]float64, count)
@@ -122,7 +122,8 @@ func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad i
 	return nil
 }
 
-// to8 converts the raw numbers of images, starting at the first, each of a size, to 8-bit pixels. dst may be raw.
+// to8 converts the raw numbers of images to 8-bit pixels. first is the number of the first image, and size the values
+// per image. dst may be raw.
 func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Size > 1 || t.Kind == 'i' {
@@ -147,8 +148,8 @@ func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	})
 }
 
-// convertPixels converts the raw numbers of images, starting at the first, each of a size. It stores a pixel from 0 to 1
-// as of returns it.
+// convertPixels converts the raw numbers of images. first is the number of the first image, and size the values per
+// image. of converts a pixel from 0 to 1 to the stored value.
 func convertPixels[T uint8 | float32](r *pixelRule, dst []T, raw []byte, first, size int, of func(p float64) T) error {
 	t := r.a.Type
 	return r.blocks(len(dst), first, size, func(from, to int) (int, float64) {
@@ -169,8 +170,8 @@ func convertPixels[T uint8 | float32](r *pixelRule, dst []T, raw []byte, first, 
 	})
 }
 
-// toFloats converts the raw numbers of images, starting at the first, each of a size. It gives pixels from 0 to 1, or
-// real numbers.
+// toFloats converts the raw numbers of images to pixels from 0 to 1, or to real numbers. first is the number of the
+// first image, and size the values per image.
 func (r *pixelRule) toFloats(dst []float32, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Kind != 'f' || r.white != 1 {

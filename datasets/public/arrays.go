@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// openImages opens an array of a file and checks that it holds 8-bit images, N x H x W x C. H and W must be the given
-// ones unless these are 0.
+// openImages opens an array of a file and checks that it contains 8-bit images, N x H x W x C. H and W must be h and w,
+// unless these are 0.
 func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) {
 	a, err := f.Open(name)
 	if err != nil {
@@ -25,8 +25,8 @@ func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) 
 	return a, nil
 }
 
-// copyImages writes all rows of an array of 8-bit images to a cached set that has begun. change, unless nil, changes
-// the pixels of the images from a row on.
+// copyImages writes all rows of an array of 8-bit images to a set, after Begin. If change is not nil, it modifies the
+// pixels of the images from a row on.
 func copyImages(ctx context.Context, a *arrays.Array, w *cache.Writer, change func(int, []byte) error) error {
 	rows, err := a.Rows(nil)
 	if err != nil {

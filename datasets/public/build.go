@@ -1,5 +1,5 @@
-// Package public holds the published data sets: `unravel data fetch` downloads their files, and the first use converts
-// them into the cache.
+// Package public has the published data sets: `unravel data fetch` downloads their files, and the first use converts
+// the files to the cache.
 package public
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 )
 
-// buildPublic opens the cached form of a public data set. options is the canonical text of the settings that shape the
-// cached set. If the cache lacks the set, convert makes it from the source files in a folder. The context may report
+// buildPublic opens the cached form of a public data set. options is the canonical text of the settings that affect the
+// cached set. If the set is not cached, convert creates it from the source files in a folder. The context may receive
 // progress, see [cache.WithProgress].
 func buildPublic(ctx context.Context, name, options string, origin datasets.Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (datasets.Dataset, error) {
 	s, err := cachedPublic(ctx, name, options, origin, convert)
@@ -40,8 +40,8 @@ func cachedPublic(ctx context.Context, name, options string, origin datasets.Ori
 	})
 }
 
-// madeOf returns a function that compares the source files of a cached set with the files on disk. A deleted file is no
-// error.
+// madeOf returns a function that compares the source files of a cached set with the files on disk. It ignores deleted
+// files.
 func madeOf(name string) func(*cache.Set) error {
 	return func(s *cache.Set) error {
 		dir := cache.Downloads(name)
@@ -64,7 +64,7 @@ func prepare(ctx context.Context, progress datasets.Progress, build func(context
 	return err
 }
 
-// ofFile adds the name of a file to an error that lacks it.
+// ofFile adds the name of a file to an error without a name.
 func ofFile(name string, err error) error {
 	if err == nil || strings.Contains(err.Error(), name) {
 		return err

@@ -27,9 +27,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/resample"
 )
 
-// Cars3D is Cars3D (Reed et al. 2015) as published: 183 car models, seen from 24 directions and 4 heights, 17,568
-// images in three channels. Its factors are the factors of the twin, drawn.Cars, in the same order. The archive's file
-// list.txt numbers the cars.
+// Cars3D is Cars3D (Reed et al. 2015) as published: 183 car models from 24 azimuths and 4 elevations, 17,568 images
+// with three channels. Its factors are the factors of its twin, drawn.Cars, in the same order. The file list.txt in the
+// archive numbers the cars.
 type Cars3D struct {
 	Size   int    `yaml:"size" doc:"height and width of the images: 64, or 128 as published"`
 	Filter string `yaml:"filter" doc:"filter for shrinking images to 64: lanczos, as in disentanglement_lib, or bilinear"`
@@ -38,9 +38,9 @@ type Cars3D struct {
 const (
 	cars3DFile   = "nips2015-analogy-data.tar.gz"
 	cars3DFolder = "data/cars/"
-	cars3DSide   = 128 // of the published images
-	cars3DTurn   = 24  // azimuths
-	cars3DHeight = 4   // elevations
+	cars3DSide   = 128 // side of the published images
+	cars3DTurn   = 24  // number of azimuths
+	cars3DHeight = 4   // number of elevations
 	maxCars3D    = 1 << 12
 )
 
@@ -89,7 +89,7 @@ func (c *Cars3D) build(ctx context.Context) (datasets.Dataset, error) {
 	return buildPublic(ctx, "cars3d", options, c.Origin(), d.convert)
 }
 
-// convert reads the archive twice: first the list of the cars, then their images.
+// convert reads the archive twice: first the list of cars, then the images.
 func (c *Cars3D) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	file := filepath.Join(dir, cars3DFile)
 	list, err := readCarList(file)
@@ -156,13 +156,13 @@ func readCarList(file string) ([]string, error) {
 	return list, err
 }
 
-// carImages converts the images of the cars, one car at a time.
+// carImages converts the images of the cars, one car after the other.
 type carImages struct {
 	size, cars int
 	filter     resample.Filter
 	w          *cache.Writer
-	resizers   []resample.Resizer // by worker
-	data       []byte             // of the file
+	resizers   []resample.Resizer // one per worker
+	data       []byte             // content of the file
 	pixels     []byte
 	small      []byte
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// CelebA is CelebA (Liu et al. 2015), 202,599 aligned photographs of faces, 218 x 178 pixels, in the order of their
-// numbers. Its factors are the 40 attributes, at level 1 if a face has the attribute. It is not a grid: most
-// combinations have no image, and some have several.
+// CelebA is CelebA (Liu et al. 2015): 202,599 aligned photographs of faces, 218 x 178 pixels, sorted by number. Its
+// factors are the 40 attributes; a face with the attribute has level 1. It is not a grid: most combinations have no
+// image, and some have several.
 type CelebA struct {
 	Split  string               `yaml:"split" doc:"all, train, valid or test, as list_eval_partition.txt divides the images"`
 	Crop   int                  `yaml:"crop" doc:"side of the central square to cut before resizing, usually 148 or 140; 0: no cut, and faces become broader"`
@@ -42,7 +42,7 @@ const (
 
 var celebaSplits = []string{"train", "valid", "test"}
 
-// Origin names the source of CelebA: a web page for a manual download.
+// Origin returns the source of CelebA: a web page for a manual download.
 func (c *CelebA) Origin() datasets.Origin {
 	h, w := celebaHeight, celebaWidth
 	if c.Crop > 0 {
@@ -135,18 +135,18 @@ func (c *CelebA) convert(ctx context.Context, dir string, w *cache.Writer) error
 
 // celebTable is the table of attributes.
 type celebTable struct {
-	names  []string // of the attributes
+	names  []string // names of the attributes
 	images []string
 	levels []int32 // images x attributes, 0 or 1
 }
 
-// Bounds of the tables of CelebA.
+// Limits of the tables of CelebA.
 const (
 	maxCelebAttributes = 1000
 	maxCelebLine       = 1 << 16
 )
 
-// celebLines calls line for each line of a table with its number, from 1, and its words.
+// celebLines calls line with the number, from 1, and the words of each line of a table.
 func celebLines(file string, line func(n int, words []string) error) error {
 	f, err := disk.Open(file)
 	if err != nil {
@@ -172,8 +172,8 @@ func celebLines(file string, line func(n int, words []string) error) error {
 	return nil
 }
 
-// readCelebAttributes reads a count, a line of attribute names, and for each image a row with its name and -1 or 1 for
-// each attribute.
+// readCelebAttributes reads the table of attributes: a count, a line of attribute names, and a row per image with its
+// name and -1 or 1 for each attribute.
 func readCelebAttributes(file string) (*celebTable, error) {
 	t := &celebTable{}
 	count := -1

@@ -18,9 +18,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/archive"
 )
 
-// COIL100 is COIL-100 (Nene, Nayar and Murase 1996): 7,200 photographs of 100 objects on a turntable, one for every 5
-// degrees. Its factors are object, in the order of the objects' numbers, and angle, which is circular and varies
-// fastest.
+// COIL100 is COIL-100 (Nene, Nayar and Murase 1996): 7,200 photographs of 100 objects on a turntable, one every 5
+// degrees. Its factors are object, sorted by number, and angle, which is circular and varies fastest.
 type COIL100 struct {
 	Size datasets.PictureSize `yaml:"size" doc:"resize the 128 x 128 images to this side with Pillow's Lanczos filter; 0: keep their size"`
 }
@@ -31,7 +30,7 @@ const (
 	coilAngles = 72
 )
 
-// Origin names the source and the files of COIL-100.
+// Origin returns the source and the files of COIL-100.
 func (c *COIL100) Origin() datasets.Origin {
 	side := int64(coilSide)
 	if len(c.Size) == 2 {
@@ -91,8 +90,8 @@ func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) erro
 
 var coilName = regexp.MustCompile(`^obj([0-9]{1,6})__([0-9]{1,6})\.png$`)
 
-// coilMembers returns the members of an archive in the order of object and angle. It also returns the numbers of the
-// objects, and the angles in steps of 5 degrees.
+// coilMembers returns the members of an archive sorted by object and angle, the numbers of the objects, and the angles
+// in steps of 5 degrees.
 func coilMembers(names []string) (members, objects, angles []int, err error) {
 	type place struct{ object, angle int }
 	at := map[place]int{}
@@ -101,7 +100,7 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 		if parts == nil {
 			continue
 		}
-		object, _ := strconv.Atoi(parts[1]) // a few digits
+		object, _ := strconv.Atoi(parts[1]) // a few digits never overflow
 		degrees, _ := strconv.Atoi(parts[2])
 		if degrees%5 != 0 || degrees/5 >= coilAngles {
 			return nil, nil, nil, fmt.Errorf("%s is at %d degrees; want multiples of 5 up to 355", name, degrees)
@@ -132,7 +131,7 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 	return members, objects, angles, nil
 }
 
-// coilAngle returns the factor of angles, which is evenly spaced if no angle is missing.
+// coilAngle returns the factor angle, which is evenly spaced if no angle is missing.
 func coilAngle(angles []int) factor.Factor {
 	f := factor.Factor{Name: "angle", Size: len(angles), Kind: factor.Circular}
 	for _, a := range angles {

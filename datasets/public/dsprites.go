@@ -29,18 +29,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/resample"
 )
 
-// DSprites is dSprites (Matthey et al. 2017), 737,280 images of a white shape on black, 64 x 64 pixels, as published.
-// Its factors are the factors of the twin, drawn.Sprites, in the same order. Orientations are evenly spread from 0 to
-// 2 pi including both ends: the last angle equals the first.
+// DSprites is dSprites (Matthey et al. 2017) as published: 737,280 images of a white shape on black, 64 x 64 pixels.
+// Its factors are the factors of its twin, drawn.Sprites, in the same order. Orientations are evenly spaced from 0 to 2
+// pi including both ends, so the last angle equals the first.
 //
-// Variants follow Locatello et al. 2019, with three channels. The random parts depend on the image and the seed of the
-// experiment, and stay the same every time:
+// The variants follow Locatello et al. 2019 and have three channels. The random parts of an image only depend on the
+// image and the seed of the experiment:
 //
-//   - color: the image times one random number from 0.5 to 1 for each channel
-//   - noise: a random number from 0 to 1 is added to each pixel and channel, and sums above 1 become 1
-//   - scream: the background is a random part of a picture, averaged with a random colour; the shape inverts it
+//   - color: each channel of the image is multiplied by a random number from 0.5 to 1
+//   - noise: a random number from 0 to 1 is added to each pixel and channel; sums above 1 become 1
+//   - scream: the background is a random crop of a picture, averaged with a random colour; the shape inverts it
 //
-// Files with smaller grids of the same factors are accepted too.
+// Files with smaller grids of the same factors are also accepted.
 type DSprites struct {
 	Variant  string `yaml:"variant" doc:"plain, color (a random colour), noise (random pixels) or scream (parts of a picture as background)"`
 	Scream   string `yaml:"scream" doc:"picture file for the variant scream; empty: the fetched picture, The Scream by Edvard Munch"`
@@ -64,8 +64,7 @@ const (
 
 var spriteVariants = []string{plainSprites, colourSprites, noisySprites, screamSprites}
 
-// Origin names the source and the files of dSprites. It lists the picture of the variant scream only if the variant
-// needs it.
+// Origin returns the source and the files of dSprites. It includes the picture for scream only if the variant needs it.
 func (d *DSprites) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files: []fetch.File{
@@ -83,7 +82,7 @@ func (d *DSprites) Origin() datasets.Origin {
 	}
 }
 
-// screamSource is the download of the variant scream's picture.
+// screamSource is the source of the picture for the variant scream.
 func (d *DSprites) screamSource() fetch.File {
 	return fetch.File{
 		Name: screamFile, URL: "https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",
@@ -91,7 +90,7 @@ func (d *DSprites) screamSource() fetch.File {
 	}
 }
 
-// variant returns the variant; an empty one, the zero value in Go code, is plain.
+// variant returns the variant; the empty string, the zero value in Go code, is plain.
 func (d *DSprites) variant() string { return cmp.Or(d.Variant, plainSprites) }
 
 // Validate checks the settings.
@@ -99,7 +98,7 @@ func (d *DSprites) Validate() error {
 	switch {
 	case !slices.Contains(spriteVariants, d.variant()):
 		return config.Invalid("variant", "%q is unknown; want %s", d.Variant, strings.Join(spriteVariants, ", "))
-	case d.Channels < 0 || d.Channels > 3 || d.Channels == 2: // 0, in Go code that says nothing, is 1, or 3
+	case d.Channels < 0 || d.Channels > 3 || d.Channels == 2: // 0, the zero value in Go code, means 1, or 3 for variants
 		return config.Invalid("channels", "%d is out of range; want 1 or 3", d.Channels)
 	case d.Scream != "" && d.variant() != screamSprites:
 		return config.Invalid("scream", "%s: only the variant scream has a picture; want variant: scream", d.Scream)
@@ -115,7 +114,7 @@ func (d *DSprites) Prepare(ctx context.Context, progress datasets.Progress) erro
 	return prepare(ctx, progress, func(ctx context.Context) (datasets.Dataset, error) { return d.build(ctx, 0) })
 }
 
-// Build opens the converted set. The seed is the seed of the variant's random parts.
+// Build opens the converted set. The seed determines the random parts of the variant.
 func (d *DSprites) Build(seed uint64) (datasets.Dataset, error) {
 	return d.build(context.Background(), seed)
 }
@@ -125,7 +124,7 @@ func (d *DSprites) build(ctx context.Context, seed uint64) (datasets.Dataset, er
 		return nil, err
 	}
 	origin := d.Origin()
-	origin.Files = slices.DeleteFunc(origin.Files, func(f fetch.File) bool { return f.Name == screamFile }) // it is not converted
+	origin.Files = slices.DeleteFunc(origin.Files, func(f fetch.File) bool { return f.Name == screamFile }) // needs no conversion
 	set, err := buildPublic(ctx, "dsprites", "", origin, convertDSprites)
 	if err != nil {
 		return nil, err
@@ -148,7 +147,7 @@ var dspritesSizes = []int{1, 3, 6, 40, 32, 32}
 
 const dspritesImages = 737280
 
-// convertDSprites reads the file that exists, NPZ or HDF5.
+// convertDSprites converts the file that exists, NPZ or HDF5.
 func convertDSprites(ctx context.Context, dir string, w *cache.Writer) error {
 	name := dspritesNPZ
 	if _, err := os.Stat(filepath.Join(dir, dspritesNPZ)); errors.Is(err, fs.ErrNotExist) {
@@ -162,8 +161,8 @@ func convertDSprites(ctx context.Context, dir string, w *cache.Writer) error {
 	return ofFile(name, copyDSprites(ctx, f, name == dspritesHDF5, w))
 }
 
-// copyDSprites reads the array imgs, and the classes of its images. An HDF5 file needs classes only for grids other
-// than the published one. An NPZ file may have latents_values too.
+// copyDSprites reads the array imgs and the classes of the images. An HDF5 file needs classes only for grids other than
+// the published one. An NPZ file may also have latents_values.
 func copyDSprites(ctx context.Context, f arrays.File, hdf5 bool, w *cache.Writer) error {
 	images, err := f.Open("imgs")
 	if err != nil {
@@ -174,7 +173,7 @@ func copyDSprites(ctx context.Context, f arrays.File, hdf5 bool, w *cache.Writer
 		return fmt.Errorf("imgs holds %s of shape %v; want uint8 of shape [N H H]", images.Type, shape)
 	}
 	n, size, grid := shape[0], shape[1]*shape[2], gridOf(dspritesSizes)
-	if !hdf5 || n != dspritesImages { // the published HDF5 file is not known to have classes
+	if !hdf5 || n != dspritesImages { // the published HDF5 file may have no classes
 		name := map[bool]string{false: "latents_classes", true: "latents/classes"}[hdf5]
 		classes, err := readLatents[int32](f, name, n)
 		if err != nil {
@@ -208,7 +207,7 @@ func copyDSprites(ctx context.Context, f arrays.File, hdf5 bool, w *cache.Writer
 	})
 }
 
-// readLatents reads an array with a row of six numbers for each of n images.
+// readLatents reads an array with six numbers for each of n images.
 func readLatents[T dtype.Element](f arrays.File, name string, n int) ([]T, error) {
 	a, err := f.Open(name)
 	if err != nil {
@@ -228,7 +227,7 @@ func gridOf(sizes []int) factor.Grid {
 	return grid
 }
 
-// gridOfClasses returns the full grid that the rows of six classes form, in its order.
+// gridOfClasses returns the full grid that the rows of six classes form, in grid order.
 func gridOfClasses(classes []int32) (factor.Grid, error) {
 	n, sizes := len(classes)/6, make([]int, 6)
 	for i, c := range classes {
@@ -255,14 +254,14 @@ func gridOfClasses(classes []int32) (factor.Grid, error) {
 }
 
 // namedDSprites names the factors of a grid of colour, shape, scale, orientation, x and y. It drops the colour, which
-// has one level. Without values, the levels are evenly spread, as published.
+// has one level. Without values, the levels are evenly spaced, as published.
 func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) {
 	of := [][]float64{nil, nil, spread(grid[2].Size, 0.5, 1), spread(grid[3].Size, 0, 2*math.Pi), spread(grid[4].Size, 0, 1), spread(grid[5].Size, 0, 1)}
 	if values != nil {
 		for i, at := range grid.All() {
 			for k := 2; k < len(grid); k++ {
 				v, row := values[6*i+k], of[k]
-				if i == 0 || at[k] > 0 && i == at[k]*grid[k+1:].Len() { // the first image of the level
+				if i == 0 || at[k] > 0 && i == at[k]*grid[k+1:].Len() { // first image of the level
 					row[at[k]] = v
 				}
 				if v != row[at[k]] || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -284,7 +283,7 @@ func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) 
 	return factors, nil
 }
 
-// spread returns n evenly spread numbers including both ends; a single number is the first end.
+// spread returns n evenly spaced numbers including both ends. If n is 1, it returns the first end.
 func spread(n int, from, to float64) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -296,15 +295,15 @@ func spread(n int, from, to float64) []float64 {
 	return list
 }
 
-// spriteVariant shows dSprites in three channels.
+// spriteVariant is a variant of dSprites with three channels.
 type spriteVariant struct {
 	*stored.Set
 	variant string
 	seed    uint64
-	picture *background // of the variant scream
+	picture *background // for the variant scream
 }
 
-// background is a picture of three channels.
+// background is a picture with three channels.
 type background struct {
 	h, w   int
 	pixels []uint8
@@ -313,7 +312,7 @@ type background struct {
 // ImageShape returns the size of the images.
 func (v *spriteVariant) ImageShape() (h, w, c int) { return v.Shape[0], v.Shape[1], 3 }
 
-// Image draws an image of the variant. All randomness follows from the seed and the image's number.
+// Image draws an image of the variant. The random numbers only depend on the seed and the number of the image.
 func (v *spriteVariant) Image(i int, dst []float32) {
 	size := v.Shape[0] * v.Shape[1]
 	shape, dst := v.Bytes[i*size:(i+1)*size], dst[:3*size]
@@ -330,7 +329,7 @@ func (v *spriteVariant) Image(i int, dst []float32) {
 		}
 	case noisySprites:
 		for at, b := range shape {
-			x, r, g := float32(b)/255, p.Uint64(), p.Uint64() // three numbers of 24 bits are in two draws
+			x, r, g := float32(b)/255, p.Uint64(), p.Uint64() // two draws contain three numbers of 24 bits
 			dst[3*at], dst[3*at+1], dst[3*at+2] = min(x+fraction(r), 1), min(x+fraction(g), 1), min(x+fraction(r<<24), 1)
 		}
 	case screamSprites:
@@ -338,7 +337,7 @@ func (v *spriteVariant) Image(i int, dst []float32) {
 	}
 }
 
-// scream draws a part of the picture, averaged with a colour and inverted by the shape.
+// scream draws a crop of the picture, averaged with a colour; the shape inverts it.
 func (v *spriteVariant) scream(shape []uint8, dst []float32, p *rand.PCG) {
 	b, h, w := v.picture, v.Shape[0], v.Shape[1]
 	top, left := below(p, b.h-h+1), below(p, b.w-w+1)
@@ -363,13 +362,13 @@ func unit(p *rand.PCG) float32 { return fraction(p.Uint64()) }
 // below returns a random number from 0 to n-1, for small n.
 func below(p *rand.PCG, n int) int { return int(p.Uint64() >> 32 * uint64(n) >> 32) }
 
-// The picture of the variant scream is shrunk to fit these sides, as in public code.
+// The picture for the variant scream is reduced to fit these sides, as in public code.
 const (
 	screamHeight = 274
 	screamWidth  = 350
 )
 
-// openScream reads the picture of the variant scream, for images of a shape.
+// openScream reads the picture for the variant scream, for images of the given shape.
 func (d *DSprites) openScream(ctx context.Context, shape [3]int) (*background, error) {
 	path := d.Scream
 	if path == "" {

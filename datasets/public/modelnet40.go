@@ -21,9 +21,9 @@ import (
 )
 
 // ModelNet40 renders meshes of a class of ModelNet40 (Wu et al. 2015) that turn about their vertical axis. With the 626
-// airplanes of the training part and 64 views it is the set ModelNet40 of Tonnaer et al. 2022. The paper's pictures
-// come from Blender, with an unstated camera and light; these come from our own renderer, as in drawn.Turntable. The
-// factors are the factors of Turntable: object, in the order of the files' numbers, and rotation.
+// airplanes of the training part and 64 views, it is the set ModelNet40 of Tonnaer et al. 2022. The paper rendered its
+// pictures with Blender, with an unstated camera and light; we use our own renderer, as in drawn.Turntable. The factors
+// are the factors of Turntable: object, sorted by file number, and rotation.
 type ModelNet40 struct {
 	Class     string    `yaml:"class" doc:"class of the objects, such as airplane or night_stand"`
 	Part      string    `yaml:"part" doc:"part of the published split: train, test or all"`
@@ -43,7 +43,7 @@ func NewModelNet40() *ModelNet40 {
 
 const modelnetFile = "ModelNet40.zip"
 
-// Origin names the source and the files of ModelNet40.
+// Origin returns the source and the files of ModelNet40.
 func (m *ModelNet40) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files:   []fetch.File{{Name: modelnetFile, URL: "http://modelnet.cs.princeton.edu/" + modelnetFile}},
@@ -113,7 +113,7 @@ func (m *ModelNet40) convert(ctx context.Context, dir string, w *cache.Writer) e
 	})
 }
 
-// members returns the numbers of the wanted members of the archive, in the order of the numbers in their names.
+// members returns the indices of the selected members of the archive, sorted by the numbers in their names.
 func (m *ModelNet40) members(names []string) ([]int, error) {
 	type mesh struct{ member, number int }
 	var found []mesh

@@ -16,32 +16,32 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// MPI3D is MPI3D (Gondal et al. 2019): 1,036,800 images of an object that a robot arm moves, with 64 x 64 pixels in
-// three channels. They are drawn simply (toy), drawn realistically, or photographed (real). Its factors are
-// object_color, object_shape and object_size (categorical, categorical, ordinal), camera_height (ordinal),
-// background_color (categorical), and horizontal_axis and vertical_axis (ordinal). The last varies fastest.
+// MPI3D is MPI3D (Gondal et al. 2019): 1,036,800 images of an object that a robot arm moves, with 64 x 64 pixels and
+// three channels. The variants are a simple rendering (toy), a realistic rendering (realistic) and photographs (real).
+// The factors are object_color, object_shape and object_size (categorical, categorical, ordinal), camera_height
+// (ordinal), background_color (categorical), and horizontal_axis and vertical_axis (ordinal). The last varies fastest.
 //
-// The number of images determines the sizes: 6 colours, 6 shapes, 2, 3, 3, 40 and 40. The challenge's files with
-// 460,800 images have 4 colours and 4 shapes.
+// The number of images determines the sizes: 6 colours, 6 shapes, 2, 3, 3, 40 and 40. The files of the challenge, with
+// 460,800 images, have 4 colours and 4 shapes.
 type MPI3D struct {
 	Variant string `yaml:"variant" doc:"toy, realistic or real"`
 	Sizes   []int  `yaml:"sizes" doc:"numbers of levels of the seven factors; empty: as in the published file with this number of images"`
 }
 
-// mpi3DMD5 are the hashes of the files of each variant.
+// mpi3DMD5 lists the MD5 hashes of each variant's files.
 var mpi3DMD5 = map[string]string{
 	"toy": "55889cb7c7dfc655d6e0277beee88868", "realistic": "59a6225b88b635365f70c91b3e52f70f", "real": "0f33f609918fb5c97996692f91129802",
 }
 
-// mpi3DSizes are the sizes of the published files: the final files, and the files of the challenge.
+// mpi3DSizes lists the sizes of the published files: the final files and the files of the challenge.
 var mpi3DSizes = [][]int{{6, 6, 2, 3, 3, 40, 40}, {4, 4, 2, 3, 3, 40, 40}}
 
-// variant returns the variant; an empty one, the zero value in Go code, is toy.
+// variant returns the variant; the empty string, the zero value in Go code, is toy.
 func (m *MPI3D) variant() string { return cmp.Or(m.Variant, "toy") }
 
 func (m *MPI3D) file() string { return "mpi3d_" + m.variant() + ".npz" }
 
-// Origin names the source and the file of the variant.
+// Origin returns the source and the file of the variant.
 func (m *MPI3D) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files: []fetch.File{{

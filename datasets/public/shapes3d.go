@@ -14,13 +14,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// Shapes3D is 3D Shapes (Burgess and Kim 2018) as published. Its 480,000 images show an object in the corner of a room,
-// in 64 x 64 pixels and three channels. Its factors are the factors of the twin, drawn.Room, in the same order.
+// Shapes3D is 3D Shapes (Burgess and Kim 2018) as published: 480,000 images of an object in the corner of a room, with
+// 64 x 64 pixels and three channels. Its factors are the factors of its twin, drawn.Room, in the same order.
 type Shapes3D struct{}
 
 const shapes3DFile = "3dshapes.h5"
 
-// Origin names the source and the file of 3D Shapes.
+// Origin returns the source and the file of 3D Shapes.
 func (*Shapes3D) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files: []fetch.File{{
@@ -77,7 +77,7 @@ func convertShapes3D(ctx context.Context, dir string, w *cache.Writer) error {
 	}
 	for k := range factors {
 		if factors[k].Kind == factor.Categorical {
-			factors[k].Values = nil // numbers of shapes, which are no quantity
+			factors[k].Values = nil // the values are numbers of shapes, not quantities
 		}
 	}
 	if err := w.Begin(n, 64, 64, 3, factors); err != nil {

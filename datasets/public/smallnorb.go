@@ -25,9 +25,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// SmallNORB is SmallNORB (LeCun, Huang and Bottou 2004): 48,600 grey photographs of toys. It has both parts, training
-// first, and the left image of each pair, in the order of the files. Its factors are category, elevation, azimuth and
-// lighting. The instance within a category is a nuisance: ten images have the same levels.
+// SmallNORB is SmallNORB (LeCun, Huang and Bottou 2004): 48,600 grey photographs of toys. It contains both parts,
+// training first, and the left image of each pair, in the order of the files. Its factors are category, elevation,
+// azimuth and lighting. The instance within a category is a nuisance factor: ten images have the same levels.
 type SmallNORB struct {
 	Part     string               `yaml:"part" doc:"all, training or testing (with other instances)"`
 	Instance bool                 `yaml:"instance" doc:"add the instance (10 of each category) as a factor after category; false: it varies as a nuisance"`
@@ -43,7 +43,7 @@ var norbFactors = []factor.Factor{
 	{Name: "lighting", Size: 6, Kind: factor.Categorical},
 }
 
-// norbParts are the parts, and the prefixes of their file names.
+// norbParts lists the parts and the prefixes of their file names.
 var norbParts = []struct{ name, prefix string }{
 	{"training", "smallnorb-5x46789x9x18x6x2x96x96-training-"},
 	{"testing", "smallnorb-5x01235x9x18x6x2x96x96-testing-"},
@@ -51,7 +51,7 @@ var norbParts = []struct{ name, prefix string }{
 
 const norbURL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 
-// Origin names the source and the files of SmallNORB.
+// Origin returns the source and the files of SmallNORB.
 func (s *SmallNORB) Origin() datasets.Origin {
 	file := func(part int, kind string, size int64, sum string) fetch.File {
 		name := norbParts[part].prefix + kind + ".mat.gz"
@@ -115,7 +115,7 @@ func (s *SmallNORB) build(ctx context.Context) (datasets.Dataset, error) {
 	return selected(set, drop, func(levels []int32) bool { return part < 0 || int(levels[0]) == part })
 }
 
-// convert reads both parts, each on a separate core. The cached set has the part as its first factor.
+// convert reads both parts, each on a separate core. The first factor of the cached set is the part.
 func (s *SmallNORB) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	var levels []int32
 	starts := make([]int, len(norbParts)+1) // the first row of each part
@@ -172,7 +172,7 @@ func norbImages(path string, row, count, side int, write func(row int, pixels []
 	return n.end()
 }
 
-// selected returns the images of a cached set with wanted levels, and drops some factors.
+// selected returns the images of a cached set whose levels satisfy want, without the factors in drop.
 func selected(set *cache.Set, drop []string, want func(levels []int32) bool) (*stored.Set, error) {
 	d := stored.FromCache(set)
 	k := len(set.Factors)
@@ -205,19 +205,18 @@ func selected(set *cache.Set, drop []string, want func(levels []int32) bool) (*s
 	return d, nil
 }
 
-// norbFile is an open file in the binary format of SmallNORB. The file holds a magic number, the number of dimensions,
-// at least three dimensions, and the elements row by row. Numbers are little-endian. The file is usually compressed by
-// gzip.
+// norbFile is an open file in the binary format of SmallNORB: a magic number, the number of dimensions, at least three
+// dimensions, and the elements in row-major order. Numbers are little-endian. The file is usually compressed with gzip.
 type norbFile struct {
 	name   string
-	file   *os.File // nil: a reader from elsewhere
+	file   *os.File // nil: a reader without a file
 	r      io.Reader
 	dims   []int
-	width  int   // bytes of an element: 1 or 4
-	packed int64 // bytes that the file can unpack to at most
+	width  int   // bytes per element: 1 or 4
+	packed int64 // maximum number of bytes after decompression
 }
 
-// norbTypes are the magic numbers; only bytes and 32-bit integers occur in SmallNORB.
+// norbTypes lists the magic numbers. SmallNORB only uses bytes and 32-bit integers.
 var norbTypes = map[uint32]string{
 	norbBytes: "bytes", norbInts: "32-bit integers", 0x1E3D4C56: "16-bit integers", 0x1E3D4C51: "32-bit floats", 0x1E3D4C53: "64-bit floats", 0x1E3D4C52: "packed numbers",
 }
@@ -318,7 +317,7 @@ func (n *norbFile) read(dst []byte) error {
 	return nil
 }
 
-// end checks that nothing follows, and verifies the checksum.
+// end checks that the file ends here, and verifies the checksum.
 func (n *norbFile) end() error {
 	more, err := io.Copy(io.Discard, io.LimitReader(n.r, 1<<20))
 	if err != nil {
@@ -336,7 +335,7 @@ func (n *norbFile) close() {
 	}
 }
 
-// readNORBInts reads a whole file of integers in blocks, because memory must not grow faster than the data read.
+// readNORBInts reads a whole file of integers. It reads in blocks, so that memory only grows with the data read.
 func readNORBInts(path string) (dims []int, values []int32, err error) {
 	n, err := openNORB(path, norbInts)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/unravel-ml/unravel/internal/picture"
 )
 
-// maxZippedPicture bounds the file of a picture in the archive of a public set, in bytes.
+// maxZippedPicture is the maximum size, in bytes, of a picture file in the archive of a public set.
 const maxZippedPicture = 16 << 20
 
 // zippedPictures are pictures of one size in a zip file.
 type zippedPictures struct {
-	name    string // of the archive, in errors
+	name    string // name of the archive, for errors
 	zip     *archive.Zip
-	members []int // by row
-	h, w    int   // of the pictures
-	crop    int   // side of the square that is cut from their centre; 0: they are taken whole
+	members []int // member of each row
+	h, w    int   // height and width of the pictures
+	crop    int   // side of the square that is cropped from the centre; 0: no crop
 	size    datasets.PictureSize
 	filter  string
 }
 
-// convert decodes colour pictures on all cores, and crops and resizes them. Without levels the pictures are the full
+// convert decodes colour pictures on all cores, and crops and resizes them. Without levels, the pictures are the full
 // grid of the factors.
 func (p *zippedPictures) convert(ctx context.Context, w *cache.Writer, factors []factor.Factor, levels []int32) error {
 	h, width := p.h, p.w
@@ -70,7 +70,7 @@ func (p *zippedPictures) convert(ctx context.Context, w *cache.Writer, factors [
 	})
 }
 
-// decode checks the size before it decodes.
+// decode decodes a picture. It checks the size first.
 func (p *zippedPictures) decode(d *picture.Decoder, file []uint8) ([]uint8, error) {
 	info, err := picture.Read(file)
 	if err != nil {

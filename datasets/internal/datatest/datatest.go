@@ -27,10 +27,10 @@ func All(d datasets.Dataset) []int {
 	return list
 }
 
-// Toy is a data set of 1 x 1 images with any factors; pixels hold the index.
+// Toy is a data set of 1 x 1 images with any factors. The pixel of image i is i/Grid.Len().
 type Toy struct {
 	Grid    factor.Grid
-	Missing int // so many images at the end do not exist
+	Missing int // number of images that are missing at the end
 }
 
 func (d *Toy) Name() string                  { return "toy" }
@@ -40,10 +40,10 @@ func (d *Toy) Len() int                      { return d.Grid.Len() - d.Missing }
 func (d *Toy) Image(i int, dst []float32)    { dst[0] = float32(i) / float32(d.Grid.Len()) }
 func (d *Toy) FactorsAt(i int, levels []int) { d.Grid.At(i, levels) }
 
-// ToyOf returns the toy of some factors.
+// ToyOf returns a Toy with the given factors.
 func ToyOf(factors ...factor.Factor) *Toy { return &Toy{Grid: factors} }
 
-// ImageAt returns an image by its levels.
+// ImageAt returns the image with the given levels.
 func ImageAt(d datasets.Dataset, levels ...int) []float32 {
 	h, w, c := d.ImageShape()
 	pixels := make([]float32, h*w*c)

@@ -23,7 +23,7 @@ type Golden struct {
 	Sums   map[string]int       `json:"pixel_sum_of_row"`
 }
 
-// ReadGolden reads an expected.json of a folder of testdata.
+// ReadGolden reads the expected.json in a folder of testdata.
 func ReadGolden(t *testing.T, folder string) (files map[string]Golden, broken map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", folder, "expected.json"))
@@ -44,7 +44,7 @@ func ReadGolden(t *testing.T, folder string) (files map[string]Golden, broken ma
 			err = json.Unmarshal(entry, &g)
 			files[name] = g
 		}
-		var other *json.UnmarshalTypeError // labels that are no integers, and entries that are no files
+		var other *json.UnmarshalTypeError // a label that is not an integer, or an entry that is not a file
 		if err != nil && !errors.As(err, &other) {
 			t.Fatal(name, err)
 		}
@@ -52,7 +52,7 @@ func ReadGolden(t *testing.T, folder string) (files map[string]Golden, broken ma
 	return files, broken
 }
 
-// PixelHash returns the SHA-256 of all pixels of a set, which are 8-bit numbers over 255, each divided by unit.
+// PixelHash returns the SHA-256 of all pixels of a set. Pixels are 8-bit numbers over 255, divided by unit.
 func PixelHash(d datasets.Dataset, unit float32) string {
 	h, w, c := d.ImageShape()
 	image, line := make([]float32, h*w*c), make([]uint8, h*w*c)

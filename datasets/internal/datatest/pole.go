@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 )
 
-// Pole is a mesh in the format OFF: a box that is ten times as long along an axis as along the others.
+// Pole returns a mesh in the OFF format: a box that is ten times as long along an axis as along the other axes.
 func Pole(axis int) string {
 	var b strings.Builder
 	b.WriteString("OFF\n8 12 0\n")
@@ -26,7 +26,7 @@ func Pole(axis int) string {
 	return b.String()
 }
 
-// CheckUpright reports images of a set that show something on black that is wider than high.
+// CheckUpright fails the test if an image of a set shows something on black that is wider than it is high.
 func CheckUpright(t *testing.T, d datasets.Dataset) {
 	t.Helper()
 	h, w, c := d.ImageShape()

@@ -1,4 +1,4 @@
-// Package painting has what drawn images share: limits of settings, hues, and objects on a turntable.
+// Package painting has what drawn data sets share: limits of settings, hues, and objects on a turntable.
 package painting
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 )
 
-// Levels reports a number of levels out of range.
+// Levels returns an error if a number of levels is out of range.
 func Levels(option string, count, most int) error {
 	if count < 1 || count > most {
 		return config.Invalid(option, "%d is out of range; want 1 to %d", count, most)
@@ -16,10 +16,10 @@ func Levels(option string, count, most int) error {
 	return nil
 }
 
-// MaxViews bounds the levels of an angle.
+// MaxViews is the maximum number of levels of an angle.
 const MaxViews = 1 << 10
 
-// ValidSide reports a height and width out of range.
+// ValidSide returns an error if a height and width is out of range.
 func ValidSide(size int) error {
 	if size < leastSide || size > mostSide {
 		return config.Invalid("size", "%d is out of range; want %d to %d pixels", size, leastSide, mostSide)
@@ -36,13 +36,13 @@ const (
 // PureHue is the colour of a hue in [0, 1) at saturation and value 1.
 func PureHue(h float64) [3]float32 {
 	channel := func(n float64) float32 {
-		k := math.Mod(n+float64(6*h), 6) // not fused: the bits of a fused operation depend on the machine
+		k := math.Mod(n+float64(6*h), 6) // not fused, because the bits of a fused operation depend on the machine
 		return float32(1 - max(0, min(k, 4-k, 1)))
 	}
 	return [3]float32{channel(5), channel(3), channel(1)}
 }
 
-// Hues returns n hues around the colour circle, from 0 to less than 1, and their colours.
+// Hues returns n hues around the colour circle, from 0 up to 1, and their colours.
 func Hues(n int) (hues []float64, colours [][3]float32) {
 	for i := range n {
 		h := float64(i) / float64(n)
@@ -51,7 +51,7 @@ func Hues(n int) (hues []float64, colours [][3]float32) {
 	return hues, colours
 }
 
-// WholeTurn returns n angles of a full turn in degrees.
+// WholeTurn returns n evenly spaced angles of a full turn, in degrees.
 func WholeTurn(n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {

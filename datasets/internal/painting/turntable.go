@@ -17,17 +17,17 @@ import (
 type Turntable struct {
 	Size, Channels int
 	Views, Hues    int
-	Lamp           bool    // the light has the hue, not the object
+	Lamp           bool    // the light has the hue instead of the object
 	Elevation      float64 // degrees
 	Light          []float64
 }
 
 const (
-	turningSamples = 4   // along a side of a pixel
+	turningSamples = 4   // number along each side of a pixel
 	turningAmbient = 0.3 // the directional light has the rest
 )
 
-// Validate checks the common settings of the data sets of turned objects.
+// Validate checks the settings that data sets of turned objects share.
 func (t *Turntable) Validate() error {
 	if err := ValidSide(t.Size); err != nil {
 		return err
@@ -56,12 +56,12 @@ func (t *Turntable) Validate() error {
 	return nil
 }
 
-// Text is the canonical text of the settings that shape the pixels.
+// Text returns the canonical text of the settings that affect the pixels.
 func (t *Turntable) Text() string {
 	return fmt.Sprintf("size=%d channels=%d views=%d hues=%d lamp=%t elevation=%v light=%v", t.Size, t.Channels, t.Views, t.Hues, t.Lamp, t.Elevation, t.Light)
 }
 
-// Grid returns the factors of so many objects: the rotation, and object and hue if they have more than one level.
+// Grid returns the factors of a number of objects: the rotation, and object and hue if they have more than one level.
 func (t *Turntable) Grid(objects int) factor.Grid {
 	var grid factor.Grid
 	if objects > 1 {
@@ -74,7 +74,7 @@ func (t *Turntable) Grid(objects int) factor.Grid {
 	return append(grid, factor.Factor{Name: "rotation", Size: t.Views, Kind: factor.Circular, Values: WholeTurn(t.Views)})
 }
 
-// turner draws objects, for one goroutine at a time.
+// turner draws objects. It is not safe for concurrent use.
 type turner struct {
 	*Turntable
 	renderer *render.Renderer
@@ -85,7 +85,7 @@ type turner struct {
 func (t *Turntable) NewTurner() *turner {
 	r, err := render.NewRenderer(t.Size, t.Size, min(turningSamples, 2048/t.Size))
 	if err != nil {
-		panic(err) // sizes are validated
+		panic(err) // sizes were validated
 	}
 	d := &turner{Turntable: t, renderer: r, picture: make([]uint8, 3*t.Size*t.Size)}
 	d.scene.Ambient = turningAmbient
@@ -137,10 +137,10 @@ func (t *turner) Draw(parts []render.Part, hue, view int, dst []uint8) {
 	}
 }
 
-// luma returns the brightness of a colour by ITU-R BT.601.
+// luma returns the brightness of a colour (ITU-R BT.601).
 func luma(r, g, b uint8) uint8 { return uint8((299*int(r) + 587*int(g) + 114*int(b) + 500) / 1000) }
 
-// ReadObject makes an object from the file of a mesh: white, and framed alike for all its rotations.
+// ReadObject creates an object from a mesh file: white, and framed so that it fits at all rotations.
 func ReadObject(name string, data []byte, zUp bool, crease float64) ([]render.Part, error) {
 	m, err := render.Decode(name, data)
 	if err != nil {
@@ -168,10 +168,11 @@ func ValidMesh(up string, crease float64) error {
 	return nil
 }
 
-// TurntableVersion is the version of drawn meshes in the cache.
+// TurntableVersion is the version of the rendering of cached meshes.
 const TurntableVersion = 1
 
-// Convert draws objects into the cache, each read by one goroutine. If several are unreadable, the error is about one.
+// Convert draws objects to the cache. Each object is read by one goroutine. If several are unreadable, the error is
+// about one of them.
 func (t *Turntable) Convert(ctx context.Context, w *cache.Writer, objects int, read func(i int) ([]render.Part, error)) error {
 	if err := w.Begin(objects*t.Hues*t.Views, t.Size, t.Size, t.Channels, t.Grid(objects)); err != nil {
 		return err

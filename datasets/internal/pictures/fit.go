@@ -13,10 +13,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/resample"
 )
 
-// MaxSide bounds the sides of resized pictures.
+// MaxSide is the maximum side of resized pictures.
 const MaxSide = 1 << 13
 
-// Fitter resizes pictures to one size. One goroutine at a time may use it.
+// Fitter resizes pictures to one size. It is not safe for concurrent use.
 type Fitter struct {
 	H, W, C int
 	Fit     string
@@ -26,7 +26,7 @@ type Fitter struct {
 	Small   []uint8
 }
 
-// The ways to fit a picture into a size of other proportions.
+// Ways to fit a picture into a size with a different aspect ratio.
 const (
 	FitCrop    = "crop"
 	FitStretch = "stretch"
@@ -66,7 +66,7 @@ func (f *Fitter) Into(dst, src []uint8, h, w int) {
 	}
 }
 
-// Crop copies a box of a picture of h x w pixels into a buffer that is reused.
+// Crop copies a box of a picture of h x w pixels to dst, which it reuses if it is large enough.
 func Crop(dst, src []uint8, h, w, c, top, left, height, width int) []uint8 {
 	dst = slices.Grow(dst[:0], height*width*c)
 	for y := range height {
@@ -75,7 +75,7 @@ func Crop(dst, src []uint8, h, w, c, top, left, height, width int) []uint8 {
 	return dst
 }
 
-// CheckFilter reports an unknown filter.
+// CheckFilter returns an error for an unknown filter.
 func CheckFilter(name string) error {
 	if _, ok := resample.Parse(name); !ok {
 		return config.Invalid("filter", "unknown filter %q; want %s", name, strings.Join(resample.Names(), ", "))
