@@ -89,8 +89,8 @@ func FilterOf(name string) resample.Filter {
 	return f
 }
 
-// ForEach calls work for 0 to n-1 on all cores, in any order. worker makes a work function for each goroutine. forEach
-// ends with the first error, or the error of the context.
+// ForEach calls work for 0 to n-1 on all cores, in any order. worker creates a work function for each goroutine.
+// ForEach stops at the first error, or when the context ends.
 func ForEach(ctx context.Context, n int, worker func() func(i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -115,7 +115,7 @@ func ForEach(ctx context.Context, n int, worker func() func(i int) error) error 
 	return context.Cause(ctx)
 }
 
-// Budget bounds the memory of pictures decoded at the same time.
+// Budget limits the memory of pictures that are decoded at the same time.
 type Budget struct {
 	lock  sync.Mutex
 	freed *sync.Cond
@@ -129,7 +129,7 @@ func NewBudget(limit int64) *Budget {
 	return b
 }
 
-// Take waits for room. A request above the limit waits until it is alone.
+// Take waits until there is room for n bytes. A request above the limit waits until no other request is active.
 func (b *Budget) Take(n int64) {
 	b.lock.Lock()
 	defer b.lock.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/content"
 )
 
-// Kind says which files of a folder are read.
+// Kind selects the files of a folder.
 type Kind int
 
 const (
@@ -31,42 +31,42 @@ const (
 
 // List is the list of pictures below a folder.
 type List struct {
-	Path  string // of the folder
+	Path  string // path of the folder
 	Files []File
 	Notes []string
 }
 
 // File is a file below a folder.
 type File struct {
-	Name string // relative, with slashes
+	Name string // relative path with slashes
 	info fs.FileInfo
 	sum  content.Sum // hash of the content; zero if the file is unreadable
 }
 
-// ListPictures lists the pictures below a folder in the order of their paths.
+// ListPictures lists the pictures below a folder, sorted by path.
 func ListPictures(path string) (*List, error) {
 	return listFiles(path, "pictures", pictureEndings[:11], pictureEndings)
 }
 
-// ListMeshes lists the meshes below a folder in the order of their paths.
+// ListMeshes lists the meshes below a folder, sorted by path.
 func ListMeshes(path string) (*List, error) {
 	return listFiles(path, "meshes", render.Formats(), render.Formats())
 }
 
-// pictureEndings lists the endings of picture files. Pictures with the endings of the last line are unreadable; errors
-// name them instead of ignoring them silently.
+// pictureEndings lists the extensions of picture files. Pictures with the extensions in the last line are unreadable;
+// errors name these pictures instead of silently ignoring them.
 var pictureEndings = []string{
 	".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff",
 	".heic", ".heif", ".avif", ".jp2", ".jxl",
 }
 
-// ends reports whether a name has one of some endings, in any case.
+// ends reports whether a name has one of the given extensions, in upper or lower case.
 func ends(name string, endings []string) bool {
 	return slices.Contains(endings, strings.ToLower(filepath.Ext(name)))
 }
 
-// listFiles lists the files with the wanted endings below a folder in the order of their paths. Error messages use what
-// and the readable endings.
+// listFiles lists the files with the wanted extensions below a folder, sorted by path. Error messages use what and the
+// readable extensions.
 func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 			others++
 			return nil
 		}
-		info, err := root.Stat(filepath.FromSlash(name)) // follows links within the folder only
+		info, err := root.Stat(filepath.FromSlash(name)) // only follows links within the folder
 		if err != nil && e.Type()&fs.ModeSymlink != 0 || err == nil && !info.Mode().IsRegular() {
 			outside++
 			return nil
@@ -121,7 +121,7 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	return l, nil
 }
 
-// Hash returns the hash of the names and contents of the files. It reads only files that have changed since the data
+// Hash returns the hash of the names and contents of the files. It only reads files that have changed since the data
 // folder stored their hashes.
 func (l *List) Hash(ctx context.Context) (string, error) {
 	root, err := os.OpenRoot(l.Path)
@@ -145,7 +145,7 @@ func (l *List) Hash(ctx context.Context) (string, error) {
 			}
 			f, err := root.Open(filepath.FromSlash(file.Name))
 			if err != nil {
-				return nil // whoever decodes the file reports it
+				return nil // the caller that decodes the file reports the error
 			}
 			defer f.Close() // nothing was written
 			file.sum, err = memory.Hash(ctx, f, nil)
@@ -155,7 +155,7 @@ func (l *List) Hash(ctx context.Context) (string, error) {
 			if err != nil {
 				file.sum = content.Sum{}
 			}
-			if n := done.Add(1); reporting.TryLock() { // no other goroutine reports
+			if n := done.Add(1); reporting.TryLock() { // no other goroutine is reporting
 				defer reporting.Unlock()
 				cache.Report(ctx, "hashing files of "+l.Path, n, int64(len(l.Files)))
 			}
@@ -165,7 +165,7 @@ func (l *List) Hash(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_ = memory.Save() // a data folder that is only read remembers nothing
+	_ = memory.Save() // a read-only data folder stores nothing
 	sum := sha256.New()
 	for _, f := range l.Files {
 		fmt.Fprintf(sum, "%q %v\n", f.Name, f.sum)
@@ -183,10 +183,10 @@ func (f *File) Check(text []byte) error {
 
 var ErrChanging = errors.New("the file changes while it is read")
 
-// maxPictureFile bounds the file of a picture, in bytes.
+// maxPictureFile is the maximum size of a picture file in bytes.
 const maxPictureFile = 1 << 30
 
-// Read reads a file into a buffer that is reused.
+// Read reads a file into buf, which it reuses if it is large enough.
 func Read(root *os.Root, name string, buf []byte) ([]byte, error) {
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -209,10 +209,10 @@ func Read(root *os.Root, name string, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// HasPictures reports whether a folder has a picture, for the errors of other data sets.
+// HasPictures reports whether a folder contains a picture. Errors of other data sets use it for a hint.
 func HasPictures(path string) bool {
 	found := false
-	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error { // only a hint is lost
+	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error { // an error only loses a hint
 		if err != nil || ends(name, pictureEndings) && !e.IsDir() {
 			found = err == nil
 			return fs.SkipAll

@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Camera is the viewer. The zero Camera is a perspective one at (0, 0, 3) that shows the unit ball around the origin, with
-// a margin of 5%.
+// Camera is the viewer. The zero Camera is a perspective camera at (0, 0, 3) that shows the unit ball around the origin
+// with a margin of 5%.
 type Camera struct {
 	Eye    [3]float64 // position; zero: (0, 0, 3)
-	Target [3]float64 // point in the centre of the picture
-	Up     [3]float64 // direction that is up in the picture; zero: y
+	Target [3]float64 // point that appears in the centre of the picture
+	Up     [3]float64 // direction that points up in the picture; zero: y
 	Angle  float64    // angle of view of a perspective camera across the picture's shorter side, radians; 0: 2 asin(0.35)
-	Half   float64    // half of the view across the shorter side, in units of the world; not 0: the camera is orthographic
-	Near   float64    // distance along the axis before which nothing is drawn; 0: 0.01
+	Half   float64    // half of the view across the shorter side, in world units; not 0: orthographic camera
+	Near   float64    // minimum distance along the axis of anything drawn; 0: 0.01
 }
 
-// Check reports a camera without a direction, or with numbers out of range.
+// Check returns an error for a camera without a direction, and for numbers out of range.
 func (c *Camera) Check() error {
 	switch {
 	case !finite(c.Eye) || !finite(c.Target) || !finite(c.Up):
@@ -33,8 +33,8 @@ func (c *Camera) Check() error {
 	return nil
 }
 
-// Orbit returns the position of a camera that looks at the origin from a distance. Azimuth 0 and elevation 0 are on +z;
-// azimuth turns towards +x, elevation towards +y (radians).
+// Orbit returns the position of a camera that looks at the origin from a distance. At azimuth 0 and elevation 0 it is
+// on +z; azimuth rotates towards +x, elevation towards +y (radians).
 func Orbit(distance, azimuth, elevation float64) [3]float64 {
 	sa, ca := Sincos(azimuth)
 	se, ce := Sincos(elevation)
@@ -48,7 +48,7 @@ func (c *Camera) eye() [3]float64 {
 	return c.Eye
 }
 
-// axes returns the camera's axes in the world, by rows: right, up and back.
+// axes returns the camera's axes in world coordinates, by rows: right, up and back.
 func (c *Camera) axes() [9]float64 {
 	back := vector(c.eye()).minus(vector(c.Target)).unit()
 	up := vector(c.Up).unit()
@@ -56,7 +56,7 @@ func (c *Camera) axes() [9]float64 {
 		up = vec{0, 1, 0}
 	}
 	right := up.cross(back)
-	for _, other := range []vec{{0, 0, -1}, {1, 0, 0}} { // for an up direction along the view
+	for _, other := range []vec{{0, 0, -1}, {1, 0, 0}} { // if up is parallel to the view
 		if right.dot(right) < 1e-20 {
 			right = other.cross(back)
 		}
@@ -66,16 +66,16 @@ func (c *Camera) axes() [9]float64 {
 	return [9]float64{right.x, right.y, right.z, up.x, up.y, up.z, back.x, back.y, back.z}
 }
 
-// lens is a camera prepared for a picture.
+// lens is a camera with the data for a picture.
 type lens struct {
 	axes  [9]float64
 	eye   vec
 	ortho bool
-	focus float64 // subsamples for each unit of x/depth (perspective) or x (orthographic)
+	focus float64 // subsamples per unit of x/depth (perspective) or x (orthographic)
 	near  float64
 }
 
-// lens returns the camera for a picture with so many samples along its shorter side.
+// lens returns the lens for a picture with side samples along its shorter side.
 func (c *Camera) lens(side int) lens {
 	l := lens{axes: c.axes(), eye: vector(c.eye()), ortho: c.Half > 0, near: c.Near}
 	if l.near == 0 {
@@ -94,8 +94,8 @@ func (c *Camera) lens(side int) lens {
 	return l
 }
 
-// ray returns the line of sight through a point of the picture, in camera axes. The point is in subsamples from the
-// centre, y down.
+// ray returns the line of sight through a point of the picture, in camera coordinates. The point is in subsamples from
+// the centre, y down.
 func (l *lens) ray(x, y float64) (origin, direction vec) {
 	x, y = x/l.focus, -y/l.focus
 	if l.ortho {

@@ -1,6 +1,6 @@
 package render
 
-// clip draws the part of a triangle behind the near plane and not too far outside of the picture.
+// clip draws the part of a triangle that lies behind the near plane and inside or not far outside the picture.
 func (r *Renderer) clip(id int32, a, b, c *vertex) {
 	if a.x == nowhere || b.x == nowhere || c.x == nowhere {
 		return
@@ -20,7 +20,7 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 			switch {
 			case dp >= 0 && dq < 0:
 				to = append(to, between(p, q, dp, dq))
-			case dp < 0 && dq >= 0: // from the inside too: the neighbour then finds the same point
+			case dp < 0 && dq >= 0: // also computed from the inside, so the neighbour finds the same point
 				to = append(to, between(q, p, dq, dp))
 			}
 		}
@@ -28,7 +28,7 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 			return
 		}
 	}
-	near := r.lens.near / 2 // corners on the near plane may be before it by a rounding error
+	near := r.lens.near / 2 // rounding may move corners on the near plane before it
 	first := r.lens.project(from[0], near)
 	for i := 2; i < len(from); i++ {
 		second, third := r.lens.project(from[i-1], near), r.lens.project(from[i], near)
@@ -38,8 +38,8 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 	}
 }
 
-// inside is positive on the visible side of a clipping plane: the near plane, then the right, left, top and bottom
-// planes well outside of the picture.
+// inside is positive on the visible side of a clipping plane. The planes are the near plane, and the right, left, top
+// and bottom planes well outside the picture.
 func (l *lens) inside(plane int, p vec) float64 {
 	const far = guard / 2
 	if plane == 0 {
@@ -61,5 +61,5 @@ func (l *lens) inside(plane int, p vec) float64 {
 	}
 }
 
-// between returns the point of the line from p to q on a plane, given the distances of p and q from the plane.
+// between returns the intersection of the line from p to q with a plane, given the distances of p and q from the plane.
 func between(p, q vec, dp, dq float64) vec { return p.plus(q.minus(p).times(dp / (dp - dq))) }

@@ -1,6 +1,6 @@
 package render
 
-// fill draws the samples of a triangle that are nearer than the drawn ones.
+// fill draws the samples of a triangle that are nearer than all previous triangles.
 func (r *Renderer) fill(id int32, a, b, c *vertex) {
 	// Samples lie at column*subUnits - left, row*subUnits - top.
 	left, top := int32(r.cols-1)*(subUnits/2), int32(r.rows-1)*(subUnits/2)
@@ -11,7 +11,7 @@ func (r *Renderer) fill(id int32, a, b, c *vertex) {
 	if col0 > col1 || row0 > row1 {
 		return
 	}
-	// The depths must be equal to the bit for any order of the corners.
+	// The depths must have the same bits for every order of the corners.
 	if b.y < a.y || b.y == a.y && b.x < a.x {
 		a, b, c = b, c, a
 	}
@@ -50,7 +50,7 @@ func (r *Renderer) fill(id int32, a, b, c *vertex) {
 		at := int(row)*r.cols + int(col0)
 		depth, seen := r.depth[at+int(from):at+int(to)+1], r.seen[at+int(from):at+int(to)+1]
 		for i := range depth {
-			// The clamp only changes rounding errors, which matter for triangles seen from the side.
+			// The clamp only changes rounding errors, which are large for triangles seen edge-on.
 			near := float32(min(max(z+float64(dzx*float64(int(from)+i)), lowest), highest))
 			if near > depth[i] {
 				depth[i], seen[i] = near, id
@@ -62,7 +62,7 @@ func (r *Renderer) fill(id int32, a, b, c *vertex) {
 	d.left, d.right = min(d.left, int(col0)), max(d.right, int(col1)+1)
 }
 
-// edge is the edge function of two corners: 0 on the line, positive inside.
+// edge is the edge function of two corners: 0 on the line, positive inside the triangle.
 type edge struct {
 	value       int64 // value at the first sample of a row
 	right, down int64 // change from sample to sample
@@ -73,7 +73,7 @@ func newEdge(a, b *vertex, x, y int64) edge {
 	return edge{value: dx*(y-int64(a.y)) - dy*(x-int64(a.x)), right: -dy << subBits, down: dx << subBits}
 }
 
-// span returns the samples of a row, out of 0 .. last, that are outside no edge.
+// span returns the range of samples, out of 0 .. last, that are outside no edge.
 func span(edges *[3]edge, last int64) (from, to int64) {
 	to = last
 	for i := range edges {

@@ -2,8 +2,8 @@ package render
 
 import "math"
 
-// Fit returns the mesh, moved and scaled. The centre of its bounding box is the origin, and the farthest vertex has the
-// distance 1. That distance stays the same for every rotation of the result, unlike the bounding box. It ignores
+// Fit returns the mesh, moved and scaled. The centre of its bounding box becomes the origin, and the farthest vertex
+// gets distance 1. Unlike the bounding box, this distance does not change when the result is rotated. Fit ignores
 // vertices without a triangle. A mesh of a single point keeps its size.
 func (m *Mesh) Fit() *Mesh {
 	low, high := vec{math.Inf(1), math.Inf(1), math.Inf(1)}, vec{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
@@ -33,8 +33,8 @@ func (m *Mesh) Fit() *Mesh {
 	return out
 }
 
-// Raise returns the mesh turned from z up to y up: its z axis becomes y, and its -y axis becomes z, which points to the
-// viewer.
+// Raise returns the mesh rotated from z up to y up: its z axis becomes y, and its -y axis becomes z, which points to
+// the viewer.
 func (m *Mesh) Raise() *Mesh {
 	turn := func(list [][3]float64) [][3]float64 {
 		if list == nil {

@@ -2,12 +2,12 @@ package render
 
 import "math"
 
-// Smooth returns the mesh with smooth normals. The normal of a corner is the mean of triangle normals at its vertex,
-// weighted by the triangles' angles there. It includes the triangles at an angle of at most degrees to the corner's
-// triangle. Beyond that angle there is a crease, and the vertex appears once for each normal. 0 makes all triangles
-// flat; from 90 on there are no creases.
+// Smooth returns the mesh with smooth normals. The normal of a corner is the mean normal of the triangles at its
+// vertex, weighted by their angles at the vertex. The mean only includes triangles at an angle of at most degrees to
+// the corner's triangle. At larger angles there is a crease, and the vertex is duplicated for each normal. With 0 all
+// triangles are flat; from 90 on there are no creases.
 //
-// Vertices at the same place count as one, because some formats repeat corners. The winding of triangles does not
+// Vertices at the same position count as one, because some formats repeat corners. The winding of triangles does not
 // matter. Triangles without an area are dropped.
 func (m *Mesh) Smooth(degrees float64) *Mesh {
 	_, limit := Sincos(degrees * (math.Pi / 180))
@@ -57,12 +57,12 @@ type corner struct {
 // smoothing is a mesh with the data for its normals.
 type smoothing struct {
 	mesh   *Mesh
-	faces  []vec     // unit normals of triangles; 0 without an area
-	place  []int32   // by vertex: the first vertex at its place
-	around [][]int32 // by place: triangles
+	faces  []vec     // unit normals of triangles; 0 for triangles without an area
+	place  []int32   // by vertex: first vertex at the same position
+	around [][]int32 // by position: triangles
 }
 
-// places returns, for each vertex, the first vertex at the same place.
+// places returns, for each vertex, the first vertex at the same position.
 func (m *Mesh) places() []int32 {
 	first := make(map[[3]float64]int32, len(m.Vertices))
 	places := make([]int32, len(m.Vertices))
@@ -77,14 +77,14 @@ func (m *Mesh) places() []int32 {
 	return places
 }
 
-// normal returns the normal of a triangle at a place.
+// normal returns the normal of a triangle's corner at a position.
 func (s *smoothing) normal(place int32, triangle int, limit float64) vec {
 	own := s.faces[triangle]
 	var sum vec
 	for _, t := range s.around[place] {
 		n := s.faces[t]
 		cos := own.dot(n)
-		if cos < 0 { // wound the other way
+		if cos < 0 { // opposite winding
 			n, cos = n.times(-1), -cos
 		}
 		if cos >= limit || int(t) == triangle {
@@ -97,7 +97,7 @@ func (s *smoothing) normal(place int32, triangle int, limit float64) vec {
 	return sum
 }
 
-// angle approximates the angle of a triangle at a place by half its chord, which has the same bits on every machine.
+// angle approximates the angle of a triangle at a position by half its chord, which has the same bits on every machine.
 func (s *smoothing) angle(triangle, place int32) float64 {
 	corners := s.mesh.Triangles[triangle]
 	k := 0

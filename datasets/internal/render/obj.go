@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// obj is an OBJ file during reading.
+// obj holds what has been read of an OBJ file.
 type obj struct {
 	*text
 	vertices, normals [][3]float64
 	corners           [][2]int32 // of all triangles: vertex and normal, -1: none
-	bare              bool       // a corner has no normal
+	bare              bool       // at least one corner has no normal
 	ahead             []ahead
 }
 
-// ahead is a reference to a vertex or normal later in the file.
+// ahead is a reference to a later vertex or normal of the file.
 type ahead struct {
 	line int
 	what string
-	n    int // counted from 0
+	n    int // from 0
 }
 
 // readOBJ reads the vertices, normals and faces of a Wavefront OBJ file. Indices count from 1, or backwards from -1.
@@ -71,7 +71,7 @@ func (o *obj) vector(list [][3]float64) ([][3]float64, error) {
 	return append(list, v), nil
 }
 
-// face reads the corners of a polygon, each vertex, vertex/texture, vertex//normal or vertex/texture/normal.
+// face reads the corners of a polygon. A corner is vertex, vertex/texture, vertex//normal or vertex/texture/normal.
 func (o *obj) face() error {
 	var first, last [2]int32
 	n := 0
@@ -107,7 +107,7 @@ func (o *obj) face() error {
 	return nil
 }
 
-// index reads an index into a list that has so many entries so far.
+// index parses an index into a list that has have entries so far.
 func (o *obj) index(token []byte, what string, have int) (int32, error) {
 	i, err := strconv.ParseInt(string(token), 10, 32)
 	n := int(i) - 1
@@ -123,7 +123,7 @@ func (o *obj) index(token []byte, what string, have int) (int32, error) {
 	return int32(n), nil
 }
 
-// mesh returns the mesh read. With normals it has a vertex for each pair of vertex and normal.
+// mesh returns the mesh. With normals, it has one vertex for each pair of vertex and normal.
 func (o *obj) mesh() *Mesh {
 	m := &Mesh{Vertices: o.vertices, Triangles: make([][3]int32, len(o.corners)/3)}
 	if o.bare {

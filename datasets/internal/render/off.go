@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// readOFF reads the Object File Format. A file has a header, which ModelNet40 sometimes glues to the counts, and the
-// counts of vertices, faces and edges. Then follow the vertices, and the faces as a number of corners and their
-// indices. Anything else on the line of a vertex or face, such as a colour, is ignored.
+// readOFF reads the Object File Format: a header, which ModelNet40 sometimes joins to the counts; the counts of
+// vertices, faces and edges; the vertices; and the faces, each as a number of corners and their indices. It ignores
+// anything else on the line of a vertex or face, such as a colour.
 func readOFF(name string, data []byte) (*Mesh, error) {
 	t := newText(name, data)
 	first, err := t.header()
@@ -49,7 +49,7 @@ func readOFF(name string, data []byte) (*Mesh, error) {
 	return m, nil
 }
 
-// header reads up to the count of vertices, and returns its token.
+// header reads the header, and returns the token of the vertex count.
 func (t *text) header() ([]byte, error) {
 	token := t.next()
 	if token == nil {
@@ -73,7 +73,7 @@ func (t *text) header() ([]byte, error) {
 	return token, nil
 }
 
-// count reads a token as a number of items of so many bytes each.
+// count parses a token as a number of items, each of which takes at least bytes bytes of the file.
 func (t *text) count(token []byte, what string, bytes int) (int, error) {
 	n, err := strconv.Atoi(string(token))
 	switch {

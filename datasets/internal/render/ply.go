@@ -11,15 +11,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// ply is a PLY file during reading.
+// ply holds what has been read of a PLY file.
 type ply struct {
 	name     string
 	data     []byte
-	body     int // byte of the first element
+	body     int // offset of the first element
 	binary   bool
 	big      bool  // big-endian
 	text     *text // the body as text
-	at       int   // in a binary file
+	at       int   // offset in a binary file
 	elements []plyElement
 }
 
@@ -30,15 +30,15 @@ type plyElement struct {
 	properties []plyProperty
 }
 
-// plyProperty is a number of a row, or a list of them.
+// plyProperty is a number in a row, or a list of numbers.
 type plyProperty struct {
 	name   string
 	number dtype.Type
 	list   bool
-	length dtype.Type // of a list
+	length dtype.Type // type of a list's length
 }
 
-// plyTypes holds the types of numbers by both of their names.
+// plyTypes holds the number types by both of their names.
 var plyTypes = map[string]dtype.Type{
 	"char": plyType('i', 1), "int8": plyType('i', 1), "uchar": plyType('u', 1), "uint8": plyType('u', 1),
 	"short": plyType('i', 2), "int16": plyType('i', 2), "ushort": plyType('u', 2), "uint16": plyType('u', 2),
@@ -128,7 +128,8 @@ func (p *ply) header() error {
 	}
 }
 
-// word returns the next token of the line as a string, empty at its end. Unlike token it does not know comments.
+// word returns the next token of the line as a string, or "" at the end of the line. Unlike token, it does not skip
+// comments.
 func (t *text) word() string {
 	line, _, _ := bytes.Cut(t.data[t.at:], []byte("\n"))
 	line = bytes.TrimLeft(line, " \t\r")
@@ -141,7 +142,7 @@ func (t *text) word() string {
 	return string(line[:end])
 }
 
-// element reads "vertex 8" of a header.
+// element parses "vertex 8" in a header.
 func (p *ply) element(t *text) error {
 	name, number := t.word(), t.word()
 	n, err := strconv.Atoi(number)
@@ -152,7 +153,7 @@ func (p *ply) element(t *text) error {
 	return nil
 }
 
-// property reads "float x" or "list uchar int vertex_indices" of a header.
+// property parses "float x" or "list uchar int vertex_indices" in a header.
 func (p *ply) property(t *text) error {
 	if len(p.elements) == 0 {
 		return t.errorf("a property before the first element; want the element")
@@ -180,12 +181,12 @@ func (p *ply) property(t *text) error {
 	return nil
 }
 
-// find returns the number of a property, or -1.
+// find returns the index of a property, or -1.
 func (e *plyElement) find(name string) int {
 	return slices.IndexFunc(e.properties, func(p plyProperty) bool { return p.name == name })
 }
 
-// check compares the numbers of rows with the length of the file, and checks that the file has vertices and faces.
+// check compares the numbers of rows with the length of the file, and checks that there are vertices and faces.
 func (p *ply) check(t *text) error {
 	left, seen := len(p.data)-p.body, map[string]bool{}
 	for _, e := range p.elements {
@@ -193,7 +194,7 @@ func (p *ply) check(t *text) error {
 			return t.errorf("element %s twice; want it once", e.name)
 		}
 		seen[e.name] = true
-		least := 0 // bytes of a row
+		least := 0 // minimum bytes per row
 		for _, q := range e.properties {
 			switch {
 			case !p.binary:

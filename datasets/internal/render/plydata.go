@@ -10,7 +10,7 @@ import (
 
 // vertices reads the element of vertices.
 func (p *ply) vertices(e *plyElement, m *Mesh) error {
-	slot := make([]int, len(e.properties)) // coordinate of a property, then of the normal; -1: none
+	slot := make([]int, len(e.properties)) // coordinate of each property, then the coordinate of the normal; -1: none
 	found := 0
 	for i, q := range e.properties {
 		slot[i] = -1
@@ -86,7 +86,7 @@ func (p *ply) faces(e *plyElement, m *Mesh) error {
 	})
 }
 
-// rows reads the rows of an element. It calls value for each number with the property, and end after each row; both may
+// rows reads the rows of an element. It calls value for each number with its property, and end after each row; both may
 // be nil.
 func (p *ply) rows(e *plyElement, value func(property int, v float64) error, end func() error) error {
 	if len(e.properties) == 0 {
@@ -128,7 +128,7 @@ func (p *ply) numbers(e *plyElement, i, row int, value func(property int, v floa
 	return nil
 }
 
-// length returns how many numbers of a property follow. It reads the length of a list.
+// length returns the number of values of a property that follow. It reads the length of a list.
 func (p *ply) length(e *plyElement, q *plyProperty, row int) (int, error) {
 	if !q.list {
 		return 1, nil
@@ -143,7 +143,7 @@ func (p *ply) length(e *plyElement, q *plyProperty, row int) (int, error) {
 	return int(v), nil
 }
 
-// errorf returns an error at the line of a text, or at the byte after the last number.
+// errorf returns an error at the line of a text file, or at the byte after the last number of a binary file.
 func (p *ply) errorf(format string, args ...any) error {
 	if !p.binary {
 		return p.text.errorf(format, args...)

@@ -11,10 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// MaxFile bounds the bytes of a mesh file.
+// MaxFile is the maximum size of a mesh file in bytes.
 const MaxFile = 1 << 30
 
-// maxCoordinate bounds coordinates, which keeps sums of squares far from the limits of float64.
+// maxCoordinate is the maximum coordinate, which keeps sums of squares far from the limits of float64.
 const maxCoordinate = 1e30
 
 // Formats lists the extensions of mesh files that Decode reads.
@@ -31,11 +31,11 @@ func ReadFile(path string) (*Mesh, error) {
 
 // Decode reads a mesh in the format of the file name's extension: OFF, OBJ, STL (text or binary) or PLY (text or
 // binary). Polygons become fans of triangles around their first corner. Colours, textures, groups and materials are
-// ignored. Normals come from the file, if each corner has one. STL repeats the corners of its triangles: vertices at
-// the same place become one.
+// ignored. The mesh has normals if the file has a normal for each corner. STL repeats the corners of its triangles, so
+// vertices at the same position are merged.
 //
-// The error names the file with the line or byte. Memory is bounded by a small multiple of the data's length, even if
-// the file claims large numbers.
+// The error names the file with the line or byte. Memory is at most a small multiple of the data's length, even if the
+// file claims large numbers.
 func Decode(name string, data []byte) (*Mesh, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%s: more than %d bytes; want a smaller mesh", name, MaxFile)
@@ -61,9 +61,9 @@ type text struct {
 	name string
 	data []byte
 	at   int
-	line int // of at, from 1
+	line int // line of at, from 1
 
-	joined bool // a backslash at the end of a line joins it with the next line
+	joined bool // a backslash at the end of a line continues the line
 }
 
 func newText(name string, data []byte) *text {
@@ -75,7 +75,7 @@ func (t *text) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", t.name, t.line, fmt.Errorf(format, args...))
 }
 
-// token returns the next token of the line, or nil at its end.
+// token returns the next token of the line, or nil at the end of the line.
 func (t *text) token() []byte {
 	for t.at < len(t.data) {
 		if n := t.joint(); n > 0 {
@@ -107,7 +107,7 @@ func (t *text) token() []byte {
 	return t.data[start:t.at]
 }
 
-// joint returns the length of a backslash and the line end after it, if they come next.
+// joint returns the length of a backslash and the line end after it, or 0 if they do not come next.
 func (t *text) joint() int {
 	rest := t.data[t.at:]
 	switch {
@@ -123,7 +123,7 @@ func (t *text) joint() int {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
 
-// endLine goes to the next line, and returns false at the end of the file.
+// endLine advances to the next line. It returns false at the end of the file.
 func (t *text) endLine() bool {
 	i := bytes.IndexByte(t.data[t.at:], '\n')
 	if i < 0 {
@@ -135,7 +135,7 @@ func (t *text) endLine() bool {
 	return t.at < len(t.data)
 }
 
-// next returns the next token of this line or a later one, or nil at the end of the file.
+// next returns the next token of this or a later line, or nil at the end of the file.
 func (t *text) next() []byte {
 	for {
 		if token := t.token(); token != nil {
@@ -147,7 +147,7 @@ func (t *text) next() []byte {
 	}
 }
 
-// coordinate reads a token as a coordinate.
+// coordinate parses a token as a coordinate.
 func (t *text) coordinate(token []byte) (float64, error) {
 	v, err := strconv.ParseFloat(string(token), 64)
 	if err != nil || !(math.Abs(v) <= maxCoordinate) {

@@ -1,12 +1,12 @@
-// Package render draws triangle meshes in software. It has a z-buffer, directional and ambient light, Lambert shading
-// on both sides of a surface, perspective and orthographic cameras, and anti-aliasing by supersampling.
+// Package render is a software renderer for triangle meshes. It has a z-buffer, directional and ambient light, Lambert
+// shading on both sides of a surface, perspective and orthographic cameras, and anti-aliasing by supersampling.
 //
-// The world is right-handed with y up. The default camera stands on the z axis and looks at the origin: x points right
-// and z towards the viewer.
+// The world is right-handed with y up. The default camera is on the z axis and looks at the origin: x points right and
+// z towards the viewer.
 //
-// A picture has the same bits on every machine: integers decide the coverage, and no product is fused with a sum.
-// Meshes and turns keep this property if their code writes float64(x*y) + z, and calls [Sincos] instead of math.Sin,
-// whose last bit depends on the machine.
+// A picture has the same bits on every machine: coverage is computed in integers, and no product is fused with a sum.
+// To keep this property for meshes and rotations, write float64(x*y) + z, and call [Sincos] instead of math.Sin. The
+// last bit of math.Sin depends on the machine.
 package render
 
 import (
@@ -14,15 +14,15 @@ import (
 	"slices"
 )
 
-// Mesh is a surface of triangles. Several renderers may draw a Mesh at once.
+// Mesh is a surface of triangles. Several renderers may draw a Mesh at the same time.
 type Mesh struct {
 	Vertices  [][3]float64
 	Triangles [][3]int32   // indices of vertices, in either winding
-	Normals   [][3]float64 // by vertex, of any length but 0; nil: triangles are flat (see Smooth)
+	Normals   [][3]float64 // by vertex, of any length except 0; nil: triangles are flat (see Smooth)
 }
 
-// Check reports the first NaN or infinite vertex or normal, the first triangle with an index out of range, and a number
-// of normals other than the number of vertices.
+// Check returns an error for the first NaN or infinite vertex or normal, for the first triangle with an index out of
+// range, and if the number of normals is not the number of vertices.
 func (m *Mesh) Check() error {
 	if m.Normals != nil && len(m.Normals) != len(m.Vertices) {
 		return fmt.Errorf("mesh has %d normals; want one for each of its %d vertices, or none", len(m.Normals), len(m.Vertices))
@@ -55,7 +55,7 @@ type Part struct {
 
 // Light is a distant light.
 type Light struct {
-	Direction [3]float64 // from the scene to the light, in the world, of any length but 0
+	Direction [3]float64 // from the scene to the light, in world coordinates, of any length except 0
 	Colour    [3]float64 // reflection of a white surface that faces the light
 }
 
@@ -69,8 +69,8 @@ type Scene struct {
 	Background [3]float64
 }
 
-// Check reports NaN and infinite numbers, a part without a mesh or with a mesh that fails its Check, and a light or a
-// camera without a direction. It takes one pass through all meshes.
+// Check returns an error for NaN and infinite numbers, for a part whose mesh is missing or fails its Check, and for a
+// light or a camera without a direction. It takes one pass over all meshes.
 func (s *Scene) Check() error {
 	if err := s.Camera.Check(); err != nil {
 		return err

@@ -8,21 +8,20 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 )
 
-// Limits of a picture: its pixels along a side, its samples along a side of a pixel, and all its samples (8 bytes
-// each).
+// Limits of a picture: pixels along a side, samples along a side of a pixel, and all samples (8 bytes each).
 const (
 	maxSide    = 4096
 	maxSamples = 8
 	maxBuffer  = 1 << 27
 )
 
-// Renderer draws pictures of one size. One goroutine at a time may use it; several renderers draw the same bits.
+// Renderer draws pictures of one size. It is not safe for concurrent use. All renderers draw the same bits.
 type Renderer struct {
 	h, w, samples int
-	rows, cols    int // of samples
+	rows, cols    int // number of samples
 
 	depth []float32 // by sample: nearness of the visible surface (1/depth, or -depth of an orthographic camera)
-	seen  []int32   // by sample: triangle, counted through all parts; -1: background
+	seen  []int32   // by sample: triangle, numbered across all parts; -1: background
 
 	lens     lens
 	lights   []light
@@ -33,45 +32,45 @@ type Renderer struct {
 	fragments []fragment // fragments of the pixel being shaded
 }
 
-// placed is a part in camera axes.
+// placed is a part in camera coordinates.
 type placed struct {
 	*Part
-	matrix [9]float64 // of vertices, with the scale
-	turn   [9]float64 // of normals
+	matrix [9]float64 // transforms vertices, including the scale
+	turn   [9]float64 // transforms normals
 	shift  vec
-	first  int32    // number of the first triangle
-	points []vertex // of the mesh
+	first  int32    // number of its first triangle
+	points []vertex // vertices of the mesh
 }
 
-// light is a Light in camera axes.
+// light is a Light in camera coordinates.
 type light struct{ direction, colour vec }
 
-// vertex is a point as the camera sees it.
+// vertex is a point in camera and picture coordinates.
 type vertex struct {
-	at   vec     // in camera axes
+	at   vec     // in camera coordinates
 	near float64 // grows towards the viewer, and is linear over the picture
-	x, y int32   // subsamples right of and below the centre, or x is a flag
+	x, y int32   // subsamples right of and below the centre; x may also be a flag
 }
 
-// subUnits is the number of subsamples along a side of a sample; corners of triangles are rounded to them.
+// subUnits is the number of subsamples along a side of a sample. Corners of triangles are rounded to subsamples.
 const subUnits = 1 << subBits
 const subBits = 8
 
-// guard bounds x and y of vertices, which keeps the products of edge functions below 2^60.
+// guard is the maximum x and y of vertices, which keeps the products of edge functions below 2^60.
 const guard = 1 << 28
 
-// Flags stored in x.
+// Flags in x.
 const (
-	beyond  = math.MinInt32     // before the near plane, or further out than guard
+	beyond  = math.MinInt32     // before the near plane, or beyond guard
 	nowhere = math.MinInt32 + 1 // not finite
 )
 
-// box is a range of samples without its ends.
+// box is a range of samples; bottom and right are excluded.
 type box struct{ top, bottom, left, right int }
 
-// NewRenderer returns a renderer of pictures of h x w pixels. Each pixel is the mean of samples x samples points. It is
-// an error if h or w is not in 1 .. 4096 or samples is not in 1 .. 8, or if the picture has too many
-// samples (2^27).
+// NewRenderer returns a renderer of pictures of h x w pixels. Each pixel is the mean of samples x samples points. It
+// returns an error if h or w is not in 1 .. 4096, if samples is not in 1 .. 8, or if the picture has more than 2^27
+// samples.
 func NewRenderer(h, w, samples int) (*Renderer, error) {
 	if h < 1 || w < 1 || h > maxSide || w > maxSide {
 		return nil, fmt.Errorf("a picture of %d x %d pixels; want 1 to %d by 1 to %d", h, w, maxSide, maxSide)
@@ -86,11 +85,12 @@ func NewRenderer(h, w, samples int) (*Renderer, error) {
 	return r, nil
 }
 
-// Draw draws a scene into dst: [h, w, 3] numbers from 0 to 255. It allocates only buffers for the largest scene so far.
-// The scene must pass its Check: triangles with NaN or infinite numbers are skipped, and indices out of range panic.
+// Draw draws a scene to dst: [h, w, 3] numbers from 0 to 255. It only allocates when a scene is larger than all
+// previous ones. The scene must pass its Check: Draw skips triangles with NaN or infinite numbers, and panics for
+// indices out of range.
 //
-// A sample belongs to the nearest triangle, and at equal depth to the first. A sample on an edge belongs to both sides:
-// triangles with a common edge leave no gap.
+// A sample belongs to the nearest triangle and, at equal depth, to the first one. A sample on an edge belongs to both
+// sides, so triangles with a common edge leave no gap.
 func (r *Renderer) Draw(s *Scene, dst []uint8) {
 	_ = dst[:3*r.h*r.w]
 	r.clean()
@@ -109,7 +109,7 @@ func (r *Renderer) Draw(s *Scene, dst []uint8) {
 	r.resolve(s, dst)
 }
 
-// clean makes all samples background.
+// clean resets all samples to the background.
 func (r *Renderer) clean() {
 	for row := r.dirty.top; row < r.dirty.bottom; row++ {
 		depth, seen := r.depth[row*r.cols:][r.dirty.left:r.dirty.right], r.seen[row*r.cols:][r.dirty.left:r.dirty.right]
@@ -123,7 +123,7 @@ func (r *Renderer) clean() {
 	r.dirty = box{r.rows, 0, r.cols, 0}
 }
 
-// place transforms a scene's parts and lights into camera axes.
+// place transforms the parts and lights of a scene to camera coordinates.
 func (r *Renderer) place(s *Scene) {
 	r.lens = s.Camera.lens(min(r.h, r.w) * r.samples)
 	r.lights = r.lights[:0]
@@ -160,14 +160,14 @@ func (r *Renderer) place(s *Scene) {
 	}
 }
 
-// project projects the vertices of a part into the picture.
+// project projects the vertices of a part onto the picture.
 func (r *Renderer) project(p *placed) {
 	for i, v := range p.Mesh.Vertices {
 		p.points[i] = r.lens.project(apply(&p.matrix, vector(v)).plus(p.shift), r.lens.near)
 	}
 }
 
-// project returns the picture coordinates of a point in camera axes, unless the point is nearer than near.
+// project returns the picture coordinates of a point in camera coordinates, or a flag if the point is nearer than near.
 func (l *lens) project(at vec, near float64) vertex {
 	v := vertex{at: at, x: beyond}
 	depth := -at.z

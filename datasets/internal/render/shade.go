@@ -2,14 +2,14 @@ package render
 
 import "math"
 
-// fragment is the part of a triangle that a pixel shows.
+// fragment is the part of a triangle that is visible in a pixel.
 type fragment struct {
 	id       int32
-	count    int32 // samples
+	count    int32 // number of samples
 	col, row int32 // sums over the samples
 }
 
-// resolve shades the samples and averages them over pixels.
+// resolve shades the samples and averages them for each pixel.
 func (r *Renderer) resolve(s *Scene, dst []uint8) {
 	background := quantize(vector(s.Background))
 	n := r.samples
@@ -101,7 +101,7 @@ func (r *Renderer) shade(f *fragment, ambient float64) vec {
 	origin, direction := r.lens.ray(x, y)
 
 	normal := ab.cross(ac)
-	if normal.dot(direction) > 0 { // seen from behind
+	if normal.dot(direction) > 0 { // the viewer sees the back
 		normal = normal.times(-1)
 	}
 	if normals := p.Mesh.Normals; normals != nil {
@@ -129,7 +129,7 @@ func (r *Renderer) lit(colour, normal vec, ambient float64) vec {
 	return vec{clamp(colour.x * sum.x), clamp(colour.y * sum.y), clamp(colour.z * sum.z)}
 }
 
-// part returns the part of a triangle.
+// part returns the part that contains a triangle.
 func (r *Renderer) part(id int32) *placed {
 	low, high := 0, len(r.parts)
 	for high-low > 1 {
@@ -142,12 +142,12 @@ func (r *Renderer) part(id int32) *placed {
 	return &r.parts[low]
 }
 
-// weights returns the weights of a triangle's corners at a point of the picture, times a positive number.
+// weights returns the barycentric weights of a triangle's corners at a point of the picture, times a positive number.
 func (r *Renderer) weights(a, b, c *vertex, x, y float64, origin, direction vec) (u, v, w float64) {
 	if a.x <= nowhere || b.x <= nowhere || c.x <= nowhere {
 		return meet(origin, direction, a.at, b.at, c.at)
 	}
-	// These corners also decided the coverage of samples: inside the triangle the weights have one sign.
+	// The same corners decided the coverage of samples: inside the triangle, the weights have the same sign.
 	ax, ay := float64(a.x)-x, float64(a.y)-y
 	bx, by := float64(b.x)-x, float64(b.y)-y
 	cx, cy := float64(c.x)-x, float64(c.y)-y
@@ -158,15 +158,15 @@ func (r *Renderer) weights(a, b, c *vertex, x, y float64, origin, direction vec)
 	return math.Abs(u), math.Abs(v), math.Abs(w)
 }
 
-// meet returns the weights of a triangle's corners at the point where a line of sight meets the triangle's plane. It
-// moves the point into the triangle (Moeller and Trumbore 1997).
+// meet returns the barycentric weights of the point where a line of sight meets a triangle's plane (Moeller and
+// Trumbore 1997). It moves the point into the triangle.
 func meet(origin, direction, a, b, c vec) (u, v, w float64) {
 	ab, ac := b.minus(a), c.minus(a)
 	p := direction.cross(ac)
 	det := ab.dot(p)
 	t := origin.minus(a)
 	v, w = t.dot(p)/det, direction.dot(t.cross(ab))/det
-	if !(math.Abs(v)+math.Abs(w) <= math.MaxFloat64) { // seen from the side
+	if !(math.Abs(v)+math.Abs(w) <= math.MaxFloat64) { // the triangle is seen edge-on
 		return 1, 1, 1
 	}
 	v, w = max(v, 0), max(w, 0)

@@ -10,10 +10,10 @@ import (
 
 const (
 	stlHeader   = 80 // bytes before the count of a binary STL file
-	stlTriangle = 50 // bytes of a triangle
+	stlTriangle = 50 // bytes per triangle
 )
 
-// readSTL reads STL. Binary files may begin with "solid" like text files. A file is binary if its length fits its
+// readSTL reads STL. Binary files may begin with "solid", like text files. A file is binary if its length matches its
 // number of triangles, or if its first bytes include a zero.
 func readSTL(name string, data []byte) (*Mesh, error) {
 	if len(data) >= stlHeader+4 {
@@ -29,7 +29,7 @@ func readSTL(name string, data []byte) (*Mesh, error) {
 	return readTextSTL(name, data)
 }
 
-// solid reports whether data begin like a text file.
+// solid reports whether data begins like a text file.
 func solid(data []byte) bool {
 	data = bytes.TrimLeft(bytes.TrimPrefix(data[:min(len(data), 200)], []byte("\ufeff")), " \t\r\n")
 	return len(data) >= 5 && strings.EqualFold(string(data[:5]), "solid")
@@ -61,7 +61,7 @@ func readBinarySTL(name string, data []byte, n int64) (*Mesh, error) {
 	return w.mesh, nil
 }
 
-// readTextSTL reads facets. It checks the words around the vertices, but not the normals.
+// readTextSTL reads facets. It checks the keywords around the vertices, but not the normals.
 func readTextSTL(name string, data []byte) (*Mesh, error) {
 	t := newText(name, data)
 	w := newWelder(0)
@@ -117,7 +117,7 @@ func (t *text) corner() (v [3]float64, err error) {
 	return v, nil
 }
 
-// welder merges vertices at the same place.
+// welder merges vertices at the same position.
 type welder struct {
 	mesh  *Mesh
 	known map[[3]float64]int32

@@ -11,7 +11,7 @@ func Sincos(angle float64) (sin, cos float64) {
 		angle = math.Mod(angle, 2*math.Pi) // exact
 	}
 	quarter := math.RoundToEven(angle / (math.Pi / 2))
-	// pi/2 in three pieces; the first two have 33 bits, which makes their multiples exact
+	// pi/2 in three parts; the first two have 33 bits, which makes their multiples exact
 	r := angle - float64(quarter*halfPi1)
 	r -= float64(quarter * halfPi2)
 	r -= float64(quarter * halfPi3)

@@ -3,7 +3,7 @@ package render
 import "math"
 
 // vec is a vector that the compiler keeps in registers, unlike an array. Products are converted to float64 before a
-// sum, which keeps the compiler from fusing the two.
+// sum, so the compiler does not fuse them.
 type vec struct{ x, y, z float64 }
 
 func vector(a [3]float64) vec   { return vec{a[0], a[1], a[2]} }
@@ -27,7 +27,7 @@ func (a vec) cross(b vec) vec {
 // unit returns a vector of length 1, or 0 for 0.
 func (a vec) unit() vec {
 	square := a.dot(a)
-	if square < 1e-200 || !(square < 1e200) { // squares may have left the range
+	if square < 1e-200 || !(square < 1e200) { // squares may have overflowed or underflowed
 		largest := max(math.Abs(a.x), math.Abs(a.y), math.Abs(a.z))
 		if largest == 0 {
 			return vec{}
@@ -38,10 +38,10 @@ func (a vec) unit() vec {
 	return a.times(1 / math.Sqrt(square))
 }
 
-// finite says whether no component is infinite or NaN.
+// finite reports whether all components are finite.
 func (a vec) finite() bool { return math.Abs(a.x)+math.Abs(a.y)+math.Abs(a.z) <= math.MaxFloat64 }
 
-// apply returns m*v for a matrix by rows.
+// apply returns m*v for a matrix in row-major order.
 func apply(m *[9]float64, v vec) vec {
 	return vec{
 		float64(m[0]*v.x) + float64(m[1]*v.y) + float64(m[2]*v.z),

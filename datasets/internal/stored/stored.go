@@ -1,5 +1,4 @@
-// Package stored has the data set of images in memory or in the files of the cache. Files of one's own and public sets
-// build on it.
+// Package stored has the data set of images in memory or in cached files. User files and public sets build on it.
 package stored
 
 import (
@@ -18,25 +17,25 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Set is a data set in memory. The methods of datasets.Dataset return its fields: Title is the Name, Count the Len,
-// Shape the ImageShape, Columns the Factors, Unknown the Missing and Remarks the Notes.
+// Set is a data set in memory. The methods of datasets.Dataset return its fields: Name returns Title, Len Count,
+// ImageShape Shape, Factors Columns, Missing Unknown, and Notes Remarks.
 type Set struct {
 	Title   string
 	Count   int
 	Shape   [3]int
-	Bytes   []uint8   // the images, if they are 8-bit
-	Floats  []float32 // otherwise
+	Bytes   []uint8   // images, if they are 8-bit
+	Floats  []float32 // images, if they are not 8-bit
 	Real    bool      // Floats are real numbers
 	Rows    []int32   // index of each image in Bytes; nil: the image's number
 	Columns []factor.Factor
 	Levels  []int32 // Count x len(Columns)
-	Unknown []int   // images with an unknown level, by factor; nil: none
+	Unknown []int   // images with an unknown level for each factor; nil: none
 	Remarks []string
 
-	Mapped       string     // the file behind mapped Bytes; empty: no file
-	mappedLevels string     // the file behind mapped Levels; empty: no file
-	cached       *cache.Set // holds the images in its files; nil: the set is only in memory
-	LabelsHash   string     // SHA-256 of Columns, Levels and Rows if the cache has others; empty: unknown
+	Mapped       string     // file of memory-mapped Bytes; empty: none
+	mappedLevels string     // file of memory-mapped Levels; empty: none
+	cached       *cache.Set // has the images in its files; nil: the set is only in memory
+	LabelsHash   string     // SHA-256 of Columns, Levels and Rows if they differ from the cached ones; empty: unknown
 }
 
 func (d *Set) Name() string              { return d.Title }
@@ -47,7 +46,7 @@ func (d *Set) RealValued() bool          { return d.Real }
 func (d *Set) Missing() []int            { return d.Unknown }
 func (d *Set) Notes() []string           { return d.Remarks }
 
-// Cached returns the cached set behind the data set, or nil, and the hash of labels that the cache lacks.
+// Cached returns the cached set of the data set, or nil, and the hash of labels that are not cached.
 func (d *Set) Cached() (set *cache.Set, labels string) { return d.cached, d.LabelsHash }
 
 func (d *Set) Image(i int, dst []float32) {
@@ -78,7 +77,7 @@ func (d *Set) FactorsAt(i int, dst []int) {
 	}
 }
 
-// FromCache returns the data set of a cached set, and leaves pixels and levels in the cached files.
+// FromCache returns the data set of a cached set. Pixels and levels stay in the cached files.
 func FromCache(s *cache.Set) *Set {
 	pages.Random(s.Images)
 	return &Set{
@@ -96,7 +95,7 @@ var shades = func() (list [256]float32) {
 	return list
 }()
 
-// Expect reads mapped images ahead.
+// Expect reads memory-mapped images ahead.
 func (d *Set) Expect(first, count int) {
 	size := d.Shape[0] * d.Shape[1] * d.Shape[2]
 	switch {
@@ -170,7 +169,7 @@ func (d *Set) convert(m image.Image, at int) {
 	}
 }
 
-// SetPixels takes a []uint8 or []float32 of a length.
+// SetPixels sets a []uint8 or []float32 of a length as the pixels.
 func (d *Set) SetPixels(pixels any, length int) error {
 	h, w, c := d.Shape[0], d.Shape[1], d.Shape[2]
 	if h < 1 || w < 1 || c < 1 || h > MaxPixels/w || h*w > MaxPixels/c {
@@ -192,7 +191,7 @@ func (d *Set) SetPixels(pixels any, length int) error {
 	return nil
 }
 
-// MaxPixels bounds the numbers of an image.
+// MaxPixels is the maximum number of values of an image.
 const MaxPixels = 1 << 30
 
 // SetFactors checks and copies factors and the levels of the n images.
@@ -230,7 +229,7 @@ func (d *Set) SetFactors(factors []factor.Factor, levels [][]int) error {
 	return nil
 }
 
-// CountMissing counts the unknown levels of images by factor, or returns nil if all levels are known.
+// CountMissing returns the number of unknown levels for each factor, or nil if all levels are known.
 func CountMissing[T int | int32](levels []T, k int) []int {
 	var missing []int
 	for at, l := range levels {
@@ -244,7 +243,7 @@ func CountMissing[T int | int32](levels []T, k int) []int {
 	return missing
 }
 
-// Countable reports factors with too many combinations to number.
+// Countable returns an error if the factors have too many combinations to number.
 func Countable(factors []factor.Factor) error {
 	if n := factor.Grid(factors).Combinations(); n > 1<<62 {
 		return fmt.Errorf("levels have %g combinations; want at most 2^62", n)
@@ -252,11 +251,11 @@ func Countable(factors []factor.Factor) error {
 	return nil
 }
 
-// expecter is a data set with its images on disk. Expect reads count images ahead, starting at the first, in the
-// background.
+// expecter is a data set with its images on disk. Expect reads count images ahead in the background, starting at the
+// first.
 type expecter interface{ Expect(first, count int) }
 
-// Expect reads images ahead if the data set is on disk, neighbours together.
+// Expect reads images ahead if the data set is on disk. Consecutive images are read together.
 func Expect(d any, indices []int) {
 	on, ok := d.(expecter)
 	if !ok {
@@ -272,9 +271,9 @@ func Expect(d any, indices []int) {
 	}
 }
 
-// WriteImages writes images of a size, starting at a row, with all processors.
+// WriteImages writes images of size bytes each, starting at a row, on all processors.
 func WriteImages(ctx context.Context, w *cache.Writer, from int, pixels []byte, size int) error {
-	const most = 1 << 20 // bytes of a call
+	const most = 1 << 20 // maximum bytes per call
 	per := max(1, most/size)
 	n := (len(pixels)/size-1)/per + 1
 	errs := make([]error, n)

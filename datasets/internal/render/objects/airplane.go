@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Airplane returns the airplane of a seed. It is an airliner with two or four engines, a jet with engines at its tail,
-// a fighter, a propeller plane with a high or a low wing, a biplane or a glider. Proportions and colours vary.
+// Airplane returns the airplane of a seed: an airliner with two or four engines, a jet with engines at its tail, a
+// fighter, a propeller plane with a high or a low wing, a biplane or a glider. Proportions and colours vary.
 func Airplane(seed uint64) []render.Part {
 	s, a := rng.New(seed, "airplane"), &assembly{}
 	kinds := []func(*assembly, *rng.Stream){airliner, airliner, tailJet, fighter, sportsPlane, sportsPlane, biplane, glider, transport}
@@ -14,7 +14,7 @@ func Airplane(seed uint64) []render.Part {
 	return a.parts()
 }
 
-// fuselage adds a body of round cross sections from the tail to the nose at z = length/2, with a cockpit window.
+// fuselage adds a body with round cross sections from the tail to the nose at z = length/2, with a cockpit window.
 func fuselage(a *assembly, colour vec, length, radius, nose, tail, lift float64) {
 	z := func(t float64) float64 { return length * (t - 0.5) }
 	a.add(colour, body(12, 2,
@@ -25,7 +25,7 @@ func fuselage(a *assembly, colour vec, length, radius, nose, tail, lift float64)
 	a.add(glass, window.move(0, 0.66*radius, 0))
 }
 
-// fin returns the upright wing of a tail, with the root of its leading edge at (y, z).
+// fin returns a vertical tail wing, with the root of its leading edge at (y, z).
 func fin(y, z, height, root, tip, back float64) *shape {
 	section := func(y, z, chord float64) []vec {
 		t := 0.06 * chord
@@ -106,14 +106,14 @@ func fighter(a *assembly, s *rng.Stream) {
 	} else {
 		a.add(first, fin(0.6*r, z(0.28), 0.42, 0.5, 0.18, 0.36))
 	}
-	if s.IntN(2) == 0 { // canards in front, or a tail
+	if s.IntN(2) == 0 { // canards, or a tail
 		a.add(second, wing(0.36, 0.24, 0.08, 0.18, 0.02, 0.06).move(0, 0.3*r, z(0.72)))
 	} else {
 		a.add(second, wing(0.45, 0.28, 0.12, 0.22, 0, 0.06).move(0, 0, z(0.1)))
 	}
 }
 
-// wheels adds the gear of a small plane: two wheels below the wing and one at the tail.
+// wheels adds the landing gear of a small plane: two wheels below the wing and one at the tail.
 func wheels(a *assembly, z, tail, y float64) {
 	a.add(rubber, both(cylinder(0.085, 0.06, 10).turn(2, 90).move(0.24, y, z))...)
 	a.add(metal, both(limb(5, [4]float64{0.22, y, z, 0.018}, [4]float64{0.06, y + 0.22, z - 0.03, 0.022}))...)

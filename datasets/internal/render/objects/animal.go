@@ -1,13 +1,13 @@
 package objects
 
-// animal describes a quadruped in numbers: units are about a metre, angles degrees.
+// animal describes a quadruped in numbers. Units are about a metre, and angles are in degrees.
 type animal struct {
-	length, girth, height   float64 // of the trunk, and of its middle above the ground
+	length, girth, height   float64 // length and girth of the trunk, and height of its middle above the ground
 	belly                   float64 // how much thicker the middle is than the ends
-	leg                     float64 // radius
+	leg                     float64 // radius of the legs
 	neck, neckUp, neckWidth float64 // length, elevation, radius
 	head, snout             float64 // radius of the skull, length of the snout
-	ears, earsOut           float64 // size, and how far they lie back or hang
+	ears, earsOut           float64 // size of the ears, and how far they lie back or hang
 	tail, tailUp, tailWidth float64
 	more                    func(a *assembly, p animal, head vec)
 }
@@ -35,7 +35,7 @@ func (p animal) build(a *assembly) {
 	a.add(paint, body(12, 2, station{back - 0.3*p.girth, p.height, 0, 0}, at(back-0.2*p.girth, 0, 0.6*end), at(back+0.1*p.length, 0, end), at(0, -0.08*p.girth, p.girth), at(front-0.1*p.length, 0, end), at(front+0.2*p.girth, 0, 0.6*end), station{front + 0.3*p.girth, p.height, 0, 0}))
 	for n, z := range []float64{back + p.leg, back + p.leg, front - p.leg, front - p.leg} {
 		x := (0.75*p.girth - 0.4*p.leg) * float64(2*(n%2)-1)
-		step := 0.12 * p.height * float64([]int{1, -1, -1, 1}[n]) // walking
+		step := 0.12 * p.height * float64([]int{1, -1, -1, 1}[n]) // a walking pose
 		a.add(paint, limb(8, [4]float64{x, p.height - 0.2*p.girth, z, 1.35 * p.leg}, [4]float64{x, 0.5 * p.height, z + 0.4*step, 0.95 * p.leg}, [4]float64{x, 0.7 * p.leg, z + step, p.leg}))
 	}
 	sin, cos := sincos(p.neckUp)

@@ -2,14 +2,14 @@ package objects
 
 import "github.com/unravel-ml/unravel/datasets/internal/render"
 
-// Measures of an arm. Its table is at height 0.
+// Measures of an arm. The table is at height 0.
 const (
 	ArmHeight = 0.5  // height of the shoulder's axis
 	ArmReach  = 1.05 // length from the shoulder's axis to the tip
 )
 
-// Arm returns a robot arm with two axes. The foot is at the origin. The shoulder on it turns about the vertical axis.
-// The link reaches from the origin to its tip at (0, 0, ArmReach), and also turns about the shoulder's axis x.
+// Arm returns a robot arm with two axes. The foot is at the origin. The shoulder on the foot rotates about the vertical
+// axis. The link reaches from the origin to its tip at (0, 0, ArmReach), and also rotates about the shoulder's x axis.
 func Arm() (foot, shoulder, link []render.Part) {
 	var a, b, c assembly
 	a.add(metal, cylinder(0.4, 0.16, 20).move(0, 0.08, 0))
@@ -23,7 +23,7 @@ func Arm() (foot, shoulder, link []render.Part) {
 	return a.inPlace(), b.inPlace(), c.inPlace()
 }
 
-// Table returns a white round table with its top at height 0.
+// Table returns a white round table; its top is at height 0.
 func Table(radius float64) []render.Part {
 	var a assembly
 	a.add(white, prism(48, radius, 0.1, 1).move(0, -0.05, 0))
@@ -33,8 +33,8 @@ func Table(radius float64) []render.Part {
 // Tools is the number of tools.
 const Tools = 6
 
-// Tool returns an object for the arm to hold, white and as large as fits into the unit sphere around the origin: a cone
-// (0), cube, cylinder, hexagonal prism, pyramid or ball (5). It panics for other numbers.
+// Tool returns an object for the arm to hold: a cone (0), cube, cylinder, hexagonal prism, pyramid or ball (5). The
+// object is white and just fits into the unit sphere around the origin. Tool panics for other numbers.
 func Tool(n int) []render.Part {
 	var a assembly
 	a.add(white, [Tools]func() *shape{

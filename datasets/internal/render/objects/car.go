@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Car returns the car of a seed. It is a hatchback, sedan, estate, coupe, convertible, off-roader, van, pick-up, lorry,
-// bus, racing car or old-timer. Lengths, cabins and colours vary.
+// Car returns the car of a seed: a hatchback, sedan, estate, coupe, convertible, off-roader, van, pick-up, lorry, bus,
+// racing car or vintage car. Lengths, cabins and colours vary.
 func Car(seed uint64) []render.Part {
 	s, a := rng.New(seed, "car"), &assembly{}
 	build(a, s, carKinds[s.IntN(len(carKinds))])
@@ -23,24 +23,24 @@ func build(a *assembly, s *rng.Stream, kind func(*carBody)) {
 	kind(c)
 }
 
-// carBody is a car under construction. The road is at y = 0; units are metres.
+// carBody is a car while it is built. The road is at y = 0; units are metres.
 type carBody struct {
 	*assembly
 	s             *rng.Stream
 	paint, second vec
 	length, width float64
 	clear, waist  float64 // heights of the floor and of the windows' lower edges
-	roof          float64 // height
-	wheel         float64 // radius
+	roof          float64 // height of the roof
+	wheel         float64 // radius of the wheels
 }
 
-// size sets the measures, each varied a little.
+// size sets the measures with small random variations.
 func (c *carBody) size(length, width, clear, waist, roof, wheel float64) {
 	vary := func(v, part float64) float64 { return v * within(c.s, 1-part, 1+part) }
 	c.length, c.width, c.clear, c.waist, c.roof, c.wheel = vary(length, 0.1), vary(width, 0.04), vary(clear, 0.1), vary(waist, 0.05), vary(roof, 0.05), vary(wheel, 0.08)
 }
 
-// at returns the z of a fraction of the length, from 0 at the rear to 1 at the front.
+// at returns the z coordinate of a fraction of the length, from 0 at the rear to 1 at the front.
 func (c *carBody) at(t float64) float64 { return c.length * (t - 0.5) }
 
 // lower adds the body below the windows, given the heights of its upper side at fractions of the length.
@@ -56,8 +56,8 @@ func (c *carBody) lower(heights ...[2]float64) {
 	c.add(c.paint, body(12, 7, stations...))
 }
 
-// cabin adds windows and a roof. Its arguments are the rear and front of the windows' lower edges and of the roof, as
-// fractions of the length.
+// cabin adds windows and a roof. Its arguments are fractions of the length: the rear of the windows' lower edges, the
+// rear and the front of the roof, and the front of the lower edges.
 func (c *carBody) cabin(rear, rearTop, frontTop, front float64, roof vec) {
 	w, t := 0.93*c.width/2, 0.74*c.width/2
 	level := func(y, half, back, front float64) []vec {
@@ -88,7 +88,7 @@ func (c *carBody) axles(places ...float64) {
 	}
 }
 
-// lamps adds white lamps in front and red ones behind at a height.
+// lamps adds white lamps at the front and red lamps at the rear, at the given heights.
 func (c *carBody) lamps(front, rear float64) {
 	lamp := func(y, z float64) []*shape { return both(box(0.34, 0.17, 0.12, 0.03).move(0.33*c.width, y, z)) }
 	c.add(white, lamp(front, c.at(1)-0.02)...)
@@ -170,7 +170,7 @@ func offRoader(c *carBody) {
 	c.lamps(0.9, 0.85)
 }
 
-// minibus has windows all around, and van a closed box behind the front seats.
+// minibus has windows all around; van has a closed box behind the front seats.
 func minibus(c *carBody) {
 	c.vanBody()
 	c.cabin(0.01, 0.03, 0.72, 0.88, c.roofColour())

@@ -5,7 +5,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Category is a category of the toys of SmallNORB (LeCun et al. 2004), in their order.
+// Category is a category of toys of SmallNORB (LeCun et al. 2004), in the order of that set.
 type Category uint8
 
 // The categories.
@@ -17,7 +17,7 @@ const (
 	CarCategory
 )
 
-// Categories and Instances are the numbers of categories and of figures in each.
+// Categories and Instances are the number of categories and the number of figures per category.
 const (
 	Categories = 5
 	Instances  = 10
@@ -33,7 +33,7 @@ var (
 	dark  = vec{0.5, 0.5, 0.5}
 )
 
-// Figure returns a toy of a category, painted grey: instance 0 to 9. It panics for other numbers.
+// Figure returns the toy of a category and an instance from 0 to 9, painted grey. It panics for other numbers.
 func Figure(c Category, instance int) []render.Part {
 	a, s := &assembly{}, rng.New(uint64(instance), "figure "+c.String())
 	switch c {

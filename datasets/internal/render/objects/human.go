@@ -1,7 +1,7 @@
 package objects
 
 // human describes a standing figure in numbers: metres and degrees. Angles of limbs are measured forwards from hanging
-// down; arms have an angle for the left and one for the right.
+// down. Arms and legs have one angle for the left and one for the right.
 type human struct {
 	width, belly, head float64    // half the width of the shoulders, radius of the waist, radius of the head
 	arm, arms          [2]float64 // swing of the upper arms, bend of the elbows

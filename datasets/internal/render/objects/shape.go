@@ -9,8 +9,8 @@ import (
 
 type vec = [3]float64
 
-// shape is a closed surface before its normals: points, and the corners of its triangles. Points may coincide, and
-// either side may be the outer one; mesh resolves both. Methods that move a shape change it and return it.
+// shape is a closed surface without normals: points, and the corners of its triangles. Points may coincide, and
+// triangles may have either winding; mesh resolves both. Methods that move a shape modify and return it.
 type shape struct {
 	points []vec
 	faces  [][3]int32
@@ -32,7 +32,7 @@ func (s *shape) scale(x, y, z float64) *shape {
 	return s
 }
 
-// turn rotates a shape about an axis (0 x, 1 y, 2 z), counter-clockwise seen from the tip of the axis.
+// turn rotates a shape about an axis (0 x, 1 y, 2 z), counter-clockwise as seen from the tip of the axis.
 func (s *shape) turn(axis int, degrees float64) *shape {
 	sin, cos := sincos(degrees)
 	a, b := (axis+1)%3, (axis+2)%3
@@ -43,13 +43,13 @@ func (s *shape) turn(axis int, degrees float64) *shape {
 	return s
 }
 
-// copy returns a copy that can move independently.
+// copy returns a copy that can be moved independently.
 func (s *shape) copy() *shape { return &shape{slices.Clone(s.points), s.faces} }
 
 // both returns a shape and its mirror image at x = 0.
 func both(s *shape) []*shape { return []*shape{s, s.copy().scale(-1, 1, 1)} }
 
-// snap rounds to multiples of 2^-20. On machines that fuse products and sums, only much lower bits differ.
+// snap rounds to multiples of 2^-20. Machines that fuse products and sums only differ in much lower bits.
 func snap(v float64) float64 { return math.RoundToEven(v*(1<<20)) / (1 << 20) }
 
 func sincos(degrees float64) (sin, cos float64) {
@@ -57,11 +57,11 @@ func sincos(degrees float64) (sin, cos float64) {
 	return snap(sin), snap(cos)
 }
 
-// creaseCosine is the cosine of the least angle (39.6 degrees) between faces with a sharp edge.
+// creaseCosine is the cosine of the minimum angle (39.6 degrees) between faces with a sharp edge.
 const creaseCosine = 0.77
 
-// mesh returns the surface with its outer sides outside. Its normals are smooth except across sharp edges. All numbers
-// are multiples of 2^-20, the same on every machine.
+// mesh returns the surface with normals that point outwards. The normals are smooth except across sharp edges. All
+// numbers are multiples of 2^-20 and the same on every machine.
 func (s *shape) mesh() *render.Mesh {
 	points, faces := s.welded()
 	cross, volume := make([]vec, len(faces)), 0.0
@@ -111,7 +111,7 @@ func (s *shape) mesh() *render.Mesh {
 	return m
 }
 
-// welded returns the surface with every point once, and drops triangles that have become lines.
+// welded returns the surface without duplicate points, and without triangles that have become lines.
 func (s *shape) welded() (points []vec, faces [][3]int32) {
 	known, index := map[vec]int32{}, make([]int32, len(s.points))
 	for i, p := range s.points {
@@ -135,7 +135,7 @@ func (s *shape) welded() (points []vec, faces [][3]int32) {
 	return points, faces
 }
 
-// Products are converted before a sum, which keeps machines from fusing the two.
+// Products are converted before a sum, so machines do not fuse them.
 
 func plus(a, b vec) vec          { return vec{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
 func minus(a, b vec) vec         { return vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
@@ -176,7 +176,7 @@ func (a *assembly) add(colour vec, shapes ...*shape) {
 	}
 }
 
-// parts returns the object. Its box is centred at the origin and as large as fits into the unit sphere.
+// parts returns the object. Its bounding box is centred at the origin and just fits into the unit sphere.
 func (a *assembly) parts() []render.Part {
 	low, high := vec{math.Inf(1), math.Inf(1), math.Inf(1)}, vec{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
 	a.each(func(v *vec) {

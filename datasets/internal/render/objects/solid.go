@@ -5,7 +5,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Solid returns the solid of a seed, a stand-in for the household objects of COIL-100 (Nene et al. 1996): a body with
+// Solid returns the solid of a seed, a substitute for the household objects of COIL-100 (Nene et al. 1996): a body with
 // two to four smaller things on its sides and top, in several colours. No solid is symmetric about its vertical axis.
 func Solid(seed uint64) []render.Part {
 	s, a := rng.New(seed, "solid"), &assembly{}
@@ -32,7 +32,7 @@ func Solid(seed uint64) []render.Part {
 }
 
 // Round returns a solid of a seed that looks the same from all sides, like the cans, jars, bowls and fruits of
-// COIL-100. It is a body of revolution with a lid, a neck or a stem.
+// COIL-100. It is a solid of revolution with a lid, a neck or a stem.
 func Round(seed uint64) []render.Part {
 	s, a := rng.New(seed, "round solid"), &assembly{}
 	order := s.Perm(len(paints))
@@ -55,7 +55,7 @@ func Round(seed uint64) []render.Part {
 	return a.parts()
 }
 
-// roundSides is the number of sides of round solids, large enough to hide a turn from the pixels.
+// roundSides is the number of sides of round solids, large enough to make rotations invisible.
 const roundSides = 96
 
 // trunk returns the body of a solid, around the origin.
@@ -76,7 +76,7 @@ func trunk(s *rng.Stream, width, height float64) *shape {
 	return taper(1.8*width, 1.8*width, within(s, 0.4, 1)*width, within(s, 0.8, 1.6)*width, height, 0.06*width)
 }
 
-// knob returns a small thing to attach, around the origin.
+// knob returns a small attachment, around the origin.
 func knob(s *rng.Stream, size float64) *shape {
 	switch s.IntN(7) {
 	case 0:

@@ -2,8 +2,8 @@ package objects
 
 import "math"
 
-// loft returns the closed surface through consecutive rings of equally many points, with flat ends. A ring of one point
-// is a tip.
+// loft returns the closed surface through consecutive rings with equal numbers of points, with flat ends. A ring of one
+// point is a tip.
 func loft(rings ...[]vec) *shape {
 	s := &shape{}
 	first := make([]int32, len(rings))
@@ -39,8 +39,8 @@ func (s *shape) bridge(a int32, n int, b int32, m int) {
 	}
 }
 
-// triangulate cuts a flat polygon, which need not be convex, into triangles with the polygon's sense of rotation, an
-// ear at a time.
+// triangulate cuts a flat polygon, which need not be convex, into triangles with the polygon's winding, by ear
+// clipping.
 func triangulate(polygon []vec) (faces [][3]int32) {
 	var normal vec
 	rest := make([]int32, len(polygon))
@@ -66,7 +66,7 @@ func triangulate(polygon []vec) (faces [][3]int32) {
 				}
 			}
 		}
-		cut = max(cut, 0) // only lines are left
+		cut = max(cut, 0) // the rest has no area
 		faces = append(faces, [3]int32{rest[(cut+n-1)%n], rest[cut], rest[(cut+1)%n]})
 		rest = append(rest[:cut], rest[cut+1:]...)
 	}
@@ -76,7 +76,7 @@ func triangulate(polygon []vec) (faces [][3]int32) {
 	return faces
 }
 
-// ring returns n points of a super-ellipse around a point of a plane at height z. Exponent 2 gives an ellipse, and 8
+// ring returns n points of a super-ellipse around a point of the plane at height z. Exponent 2 gives an ellipse, and 8
 // nearly a rectangle.
 func ring(x, y, z, rx, ry, exponent float64, n int) []vec {
 	points := make([]vec, n)
@@ -87,13 +87,13 @@ func ring(x, y, z, rx, ry, exponent float64, n int) []vec {
 	return points
 }
 
-// power is the power of the absolute number, with its sign.
+// power returns sign(v) |v|^e.
 func power(v, e float64) float64 { return snap(math.Copysign(math.Pow(math.Abs(v), e), v)) }
 
 // box returns a box around the origin with chamfered edges.
 func box(w, h, d, chamfer float64) *shape { return taper(w, d, w, d, h, chamfer) }
 
-// taper returns a chamfered box around the origin with different floor (w0 x d0) and ceiling (w1 x d1).
+// taper returns a chamfered box around the origin with different bottom (w0 x d0) and top (w1 x d1).
 func taper(w0, d0, w1, d1, h, chamfer float64) *shape {
 	level := func(y, t, inset float64) []vec {
 		x, z, c := (w0+(w1-w0)*t)/2-inset, (d0+(d1-d0)*t)/2-inset, chamfer
@@ -155,7 +155,7 @@ func torus(radius, tube float64, n, m int) *shape {
 	return s
 }
 
-// limb returns a tube with round ends along a line of points, each with its radius.
+// limb returns a tube with round ends along a polyline; each point has a radius.
 func limb(n int, line ...[4]float64) *shape {
 	var rings [][]vec
 	last := len(line) - 1
@@ -187,11 +187,11 @@ func limb(n int, line ...[4]float64) *shape {
 	return loft(rings...)
 }
 
-// station is a cross section of a body at z: a super-ellipse around (0, y) with half width rx and half height ry. It is
-// a tip if rx is 0.
+// station is a cross section of a body at z: a super-ellipse around (0, y) with half width rx and half height ry. If rx
+// is 0, it is a tip.
 type station struct{ z, y, rx, ry float64 }
 
-// body returns the surface through cross sections along z, of n points each.
+// body returns the surface through cross sections along z, each with n points.
 func body(n int, exponent float64, stations ...station) *shape {
 	rings := make([][]vec, len(stations))
 	for i, s := range stations {
@@ -204,9 +204,9 @@ func body(n int, exponent float64, stations ...station) *shape {
 	return loft(rings...)
 }
 
-// wing returns a pair of wings along x, with the leading edge of their roots at the origin and towards +z. Its
-// arguments are half the span, the chords of root and tip, the distances of the tips back and up, and the thickness as
-// a fraction of the chord.
+// wing returns a pair of wings along x. The leading edge of their roots is at the origin and faces +z. The arguments
+// are half the span, the chords of root and tip, the distances of the tips back and up, and the thickness as a fraction
+// of the chord.
 func wing(half, root, tip, back, up, thickness float64) *shape {
 	section := func(x, chord, z, y float64) []vec {
 		t := thickness * chord

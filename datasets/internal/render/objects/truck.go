@@ -1,6 +1,6 @@
 package objects
 
-// The lorries of Car and of the category truck, by their load.
+// lorryWith returns a kind of lorry, for Car and the category truck. load adds the load.
 func lorryWith(load func(c *carBody)) func(*carBody) {
 	return func(c *carBody) {
 		c.size(6.2, 2.2, 0.5, 1.35, 2.2, 0.46)
