@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	checkPatience = 5 * time.Second // time after which a line says that configs are checked
-	maxMistakes   = 10              // mistakes that are listed
+	checkPatience = 5 * time.Second // time after which the log says that configs are being checked
+	maxMistakes   = 10              // maximum number of mistakes to list
 )
 
-// check reports the configs of missing runs that cannot be trained. It checks one run of each group that differs only
-// in the seed. When the context ends, the error is train.ErrStopped. If elsewhere is true, it ignores features that
-// this machine's processor lacks.
+// check returns an error for missing runs with configs that cannot be trained. It only checks one run of each group
+// that differs in nothing but the seed. When the context ends, the error is train.ErrStopped. If elsewhere is true,
+// check ignores features that this machine's processor lacks.
 func check(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, log *slog.Logger) error {
 	entries, err := Scan(dir)
 	if err != nil {

@@ -18,35 +18,35 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Starter makes or resumes the run in a folder, and calls report with the steps done and the steps of all epochs. The
+// Starter trains or resumes the run in a folder, and calls report with the steps done and the steps of all epochs. The
 // error is rundir.ErrLocked if another process holds the run, and train.ErrStopped if the context ended.
 type Starter func(ctx context.Context, dir string, threads int, report func(done, all int)) error
 
-// Options tell Execute how to make the runs.
+// Options are the options of Execute.
 type Options struct {
 	Jobs    int          // concurrent runs, which share the processors; less than 1: one run
-	Retry   bool         // repeat failed runs
-	NoWait  bool         // leave the runs that other processes make to them
-	Index   int          // index of this task, from 0; the task begins with the runs Index, Index + Of, Index + 2 Of ...
-	Of      int          // number of tasks; 0: no task of a cluster
-	Start   Starter      // makes a run; nil: [InProcess]
+	Retry   bool         // train failed runs again
+	NoWait  bool         // do not wait for runs that other processes train
+	Index   int          // index of this task, from 0; the task starts with the runs Index, Index + Of, Index + 2 Of ...
+	Of      int          // number of tasks; 0: not a task of a cluster
+	Start   Starter      // trains a run; nil: [InProcess]
 	Log     *slog.Logger // receives the events of the sweep; nil: silent
-	Observe func(Status) // if set, receives overall progress periodically; calls are serialised
+	Observe func(Status) // if set, periodically receives the overall progress; calls are serialised
 }
 
 // Outcome is the state of a run after Execute.
 type Outcome struct {
 	Run
 	Entry
-	Before bool // it had finished or failed before
+	Before bool // the run finished or failed before this call
 }
 
-// waitLocked is the time between two looks at a run that another process holds.
+// waitLocked is the interval for checking a run that another process holds.
 const waitLocked = 500 * time.Millisecond
 
-// Execute makes the missing runs in a folder, and returns the outcomes of all runs in their order. Execute records the
-// error of a failed run and continues with the others. A config that cannot be trained is an error before the first run
-// starts. When the context ends, the error is train.ErrStopped, and the outcomes are those so far.
+// Execute trains the missing runs in a folder, and returns the outcomes of all runs in order. It records the error of a
+// failed run and continues with the other runs. A config that cannot be trained gives an error before the first run
+// starts. When the context ends, the error is train.ErrStopped, and Execute returns the outcomes so far.
 func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome, error) {
 	if o.Start == nil {
 		o.Start = InProcess
@@ -78,18 +78,19 @@ type execution struct {
 	runs     []Run
 	dirs     []string
 	outcomes []Outcome
-	threads  int // of one run
+	threads  int // threads per run
 	queue    chan int
 	watch    *rundir.Watch
 
 	lock    sync.Mutex
-	left    int   // unsettled runs of the pass
-	made    bool  // the pass has settled a run
-	skipped []int // runs of the pass that other processes hold
+	left    int   // unsettled runs in this pass
+	made    bool  // this pass has settled a run
+	skipped []int // runs of this pass that other processes hold
 	meter   *meter
 }
 
-// missing lists the runs to make: first the runs of this task, then the runs after them, and last the runs before them.
+// missing lists the runs to train: first the runs of this task, then the runs after them, and last the runs before
+// them.
 func (e *execution) missing(ctx context.Context) (list []int) {
 	hasher := new(datasets.Hasher)
 	for i, run := range e.runs {
@@ -134,8 +135,8 @@ func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	return datasets.ChangedInputs(e.Record.Data.Inputs, now)
 }
 
-// pass settles several runs at a time. It waits for runs that other processes hold. If it made a run itself, it returns
-// the held runs for another look.
+// pass settles runs, jobs at a time. It waits for runs that other processes hold. If it has trained a run itself, it
+// returns the held runs, to be checked again.
 func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []int) {
 	e.queue, e.left, e.made, e.skipped = make(chan int, len(missing)), len(missing), false, nil
 	for _, i := range missing {
@@ -173,7 +174,7 @@ func (e *execution) work(ctx context.Context) {
 	}
 }
 
-// leave ends the pass for a run.
+// leave ends the pass of a run.
 func (e *execution) leave(i int, settled bool) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -187,12 +188,12 @@ func (e *execution) leave(i int, settled bool) {
 	}
 }
 
-// one makes a run if it is missing. It returns false if another process holds the run, or if the run was stopped.
+// one trains a run if it is missing. It returns false if another process holds the run, or if the run was stopped.
 func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	run, dir := e.runs[i], e.dirs[i]
 	entry := Read(dir)
 	if entry.State == Finished || entry.State == Failed && (!e.Retry || e.elsewhere(i)) {
-		e.settle(i, Outcome{Run: run, Entry: entry}) // another process made it
+		e.settle(i, Outcome{Run: run, Entry: entry}) // another process trained it
 		return true
 	}
 	if entry.State == Unfinished && entry.Problem != nil {
@@ -217,21 +218,21 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	return true
 }
 
-// conclusion reads a run that ended with an error or without, and records the error.
+// conclusion reads the folder of a run that ended with err, possibly nil, and records the error.
 func conclusion(dir string, run Run, err error, begun time.Time, log *slog.Logger) Entry {
 	entry := Read(dir)
 	if err == nil && entry.State != Finished {
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
 	}
 	if err != nil {
-		if entry.State != Failed || entry.Problem.Error() != err.Error() { // otherwise the run has recorded the error, with its history
+		if entry.State != Failed || entry.Problem.Error() != err.Error() { // otherwise the run has already recorded the error, with its history
 			if recording := rundir.RecordFailure(dir, err, begun); recording != nil {
 				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
 			}
 		}
 		log.Error(fmt.Sprintf("%s failed: %v", run.Name, err), "event", "failed", "run", run.Name, "error", err)
 		entry = Read(dir)
-		entry.State, entry.Problem = Failed, err // also if the run could not record it
+		entry.State, entry.Problem = Failed, err // even if the run could not record it
 	} else if entry.Hash != run.Hash { // keep the record of the other config
 		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains the run in another folder",
 			dir, cmp.Or(entry.Other, "its config has changed"))
@@ -240,7 +241,7 @@ func conclusion(dir string, run Run, err error, begun time.Time, log *slog.Logge
 	return entry
 }
 
-// elsewhere reports whether another process held the run at the last look.
+// elsewhere reports whether another process held the run at the last check.
 func (e *execution) elsewhere(i int) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -271,7 +272,7 @@ func (e *execution) tell(change func(*meter)) {
 	}
 }
 
-// InProcess makes a run in this process.
+// InProcess trains a run in this process.
 func InProcess(ctx context.Context, dir string, threads int, report func(done, all int)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -281,13 +282,13 @@ func InProcess(ctx context.Context, dir string, threads int, report func(done, a
 	return resume(ctx, dir, threads, train.Options{Progress: report})
 }
 
-// resume continues the run of a folder with its own config.
+// resume continues the run in a folder with the config in the folder.
 func resume(ctx context.Context, dir string, threads int, o train.Options) error {
 	e := Read(dir)
 	switch e.State {
 	case Damaged:
 		return e.Problem
-	case Finished: // another process finished it a moment ago
+	case Finished: // another process has just finished it
 		return fmt.Errorf("%s: %w", dir, rundir.ErrLocked)
 	}
 	e.Config.Train.Threads = threads

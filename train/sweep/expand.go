@@ -16,25 +16,25 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Setting is a key path of a config and a value, as YAML on one line.
+// Setting is a key path of a config and a value, as one line of YAML.
 type Setting struct{ Key, Value string }
 
-// String returns the setting as an override of the command line.
+// String returns the setting as a command-line override.
 func (s Setting) String() string { return s.Key + "=" + s.Value }
 
-// Settings are written as a mapping from key paths to values, {train.epochs: 3}.
+// Settings is a list of settings. YAML: a mapping from key paths to values, {train.epochs: 3}.
 type Settings []Setting
 
-// Axis is a key path with its values.
+// Axis is a key path with its list of values.
 type Axis struct {
 	Key    string
 	Values []string
 }
 
-// Axes are written as a mapping from key paths to lists, {model.vae.latent: [2, 4]}.
+// Axes is a list of axes. YAML: a mapping from key paths to lists, {model.vae.latent: [2, 4]}.
 type Axes []Axis
 
-// Group is a named group of settings, {name: beta, losses.1.kl.weight: 4}.
+// Group is a named list of settings, {name: beta, losses.1.kl.weight: 4}.
 type Group struct {
 	Name     string
 	Settings Settings
@@ -137,7 +137,7 @@ func (g *Group) DecodeConfig(n *config.Node) error {
 // ConfigForms implements config.Former.
 func (Group) ConfigForms() []any { return []any{map[string]any{}} }
 
-// inline returns a value as YAML on one line; unsupported YAML is an error.
+// inline returns a value as one line of YAML. It returns an error for unsupported YAML.
 func inline(n *config.Node) (string, error) {
 	var whole *config.Node
 	if err := n.Decode(&whole); err != nil {
@@ -146,17 +146,17 @@ func inline(n *config.Node) (string, error) {
 	return whole.Inline(), nil
 }
 
-// maxRuns bounds a sweep: a larger plan is probably a mistake.
+// maxRuns is the maximum number of runs of a sweep: a larger plan is probably a mistake.
 const maxRuns = 100000
 
-// choice holds the settings that distinguish a run, and the part of the run's name made from them.
+// choice holds the settings that distinguish a run, and the corresponding part of the run's name.
 type choice struct {
 	names    []string
 	settings Settings
 }
 
 // Runs lists the runs by group, index of the zip and combination of the product, with the last key changing fastest.
-// The seed changes fastest of all. An override that fits no config gives a *config.Error.
+// The seed changes fastest of all. For an override that matches no config, the error is a *config.Error.
 func (p *Plan) Runs() ([]Run, error) {
 	if p.Search.Value != nil {
 		return nil, p.root.Invalid("search", "the runs of a search follow from their results; want NewSearch")
@@ -195,7 +195,7 @@ func (p *Plan) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// located adds the place in the plan to the error of a setting.
+// located adds the position in the plan to the error of a setting.
 func (p *Plan) located(err error) error {
 	var one *config.Error
 	var several config.Errors
@@ -215,7 +215,7 @@ func (p *Plan) located(err error) error {
 	return err
 }
 
-// node returns the setting of the plan that caused an error, given the argument the error names; nil if no setting did.
+// node returns the setting of the plan that caused an error, given the argument in the error, or nil if no setting did.
 func (p *Plan) node(argument string) *config.Node {
 	parts := []*config.Node{p.root.Get("set"), p.root.Get("zip"), p.root.Get("product"), p.searchNode("space")}
 	if list := p.root.Get("list"); list != nil {
@@ -234,7 +234,7 @@ func (p *Plan) node(argument string) *config.Node {
 	return nil
 }
 
-// choices lists the combinations.
+// choices lists the combinations of settings.
 func (p *Plan) choices() ([]choice, error) {
 	list := []choice{{settings: p.Set}}
 	cross := func(options []choice) error {
@@ -292,7 +292,7 @@ func (p *Plan) choices() ([]choice, error) {
 func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
 
 // label returns a setting's part of a run's name: the last key of the path and the value. A long or unusual value is
-// reduced to its letters and digits.
+// reduced to letters and digits.
 func (s Setting) label() string {
 	key := strings.TrimSuffix(s.Key, ".+")
 	last := key[strings.LastIndex(key, ".")+1:]
@@ -306,7 +306,7 @@ func (s Setting) label() string {
 	return last + "-" + strings.TrimRight(text[:min(len(text), maxLabel)], "-")
 }
 
-// maxLabel bounds the letters of one value in a name.
+// maxLabel is the maximum length of one value in a name.
 const maxLabel = 24
 
 var (
@@ -314,11 +314,11 @@ var (
 	numeral    = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// unnamed lists the name itself and the settings that do not change results.
+// unnamed lists the name itself and the settings that do not affect results.
 var unnamed = []string{"name", "train.threads", "train.checkpoint", "train.figures"}
 
-// FolderName returns the folder name of a run with overrides. It joins the config's name and the overrides as a sweep
-// names its runs.
+// FolderName returns the folder name of a run with overrides: the config's name and the overrides, joined in the same
+// way as for the runs of a sweep.
 func FolderName(base string, overrides []Setting) string {
 	parts := []string{base}
 	for _, s := range overrides {
@@ -339,7 +339,7 @@ func (s Settings) Overrides() (list []string) {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// maxName bounds the names of folders.
+// maxName is the maximum length of a folder name.
 const maxName = 100
 
 // nameOf joins the parts of a run's name into a valid folder name.
@@ -351,7 +351,7 @@ func nameOf(parts []string, base string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// Free adds a number to a taken name.
+// Free adds a number to a name if the name is taken.
 func Free(name string, taken func(string) bool) string {
 	free := name
 	for n := 2; taken(free); n++ {

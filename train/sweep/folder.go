@@ -23,15 +23,15 @@ type State string
 
 // The states of a run.
 const (
-	Unfinished State = "unfinished" // not begun, running, or interrupted
+	Unfinished State = "unfinished" // not started, running, or interrupted
 	Finished   State = "finished"
 	Failed     State = "failed"
-	Damaged    State = "damaged" // its config cannot be read; of package index also: its results cannot
+	Damaged    State = "damaged" // the config cannot be read; in package index, also: the results cannot be read
 
-	// What an unfinished run is doing, see index.Live.
+	// States of an unfinished run, see index.Live.
 	Running State = "running" // a process holds it
-	Waiting State = "waiting" // it has not begun: a sweep has yet to come to it
-	Stopped State = "stopped" // it was interrupted, and can be resumed
+	Waiting State = "waiting" // not started: a sweep has yet to reach it
+	Stopped State = "stopped" // interrupted; it can be resumed
 )
 
 // Unfinished reports whether a run has not ended.
@@ -39,29 +39,29 @@ func (s State) Unfinished() bool {
 	return s == Unfinished || s == Running || s == Waiting || s == Stopped
 }
 
-// Entry is a run's folder.
+// Entry describes the folder of a run.
 type Entry struct {
 	Dir    string
-	Name   string // path of the folder, relative to the folder that was scanned
+	Name   string // path of the folder, relative to the scanned folder
 	State  State
-	Hash   string // identity of the run: ConfigHash, or another hash if Other says why
+	Hash   string // identity of the run: ConfigHash, or another hash if Other is not empty
 	Config train.Config
 
 	ConfigHash string // hash of the config alone, see [train.Config.Hash]
-	Other      string // why the run differs from what its config alone makes; empty: no difference
+	Other      string // why the run differs from a run of its config alone; empty: no difference
 
-	Record  *rundir.Record   // nil: it has not ended
+	Record  *rundir.Record   // nil: the run has not ended
 	Metrics []metrics.Result // results of a finished run
 	Fit     *train.Fit       // fit of a finished run with a decoder
-	Problem error            // why the run is damaged, failed or not regarded as finished
+	Problem error            // why the run is damaged, failed or does not count as finished
 
-	// Stored holds the results that a table's sources stored in a run without a folder, by file.
+	// Stored holds the results that the sources of a table stored for a run without a folder, by file.
 	Stored map[string]json.RawMessage
 
 	known *knownConfig // nil: damaged
 }
 
-// Damaged reports whether a file of the run is damaged that says what the run is or what it found.
+// Damaged reports whether the run's config or one of its result files is damaged.
 func (e *Entry) Damaged() bool {
 	return e.State == Damaged || e.State == Unfinished && errors.As(e.Problem, new(*rundir.DamagedError))
 }
@@ -102,7 +102,7 @@ func Find(entries []Entry) map[string]Entry {
 	return found
 }
 
-// Others lists the folders that have the config of a planned run but are another run, and says what was done to them.
+// Others lists the folders with the config of a planned run that belong to another run, and says how those runs differ.
 func Others(entries []Entry, runs []Run) (list []string) {
 	found, others := Find(entries), map[string]Entry{}
 	for _, e := range entries {
@@ -118,11 +118,11 @@ func Others(entries []Entry, runs []Run) (list []string) {
 	return list
 }
 
-// maxNames bounds the names tried for the folder of a run.
+// maxNames is the maximum number of names to try for the folder of a run.
 const maxNames = 1000
 
-// place checks the runs, as [check] does, and gives each a folder with its config, unless it has one already. A lock
-// keeps other sweeps from placing runs at the same time. When the context ends, the error is train.ErrStopped.
+// place checks the runs, as [check] does, and creates a folder with the config for each run without one. A lock keeps
+// other sweeps from placing runs at the same time. When the context ends, the error is train.ErrStopped.
 func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, log *slog.Logger) (dirs []string, err error) {
 	if err := check(ctx, dir, all, retry, elsewhere, log); err != nil {
 		return nil, err
@@ -159,8 +159,8 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 	return dirs, nil
 }
 
-// create makes a run's folder. If a folder of that name is not empty, it adds a number to the name. If around is set,
-// it gets the open run and the function that writes the config.
+// create creates the folder of a run. If a folder with the run's name is not empty, it adds a number to the name. If
+// around is set, create calls it with the open run and the function that writes the config.
 func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around func(store *rundir.Run, write func() error) error) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
@@ -171,7 +171,7 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 		tries++
 		return tries < maxNames && !empty(filepath.Join(dir, name))
 	})
-	if err := held.Held(); err != nil { // after the choice of the name: nobody makes the run under another name meanwhile
+	if err := held.Held(); err != nil { // checked after choosing the name, so that no other process creates the run under another name
 		return "", err
 	}
 	path := filepath.Join(dir, name)
@@ -188,8 +188,8 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 	return path, errors.Join(err, store.Close())
 }
 
-// empty reports whether a folder is missing, or holds only the files that a killed process leaves: hidden ones, or the
-// beginning of a trial.
+// empty reports whether a folder is missing, or only contains the files that a killed process leaves: hidden files, or
+// the beginning of a trial.
 func empty(path string) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -18,36 +18,37 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Forecast is the state of a run and the time that it would take.
+// Forecast is the state of a run and its estimated time.
 type Forecast struct {
 	Run
-	State   State         // in the folder
-	Dir     string        // empty: it has no folder yet
+	State   State         // state in the folder
+	Dir     string        // empty: the run has no folder yet
 	Takes   time.Duration // 0: the run is finished, or its time is unknown
 	Unknown bool          // no run of equal cost has ended or was rehearsed
-	Like    string        // the rehearsed run that lends its time because the limit had passed; empty: a run of equal cost was timed
+	Like    string        // rehearsed run whose time is used because the limit has passed; empty: a run of equal cost was timed
 }
 
-// Rehearser estimates the time of a run on a number of threads; if alone is true, of its training only. See
+// Rehearser estimates the time of a run on a number of threads. If alone is true, it only estimates the training. See
 // [train.Rehearse].
 type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error)
 
-// Forecasting tells [Forecasts] how to estimate times.
+// Forecasting are the options of [Forecasts].
 type Forecasting struct {
 	Jobs     int                               // concurrent runs
-	Times    func(r Run) (time.Duration, bool) // looks up a run's time elsewhere, such as in a ledger; nil: no lookup
-	Rehearse Rehearser                         // nil: nothing is rehearsed, and times stay unknown
-	Limit    time.Duration                     // no rehearsal but the first begins later; 0: no limit
-	Observe  func(run string, nth, most int)   // called when a rehearsal begins, with its number and the largest number of rehearsals; nil: no calls
+	Times    func(r Run) (time.Duration, bool) // looks up the time of a run elsewhere, such as in a ledger; nil: no lookup
+	Rehearse Rehearser                         // nil: no rehearsals, so times stay unknown
+	Limit    time.Duration                     // only the first rehearsal may begin later; 0: no limit
+	Observe  func(run string, nth, most int)   // called when a rehearsal begins, with its number and the maximum number of rehearsals; nil: no calls
 }
 
-// Forecasts lists the state of each run, and estimates the times of the missing runs from finished runs of equal cost
-// ([CostOf]) or by Times. With a Rehearser it rehearses one run of each remaining cost, with as many copies at once as
+// Forecasts lists the state of each run. It estimates the times of the missing runs from finished runs of equal cost
+// ([CostOf]), or by Times. With a Rehearser, it rehearses one run of each remaining cost, with one concurrent copy per
+// job. Without a Rehearser, these times stay unknown.
 // there will be jobs. Without a Rehearser these times stay unknown.
 //
-// It rehearses the work after training once for runs of the same data, model and metrics. It always continues with the
-// run least like the rehearsed runs. After the limit, each other run takes the time of the rehearsed run most like it.
-// Forecasts writes nothing to the folder.
+// It rehearses the work after training once for runs with the same data, model and metrics. The next rehearsed run is
+// always the one that is least similar to the rehearsed runs. After the limit, every other run takes the time of the
+// most similar rehearsed run. Forecasts writes nothing to the folder.
 func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {
@@ -96,7 +97,7 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 
 func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// times holds the mean time of runs by their cost.
+// times holds the mean time of runs by cost.
 type times map[string]*average
 
 func (t times) add(cost string, seconds float64) {
@@ -106,7 +107,8 @@ func (t times) add(cost string, seconds float64) {
 	t[cost].add(seconds)
 }
 
-// look reports whether a run of a cost has a known time. It looks an unknown time up elsewhere; nil: nowhere.
+// look reports whether the time of a run with this cost is known. If it is unknown, look tries elsewhere, unless that
+// is nil.
 func (t times) look(cost string, r Run, elsewhere func(r Run) (time.Duration, bool)) bool {
 	if t[cost] == nil && elsewhere != nil {
 		if takes, ok := elsewhere(r); ok {
@@ -151,7 +153,7 @@ func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
 	return e, nil
 }
 
-// together makes as many rehearsals of a run at once as there are jobs, and returns the slowest.
+// together rehearses a run once per job at the same time, and returns the slowest rehearsal.
 func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest *train.Estimate, err error) {
 	threads := max(1, runtime.GOMAXPROCS(0)/r.Jobs)
 	var lock sync.Mutex
@@ -180,8 +182,8 @@ func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest
 	return slowest, nil
 }
 
-// RehearseProcesses returns a Rehearser that works in a separate process, as [Processes] does. It starts the program
-// with args, a folder with the config, the number of threads, and true for a rehearsal of training alone or false. The
+// RehearseProcesses returns a Rehearser that works in a separate process, like [Processes]. It starts the program with
+// args, a folder with the config, the number of threads, and a boolean: true for a rehearsal of the training alone. The
 // program must call [WorkRehearsal]. The estimate includes the start of the process.
 func RehearseProcesses(program string, args ...string) Rehearser {
 	return func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
@@ -211,7 +213,7 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 			return nil, fmt.Errorf("the process of the rehearsal: %w%s", errors.Join(err, decoding), last)
 		}
 		if found.Error != "" {
-			if err := train.Check(c); err != nil { // this error names the user's file; the error above would not
+			if err := train.Check(c); err != nil { // this error names the user's file; the error above does not
 				return nil, err
 			}
 			return nil, errors.New(found.Error)
@@ -224,12 +226,12 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 // rehearsed is the message of a process about its rehearsal.
 type rehearsed struct {
 	train.Estimate
-	Inside float64 `json:"inside_seconds"` // the whole rehearsal
+	Inside float64 `json:"inside_seconds"` // duration of the whole rehearsal
 	Error  string  `json:"error,omitempty"`
 }
 
 // WorkRehearsal rehearses the run of the config in a folder, in a process started by [RehearseProcesses]. It returns
-// the output for the process to print.
+// the output that the process must print.
 func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]byte, error) {
 	begin := time.Now()
 	var r rehearsed
@@ -248,8 +250,8 @@ func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]
 	return json.Marshal(r)
 }
 
-// Span returns the time that runs of these durations take with so many jobs. Each run begins in its order when another
-// run ends.
+// Span returns the total time of runs with these durations and this number of jobs. Runs start in order, each when a
+// job is free.
 func Span(takes []time.Duration, jobs int) (longest time.Duration) {
 	ends := make([]time.Duration, max(1, jobs))
 	for _, d := range takes {

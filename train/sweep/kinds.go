@@ -9,16 +9,16 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// kinds are the costs to estimate, with one run for each.
+// kinds are the costs to estimate, with one run per cost.
 type kinds struct{ list []*kind }
 
-// kind is a run that represents all runs of its cost.
+// kind is a run that represents all runs with its cost.
 type kind struct {
 	cost     string
-	lines    map[string]bool // of cost
+	lines    map[string]bool // lines of the cost
 	run      Run
-	estimate *train.Estimate // nil: it was not rehearsed
-	nearest  *kind           // the rehearsed kind most like it; nil: none yet
+	estimate *train.Estimate // nil: not rehearsed
+	nearest  *kind           // most similar rehearsed kind; nil: none yet
 	distance int             // distance to nearest
 }
 
@@ -31,7 +31,7 @@ func (ks *kinds) find(cost string) *kind {
 	return nil
 }
 
-// add adds a run if it is the first of its cost.
+// add adds a run if it is the first with its cost.
 func (ks *kinds) add(cost string, r Run) {
 	if ks.find(cost) != nil {
 		return
@@ -43,7 +43,8 @@ func (ks *kinds) add(cost string, r Run) {
 	ks.list = append(ks.list, k)
 }
 
-// rehearse rehearses one kind after another until the time is over, each time the kind least like the rehearsed kinds.
+// rehearse rehearses one kind after another until the time is over. The next kind is always the one least similar to
+// the rehearsed kinds.
 func (ks *kinds) rehearse(ctx context.Context, r *rehearsals) error {
 	begin := time.Now()
 	for n := range ks.list {
@@ -68,7 +69,7 @@ func (ks *kinds) rehearse(ctx context.Context, r *rehearsals) error {
 	return nil
 }
 
-// farthest returns the kind least like the rehearsed kinds, and the first of several.
+// farthest returns the kind least similar to the rehearsed kinds; ties go to the first.
 func (ks *kinds) farthest() (far *kind) {
 	for _, k := range ks.list {
 		if k.estimate == nil && (far == nil || k.distance > far.distance) {
@@ -78,7 +79,7 @@ func (ks *kinds) farthest() (far *kind) {
 	return far
 }
 
-// to counts the lines of one kind that the other lacks.
+// to counts the lines of k and o that the other lacks.
 func (k *kind) to(o *kind) (n int) {
 	for line := range k.lines {
 		if !o.lines[line] {
@@ -93,8 +94,8 @@ func (k *kind) to(o *kind) (n int) {
 	return n
 }
 
-// seconds is the time of a run by its own rehearsal. Without one it takes the nearest rehearsal and scales the training
-// by its length.
+// seconds returns the time of a run by its rehearsal. If the kind was not rehearsed, seconds uses the most similar
+// rehearsal and scales the training by its length.
 func (k *kind) seconds() float64 {
 	if k.estimate != nil {
 		return k.estimate.Seconds()

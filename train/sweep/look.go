@@ -14,18 +14,18 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Folder is a folder that holds a run.
+// Folder is the folder of a run.
 type Folder struct {
-	Name    string // path from the folder that was looked at, with slashes
-	Changed int64  // when a file in it was made, replaced or removed, in nanoseconds since 1970
+	Name    string // path relative to the scanned folder, with slashes
+	Changed int64  // time when a file in it was last created, replaced or removed, in nanoseconds since 1970
 }
 
-// maxDepth bounds the depth of the search for runs.
+// maxDepth is the maximum depth of the search for runs.
 const maxDepth = 6
 
-// Look lists the runs in a folder and below it by name, in alphabetical order; a missing folder has none. It does not
-// look for runs inside runs, and reads no file. If known is set, it reports whether an unchanged folder is a known run.
-// Look then visits the folder only once, which helps most on a network's file system.
+// Look lists the runs in a folder and below it, sorted by name. A missing folder has no runs. Look does not look for
+// runs inside runs, and reads no files. known, if set, reports whether an unchanged folder is a known run. Look then
+// visits the folder only once, which helps most on network file systems.
 func Look(ctx context.Context, dir string, known func(Folder) bool) ([]Folder, error) {
 	var list []Folder
 	level := []string{"."}
@@ -62,17 +62,17 @@ func Look(ctx context.Context, dir string, known func(Folder) bool) ([]Folder, e
 	return list, nil
 }
 
-// look is the finding about a folder: a run, or a folder with folders below it.
+// look is the result for a folder: a run, or a folder with folders below it.
 type look struct {
 	run   bool
 	below []string
 	err   error
 }
 
-// lookAt looks at a folder. If the folder is no run, lookAt lists the folders below it.
+// lookAt looks at a folder. If the folder is not a run, lookAt lists the folders below it.
 func lookAt(dir, name string, list bool) (l look) {
 	whole := filepath.Join(dir, filepath.FromSlash(name))
-	if _, err := os.Lstat(filepath.Join(whole, rundir.Config)); err == nil { // much quicker than listing the folder
+	if _, err := os.Lstat(filepath.Join(whole, rundir.Config)); err == nil { // much faster than listing the folder
 		return look{run: true}
 	}
 	entries, err := os.ReadDir(whole)
@@ -90,7 +90,7 @@ func lookAt(dir, name string, list bool) (l look) {
 	return l
 }
 
-// Folders lists the names of the runs in a folder and below it, as [Look] does.
+// Folders lists the names of the runs in a folder and below it, like [Look].
 func Folders(dir string) (names []string, err error) {
 	folders, err := Look(context.Background(), dir, nil)
 	for _, f := range folders {
@@ -99,7 +99,7 @@ func Folders(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Scan reads all runs in a folder and below it, sorted by name. A missing folder has none.
+// Scan reads all runs in a folder and below it, sorted by name. A missing folder has no runs.
 func Scan(dir string) ([]Entry, error) {
 	folders, err := Look(context.Background(), dir, nil)
 	if err != nil {

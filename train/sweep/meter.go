@@ -10,13 +10,13 @@ import (
 // Status is the progress of a sweep.
 type Status struct {
 	Runs, Finished, Failed int
-	Running                int           // runs that this process makes
-	Elsewhere              int           // runs that other processes make
+	Running                int           // runs that this process trains
+	Elsewhere              int           // runs that other processes train
 	Part                   float64       // fraction of all work that is done, 0 to 1
-	Left                   time.Duration // estimated; negative: not known yet
+	Left                   time.Duration // estimated; negative: unknown
 }
 
-// String returns the status in a line.
+// String returns the status as one line.
 func (s Status) String() string {
 	text := fmt.Sprintf("%d of %d runs  %.0f %%", s.Finished+s.Failed, s.Runs, 100*s.Part)
 	for _, n := range []struct {
@@ -33,21 +33,21 @@ func (s Status) String() string {
 	return text
 }
 
-// measuring is the fraction of a run assumed to remain after training, until one has finished.
+// measuring is the assumed fraction of a run's time after training, until a run has finished.
 const measuring = 0.05
 
-// meter estimates the progress of a sweep. It assumes that runs that differ only in the seed take equally long. For a
-// kind without a finished run it assumes the mean of the other kinds.
+// meter estimates the progress of a sweep. It assumes that runs take equally long if they differ only in the seed. For
+// a kind without a finished run, it assumes the mean of the other kinds.
 type meter struct {
 	runs      []Run
-	kinds     []string          // by run: equal for runs that differ only in seed
-	done      []float64         // by run: fraction of training done, 0 to 1
-	already   []float64         // by run: fraction of training done before this process took over
-	since     map[int]time.Time // start of the runs that this process makes
+	kinds     []string          // by run: equal for runs that differ only in the seed
+	done      []float64         // by run: fraction of the training that is done, 0 to 1
+	already   []float64         // by run: fraction of the training that was done when this process took over
+	since     map[int]time.Time // start times of the runs that this process trains
 	elsewhere map[int]bool
 	ended     map[int]bool
-	known     times   // seconds of runs, by kind
-	finishing average // fraction of finished runs that followed training
+	known     times   // seconds of finished runs, by kind
+	finishing average // mean fraction of a finished run's time after training
 	failed    int
 }
 
@@ -65,12 +65,12 @@ func newMeter(runs []Run) *meter {
 	return m
 }
 
-// kindOf is the hash of a run's config without the seed and without the start, which often belongs to a seed.
+// kindOf returns the hash of a run's config without the seed, and without the start, which often depends on the seed.
 func kindOf(r Run) string {
 	c := r.Config
 	c.Seed, c.Init = 0, nil
 	hash, err := c.Hash()
-	if err != nil { // it was hashed before
+	if err != nil { // unreachable: the config was hashed before
 		return r.Hash
 	}
 	return hash
@@ -104,7 +104,7 @@ func (m *meter) end(i int, o Outcome) {
 	}
 }
 
-// part returns the finished fraction of a run, given the finished fraction of its training.
+// part returns the fraction of a run that is done, given the fraction of its training.
 func (m *meter) part(i int, done float64) float64 {
 	switch {
 	case m.ended[i]:
@@ -115,7 +115,7 @@ func (m *meter) part(i int, done float64) float64 {
 	return done * (1 - measuring)
 }
 
-// typical returns the assumed seconds of a run of an unknown kind; 0 if no kind is known.
+// typical returns the assumed seconds of a run of an unknown kind, or 0 if no kind is known.
 func (m *meter) typical(now time.Time) float64 {
 	var all average
 	for _, a := range m.known {
@@ -136,7 +136,7 @@ func (m *meter) status(now time.Time) Status {
 	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.since), Elsewhere: len(m.elsewhere), Left: -1}
 	typical := m.typical(now)
 	var all, done float64
-	var lanes, queue []time.Duration // time left of the runs under way, and of the waiting runs
+	var lanes, queue []time.Duration // remaining time of the active runs, and of the waiting runs
 	for i := range m.done {
 		w := max(typical, 1)
 		if a := m.known[m.kinds[i]]; a != nil {

@@ -25,25 +25,25 @@ import (
 // OutputFile holds the messages of a run's process, in the run's folder.
 const OutputFile = "output.txt"
 
-// message is a line from a process that makes a run, to the process that started it.
+// message is a line from a process that trains a run to the process that started it.
 type message struct {
 	Done  int    `json:"done,omitempty"`
 	All   int    `json:"all,omitempty"`
-	End   string `json:"end,omitempty"` // how it ended
+	End   string `json:"end,omitempty"` // how the run ended
 	Error string `json:"error,omitempty"`
 }
 
-// ends are the errors of runs that did not fail, by their name in a message.
+// ends are the errors of runs that did not fail, by their names in messages.
 var ends = map[string]error{"finished": nil, "stopped": train.ErrStopped, "locked": rundir.ErrLocked}
 
 const endFailed = "failed"
 
-// saveWait bounds the time for a process to save after a request to stop.
+// saveWait is the maximum time for a process to save after a request to stop.
 const saveWait = time.Minute
 
-// Processes returns a Starter that makes each run in a separate process, because a crash then affects one run only. It
+// Processes returns a Starter that trains each run in a separate process, so that a crash affects only one run. It
 // starts the program with args, the run's folder and the number of threads. The program must call [Work]. A program
-// that registers its own parts should start itself (os.Executable): the process then knows these parts.
+// that registers its own parts should start itself (os.Executable), so that the process knows these parts.
 func Processes(program string, args ...string) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
 		output, err := disk.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)
@@ -73,7 +73,7 @@ func Processes(program string, args ...string) Starter {
 	}
 }
 
-// listen reads the messages of a process until they end.
+// listen reads the messages of a process until the process closes its output.
 func listen(out io.Reader, report func(done, all int)) (end message, err error) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -90,7 +90,7 @@ func listen(out io.Reader, report func(done, all int)) (end message, err error) 
 	return end, lines.Err()
 }
 
-// conclude returns the error of a process that ended.
+// conclude returns the error of a process that has ended.
 func conclude(end message, err error, last *tail) error {
 	if known, ok := ends[end.End]; ok {
 		return known
@@ -104,7 +104,7 @@ func conclude(end message, err error, last *tail) error {
 	return fmt.Errorf("the process of the run: %w%s", err, last)
 }
 
-// tail keeps the end of a text.
+// tail keeps the last part of a text.
 type tail struct{ text []byte }
 
 const tailSize = 2000
@@ -126,14 +126,14 @@ func (t *tail) String() string {
 // reportEvery is the time between two messages about steps.
 const reportEvery = 500 * time.Millisecond
 
-// Work makes the run of a folder in a process started by [Processes]. in and out are the standard input and output; log
-// receives the events of the run. When in ends, because the starter died, Work saves the run and returns. The goroutine
-// that reads in ends with in.
+// Work trains the run in a folder, in a process started by [Processes]. in and out are the standard input and output;
+// log receives the events of the run. When in ends because the starter died, Work saves the run and returns. The
+// goroutine that reads in ends with in.
 func Work(ctx context.Context, dir string, threads int, in io.Reader, out io.Writer, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // until the starter closes it or dies
+		_, _ = io.Copy(io.Discard, in) // until the starter closes in or dies
 		cancel()
 	}()
 	lines := json.NewEncoder(out)
@@ -141,7 +141,7 @@ func Work(ctx context.Context, dir string, threads int, in io.Reader, out io.Wri
 	err := resume(ctx, dir, threads, train.Options{Log: log, Progress: func(done, all int) {
 		if now := time.Now(); now.Sub(said) >= reportEvery {
 			said = now
-			_ = lines.Encode(message{Done: done, All: all}) // a starter that died is noticed above
+			_ = lines.Encode(message{Done: done, All: all}) // the goroutine above notices a dead starter
 		}
 	}})
 	end := message{End: endFailed}

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Progress follows runs that other processes make, by reading their folders.
+// Progress follows runs that other processes train, by reading their folders.
 type Progress struct {
 	dirs     []string
 	outcomes []Outcome
@@ -23,8 +23,8 @@ type Progress struct {
 	meter    *meter
 }
 
-// Prepare gives each run a folder with its config, and refuses configs that cannot be trained, as [Execute] does. It
-// returns the progress that the folders show. With retry, failed runs are missing again.
+// Prepare creates a folder with the config for each run, and rejects configs that cannot be trained, like [Execute]. It
+// returns the progress according to the folders. With retry, failed runs count as missing again.
 func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.Logger) (*Progress, error) {
 	log = plain.Or(log)
 	dirs, err := place(ctx, dir, runs, retry, true, log)
@@ -54,7 +54,7 @@ func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.
 // ended reports whether a run needs no further work: it finished or failed.
 func ended(e Entry) bool { return e.State == Finished || e.State == Failed }
 
-// forget removes the record of a failed run before another try.
+// forget removes the record of a failed run before it is trained again.
 func forget(dir string) error {
 	store, err := rundir.Open(dir)
 	if err != nil {
@@ -67,7 +67,7 @@ func forget(dir string) error {
 func (p *Progress) Look() (done bool, err error) {
 	var left []int
 	for _, i := range p.left {
-		_, err := os.Lstat(filepath.Join(p.dirs[i], rundir.RecordFile)) // much quicker than reading the folder
+		_, err := os.Lstat(filepath.Join(p.dirs[i], rundir.RecordFile)) // much faster than reading the folder
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
@@ -84,16 +84,16 @@ func (p *Progress) Look() (done bool, err error) {
 	return len(left) == 0, nil
 }
 
-// Missing counts the runs that were unfinished at the last look.
+// Missing returns the number of runs that were unfinished at the last Look.
 func (p *Progress) Missing() int { return len(p.left) }
 
-// Outcomes returns the runs as they were at the last look.
+// Outcomes returns the outcomes at the last Look.
 func (p *Progress) Outcomes() []Outcome { return p.outcomes }
 
-// Status returns the progress at the last look.
+// Status returns the progress at the last Look.
 func (p *Progress) Status() Status { return p.meter.status(time.Now()) }
 
-// Mark returns a text that changes as soon as a run ends or stores a checkpoint.
+// Mark returns a text that changes whenever a run ends or stores a checkpoint.
 func (p *Progress) Mark() string {
 	h := fnv.New64a()
 	for _, i := range p.left {

@@ -15,9 +15,9 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Reader reads folders of runs. It decodes configs that differ only in name and seed once. It therefore reads the
-// folders of a large sweep many times as fast as [Read] does one by one. Its entries share the values that their
-// configs point to: treat these as read-only. Several goroutines may use it at once.
+// Reader reads folders of runs. It decodes configs that differ only in name and seed once. It therefore reads a large
+// sweep much faster than one call of [Read] per folder. Its entries share the values that their configs point to: treat
+// these as read-only. A Reader is safe for concurrent use.
 type Reader struct {
 	known sync.Map // [sha256.Size]byte, of a config's text without name and seed, to *knownConfig
 }
@@ -25,7 +25,7 @@ type Reader struct {
 // knownConfig is the common part of configs that differ only in name and seed.
 type knownConfig struct {
 	config        train.Config
-	before, after []byte // Identity of the config, around its seed
+	before, after []byte // Identity of the config, before and after the seed
 
 	settings    func() ([]Setting, error)
 	hasIdentity bool
@@ -38,7 +38,7 @@ func (r *Reader) Read(dir string) Entry {
 	return e
 }
 
-// read is Read, and keeps the source of the config if it decoded it.
+// read is Read. It keeps the source of the config if it has decoded the config.
 func (r *Reader) read(dir string) Entry {
 	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
 	text, err := train.ConfigText(dir)
@@ -65,8 +65,8 @@ func (r *Reader) read(dir string) Entry {
 	return e
 }
 
-// identify sets the hash that identifies the run. It looks at the history in the record, or in the state of an
-// unfinished run.
+// identify sets the hash that identifies the run. It uses the history in the record or, for an unfinished run, in the
+// state.
 func (e *Entry) identify(text []byte) {
 	e.ConfigHash = e.Hash
 	var h rundir.History
@@ -74,7 +74,7 @@ func (e *Entry) identify(text []byte) {
 		h, e.Other = train.Unlike(e.Dir, e.Config, text)
 	} else {
 		h, e.Other = r.History, r.History.Other()
-		if most := e.Config.Train.Epochs; r.Epochs > most { // a code without a history let a run be shortened
+		if most := e.Config.Train.Epochs; r.Epochs > most { // code without a history allowed shortening a run
 			e.Other = fmt.Sprintf("train.epochs is %d in its config, and it was trained for %d", most, r.Epochs)
 		} else if err := h.Check(r.Steps); err != nil {
 			e.Other = err.Error()
@@ -116,14 +116,14 @@ func (r *Reader) decode(e *Entry, text []byte) error {
 	return nil
 }
 
-// ownLines are the lines of a config with its name and its seed.
+// ownLines are the lines of a config with its name and seed.
 type ownLines struct {
 	Name string `yaml:"name"`
 	Seed uint64 `yaml:"seed"`
 }
 
 // splitConfig returns a hash of a config's text without the values of its name and seed, and these values. It returns
-// false unless the name and the seed have one plain line each.
+// false unless the name and the seed are each on one plain line.
 func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 	var kept, lines bytes.Buffer
 	names, seeds := 0, 0
@@ -153,14 +153,14 @@ func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 // newKnownConfig returns the part that a config shares with configs of other names and seeds.
 func newKnownConfig(c train.Config, identity []byte) *knownConfig {
 	k := &knownConfig{config: c.WithoutSource()}
-	if c.Init == nil { // a start often belongs to the seed
+	if c.Init == nil { // a start often depends on the seed
 		k.before, k.after, k.hasIdentity = bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
 	}
 	k.settings = sync.OnceValues(func() ([]Setting, error) { return settingsOf(k.config) })
 	return k
 }
 
-// hash returns the config's hash with another seed.
+// hash returns the hash of the config with another seed.
 func (k *knownConfig) hash(seed uint64) string {
 	text := make([]byte, 0, len(k.before)+len(k.after)+32)
 	text = append(append(text, k.before...), "\nseed: "...)
@@ -168,14 +168,14 @@ func (k *knownConfig) hash(seed uint64) string {
 	return rundir.FileHash(append(text, k.after...))
 }
 
-// Settings lists an entry's settings by key path, without its name and seed, in the order of the config. Entries of a
+// Settings lists an entry's settings by key path, without name and seed, in the order of the config. Entries of a
 // [Reader] that differ only in name and seed share the list.
 func (e Entry) Settings() ([]Setting, error) {
 	if e.known == nil {
 		return nil, e.Problem
 	}
 	list, err := e.known.settings()
-	if e.Other != "" { // such a run is more than its settings
+	if e.Other != "" { // the settings do not fully describe such a run
 		list = append(slices.Clone(list), Setting{Key: "history", Value: e.Other})
 	}
 	return list, err

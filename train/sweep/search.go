@@ -21,17 +21,18 @@ import (
 	"github.com/unravel-ml/unravel/train/search"
 )
 
-// Search looks for the best settings of an experiment. Its trials are ordinary runs, with the trial's number and
-// settings in rundir.TrialFile. It stores nothing else: a process reads the trials in the folder, and begins the next
-// one while it holds the folder's lock. Several processes can therefore work on one search, and a search continues
-// after any stop. The random settings of a trial depend on the search's seed and the trial's number alone.
+// Search searches for the best settings of an experiment. Its trials are ordinary runs, with the number and the
+// settings of the trial in rundir.TrialFile. It stores no other state: a process reads the trials in the folder, and
+// begins the next trial while it holds the folder's lock. Several processes can therefore work on one search, and a
+// search can be stopped and continued at any time. The random settings of a trial only depend on the seed of the search
+// and the number of the trial.
 type Search struct {
 	Method search.MethodChoice
 
 	plan   *Plan
-	file   string // of the base config
+	file   string // file of the base config
 	source []byte
-	node   *config.Node // of the method's settings
+	node   *config.Node // settings of the method
 	reader Reader
 	agreed map[string]bool // hashes of configs that agree with their trial
 }
@@ -73,7 +74,7 @@ func (p *Plan) fixed() Settings {
 	return list
 }
 
-// searchNode returns a part of the search in the plan's file; nil if the file has none.
+// searchNode returns a part of the search in the plan's file, or nil if the file does not contain it.
 func (p *Plan) searchNode(path ...string) *config.Node {
 	n := p.root.Get("search")
 	for _, key := range append([]string{p.Search.Name}, path...) {
@@ -84,7 +85,7 @@ func (p *Plan) searchNode(path ...string) *config.Node {
 	return n
 }
 
-// checkRungs refuses settings that rungs determine, or that end runs before their rung.
+// checkRungs rejects settings that rungs determine, and settings that end runs before their rung.
 func (s *Search) checkRungs(base train.Config) error {
 	if s.Method.Value.Rungs() == nil {
 		return nil
@@ -107,10 +108,10 @@ func (s *Search) checkRungs(base train.Config) error {
 	return nil
 }
 
-// between is a place in a range that is no round number of it.
+// between is a position in a range that is unlikely to be a round number.
 const between = 0.382
 
-// checkSpace loads the base config with each value of a choice, and with the ends and an inner value of other ranges.
+// checkSpace loads the base config with each value of a choice, and with both ends and an inner value of other ranges.
 func (s *Search) checkSpace() error {
 	var errs []error
 	for _, r := range s.Method.Value.Common().Space {
@@ -131,8 +132,8 @@ func (s *Search) checkSpace() error {
 	return errors.Join(errs...)
 }
 
-// Check reports whether the first trial can be trained, whether its training has the objective's loss, and whether it
-// can go on to the epochs of all rungs, with each value of a choice.
+// Check returns an error unless the first trial can be trained, its training has the objective's loss, and it can
+// continue to the epochs of all rungs, for each value of a choice.
 func (s *Search) Check() error {
 	own := s.Method.Value.Common()
 	first := own.Space.Draw(own.Seed, 0, nil)
@@ -152,7 +153,7 @@ func (s *Search) Check() error {
 	return nil
 }
 
-// checkTrial reports whether a trial can be trained and compared, and go on to all rungs.
+// checkTrial returns an error unless a trial can be trained and compared, and can continue to all rungs.
 func (s *Search) checkTrial(p search.Point) error {
 	own, rungs := s.Method.Value.Common(), s.Method.Value.Rungs()
 	r, err := s.run(0, s.settings(p), len(rungs)-1)
@@ -174,7 +175,7 @@ func (s *Search) settings(p search.Point) (list Settings) {
 	return list
 }
 
-// run returns the run of a trial to the end of a rung.
+// run returns the run of a trial up to the end of a rung.
 func (s *Search) run(trial int, drawn Settings, rung int) (Run, error) {
 	all := append(s.plan.fixed(), drawn...)
 	if rungs := s.Method.Value.Rungs(); rungs != nil {
@@ -187,7 +188,7 @@ func (s *Search) run(trial int, drawn Settings, rung int) (Run, error) {
 	return NewRun(fmt.Sprintf("trial%03d", trial), c)
 }
 
-// Command returns the command line that makes the run of a trial again, alone.
+// Command returns the command line that repeats the run of a trial on its own.
 func (s *Search) Command(t *Trial) []string {
 	all := append(s.plan.fixed(), t.Settings...)
 	if s.Method.Value.Rungs() != nil {
@@ -196,8 +197,8 @@ func (s *Search) Command(t *Trial) []string {
 	return append([]string{"unravel", "train", s.plan.Base}, all.Overrides()...)
 }
 
-// Trials reads the trials in a folder. Trials of another search, or of this search with another base config, are an
-// error. It returns an empty list for a missing folder.
+// Trials reads the trials in a folder. It returns an error for trials of another search, or of this search with another
+// base config. For a missing folder, it returns an empty list.
 func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 	folders, err := Look(ctx, dir, nil)
 	if err != nil {
@@ -213,7 +214,7 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 	}
 	if found == nil {
 		found = &Trials{Method: s.Method}
-		if base, err := train.Load(s.file, s.source, s.plan.fixed().Overrides()...); err == nil { // as before
+		if base, err := train.Load(s.file, s.source, s.plan.fixed().Overrides()...); err == nil { // unchanged
 			found.Better = directionOf(s.Method.Value.Common(), base)
 		}
 		return found, nil
@@ -243,7 +244,7 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 	return found, nil
 }
 
-// Preview returns the settings of the next trials, at most n, as far as they are random: they follow from no result.
+// Preview returns the settings of at most n next trials, as long as they are random and do not depend on results.
 func (s *Search) Preview(found *Trials, n int) (list []Settings) {
 	own, trials := s.Method.Value.Common(), found.points()
 	for len(list) < n && (own.Runs == 0 || len(trials) < own.Runs) {
@@ -259,9 +260,9 @@ func (s *Search) Preview(found *Trials, n int) (list []Settings) {
 	return list
 }
 
-// Execute makes the trials of the search in a folder until its budget is used up, and returns all trials. Failed trials
-// count as the worst, and do not end the search. Options.Index and Options.Of mean nothing. When the context ends, the
-// error is train.ErrStopped.
+// Execute trains the trials of the search in a folder until its budget is used up, and returns all trials. Failed
+// trials count as the worst, and do not end the search. Options.Index and Options.Of are ignored. When the context
+// ends, the error is train.ErrStopped.
 func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, error) {
 	if o.Start == nil {
 		o.Start = InProcess
@@ -282,7 +283,7 @@ func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, e
 	for range jobs {
 		workers.Go(func() {
 			if err := e.work(ctx); err != nil {
-				cancel(err) // the other jobs save and end, too
+				cancel(err) // the other jobs also save and end
 			}
 		})
 	}
@@ -302,18 +303,18 @@ type searching struct {
 	Options
 	*Search
 	dir     string
-	threads int // of one run
+	threads int // threads per run
 	watch   *rundir.Watch
 
 	choosing sync.Mutex   // held while a job chooses its work
 	tried    map[int]bool // failed trials that this call has repeated
 
 	lock   sync.Mutex
-	own    map[string]float64 // fraction of the runs that this call makes, by folder
+	own    map[string]float64 // fraction done of the runs that this call trains, by folder
 	status Status
 }
 
-// work takes one step after another until nothing is left to do.
+// work takes one step after another until there is nothing left to do.
 func (e *searching) work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		dir, run, wait, err := e.choose(ctx)
@@ -335,7 +336,7 @@ func (e *searching) work(ctx context.Context) error {
 		err = e.Start(ctx, dir, e.threads, func(done, all int) { e.report(dir, float64(done)/float64(max(all, 1))) })
 		if !errors.Is(err, rundir.ErrLocked) && !errors.Is(err, train.ErrStopped) && (err == nil || ctx.Err() == nil) {
 			entry := conclusion(dir, run, err, begun, e.Log)
-			if entry.State == Failed && Read(dir).State != Failed { // otherwise it would begin again and again
+			if entry.State == Failed && Read(dir).State != Failed { // otherwise the run would start again and again
 				return fmt.Errorf("run %s: %w", run.Name, entry.Problem)
 			}
 		}
@@ -401,8 +402,8 @@ func (e *searching) observe(found *Trials) map[string]bool {
 	return own
 }
 
-// choose returns the folder of the next run, with its config in it. An empty folder means that there is nothing to do
-// now, and wait that this may change.
+// choose returns the folder of the next run, which contains its config. If dir is empty, there is nothing to do now,
+// and wait reports whether that may change.
 func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool, err error) {
 	e.choosing.Lock()
 	defer e.choosing.Unlock()
@@ -441,7 +442,7 @@ func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool,
 		return "", run, running, nil
 	}
 	trials := found.points()
-	if k := gap(found.List); k >= 0 { // somebody removed the trial, or it is damaged
+	if k := gap(found.List); k >= 0 { // a user removed the trial, or it is damaged
 		if p := budget.Space.Draw(budget.Seed, k, trials); p != nil {
 			return e.begin(ctx, k, p, held)
 		}
@@ -456,7 +457,7 @@ func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool,
 	return e.promote(found.List[step.Trial], step.Rung)
 }
 
-// gap returns the first number between those of the trials that no trial has; -1 if there is none.
+// gap returns the first missing number of a trial, or -1 if no number is missing.
 func gap(list []Trial) int {
 	for i, t := range list {
 		if t.Index != i {
@@ -477,7 +478,7 @@ func (e *searching) take(dir string, err error) string {
 	return dir
 }
 
-// promote gives a finished trial the epochs of a further rung.
+// promote gives a finished trial the epochs of another rung.
 func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, err error) {
 	run, err = e.Search.run(t.Index, t.Settings, rung)
 	if err != nil {
@@ -488,7 +489,7 @@ func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, 
 		return "", run, false, err
 	}
 	store, err := e.watch.Open(t.Dir)
-	if errors.Is(err, rundir.ErrLocked) { // somebody looks at it
+	if errors.Is(err, rundir.ErrLocked) { // another process is reading it
 		return "", run, true, nil
 	}
 	if err == nil {
@@ -497,7 +498,7 @@ func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, 
 	return e.take(t.Dir, err), run, false, err
 }
 
-// begin makes the folder of a new trial.
+// begin creates the folder of a new trial.
 func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string, run Run, wait bool, err error) {
 	drawn := e.settings(p)
 	if run, err = e.Search.run(k, drawn, 0); err != nil {
@@ -521,5 +522,5 @@ func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rund
 	return e.take(dir, err), run, false, err
 }
 
-// String returns the settings as a command line has them.
+// String returns the settings as on a command line.
 func (s Settings) String() string { return strings.Join(s.Overrides(), " ") }

@@ -14,31 +14,31 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Machines describes a simulated cluster: its nodes and the file system that they share.
+// Machines describes a simulated cluster: its nodes and their shared file system.
 type Machines struct {
-	Nodes   float64 // number
-	Cores   float64 // cores of a node
-	Threads float64 // cores of a run
-	Start   float64 // seconds until a free place begins its next run
+	Nodes   float64 // number of nodes
+	Cores   float64 // cores per node
+	Threads float64 // cores per run
+	Start   float64 // seconds until a free slot begins its next run
 	Spread  float64 // standard deviation of the logarithms of durations, for stragglers
-	Array   float64 // largest number of tasks of a job
+	Array   float64 // maximum number of tasks per job
 
-	Ops        float64 // operations on files that the shared file system does in a second
-	Latency    float64 // milliseconds of one operation
-	Bandwidth  float64 // of the file system, in MB/s
+	Ops        float64 // file operations per second of the shared file system
+	Latency    float64 // milliseconds per file operation
+	Bandwidth  float64 // bandwidth of the file system, in MB/s
 	Checkpoint float64 // size of a checkpoint, in MB
 	Interval   float64 // seconds between checkpoints
-	Run        float64 // operations of a run apart from its checkpoints
-	Folder     float64 // operations of a task on the folder of each run when it begins; tasks of a node share them
+	Run        float64 // file operations per run, without checkpoints
+	Folder     float64 // file operations of a starting task per run folder; tasks on the same node share them
 
-	Assumed []string // keys left out, as KEY=NUMBER: assumptions about a usual cluster, not measurements of this one
+	Assumed []string // omitted keys, as KEY=NUMBER: assumptions about a typical cluster, not measurements of this one
 }
 
-// machineKeys are the keys of Machines in a text.
+// machineKeys are the keys of Machines in ParseMachines.
 var machineKeys = []struct {
 	key   string
 	value func(*Machines) *float64
-	usual float64 // NaN: it must be given
+	usual float64 // default; NaN: required
 	least float64
 	whole bool
 }{
@@ -57,8 +57,8 @@ var machineKeys = []struct {
 	{"folder", func(m *Machines) *float64 { return &m.Folder }, 15, 0, false},
 }
 
-// ParseMachines parses a list such as nodes=64,cores=64,threads=1. It requires nodes and cores. The other keys default
-// to the figures of a usual network file system and of Slurm.
+// ParseMachines parses a list such as nodes=64,cores=64,threads=1. nodes and cores are required. The defaults of the
+// other keys describe a typical network file system and Slurm.
 func ParseMachines(text string) (*Machines, error) {
 	m, given := &Machines{}, map[string]bool{}
 	var names []string
@@ -103,40 +103,40 @@ func ParseMachines(text string) (*Machines, error) {
 	return m, nil
 }
 
-// Places returns the number of runs that fit at a time.
+// Places returns the number of runs that fit on the machines at the same time.
 func (m *Machines) Places() int { return int(m.Nodes * math.Floor(m.Cores/m.Threads)) }
 
-// Piece is a run of a simulation.
+// Piece is a run in a simulation.
 type Piece struct {
 	Seconds float64
-	After   []int // runs that must end before, by their places in the list
+	After   []int // indices of runs that must end before this run begins
 }
 
-// Further costs of runs.
+// Other costs of runs.
 const (
-	checkpointOps = 30   // operations on files for a checkpoint, including the state and the logs
-	planTime      = 3e-4 // seconds of a task to expand the plan, by run
-	resultSize    = 0.25 // MB that a run leaves apart from its checkpoints
-	lookedAt      = 32   // folders at a time, of a task that begins
+	checkpointOps = 30   // file operations per checkpoint, including the state and the logs
+	planTime      = 3e-4 // seconds per run for a task to expand the plan
+	resultSize    = 0.25 // MB of a run's results, without checkpoints
+	lookedAt      = 32   // folders that a starting task reads concurrently
 )
 
 // Simulation is the cost of a sweep on simulated machines.
 type Simulation struct {
 	Runs      int     `json:"runs"`
-	Places    int     `json:"places"`       // runs that the machines can make at a time
-	Tasks     int     `json:"tasks"`        // runs at a time: as many as places, runs and the scheduler's array allow
+	Places    int     `json:"places"`       // number of concurrent runs that fit on the machines
+	Tasks     int     `json:"tasks"`        // number of concurrent runs: limited by places, runs and the scheduler's array
 	CoreHours float64 `json:"core_hours"`   // hours of cores spent on runs
-	Wall      float64 `json:"wall_seconds"` // until the last run has ended
+	Wall      float64 `json:"wall_seconds"` // time until the last run has ended
 	Longest   float64 `json:"longest_seconds"`
-	Use       float64 `json:"use"` // fraction of the cores' time spent on runs
+	Use       float64 `json:"use"` // fraction of the cores' time that is spent on runs
 
-	Begin    float64 `json:"begin_seconds"`  // until a task knows its work
-	Ops      float64 `json:"ops_per_second"` // on files, while all tasks work
+	Begin    float64 `json:"begin_seconds"`  // time until a task knows its work
+	Ops      float64 `json:"ops_per_second"` // file operations per second while all tasks work
 	Written  float64 `json:"mb_per_second"`
 	Follow   float64 `json:"follow_seconds"` // seconds of the follower's first look
-	OpsNodes float64 `json:"ops_nodes"`      // number of nodes at which the file system's operations become the limit
-	MBNodes  float64 `json:"mb_nodes"`       // number of nodes at which its bandwidth becomes the limit
-	RunNodes float64 `json:"run_nodes"`      // number of nodes beyond which the sweep ends no sooner: each run has a place, or the longest run takes as long as all
+	OpsNodes float64 `json:"ops_nodes"`      // number of nodes at which file operations become the limit
+	MBNodes  float64 `json:"mb_nodes"`       // number of nodes at which bandwidth becomes the limit
+	RunNodes float64 `json:"run_nodes"`      // number of nodes beyond which the sweep does not end sooner: each run has a place, or the longest run takes as long as all
 }
 
 // Simulate assigns runs to the places of machines in order. A run begins when a place is free and the run that it
@@ -165,7 +165,7 @@ func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
 	s.Wall = s.Begin + span
 	s.Use = s.CoreHours * 3600 / (s.Wall * m.Nodes * m.Cores)
 	mean := max(sum/n, 1e-9)
-	ops, written := m.Run/mean+checkpointOps/m.Interval, resultSize/mean+m.Checkpoint/m.Interval // operations and MB of a task in a second
+	ops, written := m.Run/mean+checkpointOps/m.Interval, resultSize/mean+m.Checkpoint/m.Interval // operations and MB per second of a task
 	s.Ops, s.Written = ops*float64(s.Tasks), written*float64(s.Tasks)
 	s.OpsNodes, s.MBNodes = m.Ops/max(ops*each, 1e-9), m.Bandwidth/max(written*each, 1e-9)
 	s.RunNodes = math.Ceil(min(n, sum/max(s.Longest, 1e-9)) / each)
@@ -173,7 +173,7 @@ func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
 	return s, nil
 }
 
-// Limit names the bottleneck that keeps more machines from ending sooner.
+// Limit names the bottleneck that prevents more machines from ending sooner.
 func (s *Simulation) Limit(m *Machines) string {
 	switch span := s.Wall - s.Begin; {
 	case s.Runs == 0:
@@ -192,8 +192,8 @@ func (s *Simulation) Limit(m *Machines) string {
 	return "the number of cores"
 }
 
-// straggle is the factor on the i-th run's duration. The factors follow a log-normal distribution with mean 1, in a
-// fixed order.
+// straggle returns the factor on the i-th run's duration. The factors follow a log-normal distribution with mean 1, in
+// a fixed order.
 func (m *Machines) straggle(i int) float64 {
 	if m.Spread == 0 {
 		return 1
@@ -259,8 +259,8 @@ func (n *numbers[T]) Pop() any {
 	return last
 }
 
-// Pieces lists runs and their seconds for a simulation. A run that starts from another run of the same folder waits for
-// it.
+// Pieces lists runs and their seconds for a simulation. If a run starts from another run in the same folder, it waits
+// for that run.
 func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 	at := map[string]int{}
 	for i, r := range runs {
@@ -282,13 +282,13 @@ func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 
 var weightLine = regexp.MustCompile(`: -?([0-9]*\.[0-9]+(e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+)$`)
 
-// CostOf returns a text that is equal for runs that take equally long. The text is the config without names, seeds,
-// starts, weights and rates. Weights and rates are the numbers with a point or an exponent in losses and optimisers.
+// CostOf returns a text that is equal for runs that take equally long: the config without names, seeds, starts, weights
+// and rates. Weights and rates are the numbers with a decimal point or an exponent in losses and optimisers.
 func CostOf(r Run) string {
 	c := r.Config
 	c.Seed, c.Init = 0, nil
 	text, err := c.Identity()
-	if err != nil { // it was hashed before
+	if err != nil { // unreachable: the config was hashed before
 		return r.Hash
 	}
 	var b strings.Builder

@@ -1,9 +1,10 @@
-// Package sweep makes many runs of one experiment. A [Plan], a YAML file, lists the settings that vary, and [Execute]
-// makes the missing runs.
+// Package sweep trains many runs of one experiment. A [Plan], a YAML file, lists the settings that vary, and [Execute]
+// trains the missing runs.
 //
-// Every run is an ordinary run folder. A sweep stores no separate state: it makes every run that no folder shows as
-// finished. An interrupted sweep therefore continues on any machine that sees the folder. Several processes can work on
-// one folder at once. The hash of the resolved config ([train.Config.Hash]) identifies a run, under any folder name.
+// Every run is an ordinary run folder. A sweep stores no other state: it trains every run that is not finished in any
+// folder. An interrupted sweep can therefore continue on any machine that has access to the folder. Several processes
+// can work on one folder at once. The hash of the resolved config ([train.Config.Hash]) identifies a run, whatever the
+// name of its folder.
 package sweep
 
 import (
@@ -19,7 +20,7 @@ import (
 
 // Plan is a sweep: a base config, the settings of all runs, and the settings that vary. Its runs are all combinations
 // of four choices: a seed, a group of the list, an index into the zip's lists, and a value for every key of the
-// product. With a search, the runs follow from their results instead, see [Plan.NewSearch].
+// product. With a search, the runs depend on results instead, see [Plan.NewSearch].
 type Plan struct {
 	Name    string   `yaml:"name" doc:"name of the sweep and its folder under runs/"`
 	Base    string   `yaml:"base" doc:"config of the runs: a .yaml file or the name of a built-in config"`
@@ -31,7 +32,7 @@ type Plan struct {
 
 	Search search.MethodChoice `yaml:"search" doc:"instead of list, zip and product: search for the best settings, {METHOD: {metric: ..., runs: ..., space: {key.path: range}}}"`
 
-	file string // for messages and the search for base
+	file string // for messages, and to find base
 	root *config.Node
 }
 
@@ -42,7 +43,7 @@ type Run struct {
 	Hash   string
 }
 
-// NewRun names a config and hashes it, together with the weights that its start takes.
+// NewRun returns a run with a name and a config, and hashes the config together with the weights at its start.
 func NewRun(name string, c train.Config) (Run, error) {
 	c.Name = name
 	err, hash := c.Validate(), ""
@@ -67,8 +68,8 @@ func Open(file string) (*Plan, error) {
 	return Load(file, source)
 }
 
-// Load reads a plan: YAML source, named for messages. It looks for the files that the plan names next to the plan's
-// file first.
+// Load reads a plan from YAML source; file is its name in messages. It looks for the files that the plan names next to
+// the plan's file first.
 func Load(file string, source []byte) (*Plan, error) {
 	root, err := config.Parse(file, source)
 	if err != nil {
@@ -109,7 +110,7 @@ func (p *Plan) Validate() error {
 	return p.once()
 }
 
-// HintValue explains a single number given for seeds: it may mean the seed, or the number of seeds.
+// HintValue explains a single number for seeds, which may mean the seed or the number of seeds.
 func (p *Plan) HintValue(n *config.Node, _ string) string {
 	if n.Path() == "seeds" && n.IsScalar() {
 		return "seeds are listed: [0, 1, 2] makes three runs, and [3] one of the seed 3"
@@ -117,7 +118,7 @@ func (p *Plan) HintValue(n *config.Node, _ string) string {
 	return ""
 }
 
-// Hint says where the settings of the runs belong.
+// Hint explains where the settings of the runs belong.
 func (p *Plan) Hint(key string) string {
 	switch key {
 	case "seed":
@@ -136,7 +137,7 @@ func (p *Plan) Hint(key string) string {
 	return ""
 }
 
-// once reports keys that two parts of the plan set.
+// once returns an error for keys that two parts of the plan set.
 func (p *Plan) once() error {
 	by := map[string]string{}
 	add := func(part, key string) error {

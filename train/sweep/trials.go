@@ -22,26 +22,26 @@ import (
 type Trial struct {
 	Entry
 	Index    int
-	Settings Settings // drawn by the search
-	Epochs   int      // finished epochs with a value of the objective
-	Value    float64  // the objective after these epochs; NaN: none yet, or the run has failed
+	Settings Settings // settings drawn by the search
+	Epochs   int      // number of finished epochs with a value of the objective
+	Value    float64  // objective after these epochs; NaN: none yet, or the run has failed
 
 	point  search.Point
-	values []float64 // the objective after the epochs of each finished rung; without rungs, at the end
+	values []float64 // objective at the end of each finished rung; without rungs, at the end
 }
 
 // Trials are the trials of a search in a folder.
 type Trials struct {
 	Method    search.MethodChoice
-	Better    metrics.Direction // of the objective
+	Better    metrics.Direction // direction of the objective
 	List      []Trial           // by index
-	CoreHours float64           // seconds of the ended runs times their threads
+	CoreHours float64           // hours of the ended runs times their threads
 }
 
-// Best returns the trial with the best value after the most epochs; nil if none has a value.
+// Best returns the trial with the best value after the most epochs, or nil if no trial has a value.
 func (t *Trials) Best() *Trial {
 	var best *Trial
-	rungs := t.Method.Value.Rungs() != nil // otherwise runs differ in length only if the space or train.stop says so
+	rungs := t.Method.Value.Rungs() != nil // otherwise runs only differ in length if the space or train.stop says so
 	for i := range t.List {
 		one := &t.List[i]
 		switch {
@@ -53,7 +53,7 @@ func (t *Trials) Best() *Trial {
 	return best
 }
 
-// loss returns a value of the objective with its sign such that lower is better.
+// loss returns a value of the objective, negated if higher is better.
 func (t *Trials) loss(v float64) float64 {
 	if t.Better == metrics.HigherIsBetter {
 		return -v
@@ -61,7 +61,7 @@ func (t *Trials) loss(v float64) float64 {
 	return v
 }
 
-// points returns the trials for a method.
+// points returns the trials as arguments of a method.
 func (t *Trials) points() []search.Trial {
 	var list []search.Trial
 	for _, one := range t.List {
@@ -78,12 +78,13 @@ func (t *Trials) points() []search.Trial {
 // trialFile is the content of rundir.TrialFile.
 type trialFile struct {
 	Trial    int               `json:"trial"`
-	Settings map[string]string `json:"settings"` // by key path, as YAML on one line
+	Settings map[string]string `json:"settings"` // by key path, as one line of YAML
 	Search   string            `json:"search"`   // as YAML
 }
 
-// ReadTrials reads the trials among the folders of runs. A folder without rundir.TrialFile is no trial, nor is one that
-// does not hold the run of its config any more. It returns nil without any trial. Trials of two searches are an error.
+// ReadTrials reads the trials among the folders of runs. A folder is not a trial without rundir.TrialFile, or if its
+// config no longer matches its run. ReadTrials returns nil if there are no trials, and an error for trials of two
+// searches.
 func ReadTrials(dirs []string) (*Trials, error) { return readTrials(dirs, new(Reader)) }
 
 // readTrials is ReadTrials with a reader that knows the configs of earlier calls.
@@ -135,7 +136,7 @@ func readTrials(dirs []string, r *Reader) (*Trials, error) {
 	return found, nil
 }
 
-// readTrialFile reads what makes a folder a trial; nil if it is none.
+// readTrialFile reads the trial file of a folder, or returns nil if the folder is not a trial.
 func readTrialFile(dir string) (*trialFile, error) {
 	text, err := rundir.ReadFile(dir, rundir.TrialFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,7 +178,7 @@ func encodeSearch(m search.MethodChoice) (string, error) {
 	return string(text), err
 }
 
-// parseSearch is the reverse of encodeSearch, for the trial in a folder.
+// parseSearch is the inverse of encodeSearch, for the trial in a folder.
 func parseSearch(dir, text string) (search.MethodChoice, error) {
 	var file struct {
 		Search search.MethodChoice `yaml:"search"`
@@ -189,7 +190,7 @@ func parseSearch(dir, text string) (search.MethodChoice, error) {
 	return file.Search, err
 }
 
-// differentSearch says in which settings two searches differ. Their budgets may.
+// differentSearch lists the settings in which two searches differ. Their budgets may differ.
 func differentSearch(a, b search.MethodChoice) string {
 	if a.Name != b.Name {
 		return fmt.Sprintf("the method is %s, not %s", a.Name, b.Name)
@@ -208,7 +209,7 @@ func differentSearch(a, b search.MethodChoice) string {
 	return differentSettings(list(a), list(b))
 }
 
-// differentSettings says where two lists of settings differ; empty if nowhere.
+// differentSettings describes where two lists of settings differ, or returns "" if they are equal.
 func differentSettings(a, b []Setting) string {
 	var keys []string
 	values := [2]map[string]string{{}, {}}
@@ -238,7 +239,7 @@ func differentSettings(a, b []Setting) string {
 	return strings.Join(list, "; ")
 }
 
-// metricNames lists the results of a config's runs, with their directions.
+// metricNames lists the results of a config's runs, and their directions.
 func metricNames(c train.Config) (names []string, better []metrics.Direction) {
 	names = metrics.ResultNames(c.Metrics.Final)
 	for _, m := range c.Metrics.Final {
@@ -262,7 +263,7 @@ func directionOf(s *search.Settings, c train.Config) metrics.Direction {
 	return metrics.LowerIsBetter
 }
 
-// measure reads the objective at the end of the rungs that the trial has finished.
+// measure reads the objective at the end of each rung that the trial has finished.
 func (t *Trial) measure(m search.Method) error {
 	ends := []int{t.Config.Train.Epochs}
 	if rungs := m.Rungs(); rungs != nil {
@@ -286,7 +287,7 @@ func (t *Trial) measure(m search.Method) error {
 	t.values = slices.Repeat([]float64{math.NaN()}, len(ends))
 	for raw := range bytes.Lines(text) {
 		var line rundir.Line
-		if json.Unmarshal(raw, &line) != nil { // the last line of a process that was killed
+		if json.Unmarshal(raw, &line) != nil { // last line of a killed process
 			continue
 		}
 		v, ok := objective(m.Common(), &line)
