@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// book holds the values that runs of a database share, by number.
+// book holds the values that the runs of a database share, by number.
 type book struct {
 	pairs    map[sweep.Setting]int64
 	kinds    map[int64]*kind
@@ -28,7 +28,7 @@ type book struct {
 	sums     sums
 }
 
-// machine is the machine and the program version that made a run.
+// machine is the machine and the version of the program that trained a run.
 type machine struct {
 	version string
 	rundir.Machine
@@ -112,7 +112,8 @@ func (b *book) load(ctx context.Context, x *Index) error {
 	})
 }
 
-// kindOf returns the kind with values of keys in alphabetical order, and places for name and seed.
+// kindOf returns the kind with the given values of keys, which are in alphabetical order, with positions for name and
+// seed.
 func (b *book) kindOf(keys []string, values []unique.Handle[string]) *kind {
 	for _, own := range []string{nameKey, seedKey} {
 		at, _ := slices.BinarySearch(keys, own)
@@ -125,14 +126,14 @@ func (b *book) kindOf(keys []string, values []unique.Handle[string]) *kind {
 	return &kind{b.keys[text], values}
 }
 
-// row is a row of a table; number inserts it unless an equal row exists.
+// row is a row of a table. Its method number inserts it unless an equal row exists.
 type row struct {
-	table, columns, key string // key is the condition that finds it
+	table, columns, key string // key is the WHERE condition of the row
 	values              []any  // values of the columns
-	keys                int    // number of leading values that belong to the condition
+	keys                int    // number of leading values in the condition
 }
 
-// number returns the number of a row, and inserts a missing row.
+// number returns the number of a row. It inserts the row if it is missing.
 func (r row) number(ctx context.Context, tx *sql.Tx) (id int64, err error) {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(r.values)), ", ")
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", r.table, r.columns, marks), r.values...); err != nil {
@@ -142,7 +143,7 @@ func (r row) number(ctx context.Context, tx *sql.Tx) (id int64, err error) {
 	return id, err
 }
 
-// kind returns the number of a run's kind, and writes a new kind.
+// kind returns the number of a run's kind. It inserts the kind if it is new.
 func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, error) {
 	list, err := e.Settings()
 	if err != nil || len(list) == 0 {
@@ -181,7 +182,7 @@ func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, erro
 	return id, nil
 }
 
-// named returns the number of the names of a run's results, and writes new names.
+// named returns the number of the list of a run's result names. It inserts the list if it is new.
 func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) {
 	if r.Len() == 0 {
 		return 0, nil
@@ -200,7 +201,7 @@ func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) 
 	return id, nil
 }
 
-// machine returns the number of a machine, and writes a new one.
+// machine returns the number of a machine. It inserts the machine if it is new.
 func (b *book) machine(ctx context.Context, tx *sql.Tx, m machine) (int64, error) {
 	id := b.machIDs[m]
 	if id == 0 {

@@ -13,10 +13,10 @@ import (
 // Column is a property of every run: its folder, its state, a setting or a result.
 type Column struct {
 	Name string
-	Of   func(*Run) (value string, ok bool) // value of a run; false: the run has none
+	Of   func(*Run) (value string, ok bool) // value of a run; false: the run has no value
 }
 
-// Cell returns the value of a run; nil if the run has none.
+// Cell returns the value of a run, or nil if the run has none.
 func (c Column) Cell(r *Run) *string {
 	if text, ok := c.Of(r); ok {
 		return &text
@@ -24,7 +24,7 @@ func (c Column) Cell(r *Run) *string {
 	return nil
 }
 
-// fixedColumns are the columns of every run.
+// fixedColumns are the columns that every run has.
 var fixedColumns = []Column{
 	{"run", func(r *Run) (string, bool) { return r.Dir, true }},
 	{"state", func(r *Run) (string, bool) { return string(r.State), true }},
@@ -55,12 +55,12 @@ func Result(name string) Column {
 	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results.Get(name); return exactly(v), ok }}
 }
 
-// ResultNames lists the results of runs in alphabetical order.
+// ResultNames lists the results of runs, sorted by name.
 func ResultNames(runs []*Run) []string {
 	return namesOf(runs, func(r *Run) *names { return r.Results.names })
 }
 
-// namesOf lists, in alphabetical order, the names in any of the lists.
+// namesOf returns the union of the lists of names, sorted.
 func namesOf(runs []*Run, of func(*Run) *names) []string {
 	known, seen := map[string]bool{}, map[*names]bool{nil: true}
 	for _, r := range runs {
@@ -74,7 +74,7 @@ func namesOf(runs []*Run, of func(*Run) *names) []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// SettingKeys lists the settings of runs in alphabetical order.
+// SettingKeys lists the settings of runs, sorted by key.
 func SettingKeys(runs []*Run) []string {
 	return namesOf(runs, func(r *Run) *names {
 		if r.Settings.kind == nil {
@@ -84,7 +84,7 @@ func SettingKeys(runs []*Run) []string {
 	})
 }
 
-// Columns lists all columns of runs: the fixed ones, the names of choices, the settings and the results.
+// Columns lists all columns of runs: the fixed columns, the names of choices, the settings and the results.
 func Columns(runs []*Run) (list []Column) {
 	list = append(list, fixedColumns...)
 	for _, key := range choiceKeys {
@@ -99,8 +99,8 @@ func Columns(runs []*Run) (list []Column) {
 	return list
 }
 
-// UnknownColumnError is the error of [FindColumn] for a column that no run has. Nearest is the nearest column, if any.
-// [Columns] lists all columns.
+// UnknownColumnError is the error of [FindColumn] for a column that no run has. Nearest is the most similar column, if
+// there is one. [Columns] lists all columns.
 type UnknownColumnError struct{ Name, Nearest string }
 
 func (e *UnknownColumnError) Error() string {
@@ -110,7 +110,7 @@ func (e *UnknownColumnError) Error() string {
 	return fmt.Sprintf("no run has %q; did you mean %q?", e.Name, e.Nearest)
 }
 
-// FindColumn returns the column of a name, or an [UnknownColumnError].
+// FindColumn returns the column with a name, or an [UnknownColumnError].
 func FindColumn(runs []*Run, name string) (Column, error) {
 	var names []string
 	for _, c := range Columns(runs) {
@@ -125,10 +125,10 @@ func FindColumn(runs []*Run, name string) (Column, error) {
 	return Column{}, &UnknownColumnError{name, nearestColumn(name, names)}
 }
 
-// choiceKeys are settings that choose one or more parts by name. Their columns show the names.
+// choiceKeys are settings that choose parts by name. Their columns show these names.
 var choiceKeys = []string{"dataset", "supervision", "model", "losses"}
 
-// choiceColumn shows the names that a run chose: the keys below the given key, without positions in a list.
+// choiceColumn shows the names that a run chose: the keys below the given key, without list positions.
 func choiceColumn(key string) Column {
 	return Column{key, func(r *Run) (string, bool) {
 		if r.Settings.kind == nil {
@@ -139,7 +139,7 @@ func choiceColumn(key string) Column {
 	}}
 }
 
-// choicesOf returns, for runs with these settings, the chosen names by key, joined by +.
+// choicesOf returns the chosen names for each key, joined by +, for runs with these settings.
 func choicesOf(settings []string) map[string]string {
 	at := map[string]map[int][]string{}
 	for _, path := range settings {
@@ -173,7 +173,7 @@ func choicesOf(settings []string) map[string]string {
 }
 
 // Differing lists the columns that differ between runs: the names of choices, and the settings. It skips metrics and
-// settings that change no result. A run differs in a setting of a choice only if it made this choice.
+// settings that do not affect results. For a setting of a choice, only runs with this choice are compared.
 func Differing(runs []*Run) (list []Column) {
 	for _, key := range choiceKeys {
 		if c := choiceColumn(key); differs(runs, c, true) {
@@ -192,8 +192,8 @@ func Differing(runs []*Run) (list []Column) {
 	return list
 }
 
-// Shown lists the settings for a list of runs: the differing ones, and the history if a run has one. Such a run is not
-// the run of its settings, even if all runs have the same history.
+// Shown lists the settings for a list of runs: the differing settings, and the history if a run has one. The settings
+// alone do not describe such a run, even if all runs have the same history.
 func Shown(runs []*Run) []Column {
 	list, history := Differing(runs), setting("history")
 	told := func(r *Run) bool { _, ok := history.Of(r); return ok }
@@ -225,7 +225,7 @@ func differs(runs []*Run, c Column, none bool) bool {
 	return false
 }
 
-// nearestColumn returns the column with the given end or one near to it; empty if none or several match.
+// nearestColumn returns the column with the given suffix or a similar one, or "" if none or several match.
 func nearestColumn(name string, columns []string) string {
 	parts := strings.Count(name, ".") + 1
 	var ends, whole []string

@@ -14,9 +14,9 @@ import (
 // stateNames lists the states that a filter accepts.
 var stateNames = []string{string(sweep.Finished), string(sweep.Failed), string(sweep.Damaged), string(sweep.Running), string(sweep.Waiting), string(sweep.Stopped), string(sweep.Unfinished)}
 
-// Filter returns the runs that pass all filters. A filter is KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE or
-// KEY>=VALUE, and KEY is the name of a column. The last four compare numbers. A run without the column passes only
-// KEY!=VALUE. The state unfinished matches running, waiting and stopped runs too.
+// Filter returns the runs that match all filters. A filter is KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE
+// or KEY>=VALUE, where KEY is the name of a column. The last four compare numbers. A run without the column only
+// matches KEY!=VALUE. The state unfinished also matches running, waiting and stopped runs.
 func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	runs = slices.Clone(runs)
 	for _, f := range filters {
@@ -50,7 +50,7 @@ func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	return runs, nil
 }
 
-// criterion returns the test of a filter on a value.
+// criterion returns the test of a value by a filter.
 func criterion(filter, sign, value string) (func(text string, ok bool) bool, error) {
 	want, err := strconv.ParseFloat(value, 64)
 	equal := func(text string, ok bool) bool {
@@ -76,12 +76,12 @@ type Group struct {
 	Values  []string           `json:"values"`
 	Runs    int                `json:"runs"`
 	Mean    map[string]float64 `json:"mean"` // mean of each result
-	Std     map[string]float64 `json:"std"`  // its standard deviation, by n-1
+	Std     map[string]float64 `json:"std"`  // standard deviation of each result, with divisor n-1
 	members []*Run
 }
 
-// GroupBy groups runs with equal values in some columns. It sorts the groups by these values if all are numbers, and by
-// their first runs otherwise.
+// GroupBy groups runs with equal values in some columns. It sorts the groups by these values if all values are numbers.
+// Otherwise the groups are in the order of their first runs.
 func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 	var columns []Column
 	for _, name := range by {
@@ -115,7 +115,7 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 	return groups, nil
 }
 
-// sortNumbers sorts groups by their values if all are numbers.
+// sortNumbers sorts groups by their values if all values are numbers.
 func sortNumbers(groups []*Group) {
 	numbers := map[*Group][]float64{}
 	for _, g := range groups {
@@ -130,7 +130,7 @@ func sortNumbers(groups []*Group) {
 	slices.SortStableFunc(groups, func(a, b *Group) int { return slices.Compare(numbers[a], numbers[b]) })
 }
 
-// moments returns the means and the standard deviations (n-1) of the results.
+// moments returns the means and the standard deviations (divisor n-1) of the results.
 func moments(runs []*Run) (mean, std map[string]float64) {
 	values, lists := map[string]*[]float64{}, map[*names][]*[]float64{}
 	for _, r := range runs {

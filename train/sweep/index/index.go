@@ -1,5 +1,5 @@
-// Package index keeps an SQLite database of run folders: their settings, results, durations and program versions. The
-// folders are authoritative: a removed database is built again from them.
+// Package index maintains an SQLite database of run folders: their settings, results, durations and program versions.
+// The folders are authoritative: if the database is removed, it is rebuilt from them.
 package index
 
 import (
@@ -25,26 +25,27 @@ import (
 // File is the name of the database in a folder of runs.
 const File = "runs.sqlite"
 
-// version is the version of the schema; a database of another version is built again.
+// version is the version of the schema; a database of another version is rebuilt.
 const version = 3
 
-// application is SQLite's application_id of an index of runs. Databases of the first versions lack it.
+// application is SQLite's application_id of an index of runs. The first versions did not set it.
 const application = 0x756e7276 // "unrv"
 
-// errForeign is the error of [Open] if another program made the file with the database's name. Move the file away, or
-// name another folder.
+// errForeign is the error of [Open] if the database file belongs to another program. Move the file away, or name
+// another folder.
 var errForeign = errors.New("it is not an index of runs, and stays unchanged; move it away, or name another folder")
 
 // Index is an open database.
 type Index struct {
 	db   *sql.DB
 	dir  string
-	book *book    // the content of the database
+	book *book    // content of the database
 	runs []stored // sorted by folder
 }
 
-// Open opens the database of a folder, updated to the runs in it. Open rebuilds a damaged database. If the folder is
-// not writable, it builds the database in memory. A file of another program with this name gives errForeign.
+// Open opens the database of a folder, and updates it to the runs in the folder. It rebuilds a damaged database. If the
+// folder is not writable, it builds the database in memory. If another program created the file, the error is
+// errForeign.
 func Open(ctx context.Context, dir string) (*Index, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -55,7 +56,7 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 	}
 	path := filepath.Join(dir, File)
 	x, err := open(ctx, dir, path)
-	if err != nil && ctx.Err() == nil && !unwritable(err) { // ErrForeign too: a flipped bit may be in our mark
+	if err != nil && ctx.Err() == nil && !unwritable(err) { // also for errForeign: a bit of our mark may have flipped
 		if err = discard(ctx, dir, path); err == nil {
 			x, err = open(ctx, dir, path)
 		}
@@ -74,7 +75,7 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 	return nil, fmt.Errorf("index of %s: %w", dir, err)
 }
 
-// unwritable reports whether the database may be sound but cannot be written, as on a full disk.
+// unwritable reports whether the database may be valid but cannot be written, for example on a full disk.
 func unwritable(err error) bool {
 	failed, ok := errors.AsType[*sqlite.Error](err)
 	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}, failed.Code()&0xff)
@@ -88,12 +89,13 @@ func discard(ctx context.Context, dir, path string) error {
 	}
 	if err = damaged(path); err == nil {
 		err = os.Remove(path)
-		_ = os.Remove(path + "-journal") // the file may be missing
+		_ = os.Remove(path + "-journal") // the file may not exist
 	}
 	return errors.Join(err, unlock())
 }
 
-// damaged returns nil if a file begins with SQLite's header and our mark, up to one wrong byte, and ErrForeign otherwise.
+// damaged returns nil if a file begins with SQLite's header and our mark, with at most one wrong byte, and errForeign
+// otherwise.
 func damaged(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -103,7 +105,7 @@ func damaged(path string) error {
 	if err != nil {
 		return errors.Join(errForeign, err)
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // only read
 	const magic, mark = "SQLite format 3\x00", 68
 	header := make([]byte, mark+4)
 	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() {
@@ -129,7 +131,7 @@ func open(ctx context.Context, dir, path string) (x *Index, err error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // a database in memory belongs to its connection
+	db.SetMaxOpenConns(1) // a database in memory belongs to one connection
 	x = &Index{db: db, dir: dir}
 	if err = x.prepare(ctx); err == nil {
 		err = x.update(ctx)

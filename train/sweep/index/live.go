@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Live gives each unfinished run of a folder its present state: running, waiting or stopped.
+// Live updates each unfinished run of a folder to its current state: running, waiting or stopped.
 func Live(dir string, runs []*Run) {
 	holders := rundir.NewHolders()
 	for _, r := range runs {
@@ -28,7 +28,7 @@ func Live(dir string, runs []*Run) {
 	}
 }
 
-// held reports whether a process holds the run. It reads the run's log only on systems that do not report lock holders.
+// held reports whether a process holds the run. It only reads the run's log on systems that do not report lock holders.
 func (r *Run) held(holders *rundir.Holders, path string) bool {
 	if !holders.Held(path, math.MaxInt64) {
 		return false
@@ -38,7 +38,7 @@ func (r *Run) held(holders *rundir.Holders, path string) bool {
 	}
 	seconds := 0.0
 	if run, err := rundir.View(path); err == nil {
-		_ = run.ReadLog(func(line rundir.Line) { // what comes before a line that is being written counts
+		_ = run.ReadLog(func(line rundir.Line) { // the lines before an incomplete line count
 			if line.Losses != nil {
 				seconds = line.Seconds
 			}
@@ -47,7 +47,7 @@ func (r *Run) held(holders *rundir.Holders, path string) bool {
 	return holders.Held(path, r.Patience(seconds))
 }
 
-// Patience is the longest pause between two writes of a training run with epochs of so many seconds.
+// Patience is the maximum expected time between two writes of a training run, given the seconds per epoch.
 func (r *Run) Patience(epoch float64) time.Duration {
 	const day = 86400
 	every, _ := r.Settings.Get("train.checkpoint")

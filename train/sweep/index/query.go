@@ -26,13 +26,13 @@ type Run struct {
 	Settings Settings       `json:"settings,omitzero"` // by key path
 	Results  Results        `json:"results,omitzero"`
 
-	Stamp string `json:"-"` // see [Stamp]
+	Stamp string `json:"-"` // see the function Stamp
 }
 
-// Read reads the run of a folder without a database. The run's name is the path of its folder inside the folder of
-// runs, with slashes.
+// Read reads the run of a folder without a database. The name of the run is the path of its folder relative to the
+// folder of runs, with slashes.
 func Read(path, name string) *Run {
-	stamp := Stamp(path) // before the files are read: a change meanwhile is seen the next time
+	stamp := Stamp(path) // computed before reading the files, so the next update sees a concurrent change
 	e := sweep.Read(path)
 	r := runOf(name, stamp, e)
 	if e.State == sweep.Damaged {
@@ -54,7 +54,7 @@ func Read(path, name string) *Run {
 // runOf returns the run of an entry without settings and results.
 func runOf(name, stamp string, e sweep.Entry) *Run {
 	r := &Run{Dir: name, State: e.State, Hash: e.Hash, Stamp: stamp, Problem: e.Other}
-	if e.Damaged() { // also a run with unreadable results, though a sweep finishes it once more
+	if e.Damaged() { // includes runs with unreadable results, although a sweep completes them again
 		r.State = sweep.Damaged
 	}
 	if e.Problem != nil {
@@ -69,9 +69,9 @@ func runOf(name, stamp string, e sweep.Entry) *Run {
 	return r
 }
 
-// Runs lists all runs, sorted by folder, as they were when the database was opened.
+// Runs lists all runs, sorted by folder, as of the opening of the database.
 func (x *Index) Runs(context.Context) ([]*Run, error) {
-	all := make([]Run, len(x.runs)) // callers may change theirs
+	all := make([]Run, len(x.runs)) // callers may modify their runs
 	list := make([]*Run, len(all))
 	for i := range all {
 		all[i] = *x.runs[i].Run
@@ -106,7 +106,7 @@ func resultsOf(e sweep.Entry) Results {
 	return NewResults(all)
 }
 
-// varying lists, in alphabetical order, the settings that differ between runs.
+// varying lists the settings that differ between runs, sorted.
 func varying(runs []*Run) []string {
 	differ, seen := map[string]bool{}, map[*kind]bool{}
 	for _, r := range runs {
@@ -125,7 +125,7 @@ func varying(runs []*Run) []string {
 	return slices.Sorted(maps.Keys(differ))
 }
 
-// differences adds the settings that differ between the kinds of two runs. A damaged run has none.
+// differences adds to differ the settings that differ between a and b. A damaged run has no settings.
 func differences(a, b Settings, differ map[string]bool) {
 	if a.Len() > 0 && b.Len() > 0 && a.kind.names == b.kind.names {
 		for i, value := range b.kind.values {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// schema stores shared values once: pairs of a key and a value, lists of pairs, lists of names, and machines. The facts
-// of a run are one JSON array, because reading columns costs more than reading texts. The views show each run with all
+// schema stores shared values once: pairs of a key and a value, lists of pairs, lists of names, and machines. The data
+// of a run are one JSON array, because reading columns is slower than reading text. The views show each run with all
 // its values.
 const schema = `
 CREATE TABLE pairs (id INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (key, value)) STRICT;
@@ -32,7 +32,7 @@ CREATE VIEW results AS SELECT dir, one.value AS name, numbers ->> one.key AS val
 	FROM entries JOIN names ON names.id = named, json_each(names.list) AS one;
 `
 
-// prepare makes the missing tables in a database that is empty or ours.
+// prepare creates the missing tables in a database that is empty or ours.
 func (x *Index) prepare(ctx context.Context) error {
 	return x.transact(ctx, func(tx *sql.Tx) error {
 		var mark, have, tables, others, ours int
@@ -62,7 +62,7 @@ func (x *Index) prepare(ctx context.Context) error {
 	})
 }
 
-// clear drops the tables of another version.
+// clear drops the tables of other versions.
 func clear(ctx context.Context, tx *sql.Tx) error {
 	rows, err := tx.QueryContext(ctx, "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")
 	if err != nil {

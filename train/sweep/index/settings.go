@@ -11,7 +11,7 @@ import (
 	"unique"
 )
 
-// names lists keys or result names that several runs share, in alphabetical order.
+// names is a sorted list of keys or result names that several runs share.
 type names struct {
 	list   []string
 	at     map[string]int
@@ -26,14 +26,14 @@ func newNames(list []string) *names {
 	return n
 }
 
-// Settings that a run shares with few runs or none.
+// Settings that differ between most runs.
 const (
 	nameKey = "name"
 	seedKey = "seed"
 )
 
-// Settings are the settings of a run, by key path. Runs that differ only in name and seed share the other settings,
-// which saves memory. Settings do not change. The zero value belongs to a damaged run and is empty.
+// Settings are the settings of a run, by key path. To save memory, runs that differ only in name and seed share all
+// other settings. Settings are immutable. The zero value is empty and belongs to a damaged run.
 type Settings struct {
 	kind       *kind
 	name, seed string
@@ -41,7 +41,7 @@ type Settings struct {
 
 // kind is the common part of runs that differ only in name and seed.
 type kind struct {
-	names  *names // names, including name and seed if the runs have them
+	names  *names // keys, including name and seed if the runs have them
 	values []unique.Handle[string]
 }
 
@@ -70,7 +70,7 @@ func (s Settings) Len() int {
 	return len(s.kind.names.list)
 }
 
-// Get returns a setting, or false without one.
+// Get returns a setting, or false if there is none.
 func (s Settings) Get(key string) (string, bool) {
 	if s.kind == nil {
 		return "", false
@@ -93,7 +93,7 @@ func (s Settings) value(i int) string {
 	return s.kind.values[i].Value()
 }
 
-// All lists the settings in alphabetical order of their keys.
+// All yields the settings, sorted by key.
 func (s Settings) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for i := range s.Len() {
@@ -115,14 +115,14 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Results are the results of a run by name: metrics, parts of a metric as name.part, and fit.*. Results do not change;
+// Results are the results of a run by name: metrics, parts of a metric as name.part, and fit.*. Results are immutable;
 // the zero value is empty.
 type Results struct {
 	names  *names
-	values string // numbers between commas, which are parsed when they are asked for
+	values string // numbers separated by commas, which are parsed on use
 }
 
-// NewResults returns results by name. It drops NaN and infinite results.
+// NewResults returns results by name, without NaN and infinite results.
 func NewResults(all map[string]float64) Results {
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
 		return math.IsNaN(all[name]) || math.IsInf(all[name], 0)
@@ -148,7 +148,7 @@ func (r Results) Len() int {
 	return len(r.names.list)
 }
 
-// Get returns a result, or false without one.
+// Get returns a result, or false if there is none.
 func (r Results) Get(name string) (float64, bool) {
 	if r.names == nil {
 		return 0, false
@@ -166,7 +166,7 @@ func (r Results) Get(name string) (float64, bool) {
 	return v, err == nil
 }
 
-// All lists the results in alphabetical order of their names.
+// All yields the results, sorted by name.
 func (r Results) All() iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for i, v := range r.numbers() {
@@ -177,7 +177,7 @@ func (r Results) All() iter.Seq2[string, float64] {
 	}
 }
 
-// numbers lists the results by the places of their names.
+// numbers yields the results with the indices of their names.
 func (r Results) numbers() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		rest := r.values

@@ -5,14 +5,14 @@ import (
 	"hash/crc32"
 )
 
-// sums computes checksums of the rows of runs, which reveal flipped bits in the database. A checksum covers a run's row
-// and the values that the run shares with others.
+// sums computes checksums of the rows of runs, which detect flipped bits in the database. A checksum covers the row of
+// a run and the values that the run shares with other runs.
 type sums struct {
 	shared map[any]uint32 // by the pointer to a kind, names or a machine
-	row    []byte         // of the last run
+	row    []byte         // buffer for the last row
 }
 
-// of returns the checksum of a run's row. Settings and results are nil for a run without them.
+// of returns the checksum of a run's row. k and n are nil for a run without settings or results.
 func (s *sums) of(dir, facts, numbers []byte, folder int64, k *kind, n *names, m *machine) int64 {
 	s.row = binary.LittleEndian.AppendUint64(s.row[:0], uint64(folder))
 	for _, part := range []uint32{s.kind(k), s.names(n), s.machine(m)} {
@@ -59,7 +59,7 @@ func (s *sums) machine(m *machine) uint32 {
 	})
 }
 
-// once returns the checksum of the bytes that a function appends. It calls the function once for each pointer.
+// once returns the checksum of the bytes that a function appends. It calls the function only once per pointer.
 func (s *sums) once(pointer any, bytes func([]byte) []byte) uint32 {
 	sum, ok := s.shared[pointer]
 	if !ok {

@@ -23,31 +23,32 @@ import (
 // stored is a run in the database.
 type stored struct {
 	*Run
-	folder int64 // when its folder changed last; 0: perhaps after it was read
+	folder int64 // time of the last change of the folder; 0: the folder may have changed after it was read
 }
 
-// unsound reports whether a run must be read again every time. A damaged run may have parts that another program knows,
-// and another run may have unreadable files.
+// unsound reports whether a run must always be read again. A damaged run may have parts that another program knows, and
+// another run may have unreadable files.
 func (s *stored) unsound() bool {
 	return s.State == sweep.Damaged || s.State == sweep.Unfinished && s.Problem != ""
 }
 
 const (
-	// exact is the largest number of runs with a check of all files of each run. With more runs, a run counts as
-	// unchanged if its folder's time is unchanged: a run replaces its files, which changes this time.
+	// exact is the maximum number of runs for which all files of each run are checked. With more runs, a run counts as
+	// unchanged if the time of its folder is unchanged. This works because a run replaces its files, which changes this
+	// time.
 	exact = 10000
 
-	// settled is the least age of a folder's time before another change is sure to give a different time.
+	// settled is the minimum age of a folder's time. A later change then certainly gives a different time.
 	settled = 2 * time.Second
 
-	batch = 1000 // runs that are written at a time
+	batch = 1000 // runs per write
 )
 
 // update reads new and changed folders, and removes runs without a folder.
 func (x *Index) update(ctx context.Context) error {
 	var known map[string]*stored
 	loaded := make(chan struct{})
-	as := func(f sweep.Folder) *stored { // the known run, if it counts as unchanged without a look at its files
+	as := func(f sweep.Folder) *stored { // known run, if it counts as unchanged without checking its files
 		<-loaded
 		if s := known[f.Name]; len(known) > exact && s != nil && s.folder == f.Changed && s.folder != 0 && !s.unsound() {
 			return s
@@ -103,7 +104,7 @@ func (x *Index) update(ctx context.Context) error {
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, filepath.FromSlash(name)) }
 
-// readAgain reads the folders of some runs, and writes their content to the database.
+// readAgain reads the folders of some runs again, and writes their content to the database.
 func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []int) error {
 	reader := &sweep.Reader{}
 	done := 0
@@ -112,7 +113,7 @@ func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []i
 		begin := time.Now()
 		disk.Each(ctx, len(part), func(i int) {
 			path := x.path(folders[part[i]].Name)
-			stamps[i] = Stamp(path) // before the files are read: a change meanwhile is seen the next time
+			stamps[i] = Stamp(path) // computed before reading the files, so the next update sees a concurrent change
 			entries[i] = reader.Read(path)
 		})
 		if ctx.Err() != nil {
@@ -142,7 +143,7 @@ func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []i
 	return nil
 }
 
-// forget removes runs, and the values that only these runs had.
+// forget removes runs, and the values that only these runs use.
 func (x *Index) forget(ctx context.Context, gone map[string]*stored) error {
 	if len(gone) == 0 {
 		return nil
@@ -157,8 +158,8 @@ func (x *Index) forget(ctx context.Context, gone map[string]*stored) error {
 	})
 }
 
-// Stamp returns a text that changes with any file of a run's folder that [Read] or the database reads. The times of inodes
-// also tell of a change whose author set the time of the content back.
+// Stamp returns a text that changes with any file in a run's folder that [Read] or the database reads. Inode times also
+// reveal a change whose author restored the modification time.
 func Stamp(path string) string {
 	var b strings.Builder
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
@@ -230,7 +231,7 @@ func (x *Index) load(ctx context.Context) error {
 		}
 		m, kind, names := x.book.machines[machineID], x.book.kinds[kindID], x.book.names[namesID]
 		if m == nil || kindID > 0 && kind == nil || namesID > 0 && names == nil {
-			return nil // the next update reads it again
+			return nil // the next update reads the run again
 		}
 		if sum != x.book.sums.of(dir, facts, numbers, folder, kind, names, m) {
 			return fmt.Errorf("the row of %s is not as it was written", dir)
@@ -252,12 +253,12 @@ func (x *Index) load(ctx context.Context) error {
 	})
 }
 
-// states are the constants by name; runs share these texts.
+// states are the states by name, so that runs share these strings.
 var states = map[string]sweep.State{
 	string(sweep.Finished): sweep.Finished, string(sweep.Unfinished): sweep.Unfinished, string(sweep.Failed): sweep.Failed, string(sweep.Damaged): sweep.Damaged,
 }
 
-// parse reads the facts of a row. It returns false if the text is invalid.
+// parse parses the data of a row. It returns false if the text is invalid.
 func (r *Run) parse(facts string, name, seed *string) bool {
 	var state string
 	f := fields{rest: facts}
@@ -272,7 +273,7 @@ func (r *Run) parse(facts string, name, seed *string) bool {
 	return !f.bad && r.State != "" && errors.Join(wrong[:]...) == nil
 }
 
-// fields are the rest of a JSON array of strings and numbers without spaces.
+// fields is the rest of a JSON array of strings and numbers without spaces.
 type fields struct {
 	rest string
 	bad  bool

@@ -17,34 +17,34 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Server is a tracking server of MLflow.
+// Server is an MLflow tracking server.
 type Server struct {
-	URL            string        // http://HOST:PORT or https://HOST, with the path of the server if it has one
+	URL            string        // http://HOST:PORT or https://HOST, with the path of the server if there is one
 	Token          string        // for bearer authentication
-	User, Password string        // for basic authentication, which goes before the token
-	Wait           time.Duration // before a request is repeated, doubled each time; 0: a second
+	User, Password string        // for basic authentication, which takes precedence over the token
+	Wait           time.Duration // time before a request is retried, doubled each time; 0: one second
 }
 
 const (
 	retries   = 4
 	maxWait   = 30 * time.Second
-	maxAnswer = 256 << 20 // bytes
-	pageSize  = 200       // runs in an answer
+	maxAnswer = 256 << 20 // maximum bytes of a response
+	pageSize  = 200       // runs per response
 )
 
-// The limits of a request (https://mlflow.org/docs/latest/rest-api.html, Log Batch).
+// Limits of a request (https://mlflow.org/docs/latest/rest-api.html, Log Batch).
 const (
 	maxMetrics = 1000
 	maxPairs   = 100
-	maxBody    = 1_000_000 - 200 // bytes, without the id of the run
+	maxBody    = 1_000_000 - 200 // bytes, without the run id
 )
 
-// serverError is the error of [Send] for a request that the server refuses. Code and Message say why. Send may be called
-// again after a Status of 500 or more.
+// serverError is the error of [Send] for a request that the server rejects, with the reason in Code and Message. If
+// Status is 500 or more, Send can be called again.
 type serverError struct {
-	Server, Request string // the address, and such as "POST runs/create"
-	Status          int    // of HTTP
-	Code, Message   string // MLflow's, such as RESOURCE_DOES_NOT_EXIST
+	Server, Request string // address, and for example "POST runs/create"
+	Status          int    // HTTP status
+	Code, Message   string // MLflow's error code, such as RESOURCE_DOES_NOT_EXIST, and message
 }
 
 func (e *serverError) Error() string {
@@ -64,7 +64,7 @@ func (e *serverError) Error() string {
 	return text
 }
 
-// CheckAddress returns an error for a text that is no address of a server.
+// CheckAddress returns an error for a text that is not the address of a server.
 func CheckAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -81,7 +81,7 @@ type client struct {
 	base     *url.URL // without a user
 	header   http.Header
 	http     *retryablehttp.Client
-	answered bool // the server has answered a request
+	answered bool // the server has responded at least once
 }
 
 func newClient(s Server) (*client, error) {
@@ -110,7 +110,7 @@ func newClient(s Server) (*client, error) {
 		c.http.RetryWaitMin = time.Second
 	}
 	c.http.Backoff = func(least, most time.Duration, attempt int, r *http.Response) time.Duration {
-		return min(most, retryablehttp.DefaultBackoff(least, most, attempt, r)) // a server may ask for a day
+		return min(most, retryablehttp.DefaultBackoff(least, most, attempt, r)) // a server may request a wait of a day
 	}
 	c.http.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	c.http.CheckRetry = c.checkRetry
@@ -123,14 +123,14 @@ func newClient(s Server) (*client, error) {
 
 func (c *client) name() string { return c.base.String() }
 
-// onceKey marks the context of a request that must not be repeated blindly.
+// onceKey marks the context of a request that must not be retried blindly.
 type onceKey struct{}
 
 func once(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
 
 func (c *client) checkRetry(ctx context.Context, r *http.Response, err error) (bool, error) {
 	var dial *net.OpError
-	if err != nil && !c.answered && errors.As(err, &dial) && dial.Op == "dial" { // no such server
+	if err != nil && !c.answered && errors.As(err, &dial) && dial.Op == "dial" { // the server does not exist
 		return false, nil
 	}
 	c.answered = c.answered || err == nil
@@ -140,7 +140,7 @@ func (c *client) checkRetry(ctx context.Context, r *http.Response, err error) (b
 	return retryablehttp.DefaultRetryPolicy(ctx, r, err)
 }
 
-// call sends a request of the tracking API, such as runs/create, and decodes the answer.
+// call sends a request of the tracking API, such as runs/create, and decodes the response.
 func (c *client) call(ctx context.Context, method, name string, query url.Values, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -154,7 +154,7 @@ func (c *client) call(ctx context.Context, method, name string, query url.Values
 	return c.do(ctx, method, name, at, body, "application/json", out)
 }
 
-// put sends a file of a run to the server's store of artifacts.
+// put uploads a file of a run to the server's artifact store.
 func (c *client) put(ctx context.Context, name string, content []byte) error {
 	segments := strings.Split("api/2.0/mlflow-artifacts/artifacts/"+name, "/")
 	for i := range segments {
@@ -183,7 +183,7 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 	if err != nil {
 		var of *url.Error
 		if errors.As(err, &of) {
-			err = of.Err // without the address, which is said already
+			err = of.Err // without the address, which the message already contains
 		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -207,7 +207,7 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 	return nil
 }
 
-// refusal returns the error for an answer.
+// refusal returns the error for a response.
 func (c *client) refusal(what string, r *http.Response, text []byte) error {
 	e := &serverError{Server: c.name(), Request: what, Status: r.StatusCode}
 	var answer struct {
@@ -225,12 +225,12 @@ func (c *client) refusal(what string, r *http.Response, text []byte) error {
 	return e
 }
 
-// beginning returns the first letters of a text in one line.
+// beginning returns the first characters of a text on one line.
 func beginning(text []byte) string {
 	return cut(string(bytes.Join(bytes.Fields(text), []byte(" "))), 300)
 }
 
-// experiment returns the id of an experiment, and makes a missing one.
+// experiment returns the id of an experiment. It creates the experiment if it does not exist.
 func (c *client) experiment(ctx context.Context, name string) (id string, deleted bool, err error) {
 	var answer struct {
 		Experiment struct {
@@ -239,7 +239,7 @@ func (c *client) experiment(ctx context.Context, name string) (id string, delete
 		}
 	}
 	query := url.Values{"experiment_name": {name}}
-	for range 2 { // another process may make it meanwhile
+	for range 2 { // another process may create it meanwhile
 		err := c.call(ctx, http.MethodGet, "experiments/get-by-name", query, nil, &answer)
 		if err == nil && answer.Experiment.ID != "" {
 			return answer.Experiment.ID, answer.Experiment.Stage == "deleted", nil
@@ -260,7 +260,7 @@ func (c *client) experiment(ctx context.Context, name string) (id string, delete
 	return "", false, fmt.Errorf("%s: GET experiments/get-by-name: there is no experiment %s after it was made", c.name(), name)
 }
 
-// remoteRun is a run of a server.
+// remoteRun is a run on a server.
 type remoteRun struct {
 	Info struct {
 		RunID       string `json:"run_id"`
@@ -285,7 +285,7 @@ type pair struct {
 	Value string `json:"value"`
 }
 
-// integer is an int64 of JSON, also as a text (https://protobuf.dev/programming-guides/json/).
+// integer is an int64 in JSON, as a number or a string (https://protobuf.dev/programming-guides/json/).
 type integer int64
 
 func (i *integer) UnmarshalJSON(text []byte) error {
@@ -303,7 +303,7 @@ func mapOf(list []pair) map[string]string {
 	return all
 }
 
-// search calls f for each run of an experiment that Unravel sent, deleted runs included.
+// search calls f for each run of an experiment that Unravel has sent, including deleted runs.
 func (c *client) search(ctx context.Context, experiment string, f func(*remoteRun)) error {
 	request := map[string]any{"experiment_ids": []string{experiment}, "filter": "tags.`" + runTag + "` LIKE '%'",
 		"run_view_type": "ALL", "max_results": pageSize}
@@ -328,7 +328,7 @@ func (c *client) search(ctx context.Context, experiment string, f func(*remoteRu
 	}
 }
 
-// log sends metrics, parameters and tags in as many requests as their limits demand.
+// log sends metrics, parameters and tags, in as many requests as the limits require.
 func (c *client) log(ctx context.Context, run string, metrics []point, params, tags map[string]string) error {
 	err := logEach(ctx, c, run, "params", pairs(params), maxPairs)
 	if err == nil {

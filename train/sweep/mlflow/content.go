@@ -23,7 +23,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// The statuses of runs (https://mlflow.org/docs/latest/rest-api.html, RunStatus).
+// Run statuses (https://mlflow.org/docs/latest/rest-api.html, RunStatus).
 const (
 	statusRunning  = "RUNNING"
 	statusFinished = "FINISHED"
@@ -41,27 +41,27 @@ const (
 	commitTag = "mlflow.source.git.commit"
 )
 
-// The limits of MLflow, in characters (https://mlflow.org/docs/latest/rest-api.html).
+// Limits of MLflow, in characters (https://mlflow.org/docs/latest/rest-api.html).
 const (
 	maxParam          = 6000
 	maxTag            = 5000
 	maxExperimentName = 500
 )
 
-// formatVersion is part of the stamps of runs: Send updates runs that another version of this package sent.
+// formatVersion is part of the stamps of runs: Send updates runs that another version of this package has sent.
 const formatVersion = 3
 
-// sentFiles lists the files of a run that become artifacts, besides figures. Weights stay in the run's folder.
+// sentFiles lists the files of a run that become artifacts, in addition to figures. Weights stay in the run's folder.
 var sentFiles = []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.ReportFile, rundir.LogFile}
 
 var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// statuses are MLflow's statuses for the states of runs. Other runs have not begun.
+// statuses are MLflow's statuses for the states of runs. Runs in other states have not started.
 var statuses = map[sweep.State]string{
 	sweep.Finished: statusFinished, sweep.Failed: statusFailed, sweep.Running: statusRunning, sweep.Stopped: statusKilled,
 }
 
-// stampOf returns a text that changes with any part of a run that is sent.
+// stampOf returns a text that changes with any part of a run that Send sends.
 func stampOf(folder, status string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", formatVersion, status)
@@ -75,7 +75,7 @@ func stampOf(folder, status string) string {
 	return b.String()
 }
 
-// readLog reads the complete lines of a run's log. A run that has not begun has no lines.
+// readLog reads the complete lines of a run's log. A run that has not started has no lines.
 func readLog(folder string) (lines []rundir.Line, err error) {
 	text, err := rundir.ReadFile(folder, rundir.LogFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,14 +84,14 @@ func readLog(folder string) (lines []rundir.Line, err error) {
 	for raw := range strings.Lines(string(text)) {
 		var line rundir.Line
 		if json.Unmarshal([]byte(raw), &line) != nil {
-			break // a line that is being written
+			break // incomplete last line
 		}
 		lines = append(lines, line)
 	}
 	return lines, err
 }
 
-// paramsOf returns the settings of a run as parameters, and a note about shortened values.
+// paramsOf returns the settings of a run as parameters, and a note about truncated values.
 func paramsOf(r *index.Run) (params map[string]string, note string) {
 	values := map[string]string{}
 	for _, key := range []string{"dataset", "supervision", "model", "losses"} {
@@ -116,7 +116,8 @@ func paramsOf(r *index.Run) (params map[string]string, note string) {
 	return params, note
 }
 
-// keepParams returns the parameters that a server lacks. MLflow never changes a parameter: the note has the new values.
+// keepParams returns the parameters that are not yet on the server. MLflow never changes a parameter, so the note
+// contains the new values.
 func keepParams(params, has map[string]string, note string) (lacking map[string]string, with string) {
 	lacking = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(params)) {
@@ -158,13 +159,13 @@ func pairs(all map[string]string) (list []pair) {
 	return list
 }
 
-// A group is the part before the / in the name of a metric that is no loss. MLflow's page has a section for each group.
+// A group is the part before the / in the name of a metric that is not a loss. MLflow's page has one section per group.
 const (
 	metricsGroup = "metrics"
 	fitGroup     = "fit"
 )
 
-// point is a number of a metric.
+// point is a value of a metric at a step.
 type point struct {
 	Key       string  `json:"key"`
 	Value     float64 `json:"value"`
@@ -172,8 +173,8 @@ type point struct {
 	Step      int     `json:"step"`
 }
 
-// metricsOf returns the metrics of a run by step: losses by objective, and metrics of evaluations. Numbers known only
-// at the end, such as parts of metrics, are at the last step.
+// metricsOf returns the metrics of a run by step: losses by objective, and metrics of evaluations. Values that are only
+// known at the end, such as parts of metrics, are at the last step.
 func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) (all []point) {
 	type source struct{ group, name string }
 	var sources []source
@@ -222,8 +223,8 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 	return all
 }
 
-// missing returns the points that a server lacks. Points are sent by step. The last step of a metric therefore says
-// which points the server has.
+// missing returns the points that are not yet on the server. Points are sent by step, so the last step of a metric
+// determines which points the server has.
 func missing(all []point, has []latest) []point {
 	last := map[string]int{}
 	for _, m := range has {
@@ -255,7 +256,7 @@ func timesOf(folder string, log []rundir.Line, begun time.Time) []time.Time {
 	return times
 }
 
-// begunAt returns the time at the beginning of a run: the first time of TensorBoard's file, or the time of the config.
+// begunAt returns the start time of a run: the first time in TensorBoard's file, or the time of the config.
 func begunAt(folder string) (begun time.Time) {
 	events(folder, func(e *tfevents.Event) bool {
 		begun = e.Time()
@@ -267,7 +268,7 @@ func begunAt(folder string) (begun time.Time) {
 	return begun
 }
 
-// endedAt returns the end of a run: the recorded time, or the time of the log's last line.
+// endedAt returns the end time of a run: the recorded time, or the time of the last log line.
 func endedAt(r *index.Run, folder string) time.Time {
 	if t, err := time.Parse(time.RFC3339, r.Ended); err == nil {
 		return t
@@ -275,7 +276,7 @@ func endedAt(r *index.Run, folder string) time.Time {
 	return modified(folder, rundir.LogFile)
 }
 
-// modified returns the time of the last change of a run's file; 1970 for a missing file.
+// modified returns the modification time of a run's file, or 1970 for a missing file.
 func modified(folder, name string) time.Time {
 	info, err := os.Lstat(filepath.Join(folder, name))
 	if err != nil {
@@ -294,7 +295,7 @@ func events(folder string, f func(*tfevents.Event) bool) {
 	if err != nil {
 		return
 	}
-	defer file.Close() // it was only read
+	defer file.Close() // only read
 	for r := tfevents.NewReader(file); ; {
 		e, err := r.Next()
 		if err != nil || !f(e) {
@@ -303,12 +304,12 @@ func events(folder string, f func(*tfevents.Event) bool) {
 	}
 }
 
-// valid replaces bytes that databases refuse.
+// valid replaces bytes that databases reject.
 func valid(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// cut shortens a text to so many characters, and ends a shortened text in an ellipsis.
+// cut truncates a text to most characters, and ends a truncated text with an ellipsis.
 func cut(s string, most int) string {
 	s = valid(s)
 	if utf8.RuneCountInString(s) <= most {

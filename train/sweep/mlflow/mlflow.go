@@ -1,9 +1,10 @@
-// Package mlflow sends runs to a tracking server of MLflow by its REST API
+// Package mlflow sends runs to an MLflow tracking server through its REST API
 // (https://mlflow.org/docs/latest/rest-api.html).
 //
-// The runs of one folder form an experiment. The tag unravel.run identifies a run: the hash of its computation and the
-// name of its folder. A server never changes parameters and metrics. Send therefore adds the missing ones, and an
-// interrupted call continues. Changes by MLflow's users stay: names, their tags, and deleted runs and experiments.
+// The runs of a folder form an experiment. The tag unravel.run identifies a run: the hash of its computation and the
+// name of its folder. A server never changes parameters and metrics. Send therefore only adds missing ones, and an
+// interrupted call can be continued. Send keeps the changes of MLflow's users: names, tags, and deleted runs and
+// experiments.
 package mlflow
 
 import (
@@ -28,17 +29,17 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// Summary counts the runs of a call and lists notes.
+// Summary counts the runs of a call of Send and lists notes.
 type Summary struct {
-	Runs, Changed int      // runs on the server, and the new or changed ones among them
-	Experiments   int      // experiments of these runs
+	Runs, Changed int      // runs on the server, and how many of them are new or changed
+	Experiments   int      // number of experiments of these runs
 	Notes         []string // deviations from the request
 }
 
-// Send sends runs of the folder dir to a server. It leaves out damaged runs and runs that have not begun. It also
-// leaves out runs with unreadable files or refused values, and names these runs in the error. Unfinished runs get their
-// present state ([index.Live]). Send repeats a failed request up to four times, and follows no redirects. In names,
-// characters that MLflow refuses become underscores, and equal or long names get a suffix.
+// Send sends runs of the folder dir to a server. It skips damaged runs and runs that have not started. It also skips
+// runs with unreadable files or rejected values, and names these runs in the error. Unfinished runs get their current
+// state ([index.Live]). Send retries a failed request up to four times, and follows no redirects. In names, characters
+// that MLflow rejects become underscores, and equal or long names get a suffix.
 func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summary, error) {
 	c, err := newClient(to)
 	if err != nil {
@@ -63,7 +64,7 @@ type sender struct {
 	dir    string // absolute
 	sum    Summary
 	failed error // errors of single runs
-	far    bool  // a note says that the server does not take artifacts
+	far    bool  // a note already says that the server does not accept artifacts
 }
 
 func (s *sender) note(format string, args ...any) {
@@ -76,10 +77,10 @@ type job struct {
 	folder string
 	key    string // value of the tag unravel.run
 	status string
-	stamp  string // changes with any part of the run that is sent
+	stamp  string // changes with any part of the run that Send sends
 	begun  time.Time
 
-	remote  remoteRun // the run on the server; without an id if there is none
+	remote  remoteRun // run on the server; id is empty if there is none
 	same    bool      // the server has this stamp
 	deleted bool      // a user deleted the run
 }
@@ -111,7 +112,8 @@ func (s *sender) prepare(runs []*index.Run) map[string][]*job {
 	return jobs
 }
 
-// experimentName names the experiment for the runs of a folder. The name is the folder's path below the parent of dir.
+// experimentName returns the name of the experiment for the runs of a folder: the folder's path relative to the parent
+// of dir.
 func (s *sender) experimentName(folder string) string {
 	name := filepath.Base(folder)
 	if rel, err := filepath.Rel(s.dir, folder); err == nil && filepath.IsLocal(rel) {
@@ -152,7 +154,7 @@ func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error
 			s.sum.Changed++
 		}
 		s.sum.Runs++
-		j.remote = remoteRun{} // the memory of a hundred thousand runs
+		j.remote = remoteRun{} // frees memory: there may be a hundred thousand runs
 	}
 	if deletedRuns > 0 {
 		s.note("left out %d runs of %s that were deleted in MLflow; restore them there to send them", deletedRuns, name)
@@ -160,7 +162,7 @@ func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error
 	return nil
 }
 
-// local reports whether an error concerns a single run.
+// local reports whether an error only concerns a single run.
 func local(err error) bool {
 	var refused *serverError
 	if errors.As(err, &refused) {
@@ -169,12 +171,12 @@ func local(err error) bool {
 	return errors.As(err, new(unreadableError))
 }
 
-// unreadableError is an error of the files of a run.
+// unreadableError is an error in the files of a run.
 type unreadableError struct{ error }
 
 func (e unreadableError) Unwrap() error { return e.error }
 
-// find looks for runs on the server by their tags.
+// find finds runs on the server by their tags.
 func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error {
 	byKey := map[string]*job{}
 	for _, j := range jobs {
@@ -194,7 +196,7 @@ func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error
 	})
 }
 
-// send sends the missing parts of a run. The stamp comes last: without a stamp, the next call continues.
+// send sends the missing parts of a run. It sends the stamp last: if the stamp is missing, the next call continues.
 func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 	for _, name := range sentFiles {
 		if err := rundir.CheckFile(j.folder, name); err != nil {
@@ -232,8 +234,8 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 	return s.client.log(ctx, j.remote.Info.RunID, nil, nil, tags)
 }
 
-// create makes a run on the server. A server may have made the run of a request without an answer. After such a
-// request, create looks for the run.
+// create creates a run on the server. If a request gets no response, the server may still have created the run. create
+// then looks for the run.
 func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 	request := map[string]any{"experiment_id": experiment, "run_name": cut(filepath.Base(j.folder), maxTag),
 		"start_time": j.begun.UnixMilli(),
@@ -263,7 +265,7 @@ func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 	}
 }
 
-// artifacts sends the results and figures of a run, if the server takes artifacts itself.
+// artifacts sends the results and figures of a run, if the server stores artifacts itself.
 func (s *sender) artifacts(ctx context.Context, j *job) error {
 	at, err := url.Parse(j.remote.Info.ArtifactURI)
 	if err != nil || at.Scheme != "mlflow-artifacts" || at.Host != "" && at.Host != s.client.base.Host {

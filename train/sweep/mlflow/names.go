@@ -10,14 +10,14 @@ import (
 	"unicode"
 )
 
-// Limits of names in bytes, before a suffix of 9 bytes. MLflow allows 250 characters, and GROUP/NAME for metrics.
+// Limits of names in bytes, without a suffix of 9 bytes. MLflow allows 250 characters, and GROUP/NAME for metrics.
 const (
 	maxName = 200
 	maxPart = 110
 )
 
 // mapNames maps names to distinct names that MLflow allows for parameters, metrics and tags. Letters, digits,
-// underscores, hyphens, points and spaces stay. Allowed names of at most so many bytes do not change.
+// underscores, hyphens, points and spaces stay. Allowed names of up to most bytes do not change.
 func mapNames(list []string, most int) map[string]string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b string) int {
@@ -26,7 +26,7 @@ func mapNames(list []string, most int) map[string]string {
 	to, taken := map[string]string{}, map[string]bool{}
 	for _, name := range slices.Compact(list) {
 		mapped := allowed(name)
-		if len(mapped) > most || taken[strings.ToLower(mapped)] { // some databases have no case
+		if len(mapped) > most || taken[strings.ToLower(mapped)] { // some databases ignore case
 			sum := sha256.Sum256([]byte(name))
 			for len(mapped) > most {
 				letters := []rune(mapped)
@@ -39,7 +39,7 @@ func mapNames(list []string, most int) map[string]string {
 	return to
 }
 
-// allowed replaces the characters that MLflow forbids in a name.
+// allowed replaces the characters that MLflow does not allow in a name.
 func allowed(name string) string {
 	mapped := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-. ", r) {
@@ -50,7 +50,7 @@ func allowed(name string) string {
 	if strings.HasPrefix(mapped, "..") {
 		mapped = "_" + mapped
 	}
-	if mapped == "" || strings.HasSuffix(mapped, ".") || strings.HasSuffix(mapped, " ") { // no names of files everywhere
+	if mapped == "" || strings.HasSuffix(mapped, ".") || strings.HasSuffix(mapped, " ") { // not a valid file name everywhere
 		mapped += "_"
 	}
 	return mapped
