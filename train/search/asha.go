@@ -8,9 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// ASHA is the asynchronous successive halving algorithm. Rung i ends after Min Eta^i epochs, and the last one after
-// Max. As soon as a rung has Eta results, its best trial goes on to the next rung; generally the best n/Eta of n
-// results do. If no trial can go on, a random new one begins. Trials that fail count as the worst.
+// ASHA is the asynchronous successive halving algorithm. Rung i ends after Min Eta^i epochs, and the last rung after
+// Max. The best n/Eta of n results of a rung are promoted to the next rung; with Eta results, this is the best trial.
+// If no trial can be promoted, a new random trial begins. Failed trials count as the worst.
 //
 // Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020, algorithm 2.
 type ASHA struct {
@@ -35,7 +35,7 @@ func (a *ASHA) Validate() error {
 	return errs
 }
 
-// Rungs lists the epochs at the ends of rungs.
+// Rungs lists the epochs at which the rungs end.
 func (a *ASHA) Rungs() (list []int) {
 	for e := a.Min; e < a.Max; e *= a.Eta {
 		list = append(list, e)
@@ -49,7 +49,7 @@ func (a *ASHA) Rungs() (list []int) {
 	return append(list, a.Max)
 }
 
-// Next promotes a trial, from the highest rung that has one, or draws a new one.
+// Next promotes a trial, from the highest rung with a promotable trial, or draws a new one.
 func (a *ASHA) Next(trials []Trial, fresh bool) (Step, bool) {
 	for rung := len(a.Rungs()) - 2; rung >= 0; rung-- {
 		if i := a.promoted(trials, rung); i >= 0 {
@@ -59,7 +59,7 @@ func (a *ASHA) Next(trials []Trial, fresh bool) (Step, bool) {
 	return a.drawn(trials, fresh)
 }
 
-// promoted returns a trial that goes on from a rung; -1 if there is none.
+// promoted returns the trial to promote from a rung, or -1 if there is none.
 func (a *ASHA) promoted(trials []Trial, rung int) int {
 	type result struct {
 		trial int

@@ -8,30 +8,30 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Method chooses the work of a search. A method has no state: it depends on its settings and the arguments alone.
+// Method chooses the next step of a search. It has no state: the choice only depends on its settings and the arguments.
 type Method interface {
-	// Next returns the next step after the trials so far, in their order. If fresh is false, no new trial may begin. It
-	// returns false if there is nothing to do now.
+	// Next returns the next step after the given trials. If fresh is false, no new trial may begin. It returns false if
+	// there is nothing to do at present.
 	Next(trials []Trial, fresh bool) (Step, bool)
 
-	// Rungs lists the epochs at the ends of rungs; nil: a trial trains for the epochs of its config.
+	// Rungs lists the epochs at which the rungs end; nil: a trial trains for the epochs in its config.
 	Rungs() []int
 
-	// Common returns the settings that all methods have.
+	// Common returns the settings that all methods share.
 	Common() *Settings
 }
 
-// Trial is a point of a search and what its run has shown.
+// Trial is a point of a search with the results of its run.
 type Trial struct {
 	Point   Point
-	Values  []float64 // the objective at the end of each finished rung, lower is better; without rungs, the one value
-	Running bool      // the run of its next rung has begun and has not ended
+	Values  []float64 // objective at the end of each finished rung, lower is better; without rungs, one value
+	Running bool      // the run has started its next rung and has not ended
 	Failed  bool      // the run failed: its next rung has no value
 }
 
 func (t Trial) ended() bool { return t.Failed || len(t.Values) > 0 }
 
-// loss returns the value of a trial that has ended; +Inf if it failed or its value is not a number.
+// loss returns the value of a trial that has ended, or +Inf if it failed or its value is NaN.
 func (t Trial) loss() float64 {
 	if t.Failed {
 		return math.Inf(1)
@@ -39,7 +39,7 @@ func (t Trial) loss() float64 {
 	return orWorst(t.Values[len(t.Values)-1])
 }
 
-// orWorst returns a value, or the worst in place of NaN.
+// orWorst returns v, or +Inf for NaN.
 func orWorst(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)
@@ -47,14 +47,14 @@ func orWorst(v float64) float64 {
 	return v
 }
 
-// Step is a piece of work: a trial trains to the end of a rung. A Trial beyond the trials so far is a new one.
+// Step is a unit of work: a trial trains up to the end of a rung. An index after the existing trials means a new trial.
 type Step struct {
 	Trial int
 	Rung  int
 	Point Point
 }
 
-// Settings are the settings that all methods have.
+// Settings are the settings that all methods share.
 type Settings struct {
 	Metric    string  `yaml:"metric" doc:"metric to improve, measured at the end; its direction is known"`
 	Loss      string  `yaml:"loss" doc:"instead of metric: training loss to minimise, averaged over the last epoch: loss (total) or a part such as reconstruction; OBJECTIVE/LOSS with several objectives"`
@@ -98,7 +98,7 @@ func (s *Settings) Budget() string {
 	return fmt.Sprintf("%d trials or %v core-hours", s.Runs, s.CoreHours)
 }
 
-// Objective names the metric or loss.
+// Objective returns the name of the metric or loss.
 func (s *Settings) Objective() string {
 	if s.Loss != "" {
 		return s.Loss
@@ -106,7 +106,7 @@ func (s *Settings) Objective() string {
 	return s.Metric
 }
 
-// drawn is the step to a new random trial.
+// drawn returns the step to a new random trial.
 func (s *Settings) drawn(trials []Trial, fresh bool) (Step, bool) {
 	if !fresh {
 		return Step{}, false
@@ -145,16 +145,16 @@ func (c MethodChoice) EncodeConfig() (any, error) {
 // ConfigForms implements config.Former.
 func (MethodChoice) ConfigForms() []any { return []any{config.ChoicesOf(Methods)} }
 
-// Random draws independent points.
+// Random is random search: it draws independent points.
 type Random struct{ Settings }
 
-// Next draws a point.
+// Next draws a random point.
 func (r *Random) Next(trials []Trial, fresh bool) (Step, bool) { return r.drawn(trials, fresh) }
 
-// Rungs is nil.
+// Rungs returns nil.
 func (*Random) Rungs() []int { return nil }
 
-// Validate finds nothing beyond the common settings.
+// Validate accepts all settings that the common settings accept.
 func (*Random) Validate() error { return nil }
 
 func atLeast(key string, v, least int) error {

@@ -1,6 +1,6 @@
-// Package search chooses the settings of a hyperparameter search: at random, by TPE, or by ASHA. A [Space] holds the
-// range of every setting. A [Method] decides from the trials so far what to run next. The package reads and writes
-// nothing; package sweep makes the runs.
+// Package search implements the methods of hyperparameter search: random search, TPE and ASHA. A [Space] has the range
+// of every setting. A [Method] decides from the existing trials what to run next. The package does no input or output;
+// package sweep runs the trials.
 package search
 
 import (
@@ -24,27 +24,27 @@ type Kind string
 // The kinds of ranges.
 const (
 	Linear     Kind = "linear"      // numbers from low to high, uniform
-	Log        Kind = "log"         // numbers from low to high, with uniform logarithms
+	Log        Kind = "log"         // numbers from low to high, uniform on a log scale
 	Integer    Kind = "integer"     // integers from low to high, uniform
-	LogInteger Kind = "log-integer" // integers from low to high, by rounding numbers with uniform logarithms
+	LogInteger Kind = "log-integer" // integers from low to high: rounded numbers that are uniform on a log scale
 	Choice     Kind = "choice"      // a list of values, uniform
 )
 
 var kinds = []string{string(Linear), string(Log), string(Integer), string(LogInteger), string(Choice)}
 
-// Range is the range of a setting: numbers between two bounds, which belong to it, or a list of values.
+// Range is the range of a setting: numbers between two inclusive bounds, or a list of values.
 type Range struct {
 	Key       string // path of the setting in the config
 	Kind      Kind
-	Low, High float64  // of numbers
-	Values    []string // of a choice, as YAML on one line
+	Low, High float64  // bounds of the numbers
+	Values    []string // values of a choice, each as one line of YAML
 }
 
-// Space is the ranges of the settings that a search varies. A config writes it as a mapping from key paths to ranges,
+// Space is the list of ranges of a search. In a config, it is a mapping from key paths to ranges,
 // {train.optimizer.adam.lr: {log: [1e-4, 0.1]}}.
 type Space []Range
 
-// Point is a value for each range of a space: a number, or the place in the list of a choice.
+// Point is a value for each range of a space: a number, or the index of a choice.
 type Point []float64
 
 // DecodeConfig reads a mapping.
@@ -102,7 +102,7 @@ func (k Kind) wants() string {
 
 func (r *Range) decodeChoice(list *config.Node) error {
 	for _, item := range list.Items() {
-		var whole *config.Node // the unsupported parts of YAML are errors
+		var whole *config.Node // reports unsupported YAML
 		if err := item.Decode(&whole); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (s Space) EncodeConfig() (any, error) {
 // ConfigForms implements config.Former.
 func (Space) ConfigForms() []any { return []any{map[string]rangeForm{}} }
 
-// rangeForm has the kinds of a range as keys. A range has one of them.
+// rangeForm has one key per kind of range. A range uses exactly one of them.
 type rangeForm struct {
 	Linear     []float64 `yaml:"linear" doc:"lowest and highest number"`
 	Log        []float64 `yaml:"log" doc:"lowest and highest number above 0, on a log scale"`
@@ -171,18 +171,18 @@ func (r Range) list() string {
 	return fmt.Sprintf("[%s, %s]", number(r.Low), number(r.High))
 }
 
-// String returns the range as a config writes it.
+// String returns the range in config format.
 func (r Range) String() string { return fmt.Sprintf("%s: {%s: %s}", r.Key, r.Kind, r.list()) }
 
 func (r Range) whole() bool       { return r.Kind == Integer || r.Kind == LogInteger }
 func (r Range) logarithmic() bool { return r.Kind == Log || r.Kind == LogInteger }
 
-// digits is the number of significant digits of a drawn number: enough for a setting, and short in a table.
+// digits is the number of significant digits of a drawn number: precise enough for a setting, and short in a table.
 const digits = 6
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// Text returns a value of the range as YAML on one line.
+// Text returns a value of the range as one line of YAML.
 func (r Range) Text(v float64) string {
 	switch {
 	case r.Kind == Choice:
@@ -193,7 +193,7 @@ func (r Range) Text(v float64) string {
 	return number(v)
 }
 
-// Parse is the reverse of Text. It returns false for a text that is no value of the range.
+// Parse is the inverse of Text. It returns false if the text is not a value of the range.
 func (r Range) Parse(text string) (v float64, ok bool) {
 	if r.Kind == Choice {
 		i := slices.Index(r.Values, text)
@@ -203,8 +203,8 @@ func (r Range) Parse(text string) (v float64, ok bool) {
 	return v, err == nil && r.Low <= v && v <= r.High && (!r.whole() || v == math.Trunc(v))
 }
 
-// interval returns the ends of the range on the scale on which it is uniform. Around an integer n lie the numbers that
-// round to it, from n - 1/2 to n + 1/2.
+// interval returns the ends of the range on the scale on which the range is uniform. An integer n stands for the
+// numbers that round to it, from n - 1/2 to n + 1/2.
 func (r Range) interval() (low, high float64) {
 	low, high = r.Low, r.High
 	if r.whole() {
@@ -213,7 +213,7 @@ func (r Range) interval() (low, high float64) {
 	return r.scale(low), r.scale(high)
 }
 
-// scale returns x, or its logarithm in a logarithmic range.
+// scale returns x, or log x in a logarithmic range.
 func (r Range) scale(x float64) float64 {
 	if r.logarithmic() {
 		return math.Log(x)
@@ -221,7 +221,7 @@ func (r Range) scale(x float64) float64 {
 	return x
 }
 
-// value returns the value of the range at a place of the interval.
+// value returns the value of the range at a position in the interval.
 func (r Range) value(at float64) float64 {
 	if r.logarithmic() {
 		at = math.Exp(at)
@@ -229,7 +229,7 @@ func (r Range) value(at float64) float64 {
 	if r.whole() {
 		at = math.Round(at)
 	} else {
-		at, _ = strconv.ParseFloat(strconv.FormatFloat(at, 'g', digits, 64), 64) // it is the text of a number
+		at, _ = strconv.ParseFloat(strconv.FormatFloat(at, 'g', digits, 64), 64) // at is the text of a number
 	}
 	return min(max(at, r.Low), r.High)
 }
@@ -242,12 +242,12 @@ func (r Range) draw(random *rand.Rand) float64 {
 	return r.value(low + (high-low)*random.Float64())
 }
 
-// maxDraws bounds the draws for a point that no trial has.
+// maxDraws is the maximum number of draws to find a new point.
 const maxDraws = 1000
 
-// Draw returns the random point of the k-th trial. It depends on the seed and k alone if all earlier trials are random.
-// Draw tries again while an earlier trial has the point. It returns nil if every try is taken: a space of a few points
-// is exhausted.
+// Draw returns the random point of the k-th trial. If all earlier trials are random, it only depends on the seed and k.
+// Draw draws again if an earlier trial has the same point. It returns nil if every draw gives an earlier point, because
+// the space has only a few points.
 func (s Space) Draw(seed uint64, k int, trials []Trial) Point {
 	random := stream(seed, k, 0)
 	for range maxDraws {
@@ -262,7 +262,7 @@ func (s Space) Draw(seed uint64, k int, trials []Trial) Point {
 	return nil
 }
 
-// stream returns the random numbers of a trial for one of its uses.
+// stream returns the random numbers of a trial for a particular use.
 func stream(seed uint64, k int, use uint64) *rand.Rand {
 	p := rng.Numbered(seed, uint64(k), use)
 	return rand.New(&p)

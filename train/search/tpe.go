@@ -9,20 +9,20 @@ import (
 )
 
 // TPE is the tree-structured Parzen estimator. It splits the n ended trials into the best ceil(n/10), at most 25, and
-// the others, and models each setting in both groups by a Parzen estimator: l(x) of the best, g(x) of the others. It
-// draws Candidates values from l and takes the one with the largest l(x)/g(x), which has the largest expected
-// improvement (equation 4.2 of the source). The settings are independent: each has its own estimators.
+// the others. For each setting it fits two Parzen estimators: l(x) to the best trials and g(x) to the others. It draws
+// Candidates values from l and takes the value with the largest l(x)/g(x), which has the largest expected improvement
+// (equation 4.2 of the source). Settings are independent: each has separate estimators.
 //
-// A trial that failed counts as the worst. A trial that has not ended counts among the others, so several processes
-// do not try the same place (a constant liar that says "worst"). The first Startup trials are random.
+// A failed trial counts as the worst. A trial that has not ended counts as one of the others, so that several processes
+// do not try the same values (a constant liar that says "worst"). The first Startup trials are random.
 //
-// The estimator of numbers is a mixture of normal distributions, cut off at the ends of the range, with one component
-// for each trial and a prior component as wide as the range around its middle. A component is as wide as the larger
-// distance to its neighbours, but at least the range's width over min(100, 2 + trials). The 25 newest trials have the
-// weight 1, older ones less, down to 1/trials (both as in Optuna). In logarithmic ranges, all this holds for logarithms.
-// An integer has the probability of the interval that rounds to it. The estimator of a choice mixes one distribution
-// for each trial with a uniform one. A trial's distribution gives the weight 1/(1 + trials) to every value, and 1 more
-// to its own.
+// The estimator of numbers is a mixture of normal distributions, truncated to the range. It has one component per
+// trial, and a prior component around the middle of the range with the range's width as standard deviation. The
+// standard deviation of a component is the larger distance to its neighbours, but at least the range's width over
+// min(100, 2 + trials). The 25 newest trials have weight 1, and older trials less, down to 1/trials (both as in
+// Optuna). In logarithmic ranges, all this applies to logarithms. The probability of an integer is that of the interval
+// that rounds to it. The estimator of a choice mixes one distribution per trial with a uniform distribution. The
+// distribution of a trial gives the weight 1/(1 + trials) to every value, plus 1 to the value of the trial.
 //
 // Source: Bergstra et al., "Algorithms for Hyper-Parameter Optimization", NeurIPS 2011, section 4; the variant of
 // Optuna 4 (Akiba et al. 2019) with independent settings.
@@ -41,17 +41,17 @@ func (t *TPE) Validate() error {
 	return errors.Join(atLeast("startup", t.Startup, 1), atLeast("candidates", t.Candidates, 1))
 }
 
-// Rungs is nil.
+// Rungs returns nil.
 func (*TPE) Rungs() []int { return nil }
 
 // Constants of Optuna's variant.
 const (
-	goodPart  = 0.1 // of the trials are the best ones
+	goodPart  = 0.1 // fraction of the trials that are the best ones
 	mostGood  = 25
-	fullTrial = 25 // newest trials that have the weight 1
+	fullTrial = 25 // number of newest trials with weight 1
 )
 
-// maxProposals bounds the proposals for a point that no trial has; a random point follows.
+// maxProposals is the maximum number of proposals to find a new point. After that, TPE draws a random point.
 const maxProposals = 20
 
 // Next proposes a point.
@@ -73,7 +73,8 @@ func (t *TPE) Next(trials []Trial, fresh bool) (Step, bool) {
 	return t.drawn(trials, fresh)
 }
 
-// split returns the best trials, and the others with the trials that have not ended, both in their order.
+// split returns the best trials, and the other trials including those that have not ended. Both keep the order of
+// trials.
 func split(trials []Trial) (good, others []Trial) {
 	var order []int
 	for i, t := range trials {
@@ -103,7 +104,7 @@ func column(trials []Trial, i int) (list []float64) {
 	return list
 }
 
-// propose returns the candidate of the good estimator with the largest ratio of densities.
+// propose returns the candidate from the best trials' estimator with the largest ratio of densities.
 func (t *TPE) propose(r Range, good, others []float64, random *rand.Rand) (best float64) {
 	l, g := estimate(r, good), estimate(r, others)
 	most := math.Inf(-1)
@@ -116,10 +117,10 @@ func (t *TPE) propose(r Range, good, others []float64, random *rand.Rand) (best 
 	return best
 }
 
-// estimator is a distribution of the values of a range.
+// estimator is a probability distribution over the values of a range.
 type estimator interface {
 	draw(random *rand.Rand) float64
-	logDensity(x float64) float64 // up to a constant of the range
+	logDensity(x float64) float64 // up to a constant for the range
 }
 
 func estimate(r Range, observed []float64) estimator {
@@ -129,7 +130,7 @@ func estimate(r Range, observed []float64) estimator {
 	return newParzen(r, observed)
 }
 
-// weights returns the weights of n trials in their order and of the prior, which sum to 1.
+// weights returns the weights of n trials, in order, followed by the weight of the prior. They sum to 1.
 func weights(n int) []float64 {
 	list, sum := make([]float64, n+1), 0.0
 	for i := range list {
@@ -148,7 +149,7 @@ func weights(n int) []float64 {
 	return list
 }
 
-// pick draws the place of a weight.
+// pick draws an index with probabilities weights.
 func pick(weights []float64, random *rand.Rand) int {
 	u := random.Float64()
 	for i, w := range weights {
@@ -191,8 +192,8 @@ type parzen struct {
 	r          Range
 	low, high  float64
 	mean, wide []float64
-	weight     []float64 // of the components
-	height     []float64 // the weights over the parts of the components inside the interval
+	weight     []float64 // weights of the components
+	height     []float64 // weights divided by the probabilities that the components are inside the interval
 }
 
 func newParzen(r Range, observed []float64) *parzen {
@@ -209,7 +210,7 @@ func newParzen(r Range, observed []float64) *parzen {
 	return p
 }
 
-// widths returns the standard deviations of components; the last one is the prior.
+// widths returns the standard deviations of the components; the last component is the prior.
 func widths(mean []float64, low, high float64) []float64 {
 	n := len(mean)
 	order := make([]int, n)
@@ -227,7 +228,7 @@ func widths(mean []float64, low, high float64) []float64 {
 			right = mean[order[place+1]] - mean[i]
 		}
 		switch {
-		case n > 1 && place == 0: // the ends of the range are no neighbours
+		case n > 1 && place == 0: // the ends of the range are not neighbours
 			left = right
 		case n > 1 && place == n-1:
 			right = left
@@ -241,7 +242,7 @@ func widths(mean []float64, low, high float64) []float64 {
 func (p *parzen) draw(random *rand.Rand) float64 {
 	k := pick(p.weight, random)
 	for {
-		if x := p.mean[k] + p.wide[k]*random.NormFloat64(); p.low <= x && x <= p.high { // a mean lies inside
+		if x := p.mean[k] + p.wide[k]*random.NormFloat64(); p.low <= x && x <= p.high { // always ends, because the mean is inside
 			return p.r.value(x)
 		}
 	}
@@ -259,9 +260,9 @@ func (p *parzen) logDensity(v float64) float64 {
 	return math.Log(max(sum, math.SmallestNonzeroFloat64))
 }
 
-// between returns the probability that a standard normal number lies between a and b.
+// between returns the probability that a standard normal variable is between a and b.
 func between(a, b float64) float64 {
-	if a > 0 { // the tail on the left is as large, and loses no digits
+	if a > 0 { // the left tail has the same probability, and loses no digits
 		a, b = -b, -a
 	}
 	return (math.Erfc(-b/math.Sqrt2) - math.Erfc(-a/math.Sqrt2)) / 2

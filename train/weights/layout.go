@@ -13,11 +13,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// form describes the elements of a parameter in the layout of PyTorch: its axes, some of them split, in another order.
+// form describes how to convert a parameter to the layout of PyTorch: its axes, some of them split, and their new
+// order.
 type form struct {
-	view  []int // sizes; their product is the number of elements
+	view  []int // sizes of the axes; their product is the number of elements
 	order []int // order of the axes
-	shape []int // shape in PyTorch
+	shape []int // PyTorch's shape
 }
 
 // convert returns the elements in the layout of PyTorch.
@@ -26,7 +27,7 @@ func (f form) convert(data []float32) []float32 {
 	return data
 }
 
-// restore is the reverse of convert.
+// restore is the inverse of convert.
 func (f form) restore(data []float32) []float32 {
 	to, back := make([]int, len(f.order)), make([]int, len(f.order))
 	for i, axis := range f.order {
@@ -36,8 +37,8 @@ func (f form) restore(data []float32) []float32 {
 	return data
 }
 
-// forms finds the parameters with another arrangement in the layout of PyTorch, from the operations that take them.
-// Rows that are flattened images have their columns in another order there.
+// forms finds the parameters whose elements have a different order in the layout of PyTorch, from the operations that
+// use them. If rows are flattened images, the columns also have a different order.
 func (s *Source) forms() (map[string]form, error) {
 	forms := map[string]form{}
 	for _, p := range s.Parts() {
@@ -49,7 +50,7 @@ func (s *Source) forms() (map[string]form, error) {
 			return nil, fmt.Errorf("layout %s: %s: %w", PyTorch, p, err)
 		}
 	}
-	for _, o := range s.Model.Objectives() { // networks that only training has, such as projectors
+	for _, o := range s.Model.Objectives() { // networks that only training uses, such as projectors
 		g, group := nn.NewGraph(s.Model.Params()), 1
 		g.Training = true
 		if o.Labelled {
@@ -101,7 +102,7 @@ func isOperation(n *gorgonia.Node, name string) bool {
 	return is == name
 }
 
-// elementwiseOperations treat all elements of their first operand alike, in any order.
+// elementwiseOperations treat all elements of their first operand equally, in any order.
 var elementwiseOperations = []string{"activate", "dropout", "exp", "stop gradient"}
 
 func isElementwise(n *gorgonia.Node) bool {
@@ -109,7 +110,7 @@ func isElementwise(n *gorgonia.Node) bool {
 	return ok && slices.Contains(elementwiseOperations, operation)
 }
 
-// before returns the node from which elementwise operations make n.
+// before returns the node that is the input of the elementwise operations leading to n.
 func before(n *gorgonia.Node, operands map[*gorgonia.Node][]*gorgonia.Node) *gorgonia.Node {
 	for isElementwise(n) {
 		n = operands[n][0]
@@ -117,7 +118,7 @@ func before(n *gorgonia.Node, operands map[*gorgonia.Node][]*gorgonia.Node) *gor
 	return n
 }
 
-// behind returns the operations that take a node, directly or after elementwise operations.
+// behind returns the operations that use a node, directly or after elementwise operations.
 func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list []*gorgonia.Node) {
 	for _, u := range users[n] {
 		if isElementwise(u) {
@@ -129,8 +130,8 @@ func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list [
 	return list
 }
 
-// flattened returns the shapes [H, W, C] of images that a dense layer takes or gives as rows; nil for a side without
-// images.
+// flattened returns the shapes [H, W, C] of images that a dense layer has as input rows or as output rows, or nil for a
+// side without images.
 func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
 	if x := before(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
 		in = operands[x][0].Shape()[1:]
@@ -146,8 +147,8 @@ func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.
 	return in, out, nil
 }
 
-// checkReshape wants dense layers between images and rows. Images with one pixel or one channel are exempt: their order
-// is the same.
+// checkReshape returns an error unless a dense layer is between images and rows. It accepts images with one pixel or
+// one channel, because their order is the same in both layouts.
 func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) error {
 	from := operands[n][0]
 	switch {
@@ -171,7 +172,7 @@ func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgon
 
 func orderless(s []int) bool { return s[1]*s[2] == 1 || s[3] == 1 }
 
-// denseForms adds the forms of weights and bias of a dense layer, [in, out] and [out].
+// denseForms adds the forms of the weights [in, out] and the bias [out] of a dense layer.
 func (s *Source) denseForms(operands []*gorgonia.Node, in, out []int, forms map[string]form) {
 	w, bias := operands[1], operands[2]
 	sides := [2][]int{in, out}
@@ -188,7 +189,7 @@ func (s *Source) denseForms(operands []*gorgonia.Node, in, out []int, forms map[
 	}
 }
 
-// channelsOrder puts channels before height and width, of axes that begin with first.
+// channelsOrder moves the channels before height and width; the axes of the image begin at first.
 func channelsOrder(axes []int, first int) []int {
 	if len(axes) == 3 {
 		return []int{first + 2, first, first + 1}
@@ -196,30 +197,30 @@ func channelsOrder(axes []int, first int) []int {
 	return []int{first}
 }
 
-// array is a parameter as a file holds it.
+// array is a parameter as stored in a file.
 type array struct {
 	name  string
 	shape []int
 	data  []float32
 }
 
-// The names of a normalisation's tensors, in both layouts.
+// Names of the tensors of normalisation layers, in both layouts.
 const (
 	running         = "running" // [1, 2, channels]: means, then variances
 	runningMean     = "running_mean"
 	runningVariance = "running_var"
-	counter         = "num_batches_tracked" // in PyTorch only
+	counter         = "num_batches_tracked" // only in PyTorch
 )
 
 var normNames = map[string]string{"gamma": "weight", "beta": "bias"}
 
-// isRunning reports the running moments of a batch normalisation.
+// isRunning reports whether a parameter contains the running moments of a batch normalisation.
 func isRunning(name string, shape []int) bool {
 	return path.Base(name) == running && len(shape) == 3 && shape[0] == 1 && shape[1] == 2
 }
 
-// arrays lists the tensors of a file for a parameter in a layout. There is one tensor, or two for the running moments
-// of batch normalisation in the layout of PyTorch. In PyTorch's layout names have dots, and factors and offsets are
+// arrays lists the tensors that a file has for a parameter in a layout: one tensor, or two for the running moments of
+// batch normalisation in the layout of PyTorch. In PyTorch's layout, names contain dots, and factors and offsets are
 // called weight and bias.
 func arrays(name string, shape []int, data []float32, l Layout, forms map[string]form) []array {
 	if l == Native {

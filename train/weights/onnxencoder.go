@@ -18,33 +18,34 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// mostONNX is the largest size of a file in the ONNX format: protocol buffers end there.
+// mostONNX is the maximum size of an ONNX file, which is the limit of protocol buffers.
 const mostONNX = 1 << 31
 
-// Sizes of a batch: images, and their elements. They do not depend on the machine, because a sum may depend on them.
+// Limits of a batch: images, and their elements. They do not depend on the machine, because sums may depend on the
+// batch size.
 const (
 	leastBatch, mostBatch = 4, 64
 	batchElements         = 1 << 19
 )
 
-// mostCodes is the largest number of elements of codes, 1 GiB as float64.
+// mostCodes is the maximum number of elements of codes, 1 GiB as float64.
 const mostCodes = 1 << 27
 
-// ONNXOptions choose what an encoder computes.
+// ONNXOptions specify what an encoder computes.
 type ONNXOptions struct {
-	Output    string    // name of the output; empty: the only one
-	Mean, Std []float64 // pixels become (x - Mean) / Std: one for all channels, or one for each; empty: 0 and 1
+	Output    string    // name of the output; empty: the only output
+	Mean, Std []float64 // pixels become (x - Mean) / Std, with one number for all channels or one per channel; empty: 0 and 1
 }
 
-// ONNXEncoder is a network in the ONNX format that takes images and gives codes. One goroutine at a time may use it.
+// ONNXEncoder is an ONNX network from images to codes. It is not safe for concurrent use.
 type ONNXEncoder struct {
 	file    string
 	network *onnxrun.Network
 	options ONNXOptions
 }
 
-// ReadONNX reads an encoder from a file in the ONNX format, of operator sets 9 to 20, from any program. The network has
-// one input of float32 with an axis for the images of a batch. All weights are in the file.
+// ReadONNX reads an encoder from an ONNX file of any program, with operator sets 9 to 20. The network must have one
+// float32 input with an axis for the images of a batch. The file must contain all weights.
 func ReadONNX(path string, o ONNXOptions) (*ONNXEncoder, error) {
 	for _, v := range o.Mean {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -71,11 +72,11 @@ func ReadONNX(path string, o ONNXOptions) (*ONNXEncoder, error) {
 	return &ONNXEncoder{filepath.Clean(path), n, o}, nil
 }
 
-// Encode returns the codes of all images of a data set, a row for each: the elements of the output for an image, in
+// Encode returns the codes of all images of a data set, one row per image: the elements of the output for the image in
 // row-major order. Before every batch it calls watch with the number of encoded images.
 //
-// The input is [N, C, H, W] or [N, H, W, C], whichever has the shape of the images, or the former if both have. It is
-// [N, H W] for images of one channel, too. Where the file sets N, batches have this size.
+// The input is [N, C, H, W] or [N, H, W, C], whichever matches the shape of the images, and the former if both do. For
+// images of one channel, it can also be [N, H W]. If the file fixes N, batches have this size.
 func (e *ONNXEncoder) Encode(ctx context.Context, d datasets.Dataset, watch func(done int)) (matrix.Matrix, error) {
 	codes, err := e.encode(ctx, d, watch)
 	if err != nil && ctx.Err() == nil {
@@ -96,7 +97,7 @@ func (e *ONNXEncoder) encode(ctx context.Context, d datasets.Dataset, watch func
 	for from := 0; from < codes.Rows; from += in.batch {
 		watch(from)
 		images := make([]int, in.batch)
-		for i := range images { // the last image fills up a batch of fixed size
+		for i := range images { // repeat the last image to fill a batch of fixed size
 			images[i] = min(from+i, codes.Rows-1)
 		}
 		count := min(in.batch, codes.Rows-from)
@@ -138,7 +139,7 @@ func (e *ONNXEncoder) encode(ctx context.Context, d datasets.Dataset, watch func
 	return codes, nil
 }
 
-// networkInput is the input of a network for a data set.
+// networkInput is the input of a network for the images of a data set.
 type networkInput struct {
 	h, w, c     int
 	first       bool // [N, C, H, W]
@@ -148,7 +149,7 @@ type networkInput struct {
 	scale, rest []float32
 }
 
-// inputFor finds the order of axes and the size of batches.
+// inputFor determines the order of axes and the batch size.
 func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	in := &networkInput{}
 	in.h, in.w, in.c = d.ImageShape()
@@ -188,7 +189,7 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	return in, err
 }
 
-// named writes a shape for people: [N, 3, 64, 64].
+// named returns a shape as text: [N, 3, 64, 64].
 func named(shape []int) string {
 	var sizes []string
 	for _, n := range shape {
@@ -201,7 +202,7 @@ func named(shape []int) string {
 	return "[" + strings.Join(sizes, ", ") + "]"
 }
 
-// normalisation returns factors and offsets by channel, nil for none.
+// normalisation returns one factor and one offset per channel, or nil for no normalisation.
 func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
 	if len(o.Mean) == 0 && len(o.Std) == 0 {
 		return nil, nil, nil
@@ -229,7 +230,7 @@ func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
 	return scale, rest, nil
 }
 
-// run computes the output for some images.
+// run computes the output for a batch of images.
 func (e *ONNXEncoder) run(ctx context.Context, in *networkInput, d datasets.Dataset, images []int) (*onnx.Tensor, error) {
 	n, size := len(images), in.h*in.w*in.c
 	x := make([]float32, n*size)

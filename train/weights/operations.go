@@ -4,30 +4,29 @@ import (
 	"fmt"
 )
 
-// Operations is a network as a list of operations of ONNX (operator set 17, version 8 of its format), for programs that
-// compute the network themselves, such as the page of a run. An operation comes after the operations that give its
-// inputs.
+// Operations is a network as a list of ONNX operations (operator set 17, version 8 of the format). It is for programs
+// that compute the network themselves, such as the HTML page of a run. Operations are in topological order.
 type Operations struct {
-	Input     string // the name of the network's argument, of shape Arguments
+	Input     string // name of the network's input, with shape Arguments
 	Output    string
-	Arguments []int // -1: the number of rows
-	Results   []int // the shape of the output
+	Arguments []int // -1: number of rows
+	Results   []int // shape of the output
 	List      []Operation
 	Constants []Constant
 
-	// Products is the number of multiplications of layers for one row: of convolutions, dense layers and products of matrices.
+	// Products is the number of multiplications per row in convolutions, dense layers and matrix products.
 	Products int
 }
 
-// Operation computes one array from others.
+// Operation computes an array from other arrays.
 type Operation struct {
-	Name       string // as ONNX calls it
+	Name       string // ONNX name of the operation
 	Inputs     []string
 	Output     string
-	Attributes map[string]any // int, float32, string or []int
+	Attributes map[string]any // values: int, float32, string or []int
 }
 
-// Constant is an array that an operation takes. Either Floats or Ints holds its elements, in row-major order.
+// Constant is an array that operations use. Its elements are in Floats or in Ints, in row-major order.
 type Constant struct {
 	Name   string
 	Shape  []int
@@ -35,8 +34,8 @@ type Constant struct {
 	Ints   []int64
 }
 
-// Operations returns a part of the model as [Source.WriteONNX] writes it in the layout [Native]. A decoder goes from
-// codes [N, d] to images [N, H, W, C] with pixels in [0, 1], or any numbers if the data set is real-valued.
+// Operations returns a part of the model, as [Source.WriteONNX] writes it in the layout [Native]. A decoder maps codes
+// [N, d] to images [N, H, W, C] with pixels in [0, 1], or any numbers if the data set is real-valued.
 func (s *Source) Operations(p Part) (*Operations, error) {
 	t, err := s.trace(p)
 	if err != nil {
@@ -57,14 +56,14 @@ func (s *Source) Operations(p Part) (*Operations, error) {
 	return o, nil
 }
 
-// products counts the multiplications of layers for one row.
+// products counts the multiplications per row.
 func (t *trace) products() (n int) {
 	for i := range t.steps {
 		s := &t.steps[i]
 		switch s.operation {
-		case "convolution": // filters [k, k, in, out] at every pixel of the result
+		case "convolution": // filters [k, k, in, out] at every pixel of the output
 			n += elements(t.steps[s.in[1]].shape) * elements(s.shape[1:3])
-		case "transposed convolution": // filters [k, k, out, in] at every pixel of the operand
+		case "transposed convolution": // filters [k, k, out, in] at every pixel of the input
 			n += elements(t.steps[s.in[1]].shape) * elements(t.steps[s.in[0]].shape[1:3])
 		case "dense":
 			n += elements(t.steps[s.in[1]].shape)
@@ -76,7 +75,7 @@ func (t *trace) products() (n int) {
 	return n
 }
 
-// elements is the product of sizes; a size that depends on the number of images counts as for one image.
+// elements returns the product of sizes. Sizes that depend on the number of images count as for one image.
 func elements(shape []int) int {
 	n := 1
 	for _, k := range shape {

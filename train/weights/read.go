@@ -18,13 +18,13 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// File is a file of tensors that any program wrote.
+// File is a file of tensors from any program.
 type File struct {
 	path string
 	file *safetensors.File
 }
 
-// Open reads a safetensors file. A checksum is optional; if the file has one, it must be right.
+// Open reads a safetensors file. The checksum is optional, but it must be correct if the file has one.
 func Open(path string) (*File, error) {
 	f, err := safetensors.ReadForeign(path)
 	if err != nil && strings.HasSuffix(path, ".onnx") {
@@ -43,7 +43,7 @@ type Tensor struct {
 	Data  []float32
 }
 
-// NewFile returns tensors as a file of a name for messages, in the layout [Native].
+// NewFile returns tensors as a File in the layout [Native]. Messages use its name.
 func NewFile(name string, tensors []Tensor) *File {
 	f := &safetensors.File{}
 	for _, t := range tensors {
@@ -52,36 +52,36 @@ func NewFile(name string, tensors []Tensor) *File {
 	return &File{name, f}
 }
 
-// Config returns the experiment of the file's model, in YAML; empty if the file does not contain it.
+// Config returns the experiment of the file's model in YAML, or "" if the file does not contain it.
 func (f *File) Config() string { return f.file.Metadata[configKey] }
 
-// Layout returns the layout that the file states, or [Native] if it states none.
+// Layout returns the layout that the file specifies, or [Native] if it specifies none.
 func (f *File) Layout() Layout { return cmp.Or(Layout(f.file.Metadata["unravel.layout"]), Native) }
 
-// LoadOptions say how the tensors of a file become parameters.
+// LoadOptions specify how to load the tensors of a file into parameters.
 type LoadOptions struct {
-	Layout  Layout      // layout of the tensors; empty: as the file states
-	Renames [][2]string // beginnings of names, and their replacements in the model
-	Only    []string    // patterns of the model's names (nn.Match): Load sets and checks only these; empty: all
-	Partial bool        // parameters that the file lacks do not change, and tensors that the model lacks are left out
-	Fitting bool        // tensors of other shapes than the model's are left out too
+	Layout  Layout      // layout of the tensors; empty: as the file specifies
+	Renames [][2]string // prefixes of names, and their replacements in the model
+	Only    []string    // patterns of the model's names (nn.Match): Load only sets and checks these; empty: all
+	Partial bool        // keep parameters that are not in the file, and skip tensors that are not in the model
+	Fitting bool        // also skip tensors with other shapes than in the model
 }
 
-// Loaded reports what Load did with the tensors of a file.
+// Loaded is the result of Load.
 type Loaded struct {
-	Tensors  int      `json:"tensors"`            // tensors of the file that the model has
-	Elements int      `json:"elements"`           // elements of parameters that were set
-	Missing  []string `json:"missing"`            // tensors that the model has and the file has not
-	Unknown  []string `json:"unknown"`            // tensors that the file has and the model has not
+	Tensors  int      `json:"tensors"`            // number of tensors of the file that are in the model
+	Elements int      `json:"elements"`           // number of parameter elements that were set
+	Missing  []string `json:"missing"`            // tensors of the model that are not in the file
+	Unknown  []string `json:"unknown"`            // tensors of the file that are not in the model
 	Misfits  []string `json:"misfits,omitempty"`  // with Fitting: tensors with other shapes, and both shapes
-	Counters []string `json:"counters,omitempty"` // batch counters of PyTorch's batch norm, which no network needs
+	Counters []string `json:"counters,omitempty"` // batch counters of PyTorch's batch norm, which no network uses
 	Names    []string `json:"-"`                  // parameters that were set
-	Derived  []string `json:"-"`                  // states that the model derived from them, see [models.Starter]
+	Derived  []string `json:"-"`                  // states that the model computed from these parameters, see [models.Starter]
 }
 
-// Load sets the parameters and states of a model to the tensors of a file, by name and shape. Elements may be of 16, 32
-// or 64 bits and are rounded to float32. EMA targets that the file lacks become copies of the parameters that were set.
-// After an error nothing is set.
+// Load sets the parameters and states of a model from the tensors of a file, by name and shape. It accepts elements of
+// 16, 32 or 64 bits and rounds them to float32. If the file does not contain an EMA target, the target becomes a copy
+// of the parameters that were set. After an error, nothing has been set.
 func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	l := cmp.Or(o.Layout, f.Layout())
 	err := l.check()
@@ -120,7 +120,7 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	return report, nil
 }
 
-// match finds the values of the parameters that the options ask for among tensors.
+// match finds the tensors for the parameters that the options select.
 func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]form, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
 	report := &Loaded{Missing: []string{}, Unknown: []string{}}
 	params := s.Model.Params()
@@ -172,7 +172,7 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 	return report, values, nil
 }
 
-// namesHint says so if the tensors of the file have the names of the other layout.
+// namesHint returns a hint if the tensors of the file have the names of the other layout.
 func namesHint(given map[string]safetensors.Tensor, missing []string, l Layout) string {
 	dotted := func(name string) bool { _, ok := given[strings.ReplaceAll(name, "/", ".")]; return ok }
 	if l == Native && slices.ContainsFunc(missing, dotted) {
@@ -181,7 +181,7 @@ func namesHint(given map[string]safetensors.Tensor, missing []string, l Layout) 
 	return ""
 }
 
-// others lists the tensors that no parameter has.
+// others lists the tensors that belong to no parameter.
 func (r *Loaded) others(given map[string]safetensors.Tensor, known map[string]bool, l Layout, o LoadOptions) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		switch {
@@ -194,14 +194,15 @@ func (r *Loaded) others(given map[string]safetensors.Tensor, known map[string]bo
 	}
 }
 
-// isCounter reports whether a tensor is the batch counter of a batch norm in the model.
+// isCounter reports whether a tensor is the batch counter of a batch norm of the model.
 func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
 	norm, ok := strings.CutSuffix(name, counter)
 	_, whole := t.Data.([]int64)
 	return ok && whole && known[norm+runningVariance]
 }
 
-// checkVariances refuses running variances below 0: their square roots are not numbers. The variances are in the last of the arrays.
+// checkVariances rejects negative running variances, whose square roots are not numbers. The variances are in the last
+// array.
 func checkVariances(name string, shape []int, data []float32, arrays []array) error {
 	if !isRunning(name, shape) {
 		return nil
@@ -214,7 +215,7 @@ func checkVariances(name string, shape []int, data []float32, arrays []array) er
 	return nil
 }
 
-// native is the name that a tensor of a layout would have in the model, as far as patterns care.
+// native returns the model's name for a tensor of a layout, for matching patterns.
 func native(name string, l Layout) string {
 	if l == PyTorch {
 		return strings.ReplaceAll(name, ".", "/")
@@ -222,12 +223,12 @@ func native(name string, l Layout) string {
 	return name
 }
 
-// asks reports whether the options ask for a parameter.
+// asks reports whether the options select a parameter.
 func (o *LoadOptions) asks(name string) bool {
 	return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(p string) bool { return nn.Match(p, name) })
 }
 
-// patternsFit reports a pattern that fits no parameter, unless part is enough.
+// patternsFit returns an error for a pattern that matches no parameter, unless Partial is set.
 func (o *LoadOptions) patternsFit(params *nn.Params) error {
 	for _, p := range o.Only {
 		if _, err := params.Matching(p); err != nil && !o.Partial {
@@ -237,8 +238,8 @@ func (o *LoadOptions) patternsFit(params *nn.Params) error {
 	return nil
 }
 
-// Digest is a hash of the tensors that the options take: their names in the model, their shapes and elements. It does
-// not depend on the model, nor on the file's other tensors.
+// Digest returns a hash of the tensors that the options select: their names in the model, their shapes and their
+// elements. The hash depends neither on the model nor on other tensors of the file.
 func (f *File) Digest(o LoadOptions) (string, error) {
 	l := cmp.Or(o.Layout, f.Layout())
 	given, err := f.renamed(o.Renames, l)
@@ -260,8 +261,8 @@ func (f *File) Digest(o LoadOptions) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// renamed returns the tensors by the names that they have in the model. In the layout of PyTorch names of the model, with slashes, are
-// taken too.
+// renamed returns the tensors by their names in the model. In the layout of PyTorch, it also accepts names of the model
+// with slashes.
 func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Tensor, error) {
 	tensors := map[string]safetensors.Tensor{}
 	used := make([]bool, len(renames))
@@ -309,7 +310,7 @@ func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 	return data, nil
 }
 
-// hint says so if a shape would fit in the other layout.
+// hint returns a hint if the shape would match in the other layout.
 func hint(got, native []int, l Layout) string {
 	n := len(got)
 	switch {
@@ -322,10 +323,10 @@ func hint(got, native []int, l Layout) string {
 	return ""
 }
 
-// mostNames bounds the names in an error.
+// mostNames is the maximum number of names in an error.
 const mostNames = 8
 
-// mismatch reports missing and unknown tensors; nil if all match.
+// mismatch returns an error for missing and unknown tensors, or nil if all match.
 func (l *Loaded) mismatch(given, known []string) error {
 	var parts []string
 	if len(l.Missing) > 0 {
@@ -340,7 +341,7 @@ func (l *Loaded) mismatch(given, known []string) error {
 	return errors.New(strings.Join(parts, "; "))
 }
 
-// listed joins the first names, each with similar names among others.
+// listed joins the first names, each with similar names from others.
 func listed(names, others []string) string {
 	list := make([]string, 0, mostNames+1)
 	for _, name := range names[:min(len(names), mostNames)] {

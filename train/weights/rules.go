@@ -7,10 +7,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// rules translate the operations of package graph in encoders and decoders.
+// rules translate the operations of package graph in encoders and decoders to ONNX.
 var rules map[string]rule
 
-func init() { // rules call the translator, which looks rules up
+func init() { // an initialiser would be a cycle: rules call the translator, which looks up rules
 	rules = map[string]rule{
 		"convolution":            convolution,
 		"transposed convolution": transposedConvolution,
@@ -55,7 +55,7 @@ func get[T any](s *step, name string) T {
 	return v
 }
 
-// direct is the rule of an operation that is one operation of ONNX.
+// direct is the rule for an operation that corresponds to one ONNX operation.
 func direct(op string, a attributes) rule {
 	return func(t *translator, s *step) string { return t.node(op, a, t.operands(s)...) }
 }
@@ -93,8 +93,8 @@ func dense(t *translator, s *step) string {
 	return t.activation(s, t.node("Gemm", nil, t.operands(s)...))
 }
 
-// layerOperands are the images [N, C, H, W], the filters and the bias of a convolution of either kind. Filters [k, k,
-// in, out] become [out, in, k, k], and [k, k, out, in] become [in, out, k, k].
+// layerOperands returns the images [N, C, H, W], the filters and the bias of a convolution or transposed convolution.
+// Filters [k, k, in, out] become [out, in, k, k], and [k, k, out, in] become [in, out, k, k].
 func layerOperands(t *translator, s *step) (in []string, stride int, valid bool) {
 	in = []string{t.channelsFirst(t.value(s.in[0])), t.weight(s.in[1], 3, 2, 0, 1), t.value(s.in[2])}
 	return in, get[int](s, "stride"), get[bool](s, "valid")
@@ -108,8 +108,8 @@ func convolution(t *translator, s *step) string {
 	return t.channelsLast(t.activation(s, y))
 }
 
-// padding returns the zeros before height and width, then after them, with which windows of k by k pixels turn images x
-// into images y: half of the zeros, rounded down, before the image, or with symmetric (k-1)/2.
+// padding returns the zeros before height and width, and then after them, with which windows of k x k pixels map images
+// x to images y. Before the image, there are half of the zeros, rounded down, or (k-1)/2 if symmetric.
 func padding(x, y []int, k, stride int, valid, symmetric bool) []int {
 	pads := make([]int, 4)
 	for i := range 2 {
@@ -141,7 +141,7 @@ func transposedConvolution(t *translator, s *step) string {
 
 func reshape(t *translator, s *step) string { return t.reshape(t.value(s.in[0]), s.shape) }
 
-// reshape adds a reshape to a shape. One size may depend on the number of images.
+// reshape adds a reshape. One size of the shape may depend on the number of images.
 func (t *translator) reshape(x string, shape []int) string {
 	to := slices.Clone(shape)
 	open := 0
@@ -202,7 +202,7 @@ func interval(t *translator, s *step) string {
 	return t.node("Add", nil, scaled, t.scalar((lo+hi)/2))
 }
 
-// likeliest are the numbers, from 1, of the largest weights of every block.
+// likeliest returns, for every block, the number of the largest weight, from 1.
 func likeliest(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	var numbers []string
@@ -214,19 +214,19 @@ func likeliest(t *translator, s *step) string {
 	return t.node("Concat", attributes{"axis": 1}, numbers...)
 }
 
-// numberOf returns the number, from 1, of the column that an operation finds in each row; the first of equals.
+// numberOf returns the column that an operation finds in each row, numbered from 1. Ties go to the first.
 func (t *translator) numberOf(op, x string) string {
 	at := t.node(op, attributes{"axis": 1, "keepdims": 1}, x)
 	return t.node("Add", nil, t.node("Cast", attributes{"to": 1}, at), t.scalar(1))
 }
 
-// cheapest is the number of the least cost of each row, times a factor.
+// cheapest returns the number of the minimum cost of each row, times a factor.
 func cheapest(t *translator, s *step) string {
 	in := t.operands(s)
 	return t.node("Mul", nil, t.numberOf("ArgMin", in[0]), in[1])
 }
 
-// withCategory puts a one-hot choice before the columns of a matrix.
+// withCategory inserts a one-hot choice before the columns of a matrix.
 func withCategory(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	category, of := get[int](s, "category"), get[int](s, "of")
@@ -236,7 +236,7 @@ func withCategory(t *translator, s *step) string {
 	return t.node("Add", nil, padded, t.floats(t.layer+"/category", []int{1, len(choice)}, choice))
 }
 
-// reconstructionCosts are sums over the pixels of each image.
+// reconstructionCosts sums the costs over the pixels of each image.
 func reconstructionCosts(t *translator, s *step) string {
 	in := t.operands(s)
 	kind, scale := get[string](s, "kind"), get[float64](s, "scale")
@@ -258,12 +258,12 @@ func reconstructionCosts(t *translator, s *step) string {
 	return t.node("Mul", nil, sum, t.scalar(scale))
 }
 
-// optionWeights are softmax(logits/tau) of every block, times the weight of the option that the block stands under.
+// optionWeights is softmax(logits/tau) for every block, times the weight of the block's parent option.
 func optionWeights(t *translator, s *step) string {
 	logits := t.value(s.in[0])
 	sizes, parents := blocks(s)
 	tau := get[float64](s, "tau")
-	var columns, all []string // all columns of the weights, as parents of blocks; the blocks
+	var columns, all []string // all columns of the weights, which blocks have as parents; the blocks
 	first := 0
 	for b, n := range sizes {
 		x := t.columns(logits, first, first+n)
@@ -281,7 +281,7 @@ func optionWeights(t *translator, s *step) string {
 	return t.node("Concat", attributes{"axis": 1}, all...)
 }
 
-// blocks are the sizes of blocks of options, and the columns that they stand under.
+// blocks returns the sizes of the blocks of options, and the columns of their parents.
 func blocks(s *step) (sizes, parents []int) { return get[[]int](s, "sizes"), get[[]int](s, "parents") }
 
 func gate(t *translator, s *step) string {
@@ -303,7 +303,7 @@ func (t *translator) gated(values, weights string, columns []int, k int) string 
 	return t.node("Mul", nil, values, t.node("Gather", attributes{"axis": 1}, weights, t.ints(columns...)))
 }
 
-// optionNumbers are, for every block of weights, the sum of 1 + option times weight; and the values.
+// optionNumbers returns, for every block of weights, the sum of 1 + option times weight; and the values.
 func optionNumbers(t *translator, s *step) string {
 	in := t.operands(s)
 	sizes := get[[]int](s, "sizes")
@@ -320,7 +320,7 @@ func optionNumbers(t *translator, s *step) string {
 	return t.node("Concat", attributes{"axis": 1}, product, in[1])
 }
 
-// numberedOptions are the weights, 0 or 1, of the options that numbers name, and the values that are active.
+// numberedOptions returns the weights, 0 or 1, of the options with the given numbers, and the active values.
 func numberedOptions(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	sizes, parents := blocks(s)

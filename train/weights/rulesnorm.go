@@ -1,6 +1,6 @@
 package weights
 
-// groupNorm is (x - mean)/sqrt(variance + epsilon) over the pixels and channels of each group.
+// groupNorm computes (x - mean)/sqrt(variance + epsilon) over the pixels and channels of each group.
 func groupNorm(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	groups := get[int](s, "groups")
@@ -10,7 +10,7 @@ func groupNorm(t *translator, s *step) string {
 	}
 	rows := divisor(pixels)
 	apart := t.reshape(x, []int{s.shape[0], rows, pixels / rows, groups, channels / groups})
-	// In stages, as runtimes add up in single precision.
+	// In stages, because runtimes sum in single precision.
 	mean := func(x string) string {
 		x = t.node("ReduceMean", attributes{"axes": []int{2, 4}, "keepdims": 1}, x)
 		return t.node("ReduceMean", attributes{"axes": []int{1}, "keepdims": 1}, x)
@@ -21,7 +21,7 @@ func groupNorm(t *translator, s *step) string {
 	return t.affine(s, t.reshape(normal, s.shape), 1)
 }
 
-// standardise is (x - mean)/sqrt(variance + epsilon) with moments [1, 2, channels] that are given.
+// standardise computes (x - mean)/sqrt(variance + epsilon) with given moments [1, 2, channels].
 func standardise(t *translator, s *step) string {
 	in := t.operands(s)
 	row := func(i int) string { return t.reshape(t.columns(in[1], i, i+1), s.shape[len(s.shape)-1:]) }
@@ -30,12 +30,13 @@ func standardise(t *translator, s *step) string {
 	return t.affine(s, t.node("Div", nil, t.node("Sub", nil, in[0], mean), deviation), 2)
 }
 
-// deviation is sqrt(variance + epsilon).
+// deviation computes sqrt(variance + epsilon).
 func (t *translator) deviation(s *step, variance string) string {
 	return t.node("Sqrt", nil, t.node("Add", nil, variance, t.scalar(get[float64](s, "epsilon"))))
 }
 
-// affine adds factors and offsets of channels, if the step has operands from first on, and ReLU if the step has it.
+// affine multiplies by the factors and adds the offsets of the channels, if the step has operands from first on. It
+// adds a ReLU if the step has one.
 func (t *translator) affine(s *step, y string, first int) string {
 	if len(s.in) > first {
 		gamma, beta := t.value(s.in[first]), t.value(s.in[first+1])
@@ -47,7 +48,7 @@ func (t *translator) affine(s *step, y string, first int) string {
 	return y
 }
 
-// divisor returns the greatest divisor of a number up to its root.
+// divisor returns the greatest divisor of n that is at most the root of n.
 func divisor(n int) int {
 	best := 1
 	for d := 2; d*d <= n; d++ {

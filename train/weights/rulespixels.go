@@ -1,24 +1,24 @@
 package weights
 
-// imageOperand returns the images that a step takes, as [N, C, H, W], and their shape [N, H, W, C].
+// imageOperand returns the images that a step uses, as [N, C, H, W], and their shape [N, H, W, C].
 func imageOperand(t *translator, s *step) (x string, shape []int) {
 	return t.channelsFirst(t.value(s.in[0])), t.steps[s.in[0]].shape
 }
 
-// pools are the operations of ONNX for kinds of pooling: of windows, of whole images, and along an axis.
+// pools lists the ONNX operations for each kind of pooling: over windows, over whole images, and along an axis.
 var pools = map[string]struct{ window, whole, axis string }{
 	"max": {"MaxPool", "GlobalMaxPool", "ReduceMax"}, "average": {"AveragePool", "GlobalAveragePool", ""}}
 
 func pool(t *translator, s *step) string {
 	x, shape := imageOperand(t, s)
 	kind, size, stride := get[string](s, "kind"), get[int](s, "size"), get[int](s, "stride")
-	pads := padding(shape, s.shape, size, stride, get[bool](s, "valid"), false) // padding does not count in averages
+	pads := padding(shape, s.shape, size, stride, get[bool](s, "valid"), false) // averages do not count the padding
 	y := t.node(pools[kind].window, attributes{"kernel_shape": []int{size, size}, "strides": []int{stride, stride}, "pads": pads}, x)
 	return t.channelsLast(y)
 }
 
-// adaptivePool pools the whole image or equal windows if the operation amounts to this. Otherwise averages are products
-// with two matrices, and maxima are taken over slices.
+// adaptivePool pools the whole image or equal windows if the operation is equivalent to this. Otherwise, averages are
+// products with two matrices, and maxima are computed over slices.
 func adaptivePool(t *translator, s *step) string {
 	x, shape := imageOperand(t, s)
 	kind := get[string](s, "kind")
@@ -40,10 +40,10 @@ func adaptivePool(t *translator, s *step) string {
 	return t.channelsLast(x)
 }
 
-// bin is the range of pixels, of n along a side, of bin i; see layer.AdaptivePool.
+// bin returns the range of pixels of bin i, out of n pixels along a side; see layer.AdaptivePool.
 func bin(i, n, bins int) (from, to int) { return i * n / bins, ((i+1)*n + bins - 1) / bins }
 
-// means are the rows of a matrix that averages the bins of n pixels.
+// means returns the rows of a matrix that averages n pixels over bins.
 func means(n, bins int) (list []float32) {
 	for i := range bins {
 		from, to := bin(i, n, bins)
@@ -76,7 +76,7 @@ func upsample(t *translator, s *step) string {
 	if get[bool](s, "bilinear") {
 		a = attributes{"mode": "linear", "coordinate_transformation_mode": "half_pixel"}
 	}
-	region := t.floats(t.layer+"/region", []int{0}, nil) // only used in another mode
+	region := t.floats(t.layer+"/region", []int{0}, nil) // only used in another mode of Resize
 	scales := t.floats(t.layer+"/scales", []int{4}, []float32{1, 1, times, times})
 	return t.channelsLast(t.node("Resize", a, x, region, scales))
 }
@@ -91,7 +91,7 @@ func crop(t *translator, s *step) string {
 	return t.channelsLast(t.node("Slice", nil, x, t.ints(0, 0), t.ints(s.shape[1], s.shape[2]), t.ints(2, 3)))
 }
 
-// add is activation(x + y), of images with channels first if both are.
+// add computes activation(x + y), with channels first if both operands are images with channels first.
 func add(t *translator, s *step) string {
 	in := t.operands(s)
 	first, ok := t.first[in[0]]

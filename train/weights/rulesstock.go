@@ -9,9 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// stockRules translate operations of Gorgonia, by the names of their types: elementwise arithmetic and functions,
-// products of matrices, reductions, softmax, convolutions (which Gorgonia makes of im2col and a product), max pooling,
-// and changes of shape.
+// stockRules translate Gorgonia's operations, by the names of their types: elementwise arithmetic and functions, matrix
+// products, reductions, softmax, convolutions (im2col and a product in Gorgonia), max pooling, and changes of shape.
 var stockRules map[string]rule
 
 func init() {
@@ -31,7 +30,7 @@ func init() {
 	}
 }
 
-// field reads a field of an operation of Gorgonia, which exports none.
+// field reads an unexported field of a Gorgonia operation.
 func field(s *step, name string) reflect.Value {
 	v := reflect.ValueOf(s.node.Op())
 	if v.Kind() == reflect.Pointer {
@@ -76,7 +75,7 @@ func stockUnary(t *translator, s *step) string {
 	return t.node(op, nil, x)
 }
 
-// stockBinary are arithmetic and comparisons. The result of a comparison is 0 or 1.
+// stockBinary translates arithmetic and comparisons. The result of a comparison is 0 or 1.
 func stockBinary(t *translator, s *step) string {
 	in := t.operands(s)
 	sign, same, _ := strings.Cut(s.form(), " ")
@@ -112,7 +111,7 @@ func stockConcat(t *translator, s *step) string {
 	return t.node("Concat", attributes{"axis": fieldInt(s, "axis")}, t.operands(s)...)
 }
 
-// stockRepeat repeats an axis of one element, as broadcasting does.
+// stockRepeat repeats an axis of size 1, like broadcasting.
 func stockRepeat(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	from, along := t.steps[s.in[0]].shape, fieldInt(s, "along")
@@ -149,19 +148,20 @@ func stockSoftmax(t *translator, s *step) string {
 	return t.node(op, attributes{"axis": fieldInt(s, "axis")}, x)
 }
 
-// stockReduction reduces along axes, which it takes out.
+// stockReduction reduces over axes and removes them.
 func stockReduction(op string) rule {
 	return func(t *translator, s *step) string {
 		x := t.value(s.in[0])
 		along := fieldInts(s, "along")
-		if op == "ReduceSum" { // the axes are an input since operator set 13
+		if op == "ReduceSum" { // the axes of ReduceSum are an input since operator set 13
 			return t.reshape(t.node(op, attributes{"keepdims": 0}, x, t.ints(along...)), s.shape)
 		}
 		return t.reshape(t.node(op, attributes{"axes": along, "keepdims": 0}, x), s.shape)
 	}
 }
 
-// stockPatches is im2col: patches of images [N, C, H, W] as [N, H', W', C k k], by a convolution with unit filters.
+// stockPatches translates im2col: patches of images [N, C, H, W] as [N, H', W', C k k], by a convolution with unit
+// filters.
 func stockPatches(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	h, w, c := fieldInt(s, "h"), fieldInt(s, "w"), t.steps[s.in[0]].shape[1]

@@ -10,16 +10,16 @@ import (
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
-// Keys of the metadata of a file.
+// Keys of a file's metadata.
 const (
 	formatKey  = "unravel.format"
 	configKey  = "unravel.config"
 	formatName = "weights 1"
 )
 
-// WriteSafetensors writes the parameters and states of a model, or of one part if p is not empty, under their names.
-// The metadata state the order of axes, the operations with their tensors and settings, the normalisation of images,
-// the spaces of the code, and the model's config. In the layout [PyTorch] names are as in a state_dict.
+// WriteSafetensors writes the parameters and states of a model, or of one part unless p is empty, under their names.
+// The metadata contain the order of axes, the operations with their tensors and settings, the normalisation of images,
+// the spaces of the code, and the model's config. In the layout [PyTorch], names are as in a state_dict.
 func (s *Source) WriteSafetensors(w io.Writer, p Part, l Layout) (tensors int, err error) {
 	if err := l.check(); err != nil {
 		return 0, err
@@ -56,7 +56,7 @@ func (s *Source) WriteSafetensors(w io.Writer, p Part, l Layout) (tensors int, e
 	return len(f.Tensors), safetensors.Write(w, f)
 }
 
-// parametersOf lists the parameters that a part takes, in the order of their creation.
+// parametersOf lists the parameters of a part, in the order of their creation.
 func (s *Source) parametersOf(p Part) ([]string, error) {
 	t, err := s.trace(p)
 	if err != nil {
@@ -75,7 +75,7 @@ var layouts = map[Layout]map[string]string{
 		"dense": "[out, in]", "flatten": "channels, rows, columns", "running": "running_mean and running_var, [channels]"},
 }
 
-// metadata describes the model with some of its parts.
+// metadata describes the model and some of its parts.
 func (s *Source) metadata(l Layout, parts ...Part) (map[string]string, error) {
 	networks := map[Part]*Network{}
 	for _, p := range parts {
@@ -90,7 +90,7 @@ func (s *Source) metadata(l Layout, parts ...Part) (map[string]string, error) {
 		Width    int    `json:"width"`
 		Channels int    `json:"channels"`
 		Pixels   string `json:"pixels"`
-		Plain    any    `json:"normalise,omitempty"` // the normalisation of the encoder's input
+		Plain    any    `json:"normalise,omitempty"` // normalisation of the encoder's input
 	}
 	images := image{s.Data.Height, s.Data.Width, s.Data.Channels, "[0, 1]", nil}
 	if s.Data.Real {

@@ -15,14 +15,14 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// tracedBatches are the numbers of images of two graphs of one network. Sizes and attributes that differ between the
-// two graphs depend on the number of images.
+// tracedBatches are the batch sizes of two graphs of one network. Sizes and attributes that differ between the two
+// graphs depend on the number of images.
 var tracedBatches = [2]int{2, 3}
 
-// trace is a network as a list of steps, operands first.
+// trace is a network as a list of steps in topological order.
 type trace struct {
 	steps  []step
-	input  int // the step that is the network's input
+	input  int // index of the step that is the network's input
 	output int
 }
 
@@ -30,11 +30,11 @@ type trace struct {
 type step struct {
 	node       *gorgonia.Node
 	operation  string // operation of package graph or of Gorgonia; empty: an input, a parameter or a constant
-	stock      bool   // operation of Gorgonia
+	stock      bool   // an operation of Gorgonia
 	attributes map[string]any
 	varies     bool  // the attributes depend on the number of images
-	in         []int // operands
-	shape      []int // -k is k times the number of images
+	in         []int // indices of the operands
+	shape      []int // -k means k times the number of images
 	parameter  string
 }
 
@@ -56,7 +56,7 @@ func (s *Source) trace(p Part) (*trace, error) {
 	return of[0], nil
 }
 
-// build adds a part of the model to a new graph.
+// build builds a part of the model in a new graph.
 func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 	g := nn.NewGraph(s.Model.Params())
 	if p == Encoder {
@@ -75,10 +75,10 @@ func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 	return in, out, err
 }
 
-// follow lists the nodes on which an output depends.
+// follow lists the nodes on which out depends.
 func follow(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
 	t := &trace{input: -1}
-	g := out.Graph().ExactSubgraphRoots(out) // which lists operands in their order
+	g := out.Graph().ExactSubgraphRoots(out) // lists operands in their order
 	at := map[*gorgonia.Node]int{}
 	var visit func(n *gorgonia.Node)
 	visit = func(n *gorgonia.Node) {
@@ -131,8 +131,8 @@ func constantOf(n *gorgonia.Node) (gorgonia.Value, bool) {
 	return c.Value(), true
 }
 
-// compare finds the sizes and attributes that depend on the number of images, from a trace of the same network with
-// another number.
+// compare finds the sizes and attributes that depend on the number of images, using a trace of the same network with
+// another number of images.
 func (t *trace) compare(other *trace) error {
 	if len(t.steps) != len(other.steps) {
 		return fmt.Errorf("it has %d operations on %d images and %d on %d; want a network that does not depend on their number",
@@ -161,7 +161,7 @@ func (t *trace) compare(other *trace) error {
 	return nil
 }
 
-// label names a step in an error.
+// label returns the name of a step for errors.
 func (s *step) label() string {
 	switch {
 	case s.operation != "" && s.stock:
@@ -174,7 +174,7 @@ func (s *step) label() string {
 	return fmt.Sprintf("the input %q", s.node.Name())
 }
 
-// layer is the folder of the names of a step's parameters: encoder/conv1.
+// layer returns the common prefix of the names of a step's parameters: encoder/conv1.
 func (t *trace) layer(s *step) string {
 	for _, i := range s.in {
 		if p := t.steps[i].parameter; p != "" {
@@ -184,7 +184,7 @@ func (t *trace) layer(s *step) string {
 	return ""
 }
 
-// elements returns the numbers of an input, a parameter or a constant.
+// elements returns the values of an input, a parameter or a constant.
 func (s *step) elements() ([]float32, error) {
 	v, ok := constantOf(s.node)
 	if !ok {
@@ -221,7 +221,7 @@ func (t *trace) describe() *Network {
 				l.Parameters = append(l.Parameters, p)
 			}
 		}
-		if s.varies { // a shape, which Output has
+		if s.varies { // a shape, which Output already has
 			l.Attributes = nil
 		}
 		n.Layers = append(n.Layers, l)

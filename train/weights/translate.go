@@ -12,10 +12,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// WriteONNX writes a part of the model as an ONNX network of operator set 17. The encoder goes from images, float32 [N,
-// H, W, C] with pixels in [0, 1], to codes [N, d]. The decoder goes from codes to images with pixels in [0, 1] (any
-// numbers if the data set is real-valued). Normalisation of images is part of the encoder. In the layout [PyTorch]
-// images are [N, C, H, W].
+// WriteONNX writes a part of the model as an ONNX network of operator set 17. The encoder maps images, float32 [N, H,
+// W, C] with pixels in [0, 1], to codes [N, d]; it includes the normalisation of images. The decoder maps codes to
+// images with pixels in [0, 1] (any numbers if the data set is real-valued). In the layout [PyTorch], images are [N, C,
+// H, W].
 func (s *Source) WriteONNX(w io.Writer, p Part, l Layout) (*Network, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -43,29 +43,29 @@ func (s *Source) WriteONNX(w io.Writer, p Part, l Layout) (*Network, error) {
 	return t.describe(), nil
 }
 
-// translator makes an ONNX graph of a trace. Rules of operations call its methods.
+// translator builds an ONNX graph from a trace. The rules of operations call its methods.
 type translator struct {
 	*trace
 	graph  onnx.Graph
-	values map[int]string    // names of the values of steps that are translated
-	first  map[string]string // values [N, C, H, W] of the same images as values [N, H, W, C]
-	taken  map[string]bool   // names
-	layer  string            // layer of the step in translation
+	values map[int]string    // names of the values of translated steps
+	first  map[string]string // values [N, C, H, W] of the same images as the values [N, H, W, C]
+	taken  map[string]bool   // names in use
+	layer  string            // layer of the step that is being translated
 }
 
 func newTranslator(t *trace) *translator {
 	return &translator{trace: t, values: map[int]string{}, first: map[string]string{}, taken: map[string]bool{}}
 }
 
-// rule adds the nodes of a step and returns the name of its value. It panics with a failure.
+// rule adds the nodes of a step and returns the name of its value. If it fails, it panics with a failure.
 type rule func(t *translator, s *step) string
 
-// failure is the panic of a rule that cannot translate its step. Rules stay short without errors to pass on.
+// failure is the panic of a rule that cannot translate its step. With it, rules need not return errors.
 type failure struct{ error }
 
 func failed(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
 
-// try returns the failure of a function as an error.
+// try calls a function and returns its failure as an error.
 func try(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -80,7 +80,7 @@ func try(f func()) (err error) {
 	return nil
 }
 
-// translate fills in the graph.
+// translate builds the graph.
 func (t *translator) translate(s *Source, p Part, l Layout) {
 	in, out := "images", "codes"
 	if p == Decoder {
@@ -143,7 +143,7 @@ func (t *translator) normalise(s *Source) {
 	}
 }
 
-// finish names the output and removes nodes and weights that it does not need.
+// finish names the output and removes unused nodes and weights.
 func (t *translator) finish(value string, out onnx.Value) {
 	t.graph.Nodes = append(t.graph.Nodes, onnx.Node{Op: "Identity", Name: out.Name, Inputs: []string{value}, Outputs: []string{out.Name}})
 	t.graph.Outputs = []onnx.Value{out}
@@ -162,7 +162,7 @@ func (t *translator) finish(value string, out onnx.Value) {
 	t.graph.Weights = slices.DeleteFunc(t.graph.Weights, func(w onnx.Tensor) bool { return !needed[w.Name] })
 }
 
-// value returns the name of the value of a step, which it translates at its first use.
+// value returns the name of the value of a step. It translates the step on first use.
 func (t *translator) value(i int) string {
 	if _, ok := t.values[i]; !ok {
 		t.values[i] = t.step(&t.steps[i])
@@ -174,7 +174,7 @@ func (t *translator) step(s *step) (value string) {
 	if s.operation == "" {
 		return t.constant(s, nil)
 	}
-	for _, i := range s.in { // operands first: nodes then have their layers' names
+	for _, i := range s.in { // operands first, so nodes are named after their own layers
 		if t.steps[i].operation != "" && t.steps[i].operation != "sizeOp" {
 			t.value(i)
 		}
@@ -191,7 +191,7 @@ func (t *translator) step(s *step) (value string) {
 	if !ok {
 		panic(failed("the operation %s has no translation to ONNX%s", s.label(), where))
 	}
-	if s.varies && !s.stock && s.operation != "reshape" { // stock operations and reshapes contain shapes
+	if s.varies && !s.stock && s.operation != "reshape" { // Gorgonia's operations and reshapes contain shapes
 		panic(failed("the operation %s%s depends on the number of images; want one that does not", s.label(), where))
 	}
 	t.layer = cmp.Or(layer, strings.ReplaceAll(s.operation, " ", "-"))
@@ -201,7 +201,7 @@ func (t *translator) step(s *step) (value string) {
 	return value
 }
 
-// operands returns the values of a step's operands.
+// operands returns the names of the values of a step's operands.
 func (t *translator) operands(s *step) (list []string) {
 	for _, i := range s.in {
 		list = append(list, t.value(i))
@@ -209,7 +209,7 @@ func (t *translator) operands(s *step) (list []string) {
 	return list
 }
 
-// constant adds an input, a parameter or a constant, with its axes in another order if one is given.
+// constant adds an input, a parameter or a constant. If order is given, it permutes the axes.
 func (t *translator) constant(s *step, order []int) string {
 	data, err := s.elements()
 	if err != nil {
@@ -222,7 +222,7 @@ func (t *translator) constant(s *step, order []int) string {
 	return t.floats(cmp.Or(s.parameter, s.node.Name()), shape, data)
 }
 
-// weight returns an operand with its axes in another order.
+// weight returns an operand with permuted axes.
 func (t *translator) weight(i int, order ...int) string {
 	if s := &t.steps[i]; s.operation == "" && i != t.input {
 		return t.constant(s, order)
@@ -232,14 +232,14 @@ func (t *translator) weight(i int, order ...int) string {
 
 type attributes map[string]any
 
-// node adds a node of one result and returns its name.
+// node adds a node with one output and returns the name of the output.
 func (t *translator) node(op string, a attributes, in ...string) string {
 	name := t.unique(path.Join(t.layer, op))
 	t.graph.Nodes = append(t.graph.Nodes, onnx.Node{Op: op, Name: name, Inputs: in, Outputs: []string{name}, Attributes: a})
 	return name
 }
 
-// unique returns a name, with a number behind it if it is taken.
+// unique returns a name, with a number appended if the name is in use.
 func (t *translator) unique(name string) string {
 	free := name
 	for i := 2; t.taken[free]; i++ {
@@ -259,7 +259,7 @@ func (t *translator) scalar(v float64) string {
 	return t.floats(path.Join(t.layer, "number"), nil, []float32{float32(v)})
 }
 
-// ints adds a list of whole numbers, such as a shape.
+// ints adds a list of integers, such as a shape.
 func (t *translator) ints(values ...int) string {
 	list := make([]int64, len(values))
 	for i, v := range values {
@@ -270,7 +270,7 @@ func (t *translator) ints(values ...int) string {
 	return name
 }
 
-// channelsFirst returns images [N, H, W, C] as [N, C, H, W].
+// channelsFirst converts images [N, H, W, C] to [N, C, H, W].
 func (t *translator) channelsFirst(images string) string {
 	if _, ok := t.first[images]; !ok {
 		t.first[images] = t.node("Transpose", attributes{"perm": []int{0, 3, 1, 2}}, images)
@@ -278,14 +278,14 @@ func (t *translator) channelsFirst(images string) string {
 	return t.first[images]
 }
 
-// channelsLast returns images [N, C, H, W] as [N, H, W, C].
+// channelsLast converts images [N, C, H, W] to [N, H, W, C].
 func (t *translator) channelsLast(images string) string {
 	last := t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, images)
 	t.first[last] = images
 	return last
 }
 
-// transposed returns an array with its axes in another order: axis i of the result is axis order[i].
+// transposed returns an array with permuted axes: axis i of the result is axis order[i] of the array.
 func transposed(data []float32, shape, order []int) (result []float32, to []int) {
 	strides := make([]int, len(shape)) // strides of the array, by axis of the result
 	for i, axis := range order {

@@ -1,9 +1,9 @@
-// Package weights takes models in and out: parameters by name as safetensors, for NumPy, PyTorch or
-// JAX, and encoders and decoders as ONNX networks.
+// Package weights imports and exports models: parameters by name as safetensors, for NumPy, PyTorch or JAX, and
+// encoders and decoders as ONNX networks.
 //
-// Export walks the graph that a model builds, node by node. The package therefore also exports networks of other
-// modules, made of the operations of package graph and of Gorgonia. An operation without a translation is an error
-// that names it.
+// The export walks the graph that a model builds, node by node. It therefore also works for networks of other modules
+// that consist of operations of package graph and of Gorgonia. For an operation without a translation, it returns an
+// error with the operation's name.
 package weights
 
 import (
@@ -16,10 +16,10 @@ import (
 // Source is a model with its data, views and config.
 type Source struct {
 	Model models.Model
-	Data  models.Data    // the shape of the images
-	Views *augment.Views // images are normalised as these are; nil: not at all
+	Data  models.Data    // shape of the images
+	Views *augment.Views // normalisation of the images; nil: none
 
-	Config  string // the experiment, in YAML; it goes into the metadata if it is not empty
+	Config  string // experiment in YAML for the metadata; empty: none
 	Version string // version of the program
 
 	Half bool // WriteSafetensors rounds elements to the nearest float16, ties to even
@@ -28,13 +28,13 @@ type Source struct {
 // Part is a network of a model.
 type Part string
 
-// The parts.
+// Parts of a model.
 const (
-	Encoder Part = "encoder" // from images to codes, as metrics see them
-	Decoder Part = "decoder" // from codes to images
+	Encoder Part = "encoder" // maps images to codes, as used by metrics
+	Decoder Part = "decoder" // maps codes to images
 )
 
-// Layout is an order of axes.
+// Layout is an order of axes and elements.
 type Layout string
 
 // The layouts.
@@ -44,7 +44,7 @@ const (
 	Native Layout = "unravel"
 
 	// PyTorch is the layout of torch.nn: images [N, C, H, W], filters [out, in, k, k], filters of transposed
-	// convolutions [in, out, k, k], weights of dense layers [out, in]. An image is flattened channel by channel.
+	// convolutions [in, out, k, k], weights of dense layers [out, in]. Images are flattened channel by channel.
 	PyTorch Layout = "pytorch"
 )
 
@@ -55,7 +55,7 @@ func (l Layout) check() error {
 	return nil
 }
 
-// Network describes a part of a model. Sizes of -1 stand for the number of images, -k for k times that.
+// Network describes a part of a model. A size of -1 is the number of images, and -k is k times the number of images.
 type Network struct {
 	Input  []int   `json:"input"` // shapes
 	Output []int   `json:"output"`
@@ -64,8 +64,8 @@ type Network struct {
 
 // Layer is an operation of a network.
 type Layer struct {
-	Operation  string         `json:"operation"`            // as package graph or Gorgonia calls it
-	Parameters []string       `json:"parameters,omitempty"` // names of the tensors that it takes, in order
+	Operation  string         `json:"operation"`            // name of the operation in package graph or in Gorgonia
+	Parameters []string       `json:"parameters,omitempty"` // names of the tensors that the operation uses, in order
 	Attributes map[string]any `json:"attributes,omitempty"`
 	Output     []int          `json:"output"`
 }
@@ -79,7 +79,7 @@ func (s *Source) Describe(p Part) (*Network, error) {
 	return t.describe(), nil
 }
 
-// Parts lists the networks that the model has.
+// Parts lists the parts that the model has.
 func (s *Source) Parts() []Part {
 	if _, ok := s.Model.(models.Decoder); ok {
 		return []Part{Encoder, Decoder}
