@@ -84,8 +84,8 @@ func Check(dir string) ([]Difference, error) {
 	return list, err
 }
 
-// Others lists the files in a run's folder without a hash in the record, such as a user's notes. For a run without
-// hashes the list is empty.
+// Others lists the files in a run's folder without a hash in the record, such as a user's notes. If the record has no
+// hashes, it returns nothing.
 func Others(dir string) (list []string, err error) {
 	text, err := ReadFile(dir, RecordFile)
 	var r Record
@@ -112,14 +112,14 @@ func Others(dir string) (list []string, err error) {
 	return list, err
 }
 
-// Wrote reports whether a run wrote this text to a file, or has no hashes to decide it.
+// Wrote reports whether the run wrote this text to a file. It returns true if the record has no hashes.
 func (r *Record) Wrote(name string, text []byte) bool {
 	sum := sha256.Sum256(text)
 	is := hex.EncodeToString(sum[:])
 	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
 }
 
-// hashed reports whether records have a hash of this file in Files or Before. The config's hash is in another field.
+// hashed reports whether records have a hash of a file in Files or Before. The config's hash is in another field.
 func hashed(name string) bool { return name != Config && name != RecordFile }
 
 // drawn reports whether a file only shows the content of other files, such as the page, figures, and TensorBoard's
@@ -153,8 +153,8 @@ func hashedFiles(dir string) (list []string, err error) {
 	return slices.Compact(list), nil
 }
 
-// hashFiles returns the hashes of the files in the folder. For a file that this process wrote, it uses the hash of the
-// last written text; other files are read from disk.
+// hashFiles returns the hashes of the files in the folder. For a file that this process wrote, it returns the hash of
+// the last written text; it reads all other files from disk.
 func (r *Run) hashFiles() (map[string]string, error) {
 	names, err := hashedFiles(r.dir)
 	if err != nil {
@@ -172,8 +172,8 @@ func (r *Run) hashFiles() (map[string]string, error) {
 	return sums, nil
 }
 
-// noting wraps a function that writes a file, and adds the file's hash to the record before the file is renamed to its
-// final name.
+// noting wraps a function that writes a file. The wrapper adds the file's hash to the record before the file is renamed
+// to its final name.
 func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
 	if name == RecordFile || large(name) || name == LogFile { // a log grows after it is rewound
 		return write
@@ -188,7 +188,7 @@ func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) e
 }
 
 // note adds the hash of a file to the record of a run that has ended. Until [Run.noted], the record also keeps the old
-// hash, because a killed process leaves the old file. An empty hash means that the file is missing.
+// hash, because a killed process leaves the old file. An empty hash means that the file does not exist.
 func (r *Run) note(name, sum string) error {
 	if r.written == nil {
 		r.written = map[string]string{}
@@ -208,7 +208,7 @@ func (r *Run) note(name, sum string) error {
 		return r.Remove(RecordFile)
 	}
 	if name == Config { // a new config invalidates the record, which is removed next
-		short := sum[:32] // in the form of FileHash
+		short := sum[:32] // in the format of FileHash
 		if short == record.Config {
 			return nil
 		}
@@ -230,14 +230,14 @@ func (r *Run) note(name, sum string) error {
 	return record.store(r)
 }
 
-// setFile sets the hash of a file; an empty hash means that the file is missing.
+// setFile sets the hash of a file. An empty hash means that the file does not exist.
 func (r *Record) setFile(name, sum string) {
 	if delete(r.Files, name); sum != "" {
 		r.Files[name] = sum
 	}
 }
 
-// noted completes the work of note after the file was replaced or removed.
+// noted completes the work of note after the file has been replaced or removed.
 func (r *Run) noted() error {
 	if !r.replacing {
 		return nil
@@ -251,7 +251,7 @@ func (r *Run) noted() error {
 	return record.store(r)
 }
 
-// soundRecord returns the record, or nil if it is missing or fails its hash, because rewriting an invalid record would
+// soundRecord returns the record, or nil if it is missing or does not match its hash. Rewriting an invalid record would
 // make it valid.
 func (r *Run) soundRecord() (*Record, error) {
 	text, err := r.Read(RecordFile)
@@ -276,10 +276,10 @@ func (r *Record) store(run *Run) error {
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
 }
 
-// errNotSo is the reason why a readable file is rejected.
+// errNotSo is the reason for rejecting a readable file.
 var errNotSo = errors.New("the run did not write it so")
 
-// sound reports whether a record matches the hash of its text. A record from a version without hashes is accepted.
+// sound reports whether a record matches the hash of its text. It accepts a record from a version without hashes.
 func (r *Record) sound(text []byte) bool {
 	if r.Sum == "" {
 		return r.Files == nil
@@ -287,7 +287,7 @@ func (r *Record) sound(text []byte) bool {
 	return r.Sum == sumOf(text, r.Sum)
 }
 
-// sumOf returns the hash of a record's text, with zeros in the place of the hash itself.
+// sumOf returns the hash of a record's text, with zeros instead of the hash itself.
 func sumOf(text []byte, has string) string {
 	if len(has) != 2*sha256.Size {
 		return ""
@@ -301,7 +301,7 @@ func hashFile(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close() // the file was only read
+	defer f.Close() // only read
 	if info, err := f.Stat(); err != nil || info.Size() > maxHashed {
 		return "", errors.Join(err, fmt.Errorf("%s has more than %d bytes", path.Base(name), int64(maxHashed)))
 	}
@@ -315,8 +315,8 @@ func hashFile(name string) (string, error) {
 // maxHashed is the maximum size of a hashed file: a sparse file of terabytes would take hours.
 const maxHashed = 64 << 30
 
-// Edited names the result and weight files of a run that differ from the record, or returns "" if none differs or the
-// record has no hashes. A file that cannot be read is an error.
+// Edited returns the names of the result and weight files of a run that differ from the record. It returns "" if none
+// differs or the record has no hashes, and an error for a file that cannot be read.
 func Edited(dir string) (string, error) {
 	list, err := Check(dir)
 	if errors.Is(err, ErrNoHashes) {
@@ -327,7 +327,7 @@ func Edited(dir string) (string, error) {
 		if drawn(d.File) {
 			continue
 		}
-		if large(d.File) { // readers detect damage by the checksum, and use the previous checkpoint
+		if large(d.File) { // readers detect damage by the checksum, and then use the previous checkpoint
 			if _, err := safetensors.ReadFile(filepath.Join(dir, d.File)); err != nil {
 				continue
 			}

@@ -20,10 +20,10 @@ func WriteCodes(m matrix.Matrix) func(io.Writer) error {
 	}
 }
 
-// FactorFiles returns functions that write the factors of all images as .npy arrays [n, k], by the file's name.
-// FactorsFile holds the levels as int64. If the data set has unknown levels, they are float64, with NaN for unknown.
-// For a hierarchical data set, FactorsFile holds true values in float64: 1 + the option of a categorical dimension, the
-// value of a continuous one, and 0 if an image lacks the dimension. LevelsFile then holds the levels.
+// FactorFiles returns functions that write the factors of all images as .npy arrays [n, k], by file name. FactorsFile
+// contains the levels as int64. If the data set has unknown levels, they are float64, with NaN for unknown. For a
+// hierarchical data set, FactorsFile contains the true values in float64: 1 + the option of a categorical dimension,
+// the value of a continuous dimension, and 0 if an image lacks the dimension. LevelsFile then contains the levels.
 func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 	shape := []int{d.Len(), len(d.Factors())}
 	levels := func(w io.Writer) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Files in a run's folder besides [Config]. Config is the file that makes a folder a run.
+// Files in a run's folder besides [Config], which is the file that makes a folder a run.
 const (
 	LogFile    = "log.jsonl"   // a [Line] for every epoch and every evaluation
 	RecordFile = "run.json"    // a [Record], written last
@@ -66,13 +66,14 @@ func maxSize(name string) int64 {
 	return maxText
 }
 
-// ReadFile returns the content of a file of a run's folder. A file that is too long or not regular is an error.
+// ReadFile returns the content of a file in a run's folder. It returns an error for a file that is too long or not
+// regular.
 func ReadFile(dir, name string) ([]byte, error) {
 	return disk.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), maxSize(name))
 }
 
 // ReadJSON reads a file from the end of a run into a value, and returns the text of the file. The error is a
-// [DamagedError] unless the file is missing or may not be read.
+// [DamagedError], unless the file is missing or may not be read.
 func ReadJSON(dir, name string, into any) ([]byte, error) {
 	text, err := ReadFile(dir, name)
 	if err == nil {
@@ -84,7 +85,7 @@ func ReadJSON(dir, name string, into any) ([]byte, error) {
 	return text, err
 }
 
-// ReadData returns the data files that a run used at its start; nil if unknown.
+// ReadData returns the data files that a run used at its start, or nil if they are unknown.
 func ReadData(dir string) (*datasets.Files, error) {
 	path := filepath.Join(dir, DataFile)
 	text, err := ReadFile(dir, DataFile)
@@ -101,7 +102,7 @@ func ReadData(dir string) (*datasets.Files, error) {
 	return &f, nil
 }
 
-// Bytes returns a function for [Run.Write] that writes a text.
+// Bytes returns a function for [Run.Write] that writes the text.
 func Bytes(text []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -109,7 +110,7 @@ func Bytes(text []byte) func(io.Writer) error {
 	}
 }
 
-// JSON returns a function for [Run.Write] that writes a value as indented JSON.
+// JSON returns a function for [Run.Write] that writes the value as indented JSON.
 func JSON(v any) func(io.Writer) error {
 	return func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -118,8 +119,8 @@ func JSON(v any) func(io.Writer) error {
 	}
 }
 
-// DamagedError is the error of [ReadRecord] for a file from the end of a run that cannot be read. To fix it, resume the
-// run, which writes the file again.
+// DamagedError is the error of [ReadRecord] for an unreadable file from the end of a run. To fix it, resume the run,
+// which writes the file again.
 type DamagedError struct {
 	Path string
 	Err  error // the cause
@@ -129,10 +130,10 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s: the file is damaged (%v); `unravel train --resume --run %s` writes it again from the last checkpoint", e.Path, e.Err, filepath.Dir(e.Path))
 }
 
-// Unwrap returns the cause of the read error.
+// Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// File is a file of a run's folder.
+// File describes a file in a run's folder.
 type File struct {
 	Name string // path in the folder; * matches any name
 	Doc  string // content

@@ -16,15 +16,16 @@ type Segment struct {
 	Generation int    `json:"generation,omitempty"` // generation of the code's bits; 0: unknown
 	Data       string `json:"data,omitempty"`       // hash of the data set's files; empty: the data set has none
 
-	// Other says why training up to the segment's end would differ with the run's last config; empty if it would not
-	// differ.
+	// Other says why the last config would give a different result if it trained up to the segment's end, or "" if it
+	// would give the same.
 	Other string `json:"other,omitempty"`
 }
 
 // History lists the segments of a run's training in order. A run without a history has one segment.
 type History []Segment
 
-// Other says why the training differs from an uninterrupted run of its config, or returns "" if it agrees, bit for bit.
+// Other says why the result differs from an uninterrupted run of the config, or returns "" if it is the same, bit for
+// bit.
 func (h History) Other() string {
 	for _, s := range h {
 		if s.Other != "" {
@@ -34,8 +35,8 @@ func (h History) Other() string {
 	return ""
 }
 
-// Identity returns the hash of the run's computation: the hash of its config, or another hash if [History.Other] is
-// not empty.
+// Identity returns the hash of the run's computation: the hash of its config, or another hash if [History.Other] is not
+// empty.
 func (h History) Identity(config string) string {
 	if h.Other() == "" {
 		return config
@@ -48,7 +49,7 @@ func (h History) Identity(config string) string {
 	return FileHash([]byte(b.String()))
 }
 
-// Check returns an error if the segments do not cover exactly the given number of steps.
+// Check returns an error unless the segments cover exactly the given number of steps.
 func (h History) Check(steps int) error {
 	at := 0
 	for i, s := range h {
@@ -66,7 +67,7 @@ func (h History) Check(steps int) error {
 // Add appends a segment, or extends the last one if only the steps differ. It returns a new history.
 func (h History) Add(s Segment) History {
 	h = slices.Clone(h)
-	if n := len(h); n > 0 && h[n-1].From == h[n-1].To && h[n-1].Other == "" { // the last segment took no step
+	if n := len(h); n > 0 && h[n-1].From == h[n-1].To && h[n-1].Other == "" { // the last segment has no steps
 		h = h[:n-1]
 	}
 	if n := len(h); n > 0 {
@@ -93,7 +94,7 @@ func (h History) Versions() string {
 	return strings.Join(list, ", ")
 }
 
-// Generation returns the earliest generation of the code's bits; 0 if a segment does not record it.
+// Generation returns the earliest generation of the code's bits, or 0 if a segment does not record it.
 func (h History) Generation() (least int) {
 	for i, s := range h {
 		if i == 0 || s.Generation < least {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Files with the results of an earlier stage, in a folder with the name of the stage.
+// Files with the results of an earlier training stage, in a folder with the name of the stage.
 const (
 	hierarchyFile   = "hierarchy.json"
 	AssignmentsFile = "assignments.npy"
@@ -47,7 +47,7 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 	return r.Write(path.Join(stage, hierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) })
 }
 
-// groupFile is an array with a group for each image, and its file.
+// groupFile is an array with one group per image, and its file.
 type groupFile struct {
 	file string
 	of   *[]int32
@@ -58,11 +58,12 @@ func groups(l *models.Learned) []groupFile {
 	return []groupFile{{ComponentsFile, &l.Components}, {PartsFile, &l.Parts}}
 }
 
-// ReadLearned reads the results of an earlier training stage from a run's folder; nil without a run or results.
+// ReadLearned reads the results of an earlier training stage from a run's folder. It returns nil if there is no run or
+// no results.
 func ReadLearned(dir, stage string) (*models.Learned, error) {
 	run, err := View(dir)
 	if err != nil {
-		return nil, nil // there is no run yet
+		return nil, nil // no run yet
 	}
 	if !run.Has(path.Join(stage, hierarchyFile)) {
 		return nil, nil
@@ -94,14 +95,14 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 	}
 	if k := len(l.Hierarchy.Categoricals()); k > 0 {
 		if !run.Has(path.Join(stage, AssignmentsFile)) && !run.Has(CheckpointFile) {
-			return nil, nil // an older program, which wrote the hierarchy first, was killed
+			return nil, nil // an older program wrote the hierarchy first, and was killed after that
 		}
 		l.Labels, err = readLabels(filepath.Join(dir, stage, AssignmentsFile), k)
 	}
 	return l, err
 }
 
-// readLabels reads a file of integers, with a row of the given length for each image.
+// readLabels reads a file of integers with columns integers per image.
 func readLabels(path string, columns int) ([]int32, error) {
 	r, err := npy.Open(path)
 	if err != nil {

@@ -28,7 +28,7 @@ type Folder struct {
 	lock *lock.File
 }
 
-// Hold is [Lock] for long work: its Folder can check whether the lock is still held.
+// Hold is [Lock] for long work: the returned Folder can check whether the lock is still held.
 func Hold(ctx context.Context, dir string) (*Folder, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func Hold(ctx context.Context, dir string) (*Folder, error) {
 // Unlock unlocks the folder.
 func (f *Folder) Unlock() error { return f.lock.Unlock() }
 
-// Held returns an error if another process has taken over the lock, which can happen to a suspended process on file
+// Held returns an error if another process has taken over the lock. This can happen to a suspended process on file
 // systems without locks between machines.
 func (f *Folder) Held() error {
 	if err := f.lock.Check(); err != nil {
@@ -66,13 +66,14 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("%s: %w%s", dir, ErrLocked, held.By)
 }
 
-// Holders is a snapshot of the runs that processes have locked. It takes no locks and leaves no traces in folders.
+// Holders is a snapshot of the runs that processes have locked. Creating it takes no locks and leaves no traces in
+// folders.
 type Holders struct {
 	locks *lock.Holders
 	host  string
 }
 
-// beatPatience is the maximum age of a claim's heartbeat for a live process.
+// beatPatience is the maximum age of a live claim's heartbeat.
 const beatPatience = 2 * time.Minute
 
 // NewHolders asks the operating system for all locks.
@@ -81,7 +82,7 @@ func NewHolders() *Holders {
 	return &Holders{lock.NewHolders(), host}
 }
 
-// Held reports whether a process has locked the run of a folder. If the system cannot tell, or the run started on
+// Held reports whether a process has locked the run in a folder. If the system cannot tell, or the run was started on
 // another machine, recent writes decide: the log, the state or the checkpoint must be younger than patience.
 func (h *Holders) Held(dir string, patience time.Duration) bool {
 	path := filepath.Join(dir, lockName)

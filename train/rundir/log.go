@@ -16,15 +16,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Log appends JSON objects to a file, one per line. Only one goroutine may use it.
+// Log appends JSON objects to a file, one per line. It is not safe for concurrent use.
 type Log struct {
 	path string
 	f    *os.File
 	size int64
 }
 
-// ResumeLog opens the log of a run that continues from a step. It removes incomplete objects, objects with a larger
-// "step", and objects without a "step" that follow these. It creates a missing log.
+// ResumeLog opens the log of a run that continues from a step, and creates it if it is missing. It removes incomplete
+// objects, objects with a larger "step", and objects without a "step" that follow these.
 func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err := r.prepare(name); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	return &Log{r.Path(name), f, size}, nil
 }
 
-// Append writes v as a JSON object. After an error, the log keeps its earlier content if the disk allows.
+// Append writes v as a JSON object. After an error, the log keeps its earlier content if the disk permits.
 func (l *Log) Append(v any) error {
 	line, err := json.Marshal(v)
 	if err == nil && line[0] != '{' {
@@ -82,8 +82,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// rewindLog removes the lines of later steps from a log, and incomplete lines. It does not touch a log without such
-// lines.
+// rewindLog removes the lines of later steps, and incomplete lines, from a log. If there are no such lines, it does not
+// change the log.
 func (r *Run) rewindLog(name string, step int64) error {
 	text, err := r.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func (r *Run) rewindLog(name string, step int64) error {
 	return r.Write(name, Bytes(rewound))
 }
 
-// rewind returns the lines of a log up to a step.
+// rewind returns the lines of a log up to and including a step.
 func rewind(log []byte, step int64) (lines []byte) {
 	later := false
 	for line := range bytes.Lines(log) {
@@ -136,8 +136,8 @@ type Line struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"` // metrics of an evaluation
 }
 
-// WriteTable writes the lines of a log as CSV, with a row for each number: epoch, step, name and value. The name of a
-// loss is loss/OBJECTIVE/NAME, and of a metric metric/NAME.
+// WriteTable returns a function that writes the lines of a log as CSV, with one row per number: epoch, step, name and
+// value. The name of a loss is loss/OBJECTIVE/NAME, and the name of a metric is metric/NAME.
 func WriteTable(lines []Line) func(io.Writer) error {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w)

@@ -22,50 +22,51 @@ import (
 type Record struct {
 	Config  string    `json:"config"`           // hash of config.yaml when the run ended, see [FileHash]
 	Error   string    `json:"error,omitempty"`  // why the run failed; empty: it finished
-	Begins  bool      `json:"begins,omitempty"` // the run is untrained, and the record only contains hashes
+	Begins  bool      `json:"begins,omitempty"` // the run is untrained, and the record contains only hashes
 	Begun   time.Time `json:"begun"`            // start of the last session
 	Ended   time.Time `json:"ended"`
 	Seconds float64   `json:"seconds"` // duration of all sessions that ended normally or by a signal
-	// core-seconds of the process, from the data set to the figures; 0: unknown, for instance if the run was resumed
+	// core-seconds of the process, from the data set to the figures; 0: unknown, for example because the run was
+	// resumed
 	CPU    float64 `json:"cpu_seconds,omitempty"`
 	Epochs int     `json:"epochs"`
 	Steps  int     `json:"steps"`
-	// version of the code: a revision, or the module's version; a list such as "v1, v2" if segments differ
+	// version of the code: a revision, or the version of the module; a list such as "v1, v2" if segments differ
 	Version string  `json:"version"`
 	Machine Machine `json:"machine"`
 
-	// Generation is the earliest generation of the code's bits (version.Changes) in the history; 0 if the code did
+	// Generation is the earliest generation of the code's bits (version.Changes) in the history, or 0 if the code did
 	// not record it.
 	Generation int `json:"generation,omitempty"`
 
-	History History `json:"history,omitempty"` // history of the training; nil: one segment, by code that kept no history
+	History History `json:"history,omitempty"` // nil: one segment, trained by code without histories
 
-	// Timings are the seconds of three phases: the stage before training, by its own steps; training; and the work
-	// after it, such as encoding, measuring and drawing. Seconds excludes the stage.
+	// Timings are the seconds of three phases: the stage before training, step by step; training; and the work after
+	// it, such as encoding, measuring and drawing. Seconds excludes the stage before training.
 	Timings []models.Timing `json:"timings,omitempty"`
 
-	Start *Start `json:"start,omitempty"` // nil: the parameters began as the seed draws them
+	Start *Start `json:"start,omitempty"` // nil: the seed determined all initial parameters
 
 	Data *datasets.Files `json:"data,omitempty"` // nil: the run reads no files
 
 	Files  map[string]string `json:"files,omitempty"`  // SHA-256 of the files of a finished run, by name; see [Check]
-	Before map[string]string `json:"before,omitempty"` // hash of the file before its last replacement, or of the config about to follow
-	Sum    string            `json:"sum,omitempty"`    // hash of the record's text with zeros in this place
+	Before map[string]string `json:"before,omitempty"` // hash of the file before its last replacement, or of the config that is about to be written
+	Sum    string            `json:"sum,omitempty"`    // hash of the record's text with zeros instead of Sum
 }
 
-// Start says which of a model's initial parameters came from another run or a file.
+// Start says which initial parameters of a model came from another run or a file.
 type Start struct {
-	From    string   `json:"from"`           // the run's folder, or the file
+	From    string   `json:"from"`           // folder of the run, or the file
 	Only    []string `json:"only,omitempty"` // patterns of the parameters to take; none: all
 	Content string   `json:"content"`        // hash of the parameters to take
 	Taken   []string `json:"taken"`
-	Derived []string `json:"derived,omitempty"` // EMA targets that began as copies of taken parameters
+	Derived []string `json:"derived,omitempty"` // EMA targets that started as copies of taken parameters
 	Fresh   []string `json:"fresh,omitempty"`   // parameters drawn by the seed
-	Misfits []string `json:"misfits,omitempty"` // parameters not taken because their shapes differ from the model's
+	Misfits []string `json:"misfits,omitempty"` // parameters not taken because their shapes differ
 	Warning string   `json:"warning,omitempty"` // about a damaged checkpoint
 }
 
-// Timings that every run has. Other timings belong to the stage before training.
+// Names of the timings that every run has. Other timings belong to the stage before training.
 const (
 	TrainingTiming  = "training"
 	FinishingTiming = "finishing"
@@ -81,7 +82,7 @@ type Machine struct {
 	Go      string `json:"go"`
 }
 
-// FileHash returns the first 16 bytes of a text's SHA-256 hash, in hexadecimal digits.
+// FileHash returns the first 16 bytes of a text's SHA-256 hash, in hexadecimal.
 func FileHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
@@ -91,13 +92,13 @@ func FileHash(text []byte) string {
 // the changed config in another folder.
 var ErrChanged = errors.New("the config has changed since the run ended; want it as it was, or the other run in another folder")
 
-// ReadRecord reads how the run of a folder ended; nil if it has not. An unreadable record, or one that the run did
-// not write so, is a [DamagedError].
+// ReadRecord reads how the run in a folder ended, or returns nil if it has not ended. For a record that is unreadable
+// or that the run did not write in this form, the error is a [DamagedError].
 func ReadRecord(dir string) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return ReadFile(dir, Config) })
 }
 
-// RecordOf is [ReadRecord] with the text of the folder's config.
+// RecordOf is [ReadRecord] for a caller that has the text of the folder's config.
 func RecordOf(dir string, config []byte) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return config, nil })
 }
@@ -127,13 +128,14 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	return &r, nil
 }
 
-// outdated reports whether the run goes on with another config than the record's. The record is to be removed next.
+// outdated reports whether the run continues with a config other than the record's. The record is then about to be
+// removed.
 func (r *Record) outdated(config []byte) bool {
 	has := FileHash(config)
 	return r.Config != has && r.Before[Config] == has
 }
 
-// RecordFailure records in the folder of a run that the run failed. The run must not be open.
+// RecordFailure records in a folder that its run failed. The run must not be open.
 func RecordFailure(dir string, failure error, begun time.Time) error {
 	store, err := Open(dir)
 	if err != nil {
@@ -149,7 +151,7 @@ func (r *Run) RecordFailure(failure error, begun time.Time) error {
 	return record.Write(r)
 }
 
-// NewRecord returns the record of a session that began at a time and ends now.
+// NewRecord returns the record of a session that began at the given time and ends now.
 func NewRecord(begun time.Time) *Record {
 	set, err := kernel.InstructionSet()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package rundir owns the folder of a training run. It names, writes and reads the run's files. A run killed at any
-// moment can be continued.
+// Package rundir manages the folder of a training run. It names, writes and reads the run's files. A run that is killed
+// at any moment can be resumed.
 //
 // One process at a time holds a run. Files are replaced as a whole: new content goes to a temporary file, which is
-// synced and renamed. A complete version therefore always exists, and on request the previous one stays under
-// NAME.prev. Logs grow by one JSON object per line. Continuing a run from a step removes later log lines.
+// synced and renamed. A complete version therefore always exists. On request, the previous version is kept as
+// NAME.prev. Logs grow by one JSON object per line. Resuming a run from a step removes later log lines.
 package rundir
 
 import (
@@ -31,15 +31,17 @@ const Config = "config.yaml"
 const lockName = ".lock"
 
 var (
-	// ErrExists is the error of [Create] for a folder with a run. Resume this run, or name another folder.
+	// ErrExists is the error of [Create] for a folder that already has a run. Resume this run, or choose another
+	// folder.
 	ErrExists = errors.New("the folder already contains a run")
-	// ErrNoRun is the error of [Open] and [View] for a folder without a run. Name the folder of a run, with its config.
+	// ErrNoRun is the error of [Open] and [View] for a folder without a run. Choose the folder of a run, which has a
+	// config.
 	ErrNoRun = errors.New("no run there")
 	// ErrLocked is the error of [Create] and [Open] while another process holds the run. Wait for this process, or
 	// leave the run to it.
 	ErrLocked = errors.New("another process holds the run")
 	// errMoved is the error of [Run.Write] after the run's folder was moved or deleted. Resume the run in its new
-	// place.
+	// folder.
 	errMoved = errors.New("the run's folder was moved or deleted while the run was open")
 )
 
@@ -49,18 +51,18 @@ type Run struct {
 	lock *lock.File  // nil: a view
 	self fs.FileInfo // identifies the opened folder; nil: a view
 
-	written   map[string]string // SHA-256 of the files that this process wrote, by name
-	replacing bool              // the record has the hashes of a file before and after it is replaced
+	written   map[string]string // SHA-256 of each file that this process wrote
+	replacing bool              // the record has the hashes of a file before and after its replacement
 }
 
-// Create begins a run in an empty folder, and makes a missing folder.
+// Create starts a run in an empty folder. It creates the folder if it is missing.
 func Create(dir string) (*Run, error) { return NewWatch().create(dir) }
 
 func (w *Watch) create(dir string) (*Run, error) {
 	if err := disk.MakeDir(dir); err != nil {
 		return nil, fmt.Errorf("creating the run's folder: %w", err)
 	}
-	if err := checkEmpty(dir); err != nil { // first, because a lock file would stay
+	if err := checkEmpty(dir); err != nil { // first, because a lock file would remain
 		return nil, err
 	}
 	r, err := hold(dir, w)
@@ -77,16 +79,16 @@ func (w *Watch) create(dir string) (*Run, error) {
 	return r, nil
 }
 
-// beginName is the name of the file that marks a running [Run.Begin].
+// beginName is the name of the file that exists while [Run.Begin] runs.
 const beginName = ".begin" + disk.TemporarySuffix
 
-// begun are the files that may be in a folder without a config while [Run.Begin] writes.
+// begun reports whether a file may be in a folder without a config while [Run.Begin] writes.
 func begun(name string) bool {
 	return name == CheckpointFile || name == StateFile || name == RecordFile || name == TrialFile
 }
 
-// Begin calls a function that writes the checkpoint, the state or the trial, and then the config of a new run. If the process is
-// killed meanwhile, [Create] treats the folder as empty.
+// Begin calls a function that writes the checkpoint, the state or the trial, and then the config of a new run. If the
+// process is killed during Begin, [Create] treats the folder as empty.
 func (r *Run) Begin(write func() error) error {
 	path := r.Path(beginName)
 	if err := disk.WriteFile(path, Bytes(nil), false); err != nil {
@@ -98,7 +100,7 @@ func (r *Run) Begin(write func() error) error {
 	return os.Remove(path)
 }
 
-// removeBegun removes the files of a process killed in [Run.Begin]. The folder has no config.
+// removeBegun removes the files of a process that was killed in [Run.Begin]. The folder has no config.
 func (r *Run) removeBegun() error {
 	if !r.Has(beginName) {
 		return nil
@@ -106,17 +108,17 @@ func (r *Run) removeBegun() error {
 	return errors.Join(r.Remove(RecordFile), r.Remove(CheckpointFile), r.Remove(StateFile), r.Remove(TrialFile))
 }
 
-// Open continues the run in a folder and holds it.
+// Open resumes the run in a folder and holds it.
 func Open(dir string) (*Run, error) { return NewWatch().Open(dir) }
 
-// Watch remembers the heartbeats of claims in folders. On file systems without locks between machines, it allows a
-// run of a dead machine to be taken over.
+// Watch remembers the heartbeats of claims in folders. On file systems without locks between machines, it makes it
+// possible to take over the run of a dead machine.
 type Watch struct{ locks *lock.Watch }
 
 // NewWatch returns a Watch without remembered heartbeats.
 func NewWatch() *Watch { return &Watch{lock.NewWatch()} }
 
-// Open is [Open]. It also takes over a run if the watch has seen that its holder is dead.
+// Open is the function [Open]. It also takes over a run if the watch has seen that the holder is dead.
 func (w *Watch) Open(dir string) (*Run, error) {
 	if _, err := View(dir); err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func (w *Watch) Open(dir string) (*Run, error) {
 	return r, nil
 }
 
-// renew replaces growing files by copies after a takeover, because the former holder may still have them open.
+// renew replaces growing files with copies after a takeover, because the former holder may still have them open.
 func (r *Run) renew() error {
 	if !r.lock.TakenOver() {
 		return nil
@@ -159,14 +161,14 @@ func (r *Run) renew() error {
 	return nil
 }
 
-// OpenPatiently is [Open]. If only a claim names a holder on another machine, it waits briefly to see whether that
+// OpenPatiently is [Open]. If only a claim names a holder, on another machine, it waits briefly to see whether the
 // holder is alive.
 func OpenPatiently(ctx context.Context, dir string) (*Run, error) {
 	return patiently(ctx, dir, (*Watch).Open)
 }
 
-// CreatePatiently is [Create] with the same wait, because a dead process may hold the folder and have left nothing in
-// it.
+// CreatePatiently is [Create] with the same wait, because a dead process may hold the folder without having written
+// anything in it.
 func CreatePatiently(ctx context.Context, dir string) (*Run, error) {
 	return patiently(ctx, dir, (*Watch).create)
 }
@@ -186,7 +188,7 @@ func patiently(ctx context.Context, dir string, open func(w *Watch, dir string) 
 	}
 }
 
-// doubtPause is the time between two looks at a heartbeat.
+// doubtPause is the time between two checks of a heartbeat.
 const doubtPause = 500 * time.Millisecond
 
 // View opens a run for reading, even while another process holds it.
@@ -228,8 +230,8 @@ func hold(dir string, w *Watch) (*Run, error) {
 	return &Run{dir: dir, lock: held, self: self}, nil
 }
 
-// Holding returns a context that ends with its parent, or when another process takes over the run. The cause is then
-// [ErrLocked].
+// Holding returns a context that ends with its parent, or when another process takes over the run. In the latter case,
+// the cause is [ErrLocked].
 func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFunc) {
 	if r.lock == nil || r.lock.Lost() == nil {
 		return parent, func() {}
@@ -250,7 +252,7 @@ func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// temporary returns the folder for a file before its renaming. A claimed run uses the folder of the claim, which
+// temporary returns the folder for a file before it is renamed. A claimed run uses the folder of the claim, which
 // disappears with the claim.
 func (r *Run) temporary(name string) string {
 	if dir := r.lock.Dir(); dir != "" {
@@ -284,8 +286,8 @@ func (r *Run) Has(name string) bool {
 // Read returns the content of a file of the run.
 func (r *Run) Read(name string) ([]byte, error) { return ReadFile(r.dir, name) }
 
-// checkEmpty accepts an empty folder, the lock, and the files of a run killed before it had a config. It refuses any
-// other file.
+// checkEmpty accepts an empty folder, the lock, and the files of a run that was killed before it had a config. It
+// returns an error for any other file.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -328,7 +330,7 @@ func (r *Run) removeTemporaries() error {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// CheckName refuses names unfit for a folder or a file.
+// CheckName returns an error for a name that is unsuitable for a folder or a file.
 func CheckName(name string) error {
 	if !plainName.MatchString(name) {
 		return fmt.Errorf("%q is not a folder's name; want letters, digits, '.', '_' and '-', a letter or digit first", name)

@@ -14,14 +14,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/lock"
 )
 
-// Write replaces a file of the run by the function's output, and makes missing folders ("figures/loss.png"). After an
-// error the file keeps its earlier content.
+// Write replaces a file of the run with the output of a function, and creates missing folders ("figures/loss.png").
+// After an error, the file keeps its previous content.
 func (r *Run) Write(name string, write func(io.Writer) error) error {
 	return r.replace(name, write, false)
 }
 
-// WriteLast is [Run.Write] with versions. It keeps the last versions, including the new one, under the names of
-// [Version], and removes older ones.
+// WriteLast is [Run.Write] with versions. It keeps the last versions, including the new one, under the names given by
+// [Version], and removes older versions.
 func (r *Run) WriteLast(name string, last int, write func(io.Writer) error) error {
 	if last > 2 && r.Has(name) {
 		for i := last - 1; i > 1; i-- {
@@ -41,7 +41,8 @@ func (r *Run) WriteLast(name string, last int, write func(io.Writer) error) erro
 	return nil
 }
 
-// Version returns the name of a version of a file, by the number of newer ones: NAME, NAME.prev, NAME.prev2, NAME.prev3 ...
+// Version returns the name of a version of a file, by the number of newer versions: NAME, NAME.prev, NAME.prev2,
+// NAME.prev3 ...
 func Version(name string, newer int) string {
 	switch newer {
 	case 0:
@@ -63,7 +64,7 @@ func (r *Run) rename(from, to string) error {
 	return err
 }
 
-// move renames a file. For a claimed run it goes through the folder of the claim, so a process without the claim
+// move renames a file. For a claimed run, the file goes through the folder of the claim, so a process without the claim
 // fails.
 func (r *Run) move(from, to string) error {
 	if dir := r.lock.Dir(); dir != "" {
@@ -99,7 +100,7 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 		return fmt.Errorf("writing %s: %w", r.Path(name), r.Held())
 	}
 	if err != nil {
-		moved := r.Present() // meanwhile
+		moved := r.Present() // the folder may have been moved meanwhile
 		if moved == nil && r.vanished(err) {
 			moved = r.movedError()
 		}
@@ -110,8 +111,8 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	return err
 }
 
-// vanished reports whether a just written file is missing from the run's folder: another process is deleting the
-// folder.
+// vanished reports whether a file that was just written is missing from the run's folder, because another process is
+// deleting the folder.
 func (r *Run) vanished(err error) bool {
 	var link *os.LinkError
 	var file *fs.PathError
@@ -124,7 +125,7 @@ func (r *Run) movedError() error {
 	return fmt.Errorf("%s: %w; continue it with --resume where it is now, or train it again", r.dir, errMoved)
 }
 
-// prepare makes the folder for a new file. The folder must lie below the existing folder of the run, without links.
+// prepare creates the folder for a new file. The folder must be below the existing folder of the run, without links.
 func (r *Run) prepare(name string) error {
 	if err := r.checkName(name); err != nil {
 		return err
@@ -160,7 +161,7 @@ func (r *Run) Present() error {
 	return r.movedError()
 }
 
-// checkName refuses to write outside the run, or without holding the run.
+// checkName returns an error for writing outside the run, or without holding the run.
 func (r *Run) checkName(name string) error {
 	if r.lock == nil {
 		return fmt.Errorf("writing %s: the run is not open for writing", r.Path(name))
@@ -182,7 +183,7 @@ func (r *Run) Remove(name string) error {
 		}
 	}
 	path := r.Path(name)
-	if dir := r.lock.Dir(); dir != "" && r.Has(name) { // it moves to the folder of the claim first, so a process without the claim fails
+	if dir := r.lock.Dir(); dir != "" && r.Has(name) { // the file first moves to the folder of the claim, so a process without the claim fails
 		gone := filepath.Join(dir, filepath.Base(name))
 		if err := os.Rename(path, gone); err != nil {
 			return errors.Join(r.Held(), err)
@@ -195,7 +196,8 @@ func (r *Run) Remove(name string) error {
 	return r.noted()
 }
 
-// RestoreVersion makes a version kept by [Run.WriteLast] current again, after newer versions turned out damaged.
+// RestoreVersion makes a version kept by [Run.WriteLast] the current one, after newer versions turned out to be
+// damaged.
 func (r *Run) RestoreVersion(name string, newer int) error {
 	if err := r.prepare(name); err != nil {
 		return err
