@@ -18,13 +18,13 @@ type BarPanel struct {
 	Values []float64
 }
 
-// barColumns bounds the number of panels side by side.
+// barColumns is the maximum number of panels side by side.
 const barColumns = 3
 
-// BarOptions are the title of a figure of bars and the names of the axes of its panels.
+// BarOptions are the title of a bar chart and the axis labels of its panels.
 type BarOptions struct{ Title, X, Y string }
 
-// Bars draws panels of bars with the same labels below.
+// Bars draws panels of bars with the same labels on the x axis.
 func Bars(w io.Writer, o BarOptions, labels []string, list []BarPanel) error {
 	if len(list) == 0 || len(labels) == 0 {
 		return errors.New("report: want at least one panel and one bar")
@@ -56,7 +56,7 @@ func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 			p.Y.Max = max(p.Y.Max, 1.05*v)
 		}
 	}
-	if p.Y.Max == 0 { // all bars are empty
+	if p.Y.Max == 0 { // all bars are 0
 		p.Y.Max = 1
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = namedTicks(&p.X, labels, 0.8*vg.Inch), linearTicks{}

@@ -16,14 +16,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Box is a box of a box plot: values of one kind, in any order.
+// Box is a box of a box plot: values in any order, with a label.
 type Box struct {
 	Label  string
 	Values []float64
 }
 
-// fiveNumbers summarise values: the quartiles, interpolated between neighbours, and the ends of the whiskers. A whisker
-// ends at the outermost value within 1.5 times the interquartile range of its quartile.
+// fiveNumbers summarises values: the quartiles, interpolated between neighbours, and the ends of the whiskers. A
+// whisker ends at the outermost value within 1.5 times the interquartile range of its quartile.
 type fiveNumbers struct{ low, first, median, third, high float64 }
 
 // fiveNumbers returns the summary of the values, which must not be empty.
@@ -46,8 +46,8 @@ func (b *Box) fiveNumbers() fiveNumbers {
 // BoxPlot is a figure of boxes side by side, with a dot for every value.
 type BoxPlot struct {
 	Title, X, Y string
-	Boxes       []Box    // a box without values leaves a gap
-	Line        *float64 // a value to compare with
+	Boxes       []Box    // a box without values gives a gap
+	Line        *float64 // reference value
 	LineLabel   string
 }
 
@@ -68,7 +68,7 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	p.X.Min, p.X.Max = -0.6, float64(len(b.Boxes))-0.4
 	p.Y.Min, p.Y.Max = b.limits()
 	p.Add(grid(), boxes{b})
-	step := 0.7 // inches from box to box
+	step := 0.7 // inches between boxes
 	var labels []string
 	for _, box := range b.Boxes {
 		step = max(step, min(inches(p.X.Tick.Label.Width(oneLine(box.Label)))+0.1, 1.6))
@@ -111,7 +111,7 @@ func (b *BoxPlot) limits() (low, high float64) {
 // boxes draws the boxes of a figure.
 type boxes struct{ *BoxPlot }
 
-// Half of the width of a box, and of a whisker's end.
+// Half the widths of a box and of a whisker's end.
 const (
 	boxHalf     = 0.28
 	whiskerHalf = 0.14

@@ -13,16 +13,17 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// maxShown is the largest number of images that a figure of codes shows.
+// maxShown is the maximum number of images in a figure of codes.
 const maxShown = 10000
 
-// Shown returns at most 10000 of n indices, in ascending order, stratified at random: a regular stride would alias with
-// the factor grid. Figures of codes show these rows.
+// Shown returns at most 10000 of n indices in ascending order, as a stratified random sample. A regular stride would
+// alias with the factor grid. Figures of codes show these rows.
 func Shown(n int) []int {
 	return stratified(n, maxShown, rng.New(0, "figures"))
 }
 
-// stratified returns one random index from each of count equal parts of n indices, and all of at most count indices.
+// stratified returns one random index from each of count equal intervals of n indices. If n is at most count, it
+// returns all indices.
 func stratified(n, count int, stream *rng.Stream) []int {
 	list := upTo(min(n, count))
 	for i := range list {
@@ -41,7 +42,7 @@ func upTo(n int) []int {
 	return list
 }
 
-// byLevel returns a value of the level of a factor for each row, and NaN for an unknown level.
+// byLevel returns a value for each row, computed from the level of a factor, and NaN for an unknown level.
 func byLevel(in *metrics.Input, factor int, value func(level int) float64) []float64 {
 	values := make([]float64, in.Codes.Rows)
 	for r := range values {
@@ -53,7 +54,7 @@ func byLevel(in *metrics.Input, factor int, value func(level int) float64) []flo
 	return values
 }
 
-// varying lists the first factors with more than one level, at most so many. Classes are no levels.
+// varying lists the first factors with more than one level, at most most of them. Classes do not count as levels.
 func varying(in *metrics.Input, most int, rotations bool) (list []int) {
 	for k, f := range in.Factors {
 		if f.Size > 1 && !in.Classes && (rotations || f.Rotations == nil) && len(list) < most {
@@ -64,7 +65,7 @@ func varying(in *metrics.Input, most int, rotations bool) (list []int) {
 }
 
 // LatentTorus draws the angles of circles of the codes against the circular factors; see drawTorus. circles holds the
-// first of the two columns of each circle. It writes nothing without circles or without circular factors.
+// first of the two columns of each circle. Without circles or without circular factors, LatentTorus writes nothing.
 func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) error {
 	var angles, factors []Column
 	for i, first := range circles {
@@ -88,8 +89,8 @@ func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) er
 
 func circleName(i int) string { return fmt.Sprintf("circle %d", i+1) }
 
-// TrainedCodes draws pairs of code columns before and after training; see codePlanes. before has a row for each row
-// of in, and in holds the codes after training. It writes nothing for codes with a single column.
+// TrainedCodes draws pairs of code columns before and after training; see codePlanes. in has the codes after training,
+// and before has the same rows before training. For codes with a single column, it writes nothing.
 func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.Input) error {
 	if in.Codes.Cols < 2 {
 		return nil
@@ -113,8 +114,8 @@ func column(m matrix.Matrix, c int) []float64 {
 	return values
 }
 
-// levelColumns lists the values of the factors' levels, with NaN for unknown levels. For a factor of rotations in space
-// it lists [PoseColumns] instead.
+// levelColumns returns the values of the levels of each factor, with NaN for unknown levels. For a factor of rotations
+// in space, it returns [PoseColumns] instead.
 func levelColumns(in *metrics.Input) []Column {
 	var list []Column
 	for k, f := range in.Factors {
@@ -127,8 +128,8 @@ func levelColumns(in *metrics.Input) []Column {
 	return list
 }
 
-// PoseColumns lists, for n levels of a factor of rotations in space, the direction of the object's y axis as x, y and
-// z. The numbers of the levels themselves mean nothing. Unknown levels give NaN.
+// PoseColumns returns the direction of the object's y axis as columns x, y and z, for n levels of a factor of rotations
+// in space. The numbers of the levels themselves have no meaning. Unknown levels give NaN.
 func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
 	list := make([]Column, 3)
 	for c := range list {
@@ -143,10 +144,10 @@ func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
 	return list
 }
 
-// CodeHistograms draws the joint histogram of each factor and each code column over the images with both active (Ross
-// and Doshi-Velez 2021, figures A.8 and A.17); see histograms. A value within 1e-10 of 0 is inactive, if the factors
-// have a true hierarchy or the codes have a hierarchy. A bar behind each row shows the factor's part of r4c, or of r4
-// without r4c.
+// CodeHistograms draws the joint histogram of each factor and each code column over the images in which both are active
+// (Ross and Doshi-Velez 2021, figures A.8 and A.17); see histograms. If the factors have a true hierarchy or the codes
+// have a hierarchy, a value within 1e-10 of 0 is inactive. A bar behind each row shows the factor's part of r4c or,
+// without r4c, of r4.
 func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metrics.Result) error {
 	active := func(name string, values []float64, hierarchical bool) Column {
 		c := Column{Name: name, Values: slices.Clone(values)}
@@ -167,7 +168,7 @@ func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metr
 	return histograms(w, title, rows, columns, factorScores(results, len(rows)))
 }
 
-// factorScores returns the parts of r4c by factor, or the parts of r4 without r4c.
+// factorScores returns the parts of r4c by factor or, without r4c, the parts of r4.
 func factorScores(results []metrics.Result, factors int) RowScores {
 	for _, metric := range []struct{ name, shown string }{{"r4c", "R4_c"}, {"r4", "R4"}} {
 		for _, r := range results {
@@ -179,7 +180,7 @@ func factorScores(results []metrics.Result, factors int) RowScores {
 	return RowScores{}
 }
 
-// codeName names a code column: a0, a1, ... for options, and z0, z1, ... for values.
+// codeName returns the name of a code column: a0, a1, ... for options, and z0, z1, ... for values.
 func codeName(h hierarchy.Hierarchy, column int) string {
 	options := len(h.Categoricals())
 	if column < options {

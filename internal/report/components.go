@@ -19,29 +19,29 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
 )
 
-// The limits of the picture of components.
+// Limits of the figure of components.
 const (
 	maxGroupDots      = 6000
 	componentColumns  = 3
 	maxComponentViews = 12
 )
 
-// Manifolds are the components that an algorithm such as MIMOSA has found in codes: the component of each code.
+// Manifolds are the components that an algorithm such as MIMOSA has found in codes.
 type Manifolds struct {
 	Codes      matrix.Matrix
 	Components Grouping
-	Parts      Grouping // components before merging; without labels: not known
-	Truth      Grouping // true dimensions; without labels: not known
+	Parts      Grouping // components before merging; without labels: unknown
+	Truth      Grouping // true dimensions; without labels: unknown
 }
 
 // Grouping assigns codes to groups.
 type Grouping struct {
-	Labels []int    // by code, from 0; -1: none
-	Names  []string // of the groups
+	Labels []int    // by code: group from 0; -1: none
+	Names  []string // names of the groups
 }
 
-// NumberedGroups returns a grouping with groups named by number, dimension and size. dims may be nil, or hold 0 for an
-// unknown dimension.
+// NumberedGroups returns a grouping with groups named by number, dimension and size. dims may be nil, or contain 0 for
+// an unknown dimension.
 func NumberedGroups(labels, dims []int) Grouping {
 	g := Grouping{Labels: labels}
 	sizes := make([]int, max(len(dims), slices.Max(append([]int{-1}, labels...))+1))
@@ -60,7 +60,7 @@ func NumberedGroups(labels, dims []int) Grouping {
 	return g
 }
 
-// BySize renumbers groups, with the largest first, and drops empty groups.
+// BySize renumbers groups, starting with the largest, and drops empty groups.
 func BySize(labels, dims []int) (sorted, dimensions []int) {
 	sizes := map[int]int{}
 	for _, l := range labels {
@@ -82,8 +82,8 @@ func BySize(labels, dims []int) (sorted, dimensions []int) {
 	return sorted, dimensions
 }
 
-// Components draws codes along their principal axes (Ross and Doshi-Velez 2021, figure 3). It colours them by true
-// dimensions, by components before merging and by components after it. It also draws every component alone along the
+// Components draws codes along their principal axes (Ross and Doshi-Velez 2021, figure 3), coloured by true dimensions,
+// by components before merging and by components after merging. It also draws each component alone along the
 // component's axes.
 func Components(w io.Writer, title string, m Manifolds) error {
 	rows := someOf(m.Codes.Rows)
@@ -126,10 +126,10 @@ func Components(w io.Writer, title string, m Manifolds) error {
 	return groups(w, title, table)
 }
 
-// someOf returns a random choice of n indices, at most as many as a panel shows.
+// someOf returns a random sample of n indices, at most maxGroupDots.
 func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n, maxGroupDots)] }
 
-// alongAxes projects rows of codes onto the first three principal axes of other rows. The result has at least two
+// alongAxes projects rows of codes onto the first three principal axes of the rows in of. The result has at least two
 // columns.
 func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	d := codes.Cols
@@ -162,11 +162,11 @@ func pick(values, rows []int) []int {
 	return list
 }
 
-// View is a panel of points, each in one group or without a group.
+// View is a panel of points. Each point is in at most one group.
 type View struct {
 	Name   string
 	X, Y   Column
-	Groups []int // by point; -1: none
+	Groups []int // group of each point; -1: none
 }
 
 // GroupRow is a row of panels with the names of their groups.
@@ -175,11 +175,11 @@ type GroupRow struct {
 	Views []View
 }
 
-// maxLegend bounds the number of names in a legend.
+// maxLegend is the maximum number of names in a legend.
 const maxLegend = 14
 
-// groups draws rows of panels with every point in the colour of its group. Points without a group are grey and lie
-// behind the others.
+// groups draws rows of panels with every point in the colour of its group. Points without a group are grey and behind
+// the others.
 func groups(w io.Writer, title string, rows []GroupRow) error {
 	columns := 0
 	for _, r := range rows {
@@ -217,7 +217,7 @@ func legend(names []string) []string {
 	return append(append([]string(nil), names[:maxLegend-1]...), fmt.Sprintf("and %d more", len(names)-maxLegend+1))
 }
 
-// groupColour is the colour of a group; -1 is no group.
+// groupColour returns the colour of a group; -1 means no group.
 func groupColour(g int) color.RGBA {
 	switch {
 	case g < 0:

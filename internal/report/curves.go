@@ -17,25 +17,25 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Series is a named curve. NaN and infinite points leave a gap.
+// Series is a named curve. NaN and infinite points give a gap.
 type Series struct {
 	Name string
 	X, Y []float64
 }
 
-// CurveOptions say how curves look. The zero value draws linear axes without
-// titles.
+// CurveOptions are the options of a figure of curves. The zero value draws linear axes without titles.
 type CurveOptions struct {
 	Title, XLabel, YLabel string
 
-	// Log draws a logarithmic y axis. Values of 0 or less leave a gap, and the legend counts them. Without any positive
-	// value the axis is linear.
+	// Log draws a logarithmic y axis. Values of 0 or less give a gap, and the legend counts them. If no value is
+	// positive, the axis is linear.
 	Log bool
 
-	// LogX draws a logarithmic x axis with a tick at every x or, for many x, at powers of ten. All x must be positive.
+	// LogX draws a logarithmic x axis with a tick at every x or, if there are many, at powers of ten. All x must be
+	// positive.
 	LogX bool
 
-	// Marks are vertical lines with a name in the legend.
+	// Marks are vertical lines with names in the legend.
 	Marks []Mark
 
 	// Marked also draws points as dots.
@@ -54,7 +54,7 @@ type Mark struct {
 	X    float64
 }
 
-// maxPoints is the largest number of points of a curve. A longer curve is drawn as means of neighbouring points.
+// maxPoints is the maximum number of points of a curve. A longer curve is drawn as means of neighbouring points.
 const maxPoints = 1500
 
 // Curves draws curves over a common x axis, with a legend that shows the last value of each curve. It draws long curves
@@ -80,7 +80,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		for _, piece := range pieces {
 			line := &plotter.Line{XYs: piece, LineStyle: style}
 			p.Add(line)
-			if len(piece) == 1 || o.Marked { // a line with a single point is invisible
+			if len(piece) == 1 || o.Marked { // a line of one point is invisible
 				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: disc(style.Color, vg.Points(2))})
 			}
 		}
@@ -124,16 +124,17 @@ func namedTicks(a *plot.Axis, names []string, width vg.Length) plot.ConstantTick
 	return ticks
 }
 
-// nameTicks puts names on an axis at 0, 1, 2 ..., slanted if they are many.
+// nameTicks sets names at 0, 1, 2 ... of an axis. Many names are slanted.
 func nameTicks(a *plot.Axis, names []string) {
 	a.Min, a.Max, a.Tick.Marker = 0, float64(max(1, len(names)-1)), namedTicks(a, names, panelText/2)
-	const level = 7 // names that fit side by side
+	const level = 7 // maximum number of horizontal names
 	if len(names) > level {
 		a.Tick.Label.Rotation, a.Tick.Label.XAlign, a.Tick.Label.YAlign = math.Pi/5, text.XRight, text.YCenter
 	}
 }
 
-// seriesStyle is the line of the i-th series: the colours of the palette, then the same colours with dashes.
+// seriesStyle returns the line style of the i-th series: first the colours of the palette, then the same colours with
+// dashes.
 func seriesStyle(i int) draw.LineStyle {
 	style := draw.LineStyle{Color: colours.Light.Series(i), Width: vg.Points(1.6)}
 	dashes := [][]vg.Length{nil, {vg.Points(5), vg.Points(2)}, {vg.Points(1.5), vg.Points(1.5)}, {vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
@@ -141,7 +142,7 @@ func seriesStyle(i int) draw.LineStyle {
 	return style
 }
 
-// mostTicks is the largest number of different x that all get a tick.
+// mostTicks is the maximum number of different x that all get a tick.
 const mostTicks = 20
 
 // ticksAt returns ticks at all x of series, or at powers of ten for many x.
@@ -160,7 +161,7 @@ func ticksAt(series []Series) plot.Ticker {
 	return ticks
 }
 
-// legendValue is the last value of a series, and the number of its points that are not drawn.
+// legendValue returns the last value of a series, and the number of its points that are not drawn.
 func legendValue(s Series, dropped int) string {
 	var parts []string
 	for i := len(s.Y) - 1; i >= 0; i-- {
@@ -183,7 +184,7 @@ func anyPositive(series []Series) bool {
 	})
 }
 
-// thin replaces runs of n neighbouring points by their means, which leaves at most maxPoints.
+// thin replaces runs of n neighbouring points by their means, so that at most maxPoints remain.
 func thin(s Series) (Series, int) {
 	n := (len(s.X) + maxPoints - 1) / maxPoints
 	if n <= 1 {
@@ -220,7 +221,8 @@ func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	return pieces, dropped
 }
 
-// settleAxis gives an axis a range if its data have none, or one of rounding alone: the ticks of such a range would be equal numbers.
+// settleAxis sets the range of an axis if its data have no range, or only a range due to rounding. The ticks of such a
+// range would all have the same label.
 func settleAxis(a *plot.Axis) {
 	if a.Min > a.Max {
 		a.Min, a.Max = 0, 1
@@ -242,14 +244,14 @@ func grid() *plotter.Grid {
 	return g
 }
 
-// wholeX reports whether all x are whole numbers, such as epochs.
+// wholeX reports whether all x are integers, such as epochs.
 func wholeX(series []Series) bool {
 	return !slices.ContainsFunc(series, func(s Series) bool {
 		return slices.ContainsFunc(s.X, func(x float64) bool { return x != math.Trunc(x) })
 	})
 }
 
-// linearTicks places labels at 1, 2 or 5 times a power of ten, and only at whole numbers if whole is set.
+// linearTicks places labels at 1, 2 or 5 times a power of ten. If whole is set, it only places them at integers.
 type linearTicks struct{ whole bool }
 
 func (l linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
@@ -282,7 +284,7 @@ func tickLabel(v float64) string {
 	return fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
 }
 
-// logTicks labels powers of ten, and if these are few, also 2 and 5 times them.
+// logTicks labels powers of ten. If there are only a few, it also labels 2 and 5 times these powers.
 type logTicks struct{}
 
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
@@ -312,7 +314,7 @@ func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// LossNames names the losses of an objective in drawing order.
+// LossNames lists the losses of an objective in drawing order.
 type LossNames struct {
 	Objective string
 	Names     []string
@@ -325,7 +327,7 @@ func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.
 		for _, name := range o.Names {
 			s := Series{Name: o.Objective + " " + name}
 			for _, line := range log {
-				if losses := line.Losses[o.Objective]; losses != nil { // the line is no evaluation
+				if losses := line.Losses[o.Objective]; losses != nil { // the line is not an evaluation
 					s.X, s.Y = append(s.X, float64(line.Epoch)), append(s.Y, losses[name])
 				}
 			}
@@ -340,13 +342,13 @@ func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.
 	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
 }
 
-// lineLegend is a legend at the right of a plot: for each line a piece, its name and a value.
+// lineLegend is a legend at the right of a plot: for each curve, a line sample, its name and a value.
 type lineLegend struct {
 	names, values []string
 	styles        []draw.LineStyle
 }
 
-// The sizes of a legend of lines.
+// Sizes of a legend.
 const (
 	maxLegendLines  = 60
 	maxLegendName   = 2.4 * vg.Inch
@@ -364,7 +366,7 @@ func legendText() draw.TextStyle {
 	return style
 }
 
-// width includes the gap between plot and legend.
+// width returns the width of the legend, including the gap to the plot.
 func (l *lineLegend) width() vg.Length {
 	if len(l.names) == 0 {
 		return 0
@@ -384,7 +386,7 @@ func (l *lineLegend) rightOf(p *plot.Plot) func(draw.Canvas) {
 	}
 }
 
-// draw draws the legend down from a point. It counts the lines that do not fit.
+// draw draws the legend from a point downwards. It counts the lines that do not fit.
 func (l *lineLegend) draw(c draw.Canvas, left, top vg.Length) {
 	style, values := legendText(), left+legendThumbnail+vg.Points(6)+widest(legendText(), l.names)+vg.Points(10)
 	for i, name := range l.names {

@@ -22,18 +22,18 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// The limits of a figure of principal components.
+// Limits of the figure of principal components.
 const (
-	maxEmbedded       = 4000 // points
-	maxEmbeddedPanels = 12   // factors
+	maxEmbedded       = 4000 // maximum number of points
+	maxEmbeddedPanels = 12   // maximum number of factors
 	embeddedColumns   = 3
-	maxKeyNames       = 12 // categories in a key
+	maxKeyNames       = 12 // maximum number of categories in a key
 )
 
-// Embedding draws codes along their first two principal components, with a panel for each factor coloured by its
-// levels. Circular factors have a cyclic map, categorical factors the palette, and other factors a map from light to
-// dark. Codes of one column are drawn against their rank. Without varying factors it draws one panel in one colour. It
-// writes nothing for fewer than two finite codes.
+// Embedding draws codes along their first two principal components, with one panel per factor, coloured by level.
+// Circular factors have a cyclic colour map, categorical factors the palette, and other factors a map from light to
+// dark. Codes of one column are drawn against their rank. If no factor varies, there is one panel in one colour. For
+// fewer than two finite codes, Embedding writes nothing.
 func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	rows := finiteRows(in.Codes, rng.New(0, "figure/embedding").Perm(in.Codes.Rows))
 	rows = rows[:min(len(rows), maxEmbedded)]
@@ -47,7 +47,7 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	}
 	panels := varying(in, maxEmbeddedPanels, false)
 	if panels == nil {
-		panels = []int{-1} // a panel without a factor
+		panels = []int{-1} // one panel without a factor
 	}
 	if n := len(in.Factors); len(panels) == maxEmbeddedPanels && n > maxEmbeddedPanels {
 		title += fmt.Sprintf(" (%d of %d factors)", len(panels), n)
@@ -81,7 +81,7 @@ func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
 	return list
 }
 
-// plane holds points along two axes.
+// plane holds points in two coordinates.
 type plane struct {
 	x, y  []float64
 	names [2]string
@@ -129,7 +129,7 @@ func principalPlane(codes matrix.Matrix, rows []int) (*plane, error) {
 	return p, nil
 }
 
-// plot draws the points in the colours of a factor, with points without a level behind the others.
+// plot draws the points in the colours of a factor. Points without a level are behind the others.
 func (p *plane) plot(in *metrics.Input, rows []int, k int, key *factorKey) *plot.Plot {
 	name, levels := "codes", slices.Repeat([]int{factor.Unknown}, len(rows))
 	if k >= 0 {
@@ -149,7 +149,7 @@ func (p *plane) plot(in *metrics.Input, rows []int, k int, key *factorKey) *plot
 	return pointPlot(name, p.names[0], p.names[1], points)
 }
 
-// factorKey maps the levels of a factor to colours, and explains them.
+// factorKey maps the levels of a factor to colours, and draws the key.
 type factorKey struct {
 	f       factor.Factor
 	none    bool
@@ -157,7 +157,7 @@ type factorKey struct {
 	scale   scale
 }
 
-// keyOf returns the key of a factor; -1 is no factor.
+// keyOf returns the key of a factor; -1 means no factor.
 func keyOf(in *metrics.Input, k int) *factorKey {
 	if k < 0 {
 		return &factorKey{none: true}

@@ -19,8 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Limits of a decoder that a page computes: its weights, two bytes each, and its multiplications for an image. A
-// browser does one to three billion multiplications a second. Sheets of pictures replace a larger decoder.
+// Limits of a decoder that a page computes: its weights, two bytes each, and its multiplications per image. A browser
+// does one to three billion multiplications per second. A page shows sheets of pictures instead of a larger decoder.
 const (
 	maxPageWeights  = 2_000_000
 	maxPageProducts = 40_000_000
@@ -28,21 +28,21 @@ const (
 
 // Explored is the data for a page's interactive decoder.
 type Explored struct {
-	Codes   *decode.Codes // Known has the codes of images that give controls their ranges
-	Starts  []int         // numbers of images to start from
-	Names   []string      // their files; nil: they have none
-	At      matrix.Matrix // their codes
+	Codes   *decode.Codes // Known has the codes of images from which controls get their ranges
+	Starts  []int         // numbers of the start images
+	Names   []string      // files of the start images; nil: none
+	At      matrix.Matrix // codes of the start images
 	Pixels  []float32     // pixels of the start images, [n, Height, Width, Channels]
 	Decoder Decoder
 
-	Followed map[int]Followed // by code column; columns that follow no factor are missing
+	Followed map[int]Followed // by code column; missing: the column follows no factor
 
-	Network *weights.Operations // the decoder as operations; nil: pages show sheets
-	Reason  string              // why there is no Network
+	Network *weights.Operations // decoder as operations; nil: pages show sheets
+	Reason  string              // reason for a nil Network
 }
 
-// Explore returns the controls of a decoder, and the decoder itself with weights in half precision if it is small
-// enough. For a larger decoder it returns sheets of pictures of its answers.
+// Explore returns the controls of a decoder. If the decoder is small enough, it also returns the decoder with
+// half-precision weights. For a larger decoder, it returns sheets of decoded pictures.
 func Explore(x Explored) (*web.Explore, error) {
 	d := x.Decoder
 	limits := raster.PicturesOf(d.Height, d.Width, d.Channels, x.Pixels)
@@ -72,10 +72,10 @@ func Explore(x Explored) (*web.Explore, error) {
 	return e, nil
 }
 
-// startsAcross is the number of start images in a row of their sheet.
+// startsAcross is the number of start images per row of their sheet.
 const startsAcross = 8
 
-// reason says why a page cannot compute the decoder; empty if it can.
+// reason says why a page cannot compute the decoder, or returns "" if it can.
 func (x *Explored) reason() string {
 	if x.Network == nil {
 		return x.Reason
@@ -112,11 +112,11 @@ func (x *Explored) controls(list []decode.Control) []web.Control {
 	return all
 }
 
-// maxBorrowed bounds the known codes for each combination of options.
+// maxBorrowed is the maximum number of known codes per combination of options.
 const maxBorrowed = 24
 
-// borrowed returns known codes of every combination of options. A newly opened dimension takes the value of the nearest
-// one.
+// borrowed returns known codes for every combination of options. When an option opens a dimension, the dimension takes
+// the value of the nearest of these codes.
 func borrowed(c *decode.Codes) web.Array {
 	var list []float64
 	if c.Hierarchy != nil {
@@ -129,7 +129,7 @@ func borrowed(c *decode.Codes) web.Array {
 	return web.Floats(list, len(list)/c.Width(), c.Width())
 }
 
-// sheetOf joins pictures of equal size into one picture, with so many across.
+// sheetOf joins pictures of equal size into one picture, with across pictures per row.
 func sheetOf(pictures []image.Image, across int) (web.Thumbnails, error) {
 	w, h := pictures[0].Bounds().Dx(), pictures[0].Bounds().Dy()
 	across = min(across, len(pictures))
@@ -147,25 +147,26 @@ func sheetOf(pictures []image.Image, across int) (web.Thumbnails, error) {
 	return t, nil
 }
 
-// Followed is the factor about which a code column has the largest share of information.
+// Followed is the factor with which a code column shares the largest fraction of information.
 type Followed struct {
 	Factor string
 	Share  float64 // fraction of the factor's entropy, 0 to 1
 }
 
-// The least share for a column to follow a factor, and the number of bins for its values.
+// Minimum share for a column to follow a factor, and the number of bins for the column's values.
 const (
 	leastShare   = 0.2
 	followedBins = 20
 )
 
-// FollowedBy returns, for each code column, the factor about which it has the largest share of information. The share
-// is the mutual information of the binned column and the factor, minus the chance level of an independent column,
-// divided by the factor's entropy. It drops columns with a share below 0.2, and returns none if levels are unknown.
+// FollowedBy returns, for each code column, the factor with which it shares the largest fraction of information. The
+// share is the mutual information of the binned column and the factor, minus the chance level of an independent column,
+// divided by the factor's entropy. FollowedBy omits columns with a share below 0.2. If levels are unknown, it returns
+// none.
 func FollowedBy(in *metrics.Input) map[int]Followed {
 	m := &metrics.Modularity{Histogram: mutual.Histogram{Bins: followedBins, Binning: mutual.EqualWidth}}
 	results, err := metrics.Evaluate(context.Background(), in, 0, []metrics.Choice{{Name: "modularity", Value: m}})
-	if err != nil || len(results[0].Grids) == 0 { // it does not apply to these codes or factors
+	if err != nil || len(results[0].Grids) == 0 { // not applicable to these codes or factors
 		return nil
 	}
 	grid, entropies, chances := results[0].Grids[0], map[string]float64{}, map[string]float64{}
@@ -190,8 +191,8 @@ func FollowedBy(in *metrics.Input) map[int]Followed {
 	return list
 }
 
-// entropyOf returns the entropy of counts in nats, and the mutual information with an independent column by chance. The
-// latter is the first term of the bias, (bins - 1)(levels - 1)/2n.
+// entropyOf returns the entropy of counts in nats, and the mutual information that an independent column has by chance.
+// The latter is the first term of the bias, (bins - 1)(levels - 1)/2n.
 func entropyOf(counts []float64) (entropy, chance float64) {
 	n, used := 0.0, 0.0
 	for _, c := range counts {
@@ -208,8 +209,9 @@ func entropyOf(counts []float64) (entropy, chance float64) {
 	return entropy, (followedBins - 1) * (used - 1) / (2 * n)
 }
 
-// Sizes of sheets: the steps of a line or a circle, the steps of a sphere, and the limits on all pictures, pixels and
-// characters of URLs together. If a pair of controls does not fit with all steps, its sheet has every coarse-th step.
+// Sizes of sheets: the steps of a line or a circle, the steps of a sphere, and the limits on the total number of
+// pictures, pixels and characters of URLs. If a pair of controls does not fit with all steps, its sheet has every
+// coarse-th step.
 const (
 	sheetSteps       = 9
 	latitudes        = 7
@@ -226,7 +228,7 @@ func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	s := &sheets{Explored: x, limits: limits, out: &web.Sheets{}}
 	var moving []*stepped
 	for _, c := range flattened(x.Codes.Controls()) {
-		if c.Kind == decode.Turn { // each sphere has a control of its type Ball
+		if c.Kind == decode.Turn { // each sphere also has a control of kind Ball
 			continue
 		}
 		m := &stepped{Control: c, values: stepsOf(c)}
@@ -258,7 +260,7 @@ func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	return s, nil
 }
 
-// with returns the controls that have steps in sheets.
+// with returns the controls with steps in sheets.
 func (s *sheets) with(list []web.Control) (some []web.Control) {
 	for _, c := range list {
 		if !slices.ContainsFunc(s.out.Steps, func(steps web.Steps) bool { return steps.Name == c.Name }) {
@@ -272,7 +274,7 @@ func (s *sheets) with(list []web.Control) (some []web.Control) {
 	return some
 }
 
-// flattened lists controls and those under their options.
+// flattened lists controls, including the controls under options.
 func flattened(list []decode.Control) (all []decode.Control) {
 	for _, c := range list {
 		all = append(all, c)
@@ -283,15 +285,15 @@ func flattened(list []decode.Control) (all []decode.Control) {
 	return all
 }
 
-// sheets collects sheets one after another until the limits are reached.
+// sheets collects sheets until the limits are reached.
 type sheets struct {
 	*Explored
 	limits              raster.Pictures
 	out                 *web.Sheets
-	done, pixels, bytes int // numbers of pictures, pixels and bytes so far
+	done, pixels, bytes int // totals so far
 }
 
-// room is the number of pictures that still fit if they are as large as the previous ones.
+// room returns the number of pictures that still fit if they are as large as the previous ones.
 func (s *sheets) room() int {
 	if s.done == 0 {
 		return maxSheetPictures
@@ -303,7 +305,7 @@ func (s *sheets) room() int {
 type stepped struct {
 	decode.Control
 	values [][]float64 // values of its columns at each step
-	change float64     // mean change of pixels, along the control alone
+	change float64     // mean change of pixels along this control
 }
 
 // stepsOf returns the values of a control's columns at its steps.
@@ -328,7 +330,7 @@ func stepsOf(c decode.Control) (values [][]float64) {
 	return values
 }
 
-// places is the number of steps of a control if only every so many have pictures.
+// places returns the number of steps of a control if only every every-th step has a picture.
 func (m *stepped) places(every int) int {
 	if m.Kind == decode.Choose {
 		every = 1
@@ -336,8 +338,8 @@ func (m *stepped) places(every int) int {
 	return (len(m.values) + every - 1) / every
 }
 
-// walk returns a code at some steps of a control. If the code does not use the control, it returns the unchanged code
-// for each step.
+// walk returns a code at some steps of a control. If the code does not use the control, every step has the unchanged
+// code.
 func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64) {
 	at := m.Columns[0]
 	if !s.Codes.Uses(code, at) {
@@ -354,8 +356,8 @@ func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64)
 	return codes
 }
 
-// spread returns points all over a unit sphere. In space they follow latitude and longitude; in other dimensions they
-// lie on the great circles from the first axis to every other axis.
+// spread returns points on a unit sphere. In three dimensions they are on a grid of latitude and longitude. In other
+// dimensions they are on the great circles from the first axis to every other axis.
 func spread(n int) (points [][]float64) {
 	if n == 3 {
 		for i := range latitudes {
@@ -413,7 +415,7 @@ func (s *sheets) add(a, b *stepped, every int) error {
 	return err
 }
 
-// change is the mean absolute difference of n images from the previous image.
+// change returns the mean absolute difference between consecutive images.
 func change(pixels []float32, n int) (sum float64) {
 	size := len(pixels) / n
 	for i := size; i < len(pixels); i++ {

@@ -19,32 +19,32 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// The limits of a heatmap: the number of cells with written numbers, and sizes in inches.
+// Limits of a heatmap: the maximum number of cells with written numbers, and sizes in inches.
 const (
 	maxWritten       = 24
 	maxHeatmapHeight = 24.0
 	maxHeatmapWidth  = 16.0
 	maxHeatmapLabel  = 2.2
-	leastBar         = 1.6 // height of the colour bar
+	leastBar         = 1.6 // minimum height of the colour bar
 )
 
-// Heat is a heatmap: a matrix as coloured cells with a colour bar. It writes numbers and all labels if they fit. NaN
-// and infinite cells are grey.
+// Heat is a heatmap: a matrix as coloured cells with a colour bar. It shows numbers and all labels if they fit. NaN and
+// infinite cells are grey.
 type Heat struct {
 	Title                 string
 	Rows, Columns         []string
 	Values                [][]float64
-	RowTitle, ColumnTitle string // what rows and columns are
-	Unit                  string // the quantity, next to the colour bar
+	RowTitle, ColumnTitle string // titles of the axes
+	Unit                  string // quantity, next to the colour bar
 
-	// Signed draws numbers from minus to plus the largest size, with white at 0, even if no number is negative. Without
-	// Signed, a negative number has the same effect. Otherwise numbers go from 0 up, darker with size.
+	// Signed uses a diverging colour map from minus to plus the largest absolute value, with white at 0. Without
+	// Signed, this also happens if a number is negative. Otherwise, colours go from 0 up, darker for larger numbers.
 	Signed bool
 
-	Framed []int // rows with a frame; their labels take precedence if not all fit
+	Framed []int // framed rows; their labels take precedence if not all labels fit
 
-	// Sort groups rows that have their largest size in the same column, with the largest first, and notes this in the
-	// title. Rows with only zeros or without numbers come last.
+	// Sort groups rows that have their largest absolute value in the same column, in descending order of this value,
+	// and notes this in the title. Rows with only zeros or without numbers come last.
 	Sort bool
 }
 
@@ -58,13 +58,13 @@ func (h *Heat) WritePNG(w io.Writer) error {
 		render(w, m.draw)
 }
 
-// heatmap is a heatmap with the size of its cells and labels, in inches.
+// heatmap is a heatmap with the sizes of its cells and labels, in inches.
 type heatmap struct {
 	Heat
-	scale         // of the cells
+	scale         // colour scale of the cells
 	width, height float64
 	left, top     float64
-	upright       bool // labels of columns
+	upright       bool // column labels are upright
 }
 
 func (h *Heat) heatmap() (*heatmap, error) {
@@ -91,7 +91,7 @@ func (h *Heat) heatmap() (*heatmap, error) {
 		}
 	}
 	switch {
-	case m.high < m.low: // no number
+	case m.high < m.low: // no numbers
 		m.low, m.high = 0, 1
 	case m.low < 0 || h.Signed:
 		m.signed = true
@@ -106,7 +106,7 @@ func (h *Heat) heatmap() (*heatmap, error) {
 	return m, nil
 }
 
-// size chooses the size of cells. It turns the labels of columns upright if cells would be wide otherwise.
+// size determines the size of cells. It turns the column labels upright if cells would otherwise be wide.
 func (m *heatmap) size() {
 	label := inches(widest(cellText(ink), m.Columns)) + 0.12
 	m.width, m.top = max(0.62, label), 0.3
@@ -121,15 +121,15 @@ func (m *heatmap) size() {
 	if m.ColumnTitle != "" {
 		m.top += 0.22
 	}
-	if least := 3.2 - m.left; m.width*float64(len(m.Columns)) < least && len(m.Columns) < 4 { // room for the title
+	if least := 3.2 - m.left; m.width*float64(len(m.Columns)) < least && len(m.Columns) < 4 { // space for the title
 		m.width = max(m.width, min(least/float64(len(m.Columns)), 1.2))
 	}
 }
 
 func inches(l vg.Length) float64 { return l.Points() / 72 }
 
-// sort orders rows by the column of their largest size, the first of equal ones, and then by this size. Equal rows keep
-// their order.
+// sort sorts rows by the column of their largest absolute value (ties: the first), and then by this value. Equal rows
+// keep their order.
 func (m *heatmap) sort() {
 	order, follows, size := upTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	for i, row := range m.Values {
@@ -191,7 +191,7 @@ func (m *heatmap) draw(c draw.Canvas) {
 	m.scale.draw(bar, right+vg.Points(14), min(max(bottom, top-2.6*vg.Inch), top-leastBar*vg.Inch), top)
 }
 
-// columnLabels writes as many names of columns as fit.
+// columnLabels draws as many column names as fit.
 func (m *heatmap) columnLabels(c draw.Canvas, top vg.Length) {
 	style, step := cellText(ink), labelStep(inches(widest(cellText(ink), m.Columns))+0.12, m.width)
 	y := top + vg.Points(7)
@@ -204,22 +204,22 @@ func (m *heatmap) columnLabels(c draw.Canvas, top vg.Length) {
 	}
 }
 
-// label writes the name of a row.
+// label draws the name of a row.
 func (m *heatmap) label(c draw.Canvas, row int, y vg.Length) {
 	style := cellText(ink)
 	style.XAlign = draw.XRight
 	c.FillText(style, vg.Point{X: c.Min.X - vg.Points(4), Y: y}, m.Rows[row])
 }
 
-// frames draws the frames and, in a heatmap with frames, the row labels. Framed rows get labels first, and at most one
-// of several close rows; other rows get the remaining space.
+// frames draws the frames and, in a heatmap with frames, the row labels. Framed rows get labels first; among several
+// close rows, only one gets a label. Other rows get the remaining space.
 func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 	if len(m.Framed) == 0 {
 		return
 	}
 	width, height := vg.Length(len(m.Columns))*vg.Length(m.width)*vg.Inch, vg.Length(m.height)*vg.Inch
 	taken := make([]bool, len(m.Rows)+2*rowStep)
-	var outside vg.Length // frames around thin rows would hide them
+	var outside vg.Length // frames inside thin rows would hide the rows
 	if height < vg.Points(8) {
 		outside = vg.Points(0.8)
 	}
@@ -241,10 +241,10 @@ func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 	}
 }
 
-// labelStep is the step between labels of a length on cells of a size.
+// labelStep returns the interval between labels of a length on cells of a size.
 func labelStep(label, size float64) int { return max(1, int(math.Ceil(label/size))) }
 
-// cellNumber formats a number for a cell: whole from 100 on, otherwise with two significant digits.
+// cellNumber formats a number for a cell: as an integer from 100 on, and otherwise with two significant digits.
 func cellNumber(v float64) string {
 	if a := math.Abs(v); a >= 99.5 && a < 99999.5 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -261,7 +261,7 @@ func cellText(c color.RGBA) draw.TextStyle {
 	return style
 }
 
-// gridWords describes the matrix of a metric in words.
+// gridWords describes the matrix of a metric for people.
 type gridWords struct {
 	title         string // title of the heatmap
 	unit          string
@@ -269,7 +269,7 @@ type gridWords struct {
 	signed        bool
 }
 
-// gridTexts describes matrices by name. A key for a single metric begins with the metric's name.
+// gridTexts describes matrices by name. A key for a single metric starts with the metric's name.
 var gridTexts = map[string]gridWords{
 	"mutual_information":                    {"mutual information of code columns and factors", "mutual information, nats", codeColumn, aFactor, false},
 	"mutual-information/mutual_information": {"mutual information of pairs of code columns", "mutual information, nats", codeColumn, codeColumn, false},
@@ -295,8 +295,8 @@ const (
 	aFactor    = "factor"
 )
 
-// GridHeat returns the heatmap of a matrix that a metric returned. It describes title and axes in words, centres signed
-// numbers at 0, and sorts code columns by the factor that they follow.
+// GridHeat returns the heatmap of a metric's matrix. It describes title and axes in words, centres signed numbers at 0,
+// and sorts code columns by the factor that they follow.
 func GridHeat(metric string, g metrics.Grid) *Heat {
 	words, ok := gridTexts[metric+"/"+g.Name]
 	if !ok {
@@ -305,7 +305,7 @@ func GridHeat(metric string, g metrics.Grid) *Heat {
 	switch {
 	case !ok:
 		words = gridWords{title: strings.ReplaceAll(g.Name, "_", " "), unit: strings.ReplaceAll(g.Name, "_", " ")}
-	case words.columns == aFactor && fmt.Sprint(g.Rows) == fmt.Sprint(g.Columns): // pairs of factors, in another metric
+	case words.columns == aFactor && fmt.Sprint(g.Rows) == fmt.Sprint(g.Columns): // pairs of factors in another metric
 		words.columns = words.rows
 	}
 	h := &Heat{Title: metric + ": " + words.title, Rows: g.Rows, Columns: g.Columns, Values: g.Values,
@@ -314,7 +314,7 @@ func GridHeat(metric string, g metrics.Grid) *Heat {
 	return h
 }
 
-// SelectedHeat returns the heatmap of the matrix R of med, with frames around the columns that med selects.
+// SelectedHeat returns the heatmap of the matrix R of med, with frames around the columns that med selected.
 func SelectedHeat(g metrics.Grid, selected []int) *Heat {
 	h := GridHeat("med", g)
 	h.Framed = selected
@@ -322,24 +322,24 @@ func SelectedHeat(g metrics.Grid, selected []int) *Heat {
 	return h
 }
 
-// scale maps numbers to colours. Signed numbers diverge from 0 in the middle of the range, and other numbers run in one
-// direction.
+// scale maps numbers to colours. Signed numbers have a diverging colour map with 0 in the middle, and other numbers a
+// sequential one.
 type scale struct {
 	low, high float64
 	signed    bool
-	cyclic    bool // of angles
-	points    bool // for points on paper, which do not get the lightest colours
+	cyclic    bool // for angles
+	points    bool // for points on a white background, without the lightest colours
 	label     string
 }
 
-// colour returns the colour of a number, grey for NaN and infinity.
+// colour returns the colour of a number; NaN and infinity are grey.
 func (s *scale) colour(v float64) color.RGBA {
 	if !finite(v) {
 		return colours.Light.Missing
 	}
 	t := 0.0
 	if s.high > s.low {
-		t = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, as the range may overflow
+		t = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, because the range may overflow
 	}
 	switch {
 	case s.cyclic:
@@ -363,7 +363,7 @@ func (s *scale) draw(c draw.Canvas, left, bottom, top vg.Length) {
 		high = low + 1
 	}
 	right := left + vg.Points(10)
-	for i := range steps { // up to the top: seams would show
+	for i := range steps { // each step extends to the top, because gaps would be visible
 		y := bottom + (top-bottom)*vg.Length(i)/steps
 		v := low + (high-low)*(float64(i)+0.5)/steps
 		if !finite(high - low) {

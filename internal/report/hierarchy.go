@@ -12,17 +12,17 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// The largest tree, and sizes in points. Parts beyond the largest tree are summed up in a line.
+// Maximum size of the tree, and sizes in points. Parts that exceed the maximum are counted in one line.
 const (
 	maxTreeDepth = 12
 	maxTreeLines = 220
 	maxTreeText  = vg.Length(200)
-	maxInARow    = 6 // continuous dimensions in a row that are listed separately
+	maxInARow    = 6 // maximum number of consecutive continuous dimensions that are listed separately
 
 	treeLine, treePad, treeGap = 13, 5, 9
 )
 
-// Hierarchy draws groups of dimensions as boxes from left to right. Lines lead from categorical dimensions to the
+// Hierarchy draws groups of dimensions as boxes from left to right. Lines connect categorical dimensions with the
 // groups that their options open.
 func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Labels) error {
 	t := &treeMaker{labels: l}
@@ -59,17 +59,17 @@ type treeText struct {
 	colour color.RGBA
 }
 
-// treeEdge leads from a line to an option.
+// treeEdge connects a line with the box of an option.
 type treeEdge struct {
 	line  int
 	label string
 	to    *treeBox
 }
 
-// treeColumn is the position of the boxes of a depth, and the width of the edges in front of them.
+// treeColumn is the position of the boxes at a depth, and the width of the edges in front of them.
 type treeColumn struct{ edge, left, width float64 }
 
-// treeMaker makes boxes and numbers their dimensions.
+// treeMaker creates boxes and numbers their dimensions.
 type treeMaker struct {
 	labels                         hierarchy.Labels
 	categorical, continuous, lines int
@@ -119,13 +119,13 @@ func (t *treeMaker) group(b *treeBox, h hierarchy.Hierarchy, depth int) {
 	}
 }
 
-// sumUp counts dimensions in a line.
+// sumUp adds a line with the number of dimensions in a hierarchy.
 func (t *treeMaker) sumUp(b *treeBox, h hierarchy.Hierarchy) {
 	b.add(fmt.Sprintf("… %d dimensions", h.Dimensions()), faint)
 	t.pass(h)
 }
 
-// pass numbers dimensions that have no line.
+// pass skips the numbers of dimensions without a line.
 func (t *treeMaker) pass(h hierarchy.Hierarchy) {
 	t.categorical += len(h.Categoricals())
 	t.continuous += h.Continuous()
@@ -170,7 +170,7 @@ func (b *treeBox) place(bottom *float64) {
 
 func (b *treeBox) middle() float64 { return b.top + b.height/2 }
 
-// columns widens the columns from the box's depth on until the box and its options fit.
+// columns widens the columns from the depth of the box on until the box and its options fit.
 func (b *treeBox) columns(all []treeColumn) []treeColumn {
 	var add func(b *treeBox, depth int)
 	add = func(b *treeBox, depth int) {

@@ -16,19 +16,19 @@ import (
 
 const (
 	histogramBins  = 40
-	maxHistograms  = 16 // rows and columns
+	maxHistograms  = 16 // maximum number of rows and of columns
 	histogramScale = 2
 )
 
-// RowScores are a number from 0 to 1 for each row of histograms, drawn as a bar behind the row.
+// RowScores has a number from 0 to 1 for each row of histograms, drawn as a bar behind the row.
 type RowScores struct {
 	Name   string
-	Values []float64 // nil: there are no bars
+	Values []float64 // nil: no bars
 }
 
-// histograms shows the dependence between each of rows and each of columns. It is a table of joint histograms: white
-// without values, dark blue where most values lie. It skips pairs with a missing value (NaN). It shows at most sixteen
-// rows and sixteen columns.
+// histograms shows the dependence between each row and each column as a table of joint histograms: white without
+// values, dark blue where most values are. It skips pairs with a missing value (NaN), and shows at most sixteen rows
+// and sixteen columns.
 func histograms(w io.Writer, title string, rows, columns []Column, scores RowScores) error {
 	if len(rows) == 0 || len(columns) == 0 {
 		return fmt.Errorf("report: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
@@ -59,7 +59,7 @@ func histograms(w io.Writer, title string, rows, columns []Column, scores RowSco
 	return raster.WritePNG(w, t.Draw())
 }
 
-// histogram is the picture of a joint histogram: x to the right, y upwards.
+// histogram returns the picture of a joint histogram: x to the right, y upwards.
 func histogram(y, x []float64) image.Image {
 	bin := func(values []float64) func(v float64) int {
 		low, high := math.Inf(1), math.Inf(-1)
@@ -99,7 +99,7 @@ func histogram(y, x []float64) image.Image {
 	return img
 }
 
-// scoreBar is the picture of a score: a bar with the full length of the picture at 1. For NaN it has no bar.
+// scoreBar returns the picture of a score: at 1, the bar fills the width of the picture. For NaN there is no bar.
 func scoreBar(score float64) image.Image {
 	img := image.NewRGBA(image.Rect(0, 0, histogramBins, histogramBins))
 	length := 0
@@ -118,11 +118,10 @@ func scoreBar(score float64) image.Image {
 	return img
 }
 
-// maxPanels bounds the code columns that a figure shows.
+// maxPanels is the maximum number of code columns in a figure.
 const maxPanels = 10
 
-// CodesAgainstFactors draws every code column (a row of panels; the first ten)
-// against every factor.
+// CodesAgainstFactors draws every code column (one row of panels per column, at most ten) against every factor.
 func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) error {
 	if len(codes) == 0 || len(factors) == 0 {
 		return errors.New("report: want at least one code column and one factor")

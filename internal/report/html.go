@@ -19,9 +19,9 @@ import (
 // Page is the content of the page about a run. Empty parts are left out.
 type Page struct {
 	Title   string
-	Summary []Fact   // facts in a line: model, data set, time, ...
-	Notes   []string // remarks, such as that training has not converged
-	Command string   // a command line for a POSIX shell that repeats the run
+	Summary []Fact   // facts in one line: model, data set, time, ...
+	Notes   []string // remarks, for example that training has not converged
+	Command string   // POSIX shell command that repeats the run
 	Config  string   // the resolved config, YAML
 	Metrics []metrics.Result
 	Figures []Figure // in display order
@@ -37,15 +37,15 @@ type Fact struct{ Name, Value string }
 
 // Figure is a picture with its caption.
 type Figure struct {
-	Name    string // such as losses
+	Name    string // name, such as losses
 	Caption string
 	PNG     []byte
 }
 
-// live names the widget that replaces a figure if scripts run.
+// live maps figures to the widgets that replace them if scripts run.
 var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes", "traversals": "explore", "paths": "explore"}
 
-// maxListed is the number of values of a part that the page shows.
+// maxListed is the maximum number of values of a part on the page.
 const maxListed = 24
 
 //go:embed report.html.tmpl
@@ -78,19 +78,19 @@ func (p *Page) sections() (list []section, err error) {
 		name string
 		data any
 	}{{"explore", p.Explore}, {"curves", p.Curves}, {"codes", p.Codes}, {"heat", p.Heat}} {
-		text, err := json.Marshal(s.data) // Marshal writes < > and & as \u003c ...
+		text, err := json.Marshal(s.data) // Marshal escapes < > and & as \u003c ...
 		if err != nil {
 			return nil, fmt.Errorf("data of %s: %w", s.name, err)
 		}
-		if string(text) != "null" { // the page has the widget
+		if string(text) != "null" { // the page has this widget
 			list = append(list, section{s.name, template.JS(text)})
 		}
 	}
 	return list, nil
 }
 
-// WritePage writes one HTML page that needs no other file, as figures, data and scripts are inside. Text and figures
-// also work without scripts. The page forbids all scripts but its own.
+// WritePage writes a single HTML page that contains all figures, data and scripts. Without scripts, text and figures
+// still work. The page only allows its own scripts.
 func WritePage(w io.Writer, p Page) error {
 	data, err := p.sections()
 	if err != nil {
@@ -113,9 +113,9 @@ func WritePage(w io.Writer, p Page) error {
 		Style   string
 		Scripts []string
 		Data    []section
-		Shown   map[string]bool // widgets
+		Shown   map[string]bool // widgets on the page
 		Live    map[string]string
-		Large   map[int]bool // figures that are left out
+		Large   map[int]bool // omitted figures
 	}{p, web.Style(), scripts, data, shown, live, large(p.Figures, replaced, max(pageBytes-used, figureBytes))})
 	if err != nil {
 		return fmt.Errorf("report: write report: %w", err)
@@ -123,14 +123,14 @@ func WritePage(w io.Writer, p Page) error {
 	return nil
 }
 
-// Bounds on the bytes of a page: with all its data, and for figures if the data take more.
+// Maximum size of a page in bytes: with all its data, and for figures if the data take more.
 const (
 	pageBytes   = 5_500_000
 	figureBytes = 2_000_000
 )
 
-// large returns the indices of figures to drop until the rest fits into room bytes. It drops figures with a widget
-// first, and the largest first among equals.
+// large returns the indices of figures to drop until the others fit into room bytes. It first drops figures that a
+// widget replaces, and larger figures before smaller ones.
 func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
 	var order []int
 	for i, f := range figures {

@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// Reconstructions shows inputs above their reconstructions, eight to a row. It shows images of any size and any number
-// of channels, with sequences and vectors as curves. inputs and outputs hold equally many h x w x c images, one after
-// another.
+// Reconstructions shows inputs above their reconstructions, eight per row. It supports images of any size and any
+// number of channels; sequences and vectors are drawn as curves. inputs and outputs hold the same number of h x w x c
+// images, one after another.
 func Reconstructions(w io.Writer, title string, inputs, outputs []float32, height, width, channels int) error {
 	if len(inputs) != len(outputs) {
 		return fmt.Errorf("report: %d numbers of inputs, but %d of reconstructions", len(inputs), len(outputs))
@@ -39,7 +39,7 @@ func Reconstructions(w io.Writer, title string, inputs, outputs []float32, heigh
 	return raster.WritePNG(w, t.Draw())
 }
 
-// scaleOf is the factor that enlarges pictures of one size until their longer side has about the wanted number of
+// scaleOf returns the factor that enlarges pictures of one size until their longer side has about the wanted number of
 // pixels.
 func scaleOf(want int, list []image.Image) int {
 	side := 1
@@ -57,8 +57,8 @@ func squaredError(a, b []float32) (sum float64) {
 	return sum
 }
 
-// traversalSheet decodes and shows codes while one part of a code moves and the rest is fixed: one row for each part,
-// one column for each position. There are len(rows) x len(columns) codes.
+// traversalSheet decodes and shows codes in which one part moves and the rest is fixed: one row per part, one column
+// per position. There are len(rows) x len(columns) codes.
 func traversalSheet(w io.Writer, title, columnTitle string, rows, columns []string, codes []float32, d Decoder) error {
 	images, err := d.Decode(codes)
 	if err != nil {
@@ -87,8 +87,8 @@ type Decoded struct {
 	Scale                   int // pixels per image pixel; 0: images about 64 pixels wide
 }
 
-// pictures makes the images of all rows with common limits: 0 is black and 1 is white. If numbers lie outside this
-// range, the largest is white.
+// pictures creates the images of all rows with common limits: 0 is black and 1 is white. If a value is outside this
+// range, the largest value is white.
 func (d *Decoded) pictures() ([][]image.Image, error) {
 	all, err := raster.PicturesOf(d.Height, d.Width, d.Channels, d.Images).Of(d.Images)
 	if err != nil {
@@ -120,10 +120,10 @@ func (d *Decoded) WritePNG(w io.Writer) error {
 // animationHundredths is the duration of a frame, in hundredths of a second.
 const animationHundredths = 12
 
-// WriteGIF draws the sheet as an endless animation along its columns. A frame has the images of one step below the
-// labels of their rows, in the order of the rows, left to right and top to bottom. Rows that do not end where they
-// began go back again. A row with fewer steps shows each step for longer, or goes around twice. It writes nothing if
-// the sheet does not move.
+// WriteGIF draws the sheet as an endless animation along its columns. A frame has the images of one step below their
+// row labels, in the order of the rows, left to right and top to bottom. A row that does not end where it began plays
+// forwards and then backwards. A row with fewer steps shows each step for longer, or repeats. If nothing on the sheet
+// moves, WriteGIF writes nothing.
 func (d *Decoded) WriteGIF(w io.Writer) error {
 	if !d.Sheet.Moves {
 		return nil
@@ -156,7 +156,7 @@ func (d *Decoded) WriteGIF(w io.Writer) error {
 	return raster.WriteGIF(w, frames, animationHundredths)
 }
 
-// period is the number of frames after which a row of some steps repeats.
+// period returns the number of frames after which a row with this number of steps repeats.
 func period(steps int, cyclic bool) int {
 	if cyclic {
 		return steps
@@ -164,7 +164,7 @@ func period(steps int, cyclic bool) int {
 	return 2 * steps
 }
 
-// frameStep returns the step that a row of some steps shows in a given frame.
+// frameStep returns the step that a row shows in a frame.
 func frameStep(frame, frames, steps int, cyclic bool) int {
 	switch {
 	case !cyclic:
@@ -175,11 +175,11 @@ func frameStep(frame, frames, steps int, cyclic bool) int {
 	return frame * steps / frames
 }
 
-// The steps of [AnimatedTraversals]: rows that go back take as many frames as rows that go around.
+// Numbers of steps in [AnimatedTraversals]: rows that play backwards take as many frames as circular rows.
 const (
 	animatedSteps = 12
 	animatedParts = 24
-	animatedSide  = 64 // pixels of an image
+	animatedSide  = 64 // pixels per side of an image
 )
 
 // AnimatedTraversals writes an animation of decoded images while each part of a code moves alone; see
@@ -205,6 +205,6 @@ func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
 	if err != nil {
 		return err
 	}
-	all.Scale = scaleOf(animatedSide, rows[0]) // scale of the pictures: short sequences are drawn as curves, larger than they are
+	all.Scale = scaleOf(animatedSide, rows[0]) // short sequences are drawn as curves, larger than they are
 	return all.WriteGIF(w)
 }

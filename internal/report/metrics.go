@@ -11,10 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
-// maxPrinted is the number of values of a part that Metrics shows.
+// maxPrinted is the maximum number of values of a part that Metrics shows.
 const maxPrinted = 12
 
-// Metrics writes results as a table of text: a line for each metric, with its parts and notes below it.
+// Metrics writes results as a text table: one line per metric, with its parts and notes below.
 func Metrics(w io.Writer, results []metrics.Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range results {
@@ -41,8 +41,9 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	return nil
 }
 
-// intervalLine writes the interval of a result and its method in a line. If the interval excludes the value, which is
-// biased by finitely many rows, the line says that it belongs to the corrected estimate.
+// intervalLine returns a line with the interval of a result and its method. A value is biased because the number of
+// rows is finite. If the interval excludes the value, the line says that the interval belongs to the corrected
+// estimate.
 func intervalLine(r *metrics.Result) string {
 	i, of := r.Interval, "halves of the rows"
 	if i.Way == interval.Draws {
@@ -55,7 +56,7 @@ func intervalLine(r *metrics.Result) string {
 	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, of)
 }
 
-// chance writes the chance level of a result in a line, and marks a value no better than chance.
+// chance returns a line with the chance level of a result, and marks a value that is no better than chance.
 func chance(r *metrics.Result) string {
 	c := r.Chance
 	text := fmt.Sprintf("%s with the rows shuffled (± %s, of %d shuffles", Number(c.Mean), Number(c.Deviation), c.Shuffles)
@@ -68,10 +69,10 @@ func chance(r *metrics.Result) string {
 	return text
 }
 
-// Number writes a value to four significant digits.
+// Number formats a value with four significant digits.
 func Number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// listed writes the first values of a part in a line, each with its label.
+// listed returns a line with the first values of a part, each with its label.
 func listed(p metrics.Part, most int) string {
 	var b strings.Builder
 	for i, v := range p.Values {

@@ -19,15 +19,15 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Bounds on the codes of a page: most points, most numbers, and least points for any width.
+// Limits of the codes on a page: maximum points, maximum numbers, and minimum points for any width.
 const (
 	mostPoints  = 1600
 	mostNumbers = 120_000
 	leastPoints = 100
 )
 
-// PageRows returns the rows of n codes of a width that a page shows. They are stratified at random and in random order,
-// which makes their first rows a sample too.
+// PageRows returns the rows that a page shows, of n codes of a width. They are a stratified random sample in random
+// order, so their first rows are also a sample.
 func PageRows(n, width int) []int {
 	stream := rng.New(0, "report/page")
 	list := stratified(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))), stream)
@@ -35,9 +35,9 @@ func PageRows(n, width int) []int {
 	return list
 }
 
-// PageCodes returns the codes for a page. in holds the codes and levels of some images of a data set, images holds
-// their indices in it, and names holds their numbers for people; nil means the same numbers. spaces is the layout of
-// the codes; nil means single columns.
+// PageCodes returns the codes for a page. in has the codes and levels of some images of a data set, and images has
+// their indices in the data set. names has the numbers to show for them; nil means images. spaces is the layout of the
+// codes; nil means single columns.
 func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, spaces []models.Space) (*web.Codes, error) {
 	if in.Codes.Rows == 0 {
 		return nil, nil
@@ -67,7 +67,7 @@ func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, space
 	return c, err
 }
 
-// FileNames lists the files of some images of a data set; nil means that an image has no file.
+// FileNames returns the files of some images of a data set, or nil if an image has no file.
 func FileNames(d datasets.Dataset, images []int) []string {
 	names := make([]string, len(images))
 	for i, image := range images {
@@ -128,10 +128,10 @@ func pageSpaces(spaces []models.Space) []web.Space {
 	return list
 }
 
-// mostLevelNames is the largest number of levels with names on a page.
+// mostLevelNames is the maximum number of levels with names on a page.
 const mostLevelNames = 4096
 
-// pageFactor describes a factor and lists the levels of all rows.
+// pageFactor describes a factor, with the levels of all rows.
 func pageFactor(in *metrics.Input, j int) web.Factor {
 	n, f := in.Codes.Rows, in.Factors[j]
 	if j < len(in.Exact) && in.Exact[j] != nil {
@@ -151,9 +151,8 @@ func pageFactor(in *metrics.Input, j int) web.Factor {
 	return w
 }
 
-// RunCurves returns the curves of a run's log: the losses of each objective and every metric measured during training,
-// by epoch. It returns nil for an empty log. Losses of the given names come first, in this order; nil means the sum,
-// loss.
+// RunCurves returns the curves of a run's log by epoch: the losses of each objective, and every metric measured during
+// training. It returns nil for an empty log. Losses in first come first, in this order; nil means the sum, loss.
 func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	if first == nil {
 		first = []string{"loss"}
@@ -173,7 +172,7 @@ func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	return &web.Curves{Panels: list}
 }
 
-// place is the index of a name in a list, or the list's length without it.
+// place returns the index of a name in a list, or the length of the list if the name is missing.
 func place(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
@@ -181,7 +180,7 @@ func place(list []string, name string) int {
 	return len(list)
 }
 
-// keys lists the sorted keys of maps of lines.
+// keys returns the sorted keys of all maps in the lines.
 func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string {
 	all := map[string]bool{}
 	for _, line := range log {
@@ -192,7 +191,7 @@ func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string 
 	return slices.Sorted(maps.Keys(all))
 }
 
-// seriesOf returns the curves of values by name, over the epochs of the lines that have them.
+// seriesOf returns the curves of values by name, over the epochs of the lines with these values.
 func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (list []web.Series) {
 	for _, name := range keys(log, values) {
 		var x, y []float64
@@ -206,28 +205,28 @@ func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (l
 	return list
 }
 
-// Bounds on the maps of a page: cells of a map, rows or columns of a map, and maps.
+// Limits of the maps on a page: cells of a map, rows or columns of a map, and maps.
 const (
 	mostSide = 256
 	mostMaps = 24
 )
 
-// importanceRows is the number of rows for a fit of importances only for display. mostImportance bounds rows times
-// columns times levels.
+// importanceRows is the number of rows for a fit of importances that are only displayed. mostImportance is the maximum
+// of rows times columns times levels.
 const (
 	importanceRows = 1000
 	mostImportance = 2_000_000
 )
 
-// PageHeat returns the maps of a page: the matrices behind results. If no result has them, it adds the mutual
+// PageHeat returns the maps of a page: the matrices behind results. Unless a result has them, it adds the mutual
 // information of columns and factors, the co-occurrence of factors, and the importance of columns in a small DCI. It
-// returns nil without maps.
+// returns nil if there are no maps.
 func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) (*web.Heat, error) {
 	h, have := &web.Heat{}, map[string]bool{}
 	for _, r := range results {
 		for _, g := range r.Grids {
 			m := gridMap(r.Name, g)
-			if !slices.ContainsFunc(h.Maps, func(other web.Map) bool { return sameMap(m, other) }) { // of metrics with the same matrix
+			if !slices.ContainsFunc(h.Maps, func(other web.Map) bool { return sameMap(m, other) }) { // metrics may have the same matrix
 				h.Maps = append(h.Maps, m)
 			}
 			have[g.Name] = true
@@ -239,7 +238,7 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if err != nil { // it does not apply to these codes
+			if err != nil { // not applicable to these codes
 				continue
 			}
 			for _, g := range more[0].Grids {
@@ -264,13 +263,13 @@ func sameMap(a, b web.Map) bool {
 	return slices.Equal(a.Rows, b.Rows) && slices.Equal(a.Columns, b.Columns) && bytes.Equal(a.Values.Data, b.Values.Data)
 }
 
-// shownMetric is a metric measured only for its matrix.
+// shownMetric is a metric that is only measured for its matrix.
 type shownMetric struct {
-	about  string // ends the title of its matrix
+	about  string // end of its matrix's title
 	choice metrics.Choice
 }
 
-// cheap lists the metrics with a matrix on every page.
+// cheap lists the metrics whose matrices are on every page.
 func cheap(in *metrics.Input) []shownMetric {
 	var list []shownMetric
 	for _, name := range []string{"mig", "co-occurrence"} {
@@ -290,7 +289,7 @@ func cheap(in *metrics.Input) []shownMetric {
 	return list
 }
 
-// gridMap returns a map of a metric's matrix, without the smallest rows and columns of a very large one.
+// gridMap returns the map of a metric's matrix. It omits the smallest rows and columns of a very large matrix.
 func gridMap(metric string, g metrics.Grid) web.Map {
 	rows, columns := largest(len(g.Rows), func(i int) []float64 { return g.Values[i] }), largest(len(g.Columns), func(j int) (list []float64) {
 		for _, row := range g.Values {
@@ -318,7 +317,7 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 	return m
 }
 
-// largest returns, in ascending order, the indices of the lists with the largest numbers: all, or as many as a map
+// largest returns, in ascending order, the indices of the lists with the largest numbers, at most as many as a map
 // shows.
 func largest(n int, list func(i int) []float64) []int {
 	order, top := upTo(n), make([]float64, n)

@@ -1,6 +1,6 @@
-// Package report draws the pictures of a run: curves, codes against factors, heatmaps, the latent torus,
-// reconstructions and traversals. It also writes the HTML report that contains them. Every function converts data to a
-// PNG file and has no state; equal data give equal bytes.
+// Package report draws the figures of a run: curves, codes against factors, heatmaps, the latent torus, reconstructions
+// and traversals. It also writes the HTML report that contains them. Every function converts data to a PNG file and has
+// no state; equal data give equal bytes.
 package report
 
 import (
@@ -30,10 +30,10 @@ var (
 	palette  = colours.Light.Palette
 )
 
-// panelText bounds the width of the names of axes and panels.
+// panelText is the maximum width of the names of axes and panels.
 const panelText = 2.2 * vg.Inch
 
-// newPlot returns an empty plot in our style. It cuts names that are too long for a panel.
+// newPlot returns an empty plot in our style. It truncates names that are too long for a panel.
 func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.TextStyle.Font = sans(12)
@@ -57,24 +57,24 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// subtitle sets the title of a panel of a figure.
+// subtitle sets the title of a panel.
 func subtitle(p *plot.Plot, title string) {
 	p.Title.TextStyle.Font = sans(10)
 	p.Title.Text = fit(p.Title.TextStyle, title, 1.1*panelText)
 }
 
-// The title of a figure, in points.
+// Sizes of a figure's title, in points.
 const (
 	titleSize = 14
 	titleStep = 18
-	titleRoom = 28 // for its first line
+	titleRoom = 28 // height of the first line
 )
 
 // figure is a picture with a title.
 type figure struct {
 	title         string
 	width, height float64   // inches; the height includes the first line of the title
-	pad           vg.Length // around the body
+	pad           vg.Length // margin around the body
 }
 
 // render draws a figure and writes it as a PNG file. The figure grows with the number of title lines. A panic of the
@@ -102,13 +102,13 @@ func (f figure) render(w io.Writer, body func(c draw.Canvas)) (err error) {
 	return raster.WritePNG(w, canvas.Image())
 }
 
-// Column is a named list of numbers, one for each image: a code column, or the values of a factor.
+// Column is a named list of numbers, one per image: a code column, or the values of a factor.
 type Column struct {
 	Name   string
 	Values []float64
 }
 
-// panels returns a function that draws a table of plots. A plot may be nil.
+// panels returns a function that draws a table of plots. nil plots are empty cells.
 func panels(plots [][]*plot.Plot) func(draw.Canvas) {
 	return func(c draw.Canvas) {
 		tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: vg.Points(12), PadY: vg.Points(12)}
@@ -123,7 +123,7 @@ func panels(plots [][]*plot.Plot) func(draw.Canvas) {
 	}
 }
 
-// pointPlot returns a panel of points on a grid, with a title and names of the axes.
+// pointPlot returns a panel of points on a grid, with a title and axis labels.
 func pointPlot(title, x, y string, points *cloud) *plot.Plot {
 	p := newPlot("", x, y)
 	subtitle(p, title)
@@ -134,7 +134,7 @@ func pointPlot(title, x, y string, points *cloud) *plot.Plot {
 	return p
 }
 
-// cloud draws points as filled discs, each in its colour. Later points lie over earlier ones.
+// cloud draws points as filled discs, each in its colour. Later points cover earlier ones.
 type cloud struct {
 	radius  vg.Length
 	points  plotter.XYs
@@ -164,7 +164,7 @@ func disc(colour color.Color, radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: colour, Radius: radius, Shape: draw.CircleGlyph{}}
 }
 
-// dotWithName draws a dot of a legend and its name.
+// dotWithName draws a dot and its name in a legend.
 func dotWithName(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
 	style := textStyle(9)
 	style.XAlign = draw.XLeft
@@ -172,7 +172,7 @@ func dotWithName(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
 	c.FillText(style, vg.Point{X: at.X + vg.Points(8), Y: at.Y}, name)
 }
 
-// rectangle lists the corners of a rectangle.
+// rectangle returns the corners of a rectangle.
 func rectangle(left, bottom, right, top vg.Length) []vg.Point {
 	return []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}}
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// The limits of a sheet of neighbours.
+// Limits of a sheet of neighbours.
 const (
 	maxQueries       = 8
 	maxNeighbours    = 8
-	maxRetrieved     = 6 // factors with a mark
+	maxRetrieved     = 6 // maximum number of factors with a mark
 	retrievedPixels  = 72
 	leastNeighbours  = 1
 	retrievedFactors = "squares below: factors with the level of the query (%s); a frame: all of them"
 )
 
-// Images gives figures the pictures of rows of codes.
+// Images provides the pictures of rows of codes.
 type Images struct {
 	Pixels                  func(rows []int) []float32
 	Height, Width, Channels int
@@ -38,7 +38,7 @@ type neighbour struct {
 	distance float64
 }
 
-// lengths are the Euclidean norms of codes.
+// lengths returns the Euclidean norms of codes.
 func lengths(codes matrix.Matrix) []float64 {
 	list := make([]float64, codes.Rows)
 	for i := range list {
@@ -47,9 +47,9 @@ func lengths(codes matrix.Matrix) []float64 {
 	return list
 }
 
-// neighbours returns the rows nearest to a row by the cosine distance of the codes, 1 - cos, in ascending order. Among
-// equal distances the first rows win. Codes of length 0 and codes with NaN or infinite numbers have a distance of 1
-// from all others.
+// neighbours returns the rows nearest to a row by the cosine distance of the codes, 1 - cos, in ascending order. For
+// equal distances, the first rows win. Codes of length 0 and codes with NaN or infinite numbers have distance 1 to all
+// others.
 func neighbours(codes matrix.Matrix, lengths []float64, query, count int) []neighbour {
 	list := make([]neighbour, 0, codes.Rows)
 	q := slices.Clone(codes.Row(query))
@@ -61,7 +61,7 @@ func neighbours(codes matrix.Matrix, lengths []float64, query, count int) []neig
 			continue
 		}
 		cosine, l := 0.0, lengths[i]
-		for c, v := range codes.Row(i) { // quotients, as products of large codes overflow
+		for c, v := range codes.Row(i) { // quotients, because products of large codes overflow
 			cosine += v / l * q[c]
 		}
 		if math.IsNaN(cosine) {
@@ -74,14 +74,14 @@ func neighbours(codes matrix.Matrix, lengths []float64, query, count int) []neig
 }
 
 // Retrieval shows some images and their nearest neighbours among the codes, by cosine distance. Marks below a neighbour
-// show which factors it shares with the query. It writes nothing for fewer than two codes.
+// show which factors have the same level as in the query. For fewer than two codes, Retrieval writes nothing.
 func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) error {
 	n := in.Codes.Rows
 	if n < 1+leastNeighbours {
 		return nil
 	}
 	queries := make([]int, min(n, maxQueries))
-	for i := range queries { // multiples of the golden section do not follow the grid of factors
+	for i := range queries { // multiples of the golden ratio do not align with the factor grid
 		queries[i] = int(math.Mod(float64(i+1)*math.Phi, 1) * float64(n))
 	}
 	count := min(maxNeighbours, n-1)
@@ -119,7 +119,7 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 	return raster.WritePNG(w, t.Draw())
 }
 
-// agreement reports by factor whether two rows have the same known level.
+// agreement reports for each factor whether two rows have the same known level.
 func agreement(in *metrics.Input, factors []int, a, b int) (same []bool) {
 	n := len(in.Factors)
 	for _, k := range factors {

@@ -18,8 +18,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// Space is a panel of points in one to three coordinates. Panels of a row with the same Like have the same limits, if
-// they name their coordinates alike.
+// Space is a panel of points in one to three coordinates. Panels in a row with the same Like and the same coordinate
+// names have the same limits.
 type Space struct {
 	Name string
 	Axes []Column // one to three
@@ -32,8 +32,8 @@ type SpaceRow struct {
 	Factors []Column // one to three
 }
 
-// Spaces draws rows of panels of points. Two coordinates are drawn against each other, three in an axonometric view,
-// and a single one against the first factor. It skips points with a NaN or infinite coordinate.
+// Spaces draws rows of panels of points: two coordinates against each other, three in an axonometric view, and one
+// against the first factor. It skips points with a NaN or infinite coordinate.
 func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 	if len(rows) == 0 || len(rows[0].Spaces) == 0 {
 		return errors.New("report: want at least one row of panels")
@@ -83,7 +83,7 @@ func spacePlot(r SpaceRow, s Space, tints []color.RGBA) *plot.Plot {
 	return p
 }
 
-// limits returns the range of a coordinate over the panels that share it.
+// limits returns the range of a coordinate over the panels with the same limits.
 func (r SpaceRow) limits(s Space, axis int, c Column) [2]float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	extend := func(values []float64) {
@@ -105,12 +105,12 @@ func (r SpaceRow) limits(s Space, axis int, c Column) [2]float64 {
 	return [2]float64{lo, hi}
 }
 
-// The axonometric view: the first coordinate to the lower right, the second to the lower left, the third upwards.
+// seen projects a point in the axonometric view: x to the lower right, y to the lower left, z upwards.
 func seen(x, y, z float64) plotter.XY {
 	return plotter.XY{X: (x - y) * math.Sqrt(3) / 2, Y: z - (x+y)/2}
 }
 
-// solidPlot draws three coordinates in a cube of their limits, with near points over far ones.
+// solidPlot draws three coordinates in a cube given by their limits. Near points cover far ones.
 func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RGBA) *plot.Plot {
 	p := newPlot("", "", "")
 	subtitle(p, name)
@@ -149,7 +149,7 @@ func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RG
 		ends.Labels = append(ends.Labels, fit(textStyle(9), c.Name, 1.1*vg.Inch))
 	}
 	if labels, err := plotter.NewLabels(ends); err == nil {
-		for i, align := range []draw.XAlignment{draw.XRight, draw.XLeft, draw.XCenter} { // inside of the panel
+		for i, align := range []draw.XAlignment{draw.XRight, draw.XLeft, draw.XCenter} { // inside the panel
 			labels.TextStyle[i] = textStyle(9)
 			labels.TextStyle[i].XAlign = align
 		}
@@ -159,7 +159,7 @@ func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RG
 	return p
 }
 
-// cubeEdges lists the edges of the unit cube, except the edges at its near corner.
+// cubeEdges returns the edges of the unit cube, except the edges at its near corner.
 func cubeEdges() (edges [][2][3]float64) {
 	for axis := range 3 {
 		for corner := range 4 {
@@ -174,19 +174,19 @@ func cubeEdges() (edges [][2][3]float64) {
 	return edges
 }
 
-// Stage is codes at a moment: their columns, "before training".
+// Stage is the state of the codes at one time, such as "before training".
 type Stage struct {
 	Name  string
 	Codes []Column
 }
 
-// maxPairs bounds the pairs of code columns that a figure shows.
+// maxPairs is the maximum number of pairs of code columns in a figure.
 const maxPairs = 6
 
-// codePlanes draws pairs of code columns against each other, with one row of panels for each stage. The factors mix the
-// colour of every image: the first three are red, green and blue, and a single factor goes from light to dark. An image
-// with an unknown factor (NaN) is grey. All stages have the same columns. If codes are a product function of the
-// factors, they fill rectangles, and along each side only one colour changes.
+// codePlanes draws pairs of code columns against each other, with one row of panels per stage. The factors determine
+// the colour of every image: three factors are red, green and blue, and a single factor goes from light to dark. An
+// image with an unknown factor (NaN) is grey. All stages have the same columns. If codes are a product function of the
+// factors, they fill rectangles, and only one colour changes along each side.
 func codePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
 	if len(factors) == 0 {
 		return errors.New("report: want at least one factor")
@@ -203,7 +203,7 @@ func codePlanes(w io.Writer, title string, stages []Stage, factors []Column) err
 	return figure{title, 3.1*float64(len(pairs)) + 0.2, 3.2*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, panels(plots))
 }
 
-// pairsOf chooses pairs of d columns: all pairs of few columns, and neighbours of many.
+// pairsOf returns pairs of d columns: all pairs of few columns, or neighbouring pairs of many columns.
 func pairsOf(d int) (list [][2]int) {
 	if d > 4 {
 		for i := 0; i+1 < d && len(list) < maxPairs; i += 2 {
@@ -228,7 +228,7 @@ func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
 	return pointPlot(title, a.Name, b.Name, points)
 }
 
-// sparseTicks are linearTicks without every other label if not all labels fit side by side.
+// sparseTicks are linearTicks, but without every other label if not all labels fit.
 type sparseTicks struct{}
 
 func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
@@ -245,7 +245,7 @@ func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// mixed names the factors behind the colours of [mix].
+// mixed returns the names of the factors behind the colours of [mix].
 func mixed(factors []Column) string {
 	switch len(factors) {
 	case 0:
@@ -260,7 +260,7 @@ func mixed(factors []Column) string {
 	return "; colours mix " + strings.Join(list, ", ")
 }
 
-// mix gives every image the colour of its factors.
+// mix returns the colour of every image, determined by its factors.
 func mix(factors []Column) []color.RGBA {
 	list := make([]color.RGBA, len(factors[0].Values))
 	channels := make([][]float64, min(len(factors), 3))

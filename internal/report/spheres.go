@@ -17,13 +17,13 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Sphere describes how three code columns follow a factor of rotations R in space: nearly z = Q R v, for an orthogonal
-// Q.
+// Sphere describes how three code columns follow a factor of rotations R in space: approximately z = Q R v, for an
+// orthogonal Q.
 type Sphere struct {
-	First  int        // of the three columns
-	Factor int        // index of the factor; -1: there is none
-	Q      [9]float64 // 3 x 3, row by row; the identity without a factor
-	Axis   [3]float64 // v, in axes of the object, of length 1
+	First  int        // first of the three columns
+	Factor int        // index of the factor; -1: none
+	Q      [9]float64 // 3 x 3, row-major; the identity without a factor
+	Axis   [3]float64 // v, a unit vector in object coordinates
 }
 
 // SphereOf finds the factor of rotations that three code columns follow most closely, and fits Q and v.
@@ -54,11 +54,12 @@ func SphereOf(in *metrics.Input, first int) Sphere {
 	return best
 }
 
-// LatentSpheres draws the codes on spheres of the latent space, a row for each sphere. It shows the two halves as seen
-// from the front (x right, y up) and from behind. With a factor of rotations R, codes are turned to agree best with the
-// directions R v of an axis v of the object. Each code has the colour of its direction R v, and the last two panels are
-// the key to these colours. Perfect codes look like the key. Without a factor of rotations, the first circular factor
-// gives the colours. LatentSpheres writes nothing without spheres, or if both kinds of factors are missing.
+// LatentSpheres draws the codes on spheres of the latent space, one row per sphere. It shows the two halves as seen
+// from the front (x right, y up) and from behind. With a factor of rotations R, it rotates the codes for the best
+// agreement with the directions R v of an axis v of the object. Each code has the colour of its direction R v, and the
+// last two panels are the key to these colours. Perfect codes look like the key. Without a factor of rotations, the
+// first circular factor determines the colours. Without spheres, or if both kinds of factors are missing, LatentSpheres
+// writes nothing.
 func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Sphere) error {
 	hue := -1
 	for k, f := range in.Factors {
@@ -113,7 +114,7 @@ func coordinates(v [3]float64) string {
 	return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0)
 }
 
-// directionColour mixes a colour from a direction: red to the right, green up, blue to the front.
+// directionColour returns the colour of a direction: red to the right, green up, blue to the front.
 func directionColour(v [3]float64) color.RGBA {
 	c := color.RGBA{A: 255}
 	for i, channel := range []*uint8{&c.R, &c.G, &c.B} {
@@ -122,7 +123,7 @@ func directionColour(v [3]float64) color.RGBA {
 	return c
 }
 
-// key returns directions all over the sphere (a Fibonacci lattice) and their colours.
+// key returns directions on the whole sphere (a Fibonacci lattice) and their colours.
 func key() (points [][3]float64, tints []color.RGBA) {
 	const n = 7000
 	for i := range n {
@@ -183,7 +184,7 @@ func (globe) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	for degree := -60.0; degree <= 60; degree += 30 {
 		sin, cos := math.Sincos(degree * math.Pi / 180)
-		curve(style, func(a float64) (float64, float64, float64) { return cos * math.Sin(a), sin, -cos * math.Cos(a) }) // a begins behind
+		curve(style, func(a float64) (float64, float64, float64) { return cos * math.Sin(a), sin, -cos * math.Cos(a) }) // a starts behind the sphere
 		curve(style, func(a float64) (float64, float64, float64) { return sin * math.Cos(a), math.Sin(a), cos * math.Cos(a) })
 	}
 	style.Color = faint

@@ -17,13 +17,13 @@ func sans(size vg.Length) font.Font {
 	return f
 }
 
-// textStyle is text of a size in ink, centred at the point.
+// textStyle returns the style of centred text of a size in the colour ink.
 func textStyle(size vg.Length) draw.TextStyle {
 	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }
 
-// oneLine makes a name from elsewhere harmless. It escapes control characters, and turns line feeds and tabs into
-// spaces and letters missing in the font into question marks.
+// oneLine sanitises a name. It escapes control characters, replaces line feeds and tabs by spaces, and replaces
+// characters that the font lacks by question marks.
 func oneLine(s string) string {
 	face := font.DefaultCache.Lookup(sans(10), 10).Face
 	return strings.Map(func(r rune) rune {
@@ -37,10 +37,10 @@ func oneLine(s string) string {
 	}, plain.Text(s))
 }
 
-// most bounds the number of letters examined in a name.
+// most is the maximum number of characters of a name that are examined.
 const most = 400
 
-// fit returns a name in one line no wider than a length. It cuts letters from the middle, because long names often
+// fit truncates a name to a line no wider than width. It removes characters from the middle, because long names often
 // differ at their ends.
 func fit(style draw.TextStyle, name string, width vg.Length) string {
 	r := []rune(oneLine(name))
@@ -53,7 +53,7 @@ func fit(style draw.TextStyle, name string, width vg.Length) string {
 		return string(r[:(kept+1)/2]) + "…" + string(r[len(r)-kept/2:])
 	}
 	low, high := 0, len(r)-1
-	for low < high { // the largest number of letters that fits
+	for low < high { // finds the maximum number of characters that fit
 		if kept := (low + high + 1) / 2; style.Width(shortened(kept)) <= width {
 			low = kept
 		} else {
@@ -63,7 +63,7 @@ func fit(style draw.TextStyle, name string, width vg.Length) string {
 	return shortened(low)
 }
 
-// fitted returns the names, cut to a width.
+// fitted returns the names, truncated to a width.
 func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	list := make([]string, len(names))
 	for i, n := range names {
@@ -72,7 +72,7 @@ func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	return list
 }
 
-// widest is the width of the widest line.
+// widest returns the width of the widest line.
 func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 	for _, l := range lines {
 		width = max(width, style.Width(l))
@@ -80,10 +80,10 @@ func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 	return width
 }
 
-// maxTitleLines bounds the lines of a title.
+// maxTitleLines is the maximum number of lines of a title.
 const maxTitleLines = 4
 
-// wrapped breaks a text into lines no wider than a length, between words if possible.
+// wrapped breaks a text into lines no wider than width, between words if possible.
 func wrapped(style draw.TextStyle, text string, width vg.Length) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(oneLine(text)) {

@@ -15,12 +15,11 @@ import (
 )
 
 // drawTorus shows how the circles of a latent space follow the circular factors. Columns hold angles in radians; an
-// unknown level of a factor gives NaN. Row r shows the angle of circle r against
-// the angle of every factor. With two circles or more, it also shows this angle against the next circle's, coloured by
-// factor r.
+// unknown level of a factor is NaN. Row r shows the angle of circle r against the angle of every factor. With two or
+// more circles, it also shows this angle against the angle of the next circle, coloured by factor r.
 //
-// A circle's zero and direction are arbitrary. Each circle is turned and mirrored to agree best with one factor, and
-// its angle against that factor is unwrapped: perfect codes lie on the diagonal.
+// The origin and the direction of a circle are arbitrary. Each circle is rotated and reflected for the best agreement
+// with one factor, and its angle against that factor is unwrapped. Perfect codes are on the diagonal.
 func drawTorus(w io.Writer, title string, circles, factors []Column) error {
 	aligned, match := make([]Column, len(circles)), make([]int, len(circles))
 	for r, c := range circles {
@@ -48,8 +47,8 @@ func drawTorus(w io.Writer, title string, circles, factors []Column) error {
 	})
 }
 
-// align turns and mirrors angles to agree best with one factor: the factor with the largest |mean of exp(i (code -+
-// true))|.
+// align rotates and reflects angles for the best agreement with one factor: the factor with the largest |mean of exp(i
+// (code -+ true))|.
 func align(code []float64, factors []Column) (aligned []float64, match int) {
 	best, direction, offset := -1.0, 1.0, 0.0
 	for f, factor := range factors {
@@ -74,7 +73,7 @@ func align(code []float64, factors []Column) (aligned []float64, match int) {
 
 const degrees = 180 / math.Pi
 
-// wrap maps degrees into [0, 360).
+// wrap reduces degrees to [0, 360).
 func wrap(d float64) float64 {
 	if d = math.Mod(d, 360); d < 0 {
 		d += 360
@@ -131,17 +130,17 @@ func circleAxis(a *plot.Axis) {
 	a.Tick.Marker = circleTicks
 }
 
-// circleTicks are ticks in degrees around a circle.
+// circleTicks are ticks in degrees on a circle.
 var circleTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
 
-// hueBar draws the key of the colours along the bottom of a canvas.
+// hueBar draws the key of the colours at the bottom of a canvas.
 func hueBar(c draw.Canvas) {
 	const steps = 180
 	width, height := vg.Points(180), vg.Points(9)
 	left, bottom := (c.Min.X+c.Max.X-width)/2, c.Min.Y+vg.Points(13)
 	for i := 0.0; i < steps; i++ {
 		x := left + width*vg.Length(i)/steps
-		c.FillPolygon(colours.Cyclic((i+0.5)/steps), rectangle(x, bottom, left+width, bottom+height)) // up to the end: seams would show
+		c.FillPolygon(colours.Cyclic((i+0.5)/steps), rectangle(x, bottom, left+width, bottom+height)) // each step extends to the end, because gaps would be visible
 	}
 	style := draw.TextStyle{Color: faint, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
 	for _, d := range []int{0, 90, 180, 270, 360} {

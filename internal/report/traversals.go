@@ -15,10 +15,10 @@ import (
 )
 
 // CodeTraversals draws decoded images while one part of the first known code moves at a time. Each choice cycles
-// through its options, and each circle turns once. All spheres S^2 turn once together about each of three axes. A
-// sphere of more dimensions goes once around the great circle towards each axis. Each other column goes from its 1st to
-// its 99th percentile among the known codes. It shows at most 32 rows. The axes of S^2 come from the Q of the first
-// sphere: they are the world's axes if the codes follow a pose.
+// through its options, and each circle makes one turn. All spheres S^2 rotate together, one turn about each of three
+// axes. A sphere of more dimensions goes once around the great circle through each axis. Each other column goes from
+// the 1st to the 99th percentile of the known codes. There are at most 32 rows. The Q of the first sphere determines
+// the axes of S^2: if the codes follow a pose, they are the axes of the world.
 func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decoder) error {
 	t := traversals{code: codes.Known.Row(0), codes: codes}
 	parts := codes.Parts()
@@ -56,7 +56,7 @@ type traversals struct {
 	names []string
 	rows  []float32
 
-	choices, circles, turned, arcs, columns int // rows of each kind
+	choices, circles, turned, arcs, columns int // number of rows of each kind
 }
 
 // row adds a row of traversalSteps codes, unless the figure is full.
@@ -70,7 +70,7 @@ func (t *traversals) row(name string, at func(step int) []float64) {
 	}
 }
 
-// choose cycles through the options of a choice. The name of the row gives their number.
+// choose cycles through the options of a choice. The name of the row contains their number.
 func (t *traversals) choose(p decode.Part) {
 	r, _ := t.codes.Walk(t.code, p, 0)
 	t.row(fmt.Sprintf("%s: 1 to %d", p.Name, len(r.Codes)), func(step int) []float64 { return r.Codes[step%len(r.Codes)] })
@@ -83,7 +83,7 @@ func (t *traversals) walk(p decode.Part, name string) {
 	t.row(name, func(step int) []float64 { return r.Codes[step] })
 }
 
-// turns turns all spheres about each axis.
+// turns rotates all spheres about each axis.
 func (t *traversals) turns(spheres []Sphere) {
 	if len(spheres) == 0 {
 		return
@@ -100,7 +100,7 @@ func (t *traversals) turns(spheres []Sphere) {
 
 // sweep moves a column between its percentiles.
 func (t *traversals) sweep(p decode.Part) {
-	if len(t.names) == maxTraversals { // percentiles of all codes take time
+	if len(t.names) == maxTraversals { // computing percentiles of all codes takes time
 		return
 	}
 	column, _ := p.Columns()
@@ -140,19 +140,19 @@ func (t *traversals) axis() (labels []string, title string) {
 	return labels, strings.Join(append([]string{title}, others...), "; ")
 }
 
-// Decoder turns codes, [n, d], into images, [n, Height, Width, Channels].
+// Decoder maps codes, [n, d], to images, [n, Height, Width, Channels].
 type Decoder struct {
 	Decode                  func(codes []float32) ([]float32, error)
 	Height, Width, Channels int
 }
 
-// traversalSteps is the number of images in a row of a traversal.
+// traversalSteps is the number of images per row of a traversal.
 const traversalSteps = 12
 
-// maxTraversals bounds the rows of a figure of traversals.
+// maxTraversals is the maximum number of rows of a figure of traversals.
 const maxTraversals = 32
 
-// turnSpheres returns a code with its spheres turned by Q g Q^T.
+// turnSpheres returns a code with its spheres rotated by Q g Q^T.
 func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 	code = slices.Clone(code)
 	for _, s := range spheres {
@@ -162,7 +162,7 @@ func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 	return code
 }
 
-// The percentiles of a column that bound its movement in traversals (Ross and Doshi-Velez 2021, figure A.9).
+// Percentiles between which a column moves in traversals (Ross and Doshi-Velez 2021, figure A.9).
 const (
 	lowPercentile, highPercentile = 1, 99
 )
@@ -184,10 +184,10 @@ func percentileLabels() []string {
 	return labels
 }
 
-// SphereMap draws decoded images over latitude and longitude, while the first sphere of a code points in directions all
-// over the sphere. As [Sphere] turns it, latitude 0 and longitude 0 point to the viewer, latitude 90 up and longitude
-// 90 to the right. The other spheres turn with it, by the rotation with the least angle. It writes nothing without
-// spheres.
+// SphereMap draws decoded images over latitude and longitude, while the first sphere of a code takes directions all
+// over the sphere. In the coordinates of [Sphere], latitude 0 and longitude 0 point to the viewer, latitude 90 points
+// up, and longitude 90 to the right. The other spheres rotate with it, by the rotation with the smallest angle. Without
+// spheres, SphereMap writes nothing.
 func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 	if len(spheres) == 0 {
 		return nil
@@ -209,12 +209,12 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
 }
 
-// leastTurn returns the rotation with the least angle that takes one direction to another.
+// leastTurn returns the rotation with the smallest angle that maps one direction to another.
 func leastTurn(from, to [3]float64) [9]float64 {
 	axis := [3]float64{from[1]*to[2] - from[2]*to[1], from[2]*to[0] - from[0]*to[2], from[0]*to[1] - from[1]*to[0]}
 	sin := math.Sqrt(axis[0]*axis[0] + axis[1]*axis[1] + axis[2]*axis[2])
 	cos := from[0]*to[0] + from[1]*to[1] + from[2]*to[2]
-	if sin < 1e-9 { // half a turn, or none, about any perpendicular axis
+	if sin < 1e-9 { // a half turn or none, about any perpendicular axis
 		axis = [3]float64{-from[1], from[0], 0}
 		if math.Abs(from[2]) > 0.9 {
 			axis = [3]float64{0, -from[2], from[1]}
@@ -231,9 +231,9 @@ func appendRow(dst []float32, row []float64) []float32 {
 }
 
 // PathTraversals draws traversals of every path that codes take through the hierarchy. A traversal starts from a code
-// near the path's median and moves one active dimension from its 1st to its 99th percentile on that path (Ross and
-// Doshi-Velez 2021, figure A.9). It shows at most 32 rows, and takes the paths with the most codes first. It writes
-// nothing without active dimensions.
+// near the median of the path, and moves one active dimension from its 1st to its 99th percentile on that path (Ross
+// and Doshi-Velez 2021, figure A.9). It shows at most 32 rows, and starts with the paths with the most codes. Without
+// active dimensions, it writes nothing.
 func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d Decoder) error {
 	options := len(h.Categoricals())
 	var rows []float32
@@ -260,13 +260,13 @@ func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d D
 	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
 }
 
-// codePath is a combination of options, with the rows of the codes that choose it.
+// codePath is a combination of options, with the rows of the codes that have these options.
 type codePath struct {
 	choice []int
 	rows   []int
 }
 
-// pathsOf groups codes by their options, which the first columns hold as 1 + option. The largest groups come first.
+// pathsOf groups codes by their options, which are in the first columns as 1 + option. The largest groups come first.
 func pathsOf(codes matrix.Matrix, options int) []codePath {
 	var list []codePath
 	at := map[string]int{}
@@ -288,7 +288,7 @@ func pathsOf(codes matrix.Matrix, options int) []codePath {
 	return list
 }
 
-// medianRow returns the row of a group nearest to the group's medians in the columns from first upwards.
+// medianRow returns the row of a group nearest to the group's medians in the columns from first on.
 func medianRow(codes matrix.Matrix, rows []int, first int) int {
 	medians := make([]float64, codes.Cols)
 	for c := first; c < codes.Cols; c++ {
@@ -308,7 +308,7 @@ func medianRow(codes matrix.Matrix, rows []int, first int) int {
 	return best
 }
 
-// quantile returns the value of a column below which a fraction of the rows lies. It interpolates between values.
+// quantile returns the quantile of a column over the rows. It interpolates between values.
 func quantile(codes matrix.Matrix, rows []int, column int, fraction float64) float64 {
 	values := make([]float64, len(rows))
 	for i, r := range rows {

@@ -1,4 +1,4 @@
-// Package sheet arranges images of a data set in one picture, with labels.
+// Package sheet draws contact sheets of data sets: images in a grid with labels.
 package sheet
 
 import (
@@ -19,28 +19,28 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// Options select the images of a contact sheet. The zero value shows up to 8 x 12 images along the first two
-// factors. If more than two factors have several levels, the rows show the first categorical one. The columns show the
-// first circular one, or without one the factor with the most levels.
+// Options select the images of a contact sheet. The zero value shows up to 8 x 12 images along the first two factors.
+// If more than two factors have several levels, the rows show the first categorical factor, and the columns show the
+// first circular factor or, if there is none, the factor with the most levels.
 type Options struct {
-	Row, Column string         // names of factors; empty: as above
-	Rows        int            // most levels of the row factor, evenly spaced; 0: 8
-	Columns     int            // most levels of the column factor, evenly spaced; 0: 12
-	Fixed       map[string]int // levels of the other factors; default: the middle level of ordinal factors, and 0 of others
+	Row, Column string         // names of factors; empty: the defaults above
+	Rows        int            // maximum number of levels of the row factor, evenly spaced; 0: 8
+	Columns     int            // maximum number of levels of the column factor, evenly spaced; 0: 12
+	Fixed       map[string]int // levels of the other factors; default: the middle level of ordinal factors, and 0 for others
 	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
 }
 
-// Contact shows images of a data set in rows and columns along two of its factors. A combination of levels that
-// the set lacks stays blank. A data set with one factor gives one row. If several images have equal levels, or a level
-// is unknown, each place shows the first image with its two levels and the levels of Fixed. Images with more than three
-// channels are shown channel by channel. Sequences (images of one row) and vectors (one pixel) are shown as curves. If
-// numbers lie outside [0, 1], the largest number is white.
+// Contact shows images of a data set in rows and columns along two of its factors. If the set lacks a combination of
+// levels, its cell is blank. A data set with one factor gives one row. If several images have equal levels, or a level
+// is unknown, each cell shows the first image with its two levels and the levels of Fixed. Images with more than three
+// channels are shown channel by channel. Sequences (images of one row) and vectors (one pixel) are drawn as curves. If
+// values are outside [0, 1], the largest value is white.
 //
-// Sets with equal or unknown levels, and sets without factors, show evenly spaced images in their order if no factor is
-// chosen.
+// If no factor is chosen, sets with equal or unknown levels and sets without factors show evenly spaced images in
+// order.
 //
-// For a [datasets.Hierarchical] data set, each row shows the first images of a path, which is a row of choices. Of many
-// paths it shows evenly spaced ones. Factors cannot be chosen for such a set.
+// For a [datasets.Hierarchical] data set, each row shows the first images of a path, which is a row of choices. If
+// there are many paths, it shows evenly spaced ones. Factors cannot be chosen for such a set.
 func Contact(d datasets.Dataset, o Options) (image.Image, error) {
 	if d == nil {
 		return nil, errors.New("contact sheet: there is no data set")
@@ -142,7 +142,7 @@ func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
 	if row >= 0 && row == column {
 		return 0, 0, fmt.Errorf("rows and columns both show factor %q; want two factors", o.Row)
 	}
-	free := func(taken int, better func(a, b factor.Factor) bool) int { // the first best other factor with something to show
+	free := func(taken int, better func(a, b factor.Factor) bool) int { // the best free factor with several levels; ties go to the first
 		best := -1
 		for k, f := range d.Factors() {
 			if k != taken && f.Size > 1 && (best < 0 || better(f, d.Factors()[best])) {
@@ -165,7 +165,7 @@ func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
 	if column < 0 {
 		column = free(row, turns)
 	}
-	if column < 0 { // a single factor
+	if column < 0 { // only one factor varies
 		row, column = -1, max(row, 0)
 	}
 	if column >= len(d.Factors()) {
@@ -198,7 +198,7 @@ func manyFactors(d datasets.Dataset) bool {
 	return n > 2
 }
 
-// fixedLevels returns the levels of the factors that do not vary.
+// fixedLevels returns the levels of the factors that do not vary on the sheet.
 func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	levels := make([]int, len(d.Factors()))
 	for k, f := range d.Factors() {
@@ -219,7 +219,7 @@ func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	return levels, nil
 }
 
-// rowOf finds the images of some levels of the column factor, with -1 for a missing image.
+// rowOf returns the image for each of the given levels of the column factor, with -1 for a missing image.
 func rowOf(index *datasets.Index, levels []int, column int, columns []int) []int {
 	images := make([]int, len(columns))
 	for n, level := range columns {
@@ -233,7 +233,7 @@ func rowOf(index *datasets.Index, levels []int, column int, columns []int) []int
 	return images
 }
 
-// imagesOf makes pictures of rows of images, and returns their common limits. Negative indices stay blank.
+// imagesOf returns the pictures of rows of images, and their common limits. Negative indices give blank cells.
 func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Pictures, error) {
 	list := slices.DeleteFunc(slices.Concat(rows...), func(i int) bool { return i < 0 })
 	pixels := pixelsOf(d, list)
@@ -255,8 +255,8 @@ func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Picture
 	return out, limits, nil
 }
 
-// levelsShown returns up to most levels of a factor, evenly spaced. For a pose they are scattered, because at equal
-// steps a grid of rotations repeats similar poses.
+// levelsShown returns up to most levels of a factor, evenly spaced. For a pose, the levels are scattered, because equal
+// steps in a grid of rotations repeat similar poses.
 func levelsShown(f factor.Factor, most int) []int {
 	levels := evenly(f.Size, most)
 	if f.Rotations == nil || len(levels) == f.Size {
@@ -278,7 +278,7 @@ func evenly(n, most int) []int {
 	return levels
 }
 
-// Level returns the name of a level, or its value to three digits.
+// Level returns the name of a level, or its value with three digits.
 func Level(f factor.Factor, level int) string {
 	if f.Names != nil {
 		return f.Names[level]
@@ -286,10 +286,10 @@ func Level(f factor.Factor, level int) string {
 	return strconv.FormatFloat(f.Value(level), 'g', 3, 64)
 }
 
-// subtitleLetters bounds the letters of a line of a sheet's subtitle.
+// subtitleLetters is the maximum number of characters in a line of a sheet's subtitle.
 const subtitleLetters = 165
 
-// subtitle lists the factors, and the levels of the fixed factors.
+// subtitle describes the factors, and the levels of the fixed factors.
 func subtitle(d datasets.Dataset, row, column int, levels []int) string {
 	var parts []string
 	for k, f := range d.Factors() {
@@ -326,8 +326,8 @@ func factorNamed(d datasets.Dataset, name string) (int, error) {
 	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
 }
 
-// firstImages finds, for levels of the row factor (-1: none) and of the column factor, the first image that has both
-// and the fixed levels. It writes -1 if no image has them.
+// firstImages returns, for each level of the row factor (-1: none) and of the column factor, the first image with these
+// levels and the fixed levels, or -1 if there is none.
 func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed map[string]int) [][]int {
 	found := make([][]int, len(rows))
 	for r := range found {
@@ -412,8 +412,8 @@ func pixelsOf(d datasets.Dataset, list []int) []float32 {
 	return pixels
 }
 
-// Views shows random images of a data set with their augmented views. A row begins with the image itself. It skips
-// a normalisation at the end of the pipeline.
+// Views shows random images of a data set with their augmented views. A row starts with the image itself. A
+// normalisation at the end of the pipeline is skipped.
 func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, error) {
 	h, w, c := d.ImageShape()
 	p = p[:len(p)-len(p.Plain())]
@@ -444,8 +444,8 @@ func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, erro
 	return t.Draw(), nil
 }
 
-// Groups shows the groups of images of a split, in a row each. A row names the factors that differ between its
-// first image and another one. It shows at most Rows groups, and at most Columns images of each.
+// Groups shows the groups of images of a split, one per row. The label of a row has the factors that differ between the
+// first image and another one. There are at most Rows groups, with at most Columns images each.
 func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, error) {
 	if s.GroupCount() == 0 {
 		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
@@ -458,7 +458,7 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 	if err := b.StartEpoch(); err != nil {
 		return nil, fmt.Errorf("group sheet: %w", err)
 	}
-	batch, _ := b.Next() // the first of groups
+	batch, _ := b.Next() // the first batch consists of groups
 	groups := slices.Collect(slices.Chunk(batch.Indices[:min(len(batch.Indices), o.Rows*batch.Group)], batch.Group))
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: groups of %d images", d.Name(), batch.Group), Subtitle: "factors that differ from the first image", Scale: o.Scale}
 	if t.Rows, _, err = imagesOf(d, groups); err != nil {
@@ -470,7 +470,7 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 	return t.Draw(), nil
 }
 
-// Pairs shows pairs of images, a row for each, with a label.
+// Pairs shows pairs of images, one per row, with a label.
 func Pairs(d datasets.Dataset, title, under string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
 	if len(pairs) == 0 || len(pairs) != len(labels) {
 		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
@@ -487,7 +487,7 @@ func Pairs(d datasets.Dataset, title, under string, pairs [][2]int, labels []str
 	return t.Draw(), nil
 }
 
-// differing names the factors that differ between the first image of a group and any other.
+// differing returns the names of the factors that differ between the first image of a group and any other.
 func differing(d datasets.Dataset, group []int) string {
 	factors := d.Factors()
 	first, levels, differs := make([]int, len(factors)), make([]int, len(factors)), make([]bool, len(factors))

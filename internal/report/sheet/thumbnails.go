@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/web"
 )
 
-// Bounds of a sheet of thumbnails: pictures, numbers of their images, pixels of a side, and bytes of the PNG file.
+// Limits of a sheet of thumbnails: pictures, values of their images, pixels per side, and bytes of the PNG file.
 const (
 	mostThumbnails = 400
 	mostPixels     = 1 << 26
@@ -18,7 +18,7 @@ const (
 	thumbnailBytes = 450_000
 )
 
-// Thumbnails returns a sheet of the first of some images of a data set. It shows as many as the bounds allow, and
+// Thumbnails returns a sheet of the first of some images of a data set. It shows as many as the limits allow, and
 // prefers many small pictures to few large ones.
 func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	if d == nil || len(images) == 0 {
@@ -52,8 +52,8 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	}
 }
 
-// thumbnailSheet lays pictures side by side in an almost square sheet, reduced by a whole number. It uses a palette if
-// they have few colours.
+// thumbnailSheet lays pictures side by side on an almost square sheet, reduced by an integer factor. It uses a palette
+// if there are few colours.
 func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails) {
 	size := pictures[0].Bounds()
 	t := web.Thumbnails{Width: (size.Dx() + by - 1) / by, Height: (size.Dy() + by - 1) / by, Across: 1, Count: len(pictures)}
@@ -72,7 +72,7 @@ func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails
 	return fewColours(sheet), t
 }
 
-// meanColour averages a block of pixels, as far as the block is inside the picture.
+// meanColour returns the mean colour of a block of pixels, restricted to the picture.
 func meanColour(p image.Image, left, top, side int) color.RGBA {
 	var sum [3]uint32
 	size, n := p.Bounds(), uint32(0)
@@ -85,8 +85,8 @@ func meanColour(p image.Image, left, top, side int) color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// fewColours returns a picture of at most 256 colours with a palette, which takes a quarter of the space. Other
-// pictures stay unchanged.
+// fewColours converts a picture of at most 256 colours to a palette, which takes a quarter of the space. It returns
+// other pictures unchanged.
 func fewColours(img *image.RGBA) image.Image {
 	known := map[color.RGBA]uint8{}
 	out := image.NewPaletted(img.Bounds(), nil)
