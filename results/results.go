@@ -1,5 +1,5 @@
-// Package results has the ledger that comes with Unravel: a folder for each folder of runs of tables, with JSON lines
-// files compressed by gzip (package ledger reads them).
+// Package results embeds the ledger that comes with Unravel: one folder for each folder of table runs, with
+// gzip-compressed JSON lines files (package ledger reads them).
 package results
 
 import (

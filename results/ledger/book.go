@@ -15,13 +15,13 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// A file of a ledger ends in extension, or in compressed if gzip compresses it.
+// Extensions of the files of a ledger, without and with gzip.
 const (
 	extension  = ".jsonl"
 	compressed = ".jsonl.gz"
 )
 
-// Book holds all runs and configs in one folder of the ledger. Its zero value has none.
+// Book holds all runs and configs in one folder of the ledger. The zero value is empty.
 type Book struct {
 	runs       []*Run
 	bySettings map[string]*Run
@@ -30,8 +30,9 @@ type Book struct {
 	configs    map[string]configText // by ID
 }
 
-// Open reads the files of a ledger's folder. A missing folder gives an empty Book. If two records have the same
-// settings, the later generation wins, then the record with more metrics, then the first file.
+// Open reads the files in a folder of a ledger. For a missing folder, it returns an empty Book. If two records have the
+// same settings, Open takes the one with the later generation, then the one with more metrics, then the one in the
+// first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
 	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]configText{}}
 	var names []string
@@ -85,25 +86,25 @@ func (b *Book) add(f *File) {
 // Len returns the number of runs.
 func (b *Book) Len() int { return len(b.runs) }
 
-// Runs lists the runs, file by file.
+// Runs returns the runs, file by file.
 func (b *Book) Runs() []*Run { return b.runs }
 
-// Settings returns the run with a digest of settings ([Run].Settings); nil if the book has none.
+// Settings returns the run with a digest of settings ([Run].Settings), or nil if there is none.
 func (b *Book) Settings(digest string) *Run { return b.bySettings[digest] }
 
-// Hash returns the run with a config's hash; nil if the book has none.
+// Hash returns the run with a config hash, or nil if there is none.
 func (b *Book) Hash(hash string) *Run { return b.byHash[hash] }
 
-// Named reports whether a run has this name, with any config.
+// Named reports whether a run has this name, whatever its config.
 func (b *Book) Named(name string) bool { return b.named[name] }
 
 // Load returns the config of a run, with its name and seed.
 func (b *Book) Load(r *Run) (train.Config, error) { return b.configs[r.Config].load(r) }
 
-// Changed says why today's code would give other bits than the run has; empty if it would give the same bits.
+// Changed says why today's code would give other bits than the run, or returns "" if it would give the same bits.
 func (b *Book) Changed(r *Run) string { return b.configs[r.Config].changed(r, version.Changes) }
 
-// configText is the text of a config, with its keys and values.
+// configText is the text of a config with the set of its keys and values.
 type configText struct {
 	yaml  string
 	words func() map[string]bool
@@ -119,7 +120,7 @@ func textOf(yaml string) configText {
 	})}
 }
 
-// changed describes the first change after a run that touches its config.
+// changed describes the first change since a run that affects its config.
 func (t configText) changed(r *Run, changes []version.Change) string {
 	for _, c := range changes {
 		if c.Generation > r.Generation && t.touched(&c) {
@@ -129,11 +130,11 @@ func (t configText) changed(r *Run, changes []version.Change) string {
 	return ""
 }
 
-// touched reports whether a change touches the config.
+// touched reports whether a change affects the config.
 func (t configText) touched(c *version.Change) bool {
 	found := 0
 	for _, p := range c.Parts {
-		if strings.Contains(t.yaml, p) && t.words()[p] { // reading the words takes longer
+		if strings.Contains(t.yaml, p) && t.words()[p] { // checked first, because splitting into words is slower
 			found++
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Check checks a run of the file against its plan: its config, hash and bits must be today's, and it must have all
+// Check checks a run of the file against its plan. The config, hash and bits must be today's, and the run must have all
 // metrics and no machine paths.
 func (f *File) Check(r *Run, planned sweep.Run) error {
 	text := textOf(f.Config(r.Config))
@@ -48,7 +48,8 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 	return Clean(Config{r.Config, text.yaml}, *r)
 }
 
-// trained checks that a finished run trained as long as its config says. Early stopping may have ended it sooner.
+// trained checks that a finished run has trained for as long as its config says. Early stopping may have ended it
+// sooner.
 func trained(r *Run, s train.Settings) error {
 	switch {
 	case r.Epochs > s.Epochs || r.Epochs < s.Epochs && s.Stop == nil:
@@ -61,13 +62,13 @@ func trained(r *Run, s train.Settings) error {
 	return nil
 }
 
-// complete checks that the results belong to the metrics, followed by the same metrics of averaged weights, if any.
+// complete checks that there is one result per metric, possibly followed by the same metrics of averaged weights.
 func complete(results []metrics.Result, choices []metrics.Choice) error {
 	names := metrics.ResultNames(choices)
 	if len(results) < len(names) {
 		return fmt.Errorf("metrics: there are %d; want %d", len(results), len(names))
 	}
-	if len(results) > len(names) { // the run also averaged its weights
+	if len(results) > len(names) { // the run also averaged weights
 		for _, name := range names {
 			names = append(names, name+train.AverageSuffix)
 		}

@@ -11,17 +11,17 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Tolerance is the largest accepted difference of a metric between two instruction sets. Values above 1 use the
-// relative difference. Instruction sets add numbers in different orders. Training amplifies these last digits, at
-// worst as much as another seed would.
+// Tolerance is the maximum accepted difference of a metric between two instruction sets. For values above 1, it is
+// relative. Instruction sets add numbers in different orders. Training amplifies these rounding differences, at worst
+// as much as a different seed would.
 const Tolerance = 0.1
 
-// Comparison says how a run made again agrees with its record.
+// Comparison describes how well a repeated run agrees with its record.
 type Comparison struct {
 	Exact       bool     `json:"exact"`                 // repeated on the recorded instruction set, and compared bit for bit
-	Metrics     int      `json:"metrics"`               // how many numbers of metrics were compared
-	Most        float64  `json:"most"`                  // the largest difference of a metric, relative for values above 1
-	Analyses    int      `json:"analyses,omitempty"`    // how many stored analyses were compared
+	Metrics     int      `json:"metrics"`               // number of compared metric values
+	Most        float64  `json:"most"`                  // maximum difference of a metric, relative for values above 1
+	Analyses    int      `json:"analyses,omitempty"`    // number of compared stored analyses
 	Left        []string `json:"left_out,omitempty"`    // names of analyses that could not be compared
 	Differences []string `json:"differences,omitempty"` // all differences, in order
 }
@@ -29,8 +29,8 @@ type Comparison struct {
 // Same reports whether all compared values agree.
 func (c *Comparison) Same() bool { return len(c.Differences) == 0 }
 
-// Compare compares a repeated run with its record. On the recorded instruction set, parameters, codes, metrics, fit
-// and analyses must agree bit for bit. On another one, metrics must agree within [Tolerance].
+// Compare compares a repeated run with its record. On the recorded instruction set, parameters, codes, metrics, fit and
+// analyses must agree bit for bit. On another instruction set, metrics must agree within [Tolerance].
 func Compare(want, got *Run) Comparison {
 	c := Comparison{Exact: want.Machine != nil && got.Machine != nil && want.Machine.Kernels == got.Machine.Kernels && want.Machine.Arch == got.Machine.Arch}
 	if want.Error != "" || got.Error != "" {
@@ -49,7 +49,7 @@ func Compare(want, got *Run) Comparison {
 	}
 	if want.Fit != nil {
 		now := got.Fit
-		if now != nil && now.Square > 0 && want.Fit.Square == 0 { // it was recorded before fits had squares
+		if now != nil && now.Square > 0 && want.Fit.Square == 0 { // recorded before fits had Square
 			now = now.WithoutSquares()
 		}
 		a, errA := json.Marshal(want.Fit)
@@ -81,7 +81,7 @@ func (c *Comparison) differ(yes bool, format string, args ...any) {
 	}
 }
 
-// bits compares two hashes if one is recorded.
+// bits compares two hashes if a hash is recorded.
 func (c *Comparison) bits(what, want, got string) {
 	const digits = 12
 	if want == "" {
@@ -91,7 +91,7 @@ func (c *Comparison) bits(what, want, got string) {
 	c.differ(want != got, "%s: the hash is %.*s recorded, %.*s now", what, digits, want, digits, got)
 }
 
-// metrics compares all numbers in the results of metrics.
+// metrics compares all values in the results of metrics.
 func (c *Comparison) metrics(want, got []metrics.Result) {
 	for i, w := range want {
 		if i >= len(got) || got[i].Name != w.Name || len(got[i].Parts) < len(w.Parts) {
@@ -105,7 +105,7 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 				continue
 			}
 			for k, v := range p.Values {
-				if c.Exact { // another instruction set may choose other columns for the parts
+				if c.Exact { // with another instruction set, the parts may use other columns
 					c.number(w.Name+", "+p.Name, v, got[i].Parts[j].Values[k])
 				}
 			}
@@ -113,7 +113,8 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 	}
 }
 
-// belowZero bounds the rounding of 1 - entropy below 0, which older records hold in dci and med. Metrics end at 0 now.
+// belowZero is the maximum rounding error of 1 - entropy below 0. Older records of dci and med contain such values;
+// today, metrics clip them to 0.
 const belowZero = -1e-15
 
 // number compares two numbers.

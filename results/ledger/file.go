@@ -28,7 +28,7 @@ type File struct {
 	Runs    []Run
 }
 
-// line is a line of the file: a config if it has YAML text, otherwise a run.
+// line is a line of the file: a config if it has YAML, and otherwise a run.
 type line struct {
 	Run
 	YAML string `json:"yaml"`
@@ -40,8 +40,8 @@ var (
 	longHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// Read reads a file and decompresses it if its name ends in Compressed. Messages use the name. Errors give the line
-// of an unknown key, of a run without its config above, and of a repeated run.
+// Read reads a file, and decompresses it if its name ends in Compressed. Errors contain the name, and the line of an
+// unknown key, of a run without a preceding config, or of a repeated run.
 func Read(name string, r io.Reader) (*File, error) {
 	if strings.HasSuffix(name, compressed) {
 		unzipped, err := gzip.NewReader(r)
@@ -107,12 +107,12 @@ func (f *File) add(text []byte, configs, settings map[string]bool) error {
 	return nil
 }
 
-// valid checks the form of a run.
+// valid returns an error for a malformed run.
 func (r *Run) valid() error {
 	if err := rundir.CheckName(r.Name); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	if err := rundir.CheckName(r.Scale); err != nil { // it names the file
+	if err := rundir.CheckName(r.Scale); err != nil { // the scale is part of a file name
 		return fmt.Errorf("scale: %w", err)
 	}
 	if now := version.Generation(); r.Generation < 1 || r.Generation > now {
@@ -149,7 +149,7 @@ func (r *Run) valid() error {
 	return nil
 }
 
-// Write writes every config followed by its runs. Configs and runs keep their order.
+// Write writes every config followed by its runs, in their order.
 func (f *File) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -169,7 +169,7 @@ func (f *File) Write(w io.Writer) error {
 	return nil
 }
 
-// writeCompressed is Write with gzip. The same file gives the same bytes.
+// writeCompressed is Write with gzip. Equal files give equal bytes.
 func (f *File) writeCompressed(w io.Writer) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -178,7 +178,7 @@ func (f *File) writeCompressed(w io.Writer) error {
 	return errors.Join(f.Write(z), z.Close())
 }
 
-// Config returns the text of a config; empty if the file lacks it.
+// Config returns the text of a config, or "" if it is not in the file.
 func (f *File) Config(id string) string {
 	if at := slices.IndexFunc(f.Configs, func(c Config) bool { return c.ID == id }); at >= 0 {
 		return f.Configs[at].YAML
@@ -186,7 +186,7 @@ func (f *File) Config(id string) string {
 	return ""
 }
 
-// Put adds a run with its config, or replaces the run with the same settings.
+// Put adds a run and its config. If the file has a run with the same settings, Put replaces it.
 func (f *File) Put(c Config, r Run) {
 	if f.Config(c.ID) == "" {
 		f.Configs = append(f.Configs, c)
@@ -201,7 +201,7 @@ func (f *File) Put(c Config, r Run) {
 	})
 }
 
-// fileOf returns the name of the file, without extension, for runs at a scale.
+// fileOf returns the file name, without extension, for runs at a scale.
 func fileOf(scale string, real bool) string {
 	if real {
 		return scale + "-real"
@@ -209,8 +209,8 @@ func fileOf(scale string, real bool) string {
 	return scale
 }
 
-// Names lists the files, without extension, where the runs belong. A file is named after the scale, with -real for
-// runs on public data sets instead of twins.
+// Names lists the files to which the runs belong, without extension. The name of a file is the scale, with -real for
+// runs on public data sets instead of their twins.
 func Names(f *File, real bool) (list []string) {
 	for _, r := range f.Runs {
 		if name := fileOf(r.Scale, real); !slices.Contains(list, name) {
@@ -231,8 +231,7 @@ func (f *File) Of(name string, real bool) *File {
 	return part
 }
 
-// Path returns the path of a named file in a folder. It prefers an existing compressed file. The name has no
-// extension.
+// Path returns the path of a file in a folder. It prefers an existing compressed file. name has no extension.
 func Path(dir, name string) string {
 	compressed := filepath.Join(dir, name+compressed)
 	if _, err := os.Stat(compressed); err == nil {
@@ -241,13 +240,13 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name+extension)
 }
 
-// Replacement is a run that would replace another record with the same settings.
+// Replacement is a run that would replace a record with the same settings.
 type Replacement struct {
 	Run     string
-	Changes []string // the recorded value and the new one
+	Changes []string // recorded and new values
 }
 
-// Replacements lists what [Merge] would replace in a file of the ledger.
+// Replacements lists the records that [Merge] would replace in a file of the ledger.
 func Replacements(path string, f *File) (list []Replacement, err error) {
 	all, err := readFile(path)
 	if err != nil {
@@ -256,7 +255,7 @@ func Replacements(path string, f *File) (list []Replacement, err error) {
 	return all.replacements(f)
 }
 
-// replacements lists the runs of another file that would replace others.
+// replacements lists the runs of by that would replace runs of f.
 func (f *File) replacements(by *File) (list []Replacement, err error) {
 	for i := range by.Runs {
 		r := &by.Runs[i]
@@ -275,7 +274,7 @@ func (f *File) replacements(by *File) (list []Replacement, err error) {
 	return list, nil
 }
 
-// changes lists the keys where another record differs, with both values. It lists metrics by name.
+// changes lists the keys in which now differs, with both values. It lists metrics by name.
 func (r *Run) changes(now *Run) (list []string, err error) {
 	was, err := r.values()
 	if err != nil {
@@ -323,7 +322,7 @@ func (r *Run) values() (map[string]string, error) {
 	return all, nil
 }
 
-// brief shortens a value to a line; its hash tells long ones apart.
+// brief shortens a value to one line; a hash distinguishes long values.
 func brief(text string) string {
 	const most = 60
 	if len(text) <= most {
@@ -332,7 +331,8 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "... (" + rundir.FileHash([]byte(text))[:8] + ")"
 }
 
-// Merge adds runs to a file of the ledger and replaces records with the same settings. It creates a missing file.
+// Merge adds runs to a file of the ledger, and replaces records with the same settings. It creates the file if it is
+// missing.
 func Merge(path string, f *File) (added, replaced int, err error) {
 	all, err := readFile(path)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package ledger keeps the results of finished runs as text. A paper's table can be shown from them without training.
-// Anybody can repeat a recorded run and compare.
+// Package ledger stores the results of finished runs as text. With them, a paper's table can be shown without training,
+// and anybody can repeat a recorded run and compare.
 //
-// A ledger is a folder. Each folder of a table's runs has a subfolder with JSON lines files ([File]). A line is a
+// A ledger is a folder. It has a subfolder for each folder of table runs, with JSON lines files ([File]). A line is a
 // [Config] that runs with several seeds share, or a [Run] with one of the preceding configs. Floats have all digits, so
 // a repeated run can be compared bit for bit.
 package ledger
@@ -31,21 +31,21 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Config is a config shared by runs of several seeds.
+// Config is a config that runs with several seeds share.
 type Config struct {
-	ID   string `json:"config"` // the first 16 hexadecimal digits of the SHA-256 hash of YAML
-	YAML string `json:"yaml"`   // the resolved config without name, seed and settings that change no result (train.Config.Identity)
+	ID   string `json:"config"` // first 16 hexadecimal digits of the SHA-256 hash of YAML
+	YAML string `json:"yaml"`   // resolved config without name, seed and settings that do not affect results (train.Config.Identity)
 }
 
-// Run is a run that has ended. Unknown fields are absent.
+// Run is a run that has ended. Unknown fields are omitted.
 type Run struct {
 	Name       string `json:"run"`
 	Config     string `json:"config"` // ID of its config
 	Seed       uint64 `json:"seed"`
 	Hash       string `json:"hash,omitempty"` // train.Config.Hash
 	Settings   string `json:"settings"`       // hash of the table's settings for the run, without defaults: see tables.Planner
-	Scale      string `json:"scale"`          // scale of the table that needed the run
-	Generation int    `json:"generation"`     // generation of the code's bits: the number of their last change
+	Scale      string `json:"scale"`          // scale of the table that uses the run
+	Generation int    `json:"generation"`     // generation of the code's bits: the number of the last change
 	Error      string `json:"error,omitempty"`
 
 	Version string          `json:"version,omitempty"` // version of the code
@@ -58,9 +58,9 @@ type Run struct {
 	Timings []models.Timing `json:"timings,omitempty"`
 
 	Fit         *train.Fit                 `json:"fit,omitempty"`
-	Unconverged string                     `json:"not_converged,omitempty"` // the reason, for runs without a recorded fit
+	Unconverged string                     `json:"not_converged,omitempty"` // reason, for runs without a recorded fit
 	Metrics     []metrics.Result           `json:"metrics,omitempty"`       // see pruned
-	Stored      map[string]json.RawMessage `json:"stored,omitempty"`        // analyses of its codes, by file name in the run's folder
+	Stored      map[string]json.RawMessage `json:"stored,omitempty"`        // analyses of the codes, by file name in the run's folder
 
 	Codes      string `json:"codes,omitempty"`      // SHA-256 hash of codes.npy
 	Parameters string `json:"parameters,omitempty"` // hash of the checkpoint's parameters, see [train.HashParameters]
@@ -75,11 +75,11 @@ func idOf(yaml string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxPart is the largest number of values of a part that the ledger keeps.
+// maxPart is the maximum number of values of a part in the ledger.
 const maxPart = 64
 
-// pruned returns results as the ledger keeps them. It drops grids, options that the config has, and parts with more
-// than 64 values, such as one value for each of a thousand code columns.
+// pruned returns results as stored in the ledger. It drops grids, options that are in the config, and parts with more
+// than 64 values, such as one value per column for a thousand code columns.
 func pruned(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, r := range all {
@@ -95,15 +95,15 @@ func pruned(all []metrics.Result) []metrics.Result {
 	return list
 }
 
-// analysis is a kind of file that a table's source stores in a run's folder.
+// analysis is a kind of file that a source of a table stores in a run's folder.
 type analysis struct {
 	pattern string
-	drop    []string // keys that the ledger leaves out
+	drop    []string // keys that are not stored in the ledger
 }
 
-// analyses lists them. A source that stores files adds its own.
+// analyses lists the kinds of analyses. A source that stores files must add its own.
 var analyses = []analysis{
-	{"mimosa-*.json", []string{"components"}}, // one number for each image, too many to keep
+	{"mimosa-*.json", []string{"components"}}, // one number per image, too many to store
 	{"top-*.json", nil},
 }
 
@@ -112,7 +112,7 @@ func (a analysis) named(file string) bool {
 	return ok && err == nil
 }
 
-// Take makes the record of a run from its folder. The table knows the run by settings and scale.
+// Take creates the record of a run from its folder. settings and scale identify the run in the table.
 func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 	c, err := configOf(e.Config)
 	if err != nil {
@@ -152,8 +152,8 @@ func configOf(c train.Config) (Config, error) {
 	return Config{idOf(string(text)), string(text)}, nil
 }
 
-// generationOf returns the generation of the code that made a run. For a run without this number, the date when the
-// run began decides.
+// generationOf returns the generation of the code that trained a run. If it is not recorded, the start date of the run
+// decides.
 func generationOf(r *rundir.Record) int {
 	if r.Generation > 0 {
 		return r.Generation
@@ -167,13 +167,13 @@ func generationOf(r *rundir.Record) int {
 	return g
 }
 
-// bitsOf hashes the codes and the parameters of a run.
+// bitsOf returns hashes of the codes and the parameters of a run.
 func bitsOf(dir string) (codes, parameters string, err error) {
 	f, err := disk.Open(filepath.Join(dir, rundir.CodesFile))
 	if err != nil {
 		return "", "", err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // only read
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return "", "", err
@@ -206,7 +206,7 @@ func storedIn(dir string) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// prune removes the keys of an analysis that the ledger does not keep.
+// prune removes the keys of an analysis that are not stored in the ledger.
 func (a analysis) prune(text []byte) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -218,10 +218,10 @@ func (a analysis) prune(text []byte) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// machinePath matches an absolute path. The ledger must not contain any.
+// machinePath matches an absolute path, which must not be in the ledger.
 var machinePath = regexp.MustCompile(`(^|[\s"'=:(,\[])(/[\w.+-]+){2,}|\b[A-Za-z]:(\\\\?[\w.+-]+)+|~/`)
 
-// Clean returns an error if the record of a run would publish a machine path.
+// Clean returns an error if the record of a run contains a machine path.
 func Clean(c Config, r Run) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -235,7 +235,7 @@ func Clean(c Config, r Run) error {
 	return nil
 }
 
-// readFile reads a file of the ledger by its path; a missing file is empty.
+// readFile reads a file of the ledger. A missing file is empty.
 func readFile(name string) (*File, error) {
 	in, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -244,6 +244,6 @@ func readFile(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close() // it was only read
+	defer in.Close() // only read
 	return Read(name, in)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/unravel-ml/unravel/results/tables/internal/summary"
 )
 
-// Agreement says how a table's columns rank its rows.
+// Agreement describes how the columns of a table rank its rows.
 type Agreement struct {
-	// Groups names the groups of columns. Ranks has the mean rank of each row, by group, row and data set (one if the
-	// table lists none). The best rank is 1. A row without a value has NaN.
+	// Groups has the names of the groups of columns. Ranks has the mean rank of each row, by group, row and data set
+	// (one if the table lists none). Rank 1 is best. A row without a value has NaN.
 	Groups []string
 	Ranks  [][][]float64
 
-	// Tau is Kendall's tau-b between two columns, averaged over data sets. Equal orders from good to bad give 1. A
-	// constant column gives NaN.
+	// Tau is Kendall's tau-b between two columns, averaged over data sets. It is 1 if both columns order the rows
+	// equally from good to bad, and NaN for a constant column.
 	Columns []string
 	Tau     [][]float64
 }
@@ -53,7 +53,7 @@ func (a *Agreement) MarshalJSON() ([]byte, error) {
 func (r *Result) agree() {
 	t, places := r.Table, len(r.Table.places())
 	a := &Agreement{}
-	good := make([][][]float64, len(t.Columns)) // by column, data set and row: more is better
+	good := make([][][]float64, len(t.Columns)) // by column, data set and row: higher is better
 	for i, c := range t.Columns {
 		a.Columns = append(a.Columns, c.Label)
 		if !slices.Contains(a.Groups, c.Group) {
@@ -90,7 +90,7 @@ func (r *Result) agree() {
 	r.Agreement = a
 }
 
-// meanRanks returns the mean ranks of rows by group of columns and data set.
+// meanRanks returns the mean rank of each row, by group of columns and data set.
 func (r *Result) meanRanks(groups []string, places int) [][][]float64 {
 	ranks := make([][][]float64, len(groups))
 	for g, name := range groups {

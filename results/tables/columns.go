@@ -77,9 +77,9 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
 }
 
-// better returns whether higher or lower shown values of a column are better.
+// better returns whether higher or lower values of a column are better.
 func (c *Column) better() metrics.Direction {
-	direction := metrics.LowerIsBetter // quantities of fits, and times
+	direction := metrics.LowerIsBetter // fits and times
 	if c.Metric.Value != nil {
 		direction = c.Metric.Value.Better()
 	}
@@ -92,11 +92,11 @@ func (c *Column) better() metrics.Direction {
 	return metrics.LowerIsBetter
 }
 
-// Transform is a printed function of a metric's value. The transform x<NUMBER, such as x<0.1, is 1 below the number
-// and otherwise 0; its mean is the fraction of runs below the number.
+// Transform is a function of a metric's value that the paper prints. The transform x<NUMBER, such as x<0.1, is 1 below
+// the number and otherwise 0. Its mean is the fraction of runs below the number.
 type Transform string
 
-// Transforms that are named in the code.
+// Transforms without a parameter.
 const (
 	plain    Transform = "x"
 	expMinus Transform = "exp(-x)"
@@ -141,7 +141,7 @@ func (t Transform) valid() bool {
 // FitValue names a quantity of a run's fit.
 type FitValue string
 
-// Known quantities.
+// Known quantities of a fit.
 const (
 	reconstruction FitValue = "reconstruction"
 	heldOut        FitValue = "held_out"
@@ -151,7 +151,7 @@ const (
 
 var fitValues = []FitValue{reconstruction, heldOut, assignment, variance}
 
-// of returns the quantity; false if the run has none.
+// of returns the quantity, or false if the run does not have it.
 func (v FitValue) of(f *train.Fit) (float64, bool) {
 	if f == nil {
 		return 0, false
@@ -163,7 +163,7 @@ func (v FitValue) of(f *train.Fit) (float64, bool) {
 	return *at, true
 }
 
-// valid reports an unknown name.
+// valid returns an error for an unknown name.
 func (v FitValue) valid(key string) error {
 	if slices.Contains(fitValues, v) {
 		return nil
@@ -171,10 +171,10 @@ func (v FitValue) valid(key string) error {
 	return config.Invalid(key, "unknown quantity %q; want reconstruction, held_out, assignment or variance", string(v))
 }
 
-// total names the time of all parts of a run together, without the work after training.
+// total is the time of all parts of a run, without the work after training.
 const total = "total"
 
-// timingsOf lists how long the parts of runs took.
+// timingsOf lists the durations of the parts of runs.
 func timingsOf(runs []sweep.Entry) (list []models.Timing) {
 	for _, r := range runs {
 		if r.Record != nil {
@@ -184,13 +184,13 @@ func timingsOf(runs []sweep.Entry) (list []models.Timing) {
 	return list
 }
 
-// unmeasured reports whether the column shows a quantity of runs, not a metric.
+// unmeasured reports whether the column shows a quantity of runs instead of a metric.
 func (c *Column) unmeasured() bool { return c.Fit != "" || c.timed() }
 
 // timed reports whether the column shows times.
 func (c *Column) timed() bool { return len(c.Seconds)+len(c.Share) > 0 }
 
-// validTimes checks the names of parts. Only a model knows the names of its stages.
+// validTimes checks the names of parts. Only a model knows the names of its stages, so these are not checked.
 func (c *Column) validTimes() error {
 	for key, names := range map[string][]string{"seconds": c.Seconds, "share": c.Share} {
 		if slices.Contains(names, "") {

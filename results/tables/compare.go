@@ -11,13 +11,13 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Timed reports whether the values are times of metrics. Tables show times next to printed times, but no time counts
-// as reproduced. A value is then the median over seeds, not the mean.
+// Timed reports whether the values are computation times of metrics. Tables show our times next to the printed times,
+// but times never count as reproduced. A value is then the median over seeds instead of the mean.
 func (t *Table) Timed() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*codes.Timed); return ok })
 }
 
-// cell makes a cell from the values behind it.
+// cell creates a cell from the values behind it.
 func (p place) cell(row Row, column Column, d drawn) Cell {
 	printed := p.printedCell(&row, column.Label)
 	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
@@ -56,7 +56,7 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	return c
 }
 
-// count returns the number of values of a column.
+// count returns the number of values in a column.
 func (d *drawn) count(c *Column) int {
 	switch {
 	case c.unmeasured():
@@ -67,7 +67,7 @@ func (d *drawn) count(c *Column) int {
 	return len(d.results)
 }
 
-// compareTimes compares a time: the ratio of the printed time to ours, unless the printed digits are all 0.
+// compareTimes sets the ratio of the printed time to ours, unless all printed digits are 0.
 func (c *Cell) compareTimes() {
 	c.Status = Measured
 	switch {
@@ -79,9 +79,9 @@ func (c *Cell) compareTimes() {
 	}
 }
 
-// judge compares our value, the mean of Draws, with the printed value, the mean of draws. The note on the cell may be
-// nil. A note without a move explains the whole difference. A note with a move explains at most the move; the rest is
-// judged like any other difference.
+// judge compares our value, the mean of Draws values, with the printed value, the mean of draws values. n is the note
+// on the cell, or nil. A note without a move explains the whole difference. A note with a move explains a difference of
+// at most the move; the rest is judged like any other difference.
 func (c *Cell) judge(draws int, n *Note, column string) {
 	if c.Theirs == nil {
 		c.Status = Unprinted
@@ -110,8 +110,8 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 }
 
-// noise returns the standard error of the difference between our value and a printed one. The printed value is the
-// mean of draws runs.
+// noise returns the standard error of the difference between our value and a printed value, which is the mean of draws
+// runs.
 func (c *Cell) noise(p *reference.Cell, draws int) float64 {
 	if c.Exact {
 		return 0
@@ -119,14 +119,14 @@ func (c *Cell) noise(p *reference.Cell, draws int) float64 {
 	ours, theirs := c.Deviation, c.Deviation
 	if p.Std.Text != "" {
 		theirs = p.Std.Value
-		if c.Draws == 1 { // one value shows no variation
+		if c.Draws == 1 { // a single value has no standard deviation
 			ours = theirs
 		}
 	}
 	return math.Sqrt(ours*ours/float64(c.Draws) + theirs*theirs/float64(draws))
 }
 
-// PrintedDeviation returns the printed standard deviation; false if the paper prints none.
+// PrintedDeviation returns the printed standard deviation, or false if the paper prints none.
 func (c *Cell) PrintedDeviation() (float64, bool) {
 	if c.PrintedStd == "" {
 		return 0, false
@@ -134,13 +134,13 @@ func (c *Cell) PrintedDeviation() (float64, bool) {
 	return c.printed.Std.Value, true
 }
 
-// mostUnlearned is the largest fraction of the images' variance that reconstructions of a model leave if it has
-// learned the images.
+// mostUnlearned is the maximum fraction of the images' variance that remains in the reconstruction errors of a model
+// that has learned the images.
 const mostUnlearned = 0.6
 
-// Unlearned reports whether a run has not learned the images: its reconstructions leave more than 60 % of the variance,
-// or its decoder is black ([train.Fit.Black]). For a run without these numbers, the ledger can say so. Such a run
-// reproduces nothing. A model without a decoder (nil) gives false.
+// Unlearned reports whether a run has not learned the images: more than 60 % of the variance remains in the
+// reconstruction errors, or the decoder is black ([train.Fit.Black]). If a run lacks these numbers, the ledger may
+// contain them. Such a run reproduces nothing. For a model without a decoder (nil), Unlearned returns false.
 func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
@@ -152,7 +152,8 @@ func (c *Cell) rejectUnlearned() {
 	}
 }
 
-// converged counts the runs that did not converge, and aggregates the converged ones if both kinds exist.
+// converged returns the number of runs that did not converge. If there are both kinds of runs, of is the aggregate of
+// the converged runs.
 func (d *drawn) converged(values []float64) (not int, of *float64) {
 	var good []float64
 	for i, f := range d.fits {
@@ -169,9 +170,9 @@ func (d *drawn) converged(values []float64) (not int, of *float64) {
 	return not, &v
 }
 
-// Shuffled returns a fraction for every compared cell: the fraction of other rows with a printed value in the column
-// that agrees with our value, by rounding or within two standard errors. The sum of these fractions is the mean number
-// of cells that would agree if rows were shuffled. Other cells have 0.
+// Shuffled returns a fraction for every compared cell: of the other rows with a printed value in the column, the
+// fraction that agrees with our value, by rounding or within two standard errors. The sum of these fractions is the
+// expected number of cells that would agree if rows were shuffled. Other cells have 0.
 func (r *Result) Shuffled() [][]float64 {
 	compared := func(c *Cell) bool { return c.Ours != nil && c.Theirs != nil && c.Status != Measured }
 	list := make([][]float64, len(r.Rows))

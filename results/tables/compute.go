@@ -22,36 +22,34 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Options are settings for the computation of a table.
+// Options are the options for computing a table.
 type Options struct {
 	Scale string // one of the table's scales; empty: quick
 
-	// Progress, if any, is called before a metric of a row is computed. It gets the number of computed metrics and of
-	// all metrics.
+	// Progress, if set, is called before a metric of a row is computed, with the number of computed metrics and the
+	// total.
 	Progress func(done, all int, row, metric string)
 
-	// Runs is the folder with the runs of trained rows. Compute only reads them: [sweep.Execute] makes the runs
-	// listed by [Table.Runs]. Missing runs leave missing cells.
+	// Runs is the folder with the runs of trained rows. Compute only reads them: [sweep.Execute] trains the runs listed
+	// by [Table.Runs]. If a run is missing, its cells are missing.
 	Runs string
 
-	// Folders are further folders of runs, by the hash of the settings. Compute reads the folders that the table
-	// needs.
+	// Folders maps the hashes of settings to further run folders. Compute only reads the folders that the table needs.
 	Folders map[string]string
 
-	// RunsOnly computes only cells from runs; cells of other rows are missing.
+	// RunsOnly only computes cells from runs; cells of other rows are missing.
 	RunsOnly bool
 
-	// Ledger holds recorded results, shown for runs without a folder. It has a subfolder for each folder of runs, see
-	// package ledger. Nil means no ledger.
+	// Ledger holds the recorded results for runs without a folder. It has a subfolder for each folder of runs, see
+	// package ledger. nil means no ledger.
 	Ledger fs.FS
 
-	// Explore lets sources analyse the codes of finished runs. This may take minutes. The runs' folders store the
-	// results.
+	// Explore lets sources analyse the codes of finished runs, which may take minutes. The results are stored in the
+	// folders of the runs.
 	Explore bool
 }
 
-// Compute computes the table. The result depends only on the table, the scale and the runs of trained rows that
-// exist.
+// Compute computes the table. The result only depends on the table, the scale and the existing runs of trained rows.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	f, err := t.filling(o)
 	if err != nil {
@@ -76,7 +74,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// filling fills the rows of a table at a scale.
+// filling is the computation of the rows of a table at a scale.
 type filling struct {
 	table    *Table // at the scale
 	scale    *Scale
@@ -86,7 +84,7 @@ type filling struct {
 	runs     *found // nil for a table without training
 	others   *others
 	result   *Result
-	done     int // metrics computed so far
+	done     int // number of computed metrics
 }
 
 // filling prepares to fill the table.
@@ -110,7 +108,7 @@ func (t *Table) filling(o Options) (*filling, error) {
 	return f, nil
 }
 
-// cells computes the cells of a row: column by column, and every data set within a column.
+// cells computes the cells of a row, by column and then by data set.
 func (f *filling) cells(ctx context.Context, row Row) ([]Cell, error) {
 	cells := make([]Cell, len(f.table.Columns)*len(f.places))
 	for i, p := range f.places {
@@ -126,15 +124,15 @@ func (f *filling) cells(ctx context.Context, row Row) ([]Cell, error) {
 	return cells, nil
 }
 
-// drawn holds the values behind a cell, by seed or run.
+// drawn holds the values behind a cell, by seed or by run.
 type drawn struct {
-	failed    error            // reason without a value
-	results   []metrics.Result // of the column's metric
-	exact     bool             // one result holds for all seeds
+	failed    error            // reason for no value
+	results   []metrics.Result // results of the column's metric
+	exact     bool             // the same result holds for all seeds
 	fits      []*train.Fit     // fits of the runs
 	timings   [][]models.Timing
 	quoted    []float64 // values of another table's cells, instead of results
-	unlearned int       // with quoted: runs that have not learned the images
+	unlearned int       // with quoted: number of runs that have not learned the images
 	notes     []string  // remarks on missing, failed, stale or unconverged runs
 	stale     []string  // a reason for each stale run
 }
@@ -176,7 +174,7 @@ func (f *filling) drawn(ctx context.Context, p place, row Row) ([]drawn, error) 
 	return list, nil
 }
 
-// errLeftOut is the reason in cells that RunsOnly leaves out.
+// errLeftOut is the reason of cells that RunsOnly omits.
 var errLeftOut = errors.New("computed by unravel table")
 
 var errNoFit = errors.New("only runs have fitted something, and taken time")
@@ -189,7 +187,7 @@ func (f *filling) tell(row Row, m measured) {
 	f.done++
 }
 
-// measured is a metric and the columns that show parts of its result.
+// measured is a metric with the columns that show parts of its result.
 type measured struct {
 	choice  metrics.Choice
 	columns []int
@@ -217,10 +215,10 @@ func (t *Table) distinct() ([]measured, error) {
 	return list, nil
 }
 
-// scoring computes a metric for a seed. It also reports whether other seeds can give other results.
+// scoring computes a metric for a seed. random reports whether other seeds can give other results.
 type scoring func(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error)
 
-// scorer returns the scoring of a source without training.
+// scorer returns the scoring function of a source without training.
 func scorer(source Source) scoring {
 	switch s := source.(type) {
 	case Scored:
@@ -264,13 +262,13 @@ func (f *filling) score(ctx context.Context, score scoring, c metrics.Choice) (d
 	return d
 }
 
-// maker is a source of package codes.
+// maker is a source in package codes.
 type maker interface {
 	Source
 	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
 }
 
-// made is a maker as a Sampled source.
+// made adapts a maker to a Sampled source.
 type made struct{ maker }
 
 func (m made) Sample(ctx context.Context, seed uint64) (*Sample, error) {
@@ -284,7 +282,7 @@ type samples struct {
 	known  map[uint64]*Sample
 }
 
-// score computes a metric of the codes of a seed.
+// score computes a metric of the codes for a seed.
 func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
 	of := seed
 	if !s.source.Random() {
@@ -307,7 +305,7 @@ func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r m
 	return r, touched || s.source.Random(), err
 }
 
-// measure computes a metric as metrics.Evaluate does, or times it. It also reports whether the metric drew random
+// measure computes a metric like metrics.Evaluate, or measures its time. touched reports whether the metric drew random
 // numbers.
 func (s *Sample) measure(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
@@ -353,7 +351,7 @@ type found struct {
 	none    bool // no run exists
 }
 
-// find looks for the runs of a table at a scale.
+// find finds the runs of a table at a scale.
 func (t *Table) find(o Options) (*found, error) {
 	if !t.Trains() {
 		return nil, nil
@@ -383,11 +381,11 @@ func (t *Table) find(o Options) (*found, error) {
 	return f, err
 }
 
-// entry returns the run with a hash; a missing run has no state.
+// entry returns the run with a hash. A missing run has no State.
 func (f *found) entry(hash string) sweep.Entry {
 	e, ok := f.byHash[hash]
 	if dir := f.options.Folders[hash]; !ok && dir != "" {
-		if e = sweep.Read(dir); e.Hash != hash { // it has changed meanwhile
+		if e = sweep.Read(dir); e.Hash != hash { // the folder has changed meanwhile
 			e = sweep.Entry{}
 		}
 		f.byHash[hash] = e
@@ -406,7 +404,7 @@ func (f *filling) trained(ctx context.Context, p place, row Row, source Trained)
 	var all drawn
 	var missing tally
 	for seed := range uint64(seeds) {
-		if f.runs.none { // configs need not be read
+		if f.runs.none { // the configs are not needed
 			missing.add(ErrNotRun)
 			continue
 		}
@@ -439,8 +437,8 @@ func (f *filling) trained(ctx context.Context, p place, row Row, source Trained)
 	return list, nil
 }
 
-// results returns the results of the columns' metrics from the runs of a seed. It also returns their fit and the
-// seconds of their parts.
+// results returns the results of the columns' metrics from the runs of a seed, their fit, and the seconds of their
+// parts.
 func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
 	entries, err := f.entries(runs)
 	if err != nil {
@@ -507,7 +505,7 @@ func (m *tally) add(err error) {
 	}
 }
 
-// all returns the error of a row without results; nil if it has some.
+// all returns the error of a row without results, or nil if the row has results.
 func (m *tally) all(seeds int) error {
 	switch {
 	case len(m.absent)+len(m.failed) < seeds:

@@ -11,11 +11,11 @@ import (
 type Counts struct {
 	Scale      string `json:"scale"`
 	Printed    int    `json:"printed"`
-	Computable int    `json:"computable"` // printed cells in rows that the scale computes
-	Computed   int    `json:"computed"`   // cells with a value of ours
+	Computable int    `json:"computable"` // printed cells in rows that are computed at the scale
+	Computed   int    `json:"computed"`   // cells for which we have a value
 	Reproduced int    `json:"reproduced"`
 	Stale      int    `json:"stale"`  // cells from stale runs of the ledger
-	Ledger     int    `json:"ledger"` // runs from the ledger
+	Ledger     int    `json:"ledger"` // number of runs from the ledger
 }
 
 // Counts counts the printed cells at all scales.
@@ -31,8 +31,8 @@ func (t *Table) Counts(ctx context.Context, o Options) (list []Counts, err error
 	return list, nil
 }
 
-// count counts the printed cells at a scale, as far as runs fill them. A table without training would need a
-// computation. There, count takes cells without a note as reproduced.
+// count counts the printed cells at a scale, using only existing runs. A table without training would have to be
+// computed; for such a table, cells without a note count as reproduced.
 func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 	c := Counts{Scale: o.Scale}
 	if !t.Trains() && !t.Quotes() {
@@ -61,7 +61,7 @@ func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 	return c, nil
 }
 
-// computable counts the printed cells of the rows that a scale computes.
+// computable returns the number of printed cells in rows that are computed at a scale.
 func (t *Table) computable(scale string) (n int) {
 	t, named, err := t.at(scale)
 	if err != nil {
@@ -82,8 +82,8 @@ func (t *Table) computable(scale string) (n int) {
 	return n
 }
 
-// Coverage counts printed cells without computing anything: the cells reproduced according to the table's notes, and
-// all cells of its data sets. Times never count as reproduced.
+// Coverage returns the number of printed cells without computing anything: the cells that are reproduced according to
+// the table's notes, and all cells of its data sets. Times never count as reproduced.
 func (t *Table) Coverage() (reproduced, printed int) {
 	sets := map[string]bool{}
 	for _, p := range t.places() {

@@ -42,7 +42,7 @@ func (d *DataSet) Validate() error {
 	return d.Codes.Validate()
 }
 
-// fill replaces $name by its value, and $name... by the elements of its value. Without a data set it replaces nothing.
+// fill replaces $name by its value, and $name... by the elements of its value. Without a data set, it replaces nothing.
 func (d *DataSet) fill(text string) (string, error) {
 	if d == nil {
 		return text, nil
@@ -54,7 +54,7 @@ func (d *DataSet) fill(text string) (string, error) {
 	return runconfig.Fill(text, values, d.Label)
 }
 
-// codesText writes the sub-codes as a config does, in alphabetical order.
+// codesText returns the sub-codes in config format, sorted.
 func (d *DataSet) codesText() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(d.Codes)) {
@@ -76,13 +76,13 @@ func (d *DataSet) measuring(list []metrics.Choice) []metrics.Choice {
 	return list
 }
 
-// reduced returns a metric with the data set's number of principal components, if the metric takes components.
+// reduced returns a metric with the data set's number of principal components, if the metric has this setting.
 func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 	if d.Components == 0 {
 		return m
 	}
 	m = clone(m)
-	var components *int // 0: the metric takes no components
+	var components *int // 0: the metric has no such setting
 	switch one := m.(type) {
 	case *metrics.MIG:
 		components = &one.Components
@@ -95,13 +95,13 @@ func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 	return m
 }
 
-// place is a table on a single data set.
+// place is a table on one data set.
 type place struct {
 	*Table
 	data *DataSet // nil: the table lists none
 }
 
-// places returns the data sets of a table. A table without a list of data sets is one place.
+// places returns one place per data set of a table. A table without a list of data sets has one place.
 func (t *Table) places() []place {
 	if len(t.DataSets) == 0 {
 		return []place{{t, nil}}
@@ -113,7 +113,7 @@ func (t *Table) places() []place {
 	return list
 }
 
-// label returns the label of the data set; empty if the table lists none.
+// label returns the label of the data set, or "" if the table lists none.
 func (p place) label() string {
 	if p.data == nil {
 		return ""
@@ -129,7 +129,8 @@ func (p place) cellName(c Column) string {
 	return c.Label + ", " + p.data.Label
 }
 
-// row returns a row at a scale on the data set. A row that does not belong there is missing, with the reason.
+// row returns a row at a scale on the data set. If the row is not computed there, its source is missing, with the
+// reason.
 func (p place) row(r Row, scale string) Row {
 	if reason := p.absent(r, scale); reason != "" && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, reason
@@ -137,7 +138,7 @@ func (p place) row(r Row, scale string) Row {
 	return r
 }
 
-// absent says why a row is not computed at a scale and on the data set; empty if it is computed.
+// absent says why a row is not computed at a scale and on the data set, or returns "" if it is computed.
 func (p place) absent(r Row, scale string) string {
 	switch {
 	case !belongs(scale, r.Scales) && len(r.Scales) == 1:
@@ -154,7 +155,7 @@ func (p place) absent(r Row, scale string) string {
 	return ""
 }
 
-// note returns the note on a cell of the data set; nil if the cell has none.
+// note returns the note on a cell of the data set, or nil if there is none.
 func (p place) note(row, column string) *Note {
 	for i := range p.Notes {
 		n := &p.Notes[i]
@@ -173,7 +174,7 @@ func (p place) printedCell(r *Row, column string) *reference.Cell {
 	return p.reference.Find(p.printedSet(r), r.name(), column)
 }
 
-// printedNumber is printedCell; a cell without a printed number is an error.
+// printedNumber is printedCell. It returns an error for a cell without a printed number.
 func (p place) printedNumber(r *Row, column string) (*reference.Cell, error) {
 	cell := p.printedCell(r, column)
 	if cell == nil || cell.Mean.Text == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 )
 
-// printedTau compares two columns of another table's printed values by Kendall's tau-b, as tau compares columns on
-// runs. Rows with equal printed numbers are ties, unless a file gives further digits.
+// printedTau is Kendall's tau-b between two columns of another table's printed values, as tau is for columns of runs.
+// Rows with equal printed numbers are ties, unless a file has further digits.
 type printedTau struct {
 	Compared `yaml:",inline"`
 	Digits   string `yaml:"digits" doc:".csv file in reference form: the other table's numbers with more digits, which round to the printed numbers; empty: the printed numbers"`
@@ -116,8 +116,8 @@ func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 	return list, nil
 }
 
-// numbers returns the printed numbers of a column, row after row, and every data set within a row. With raw, numbers
-// increase with the metric; otherwise a larger number is better.
+// numbers returns the printed numbers of a column, by row and then by data set. With raw, numbers increase with the
+// metric; otherwise, larger is better.
 func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	sign := 1.0
 	if raw && c.Transform == expMinus || !raw && c.better() == metrics.LowerIsBetter {
@@ -146,8 +146,8 @@ func (p place) drawnCell(row *Row, column string, seed uint64) (float64, error) 
 	return cell.Mean.Value + (2*u-1)*cell.Mean.Half(), nil
 }
 
-// printedProduct multiplies printed numbers of a row of another table. It takes all columns that show a metric, such
-// as one for every factor. Each seed draws the digits cut off by rounding, uniformly.
+// printedProduct multiplies the printed numbers of a row of another table, over all columns that show a metric, such as
+// one per factor. Each seed draws the digits beyond the printed ones, uniformly.
 type printedProduct struct {
 	Table string `yaml:"table" doc:"the name of the other table"`
 	Row   string `yaml:"row" doc:"row of the other table"`

@@ -9,24 +9,23 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Keys of cells that compare orders, or printed numbers.
+// Keys of cells that compare orders, and of cells from printed numbers.
 const (
-	KeyPrinted = "printed" // arithmetic on printed numbers: no measurement of ours
-	KeyItself  = "itself"  // an order compared with itself: no measurement and no printed number
+	KeyPrinted = "printed" // computed from printed numbers, without a measurement of ours
+	KeyItself  = "itself"  // an order compared with itself, without a measurement and a printed number
 	KeyPair    = "pair "   // prefix of the keys of two orders; a symmetric table has each such key twice
 )
 
-// fromPrinted is a source that computes from a paper's printed numbers.
+// fromPrinted is a source that computes values from a paper's printed numbers.
 type fromPrinted interface{ fromPrinted() bool }
 
 func (*printedTau) fromPrinted() bool     { return true }
 func (*printedProduct) fromPrinted() bool { return true }
 func (s *Over) fromPrinted() bool         { return s.Of == ofPrinted }
 
-// Keys returns the keys of every cell, row by row: of its measurement, and of its comparison. Cells with equal keys
-// count as one cell, also across tables. Cells have equal keys if they show the same metric of the same codes with
-// equal printed numbers. Both cells of a pair in a symmetric table of orders also have equal keys. A second key names
-// the printed number.
+// Keys returns the keys of every cell, by row: one for its measurement, and one for its printed number. Cells with
+// equal keys count as one cell, also across tables. Two cells have equal keys if they show the same metric of the same
+// codes with equal printed numbers. The two cells of a pair in a symmetric table of orders also have equal keys.
 func (r *Result) Keys() ([][][]string, error) {
 	var planner *Planner
 	if r.Table.Trains() {
@@ -58,7 +57,7 @@ func (r *Result) Keys() ([][][]string, error) {
 	return list, nil
 }
 
-// key names the codes of a row: by its runs, or by the table's settings of its source.
+// key identifies the codes of a row: by its runs, or by the settings of its source.
 func (p place) key(planner *Planner, row Row) (string, error) {
 	source := row.From.Value
 	if s, ok := source.(*Runs); ok {

@@ -26,7 +26,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// current returns the fresh record of a planned run, and its entry; nil without a record or if it is stale.
+// current returns the record of a planned run and its entry, or nil if there is no record or the record is stale.
 func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 	e, err := l.entry(r)
 	if err != nil || e.State == "" {
@@ -40,8 +40,8 @@ func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 	return last.run, e, nil
 }
 
-// Contribution collects the table's ended runs at a scale from a folder. It takes runs that the ledger lacks, has
-// only as stale, or has without an analysis or metric measured since.
+// Contribution collects the table's ended runs at a scale from a folder. It takes runs that are not in the ledger, that
+// are stale in the ledger, or whose record lacks an analysis or a metric.
 func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	l, runs, err := t.recorded(o, false)
 	if err != nil {
@@ -82,7 +82,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	return f, nil
 }
 
-// Others names folders with the config of a run at a scale but another history, see [sweep.Others].
+// Others lists the folders that have the config of a run at a scale but another history, see [sweep.Others].
 func (t *Table) Others(o Options) ([]string, error) {
 	_, runs, err := t.plan(o.Scale, false)
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *Table) Accept(f *ledger.File) error {
 	plans, l := map[string]map[string]sweep.Run{}, &recorded{}
 	for i := range f.Runs {
 		r := &f.Runs[i]
-		if r.Scale == "" { // an empty name would mean the scale quick
+		if r.Scale == "" { // "" would mean the scale quick
 			return fmt.Errorf("run %s: scale: it is empty; want one of %s", r.Name, strings.Join(t.Scales.Names(), ", "))
 		}
 		if plans[r.Scale] == nil {
@@ -140,8 +140,8 @@ func (t *Table) Accept(f *ledger.File) error {
 	return nil
 }
 
-// keeps checks a run that would replace a record: it must be finished, and its plan must measure the record's
-// metrics. Other tables may show these metrics.
+// keeps checks a run that would replace a record. The run must be finished, and its plan must measure the metrics of
+// the record, because other tables may show these metrics.
 func (l *recorded) keeps(r *ledger.Run, planned sweep.Run) error {
 	old, _, err := l.current(planned)
 	if err != nil || old == nil || !old.Finished() {
@@ -179,19 +179,19 @@ type Checkable struct {
 	in *recorded // records and plans of the table
 }
 
-// Choice says which recorded runs may be checked, and how to choose among them.
+// Choice specifies which recorded runs may be checked, and how to choose among them.
 type Choice struct {
 	Count  int
-	Pick   uint64        // the seed of the choice
-	Within time.Duration // leave out longer runs; 0: leave out none
-	Stale  int           // set by Checkables: number of stale runs left out
-	Of     int           // set by Checkables: number of runs to choose from, including stale ones
+	Pick   uint64        // seed of the choice
+	Within time.Duration // maximum duration of a run; 0: no limit
+	Stale  int           // set by Checkables: number of skipped stale runs
+	Of     int           // set by Checkables: number of runs to choose from, including stale runs
 	Longer int           // set by Checkables: number of runs longer than Within
-	Begun  int           // set by Checkables: number of runs left out because they begin with another run's weights
+	Begun  int           // set by Checkables: number of runs skipped because they start from another run's weights
 }
 
-// Checkables chooses recorded runs of tables at random. It takes finished runs that are not stale and do not start
-// from other runs. The choice depends only on the ledger and on Pick.
+// Checkables chooses recorded runs of tables at random, among finished runs that are not stale and do not start from
+// other runs. The choice only depends on the ledger and on Pick.
 func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	var all []Checkable
 	known := map[string]bool{}
@@ -232,7 +232,7 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	return chosen, nil
 }
 
-// checkables lists the finished runs in the table's ledger, as outlines. known has the runs of earlier tables, by
+// checkables lists the finished runs in the table's ledger, as outlines. known contains the runs of earlier tables, by
 // folder and settings.
 func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, err error) {
 	book, err := t.book(Options{Ledger: t.Ledger()})
@@ -262,7 +262,7 @@ func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, e
 	return all, nil
 }
 
-// again returns the run behind a record, from the config in the ledger.
+// again returns the run of a record, using the config in the ledger.
 func again(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
 	c, err := book.Load(r)
 	if err != nil {
@@ -275,7 +275,7 @@ func again(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
 	return run, err
 }
 
-// Check compares a repeated run in a folder of runs with its record. It repeats the recorded analyses first.
+// Check compares a repeated run in a folder of runs with its record. It first repeats the recorded analyses.
 func (c *Checkable) Check(ctx context.Context, dir string) (ledger.Comparison, error) {
 	if len(c.Record.Stored) > 0 {
 		if _, err := c.Table.Compute(ctx, Options{Scale: c.Record.Scale, Runs: dir, Explore: true, RunsOnly: true}); err != nil {
@@ -297,11 +297,11 @@ func (c *Checkable) Check(ctx context.Context, dir string) (ledger.Comparison, e
 	return ledger.Compare(c.Record, &got), nil
 }
 
-// Origin says which runs of a table come from the ledger.
+// Origin describes which runs of a table come from the ledger.
 type Origin struct {
 	Runs     int            `json:"runs"`
 	Versions map[string]int `json:"versions,omitempty"` // numbers of runs, by version of the code
-	Stale    int            `json:"stale,omitempty"`    // number of runs that today's code or config would make differently
+	Stale    int            `json:"stale,omitempty"`    // number of runs that would differ with today's code or config
 	Reasons  map[string]int `json:"reasons,omitempty"`  // numbers of stale runs, by reason
 }
 
@@ -320,8 +320,8 @@ func (o *Origin) String() string {
 	return text
 }
 
-// shortVersion shortens revisions to 12 digits, as git shows them. A run resumed by other code has several versions,
-// as in "v1, v2".
+// shortVersion shortens revisions to 12 digits, like git. A run that other code has resumed has several versions, such
+// as "v1, v2".
 func shortVersion(v string) string {
 	const digits = 12
 	all := strings.Split(v, ", ")
@@ -345,15 +345,15 @@ func (t *Table) book(o Options) (*ledger.Book, error) {
 	return open.(func() (*ledger.Book, error))()
 }
 
-var books sync.Map // books of Unravel's own, constant ledger, by folder: functions that return a *ledger.Book
+var books sync.Map // books of Unravel's own ledger, which is constant, by folder: functions that return a *ledger.Book
 
 // RunsFolder returns the name of the folder of the table's runs. Tables may share a folder.
 func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 
-// recorded finds runs in the ledger, and counts the shown ones.
+// recorded finds runs in the ledger, and counts the runs that are shown.
 type recorded struct {
 	book     *ledger.Book
-	brief    bool // search by config only if the ledger has the run's name; the search takes time
+	brief    bool // only search by config if the ledger has the run's name, because this search is slow
 	planned  map[string]planned
 	planners map[string]*Planner  // of the planned runs, by hash
 	taken    []taken              // the ledger's runs in the last requests
@@ -375,7 +375,7 @@ func (t *Table) recorded(o Options, outline bool) (*recorded, []sweep.Run, error
 	return &recorded{book: book, planned: p.planned, planners: p.by}, runs, nil
 }
 
-// taken is a run of the ledger, and why it is stale; empty for a fresh run.
+// taken is a run of the ledger. If it is stale, it also has the reason.
 type taken struct {
 	run *ledger.Run
 	why string
@@ -383,17 +383,17 @@ type taken struct {
 
 // source is a config of the ledger, as far as today's code can read it.
 type source struct {
-	training string // hash without metrics, with the seed 0
+	training string // hash of the config without metrics and with seed 0
 	metrics  []string
 }
 
-// entry returns the record of a planned run; its state is empty if the ledger lacks the run.
+// entry returns the record of a planned run. If the ledger lacks the run, the state is empty.
 func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	if l.book.Len() == 0 {
 		return sweep.Entry{}, nil
 	}
 	known, whole := l.book.Settings(l.planned[r.Hash].digest), l.planned[r.Hash].whole
-	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may describe the same run in other words
+	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may describe the same run with other settings
 		var err error
 		if r, err = whole(); err != nil {
 			return sweep.Entry{}, err
@@ -411,7 +411,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	return e, err
 }
 
-// entryOf makes the entry of a run without a folder here.
+// entryOf creates the entry of a run without a local folder.
 func entryOf(r *ledger.Run) sweep.Entry {
 	e := sweep.Entry{Name: r.Name, State: sweep.Finished, Hash: r.Hash, Metrics: r.Metrics, Fit: r.Fit, Stored: r.Stored}
 	e.Config.Name, e.Config.Seed = r.Name, r.Seed
@@ -425,8 +425,8 @@ func entryOf(r *ledger.Run) sweep.Entry {
 	return e
 }
 
-// stale says why a recorded run does not match today's plan; empty if it matches. It also puts the results into the
-// order of the table's metrics.
+// stale says why a recorded run does not match today's plan, or returns "" if it matches. It also sorts the results
+// into the order of the table's metrics.
 func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (string, error) {
 	if known.Hash == planned.Hash {
 		return l.book.Changed(known), nil
@@ -451,13 +451,13 @@ func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (
 	return "", nil
 }
 
-// trainingHash identifies the training of a config without seed and metrics.
+// trainingHash returns a hash of a config without seed and metrics, which identifies the training.
 func trainingHash(c train.Config) (string, error) {
 	c.Seed, c.Metrics.Final = 0, nil
 	return c.Hash()
 }
 
-// source reads the config of a run, once. An unreadable config has no metrics.
+// source reads the config of a run once. An unreadable config has no metrics.
 func (l *recorded) source(r *ledger.Run) (*source, error) {
 	if known := l.known[r.Config]; known != nil {
 		return known, nil
@@ -482,7 +482,7 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 	return s, nil
 }
 
-// arrange puts the results of a run into the order of the table's metrics; missing ones are NaN. It reports whether
+// arrange sorts the results of a run into the order of the table's metrics; missing results are NaN. It reports whether
 // the measured metrics have the table's options.
 func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
 	e.Metrics, same = nil, true
@@ -503,12 +503,12 @@ func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.E
 	return same
 }
 
-// notMeasured is the note for a metric that a recorded run lacks.
+// notMeasured is the note on a metric that a recorded run does not have.
 const notMeasured = "the run in the ledger has not measured it"
 
 func unmeasured(r metrics.Result) bool { return slices.Contains(r.Notes, notMeasured) }
 
-// note counts the runs of the last requests as shown, and appends why they are stale.
+// note counts the runs of the last requests as shown, and appends the reasons why they are stale.
 func (l *recorded) note(stale []string) []string {
 	if l.shown == nil {
 		l.shown = map[*ledger.Run]bool{}
@@ -537,7 +537,7 @@ func (l *recorded) note(stale []string) []string {
 	return stale
 }
 
-// origin returns the counts so far; nil without any run.
+// origin returns the counts so far, or nil if there are no runs.
 func (l *recorded) origin() *Origin {
 	if l.total.Runs == 0 {
 		return nil
@@ -545,7 +545,7 @@ func (l *recorded) origin() *Origin {
 	return &l.total
 }
 
-// staleness returns a remark for each reason why runs are stale.
+// staleness returns one remark per reason for stale runs.
 func staleness(d drawn) (list []string) {
 	count := map[string]int{}
 	for _, why := range d.stale {
@@ -557,8 +557,8 @@ func staleness(d drawn) (list []string) {
 	return list
 }
 
-// Ledger returns the ledger for the table's runs: the folder results next to the file of your own table, otherwise
-// the ledger of Unravel.
+// Ledger returns the ledger for the table's runs: for a user's table, the folder results next to the table's file, and
+// otherwise the ledger of Unravel.
 func (t *Table) Ledger() fs.FS {
 	if dir, own := t.LedgerFolder(); own {
 		return os.DirFS(dir)
@@ -566,8 +566,8 @@ func (t *Table) Ledger() fs.FS {
 	return results.Files()
 }
 
-// LedgerFolder returns the folder of the ledger. own reports a table of your own, with its ledger next to its file.
-// Otherwise the path starts at the root of a checkout.
+// LedgerFolder returns the folder of the ledger. own reports whether the table is a user's, with the ledger next to its
+// file. Otherwise, the path is relative to the root of a checkout.
 func (t *Table) LedgerFolder() (dir string, own bool) {
 	const folder = "results"
 	if t.isFile {

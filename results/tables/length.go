@@ -9,8 +9,8 @@ import (
 )
 
 // FindLengths sets the Length of all cells, once. Length is the number of images seen over all epochs at the result's
-// scale, divided by the number at the scale full. The scale full sees at least as many images as the paper. A cell of
-// several runs takes the smallest share. Length stays 0 for a cell without runs, or if the scale full has none.
+// scale, divided by the number at the scale full, which sees at least as many images as the paper. For a cell of
+// several runs, it is the minimum. It stays 0 for a cell without runs, or without runs at the scale full.
 func (r *Result) FindLengths() error {
 	if r.measured || r.origin == nil {
 		return nil
@@ -33,11 +33,11 @@ func (r *Result) FindLengths() error {
 
 // training computes lengths of training.
 type training struct {
-	tables map[string][][]float64 // the lengths of other tables at the scale, by name
+	tables map[string][][]float64 // lengths of other tables at the scale, by name
 	sizes  length.Sizes
 }
 
-// lengths returns the share of training of every row, on each data set of a scale.
+// lengths returns the length of training of every row, on each data set of a scale.
 func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
 	at, _, err := t.at(scale)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *Table) seen(scale string) (map[runsAt][]train.Config, error) {
 	})
 }
 
-// quoted returns the smallest share of the cells that a row quotes; NaN without quoted cells.
+// quoted returns the minimum length of the cells that a row quotes, or NaN without quoted cells.
 func (x *training) quoted(on place, row Row, scale string) (share float64, err error) {
 	share = math.NaN()
 	source, ok := row.From.Value.(quoting)
@@ -124,10 +124,11 @@ func (x *training) quoted(on place, row Row, scale string) (share float64, err e
 	return share, nil
 }
 
-// lengthText says how long the runs of a result trained, if shorter than at the scale full; empty otherwise.
+// lengthText describes the length of training of a result if it is shorter than at the scale full, and otherwise
+// returns "".
 func (r *Result) lengthText() string {
 	if r.FindLengths() != nil {
-		return "" // the scale full cannot be planned
+		return "" // the runs at the scale full cannot be planned
 	}
 	low, high := math.Inf(1), 0.0
 	for _, row := range r.Rows {
@@ -147,7 +148,7 @@ func (r *Result) lengthText() string {
 	return fmt.Sprintf("runs trained for %s of %s", length.Percents(low, high), of)
 }
 
-// Provenance returns the source of the table. If the runs trained for less than at the scale full, it adds the length
+// Provenance returns the source of the table. If runs are trained for less than at the scale full, it adds the length
 // of training.
 func (r *Result) Provenance() string {
 	if text := r.lengthText(); text != "" {

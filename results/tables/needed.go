@@ -18,8 +18,8 @@ func (t *Table) Runs(scale string) ([]sweep.Run, error) {
 	return runs, err
 }
 
-// Unrecorded lists the runs of [Table.Runs] without a result in the ledger; stale results count as results. It
-// includes runs recorded by another table without a metric that a column shows.
+// Unrecorded lists the runs of [Table.Runs] without a result in the ledger, where stale results count. It includes runs
+// that another table has recorded without a metric that a column of this table shows.
 func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 	l, runs, err := t.recorded(o, false)
 	if err != nil || l.book.Len() == 0 {
@@ -48,9 +48,10 @@ func (p *Planner) lacks(r sweep.Run, e sweep.Entry) bool {
 	return false
 }
 
-// Held returns the largest scale with more than half of its runs in the ledger or the folder, unless a larger scale
-// has at least as many runs. Half would not suffice: all scales may share untrained runs, and these may be half. If no
-// scale passes half, Held returns the scale with most runs and prefers others to full. Without runs the name is empty.
+// Held returns the largest scale with more than half of its runs in the ledger or the folder, unless a larger scale has
+// at least as many runs. Exactly half is not enough: all scales may share untrained runs, and these may be half of the
+// runs. If no scale has more than half, Held returns the scale with the most runs, and prefers others to full. Without
+// runs, it returns "".
 func (t *Table) Held(o Options) (string, error) {
 	if t.Quotes() {
 		return t.quotedHeld(o)
@@ -92,7 +93,7 @@ func (t *Table) Held(o Options) (string, error) {
 	return best, nil
 }
 
-// quotedHeld returns the largest scale with results of a quoted table; empty without results.
+// quotedHeld returns the largest scale at which a quoted table has results, or "" if there are none.
 func (t *Table) quotedHeld(o Options) (string, error) {
 	quoted, err := t.quotedTables()
 	if err != nil {
@@ -114,11 +115,11 @@ func (t *Table) quotedHeld(o Options) (string, error) {
 	return t.Scales[best].Name, nil
 }
 
-// Planned is a run that a table needs, with the run time from the ledger.
+// Planned is a run that a table needs, with its duration from the ledger.
 type Planned struct {
 	Key     string  // identifies the run across tables: its folder and the hash of its settings
-	Kind    string  // its name without the seed
-	Seconds float64 // core-seconds of the run; 0 if the ledger lacks the run, or has it as stale or failed
+	Kind    string  // name without the seed
+	Seconds float64 // core-seconds of the run; 0: the run is missing, stale or failed in the ledger
 	Wall    bool    // Seconds are wall time times threads, for runs without a measured core time
 }
 
@@ -148,7 +149,7 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	return list, nil
 }
 
-// CoreSeconds returns a function that estimates the core-seconds of a run at a scale: the mean of the recorded runs
+// CoreSeconds returns a function that estimates the core-seconds of a run at a scale: the mean over the recorded runs
 // of the same row.
 func (t *Table) CoreSeconds(scale string) (func(sweep.Run) (float64, bool), error) {
 	list, err := t.Planned(scale)

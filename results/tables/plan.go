@@ -44,7 +44,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 	return p, all, nil
 }
 
-// each calls f with the runs of a seed, row by row and on every data set, and with the planner that made them.
+// each calls f with the runs of a seed, by row and data set, and with the planner that planned them.
 func (p *Planner) each(seed uint64, f func(row int, on place, one *Planner, runs []sweep.Run)) error {
 	for i, row := range p.table.Rows {
 		for _, on := range p.table.places() {
@@ -62,8 +62,8 @@ func (p *Planner) each(seed uint64, f func(row int, on place, one *Planner, runs
 	return nil
 }
 
-// first calls f with the configs of the first seed's runs at a scale, row by row and on every data set. All seeds have
-// the same data sets and lengths of training.
+// first calls f with the configs of the first seed's runs at a scale, by row and data set. All seeds have the same data
+// sets and lengths of training.
 func (t *Table) first(named string, f func(row int, on place, c train.Config)) error {
 	if !t.Trains() {
 		return nil
@@ -99,8 +99,8 @@ func (t *Table) planner(named string) (*Planner, error) {
 	return p, p.add(t.Also)
 }
 
-// add adds metrics that no column shows, and sorts all metrics by their text. Tables that share runs then agree on
-// the order.
+// add adds metrics that no column shows, and sorts all metrics by their text, so that tables with the same runs use the
+// same order.
 func (p *Planner) add(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
@@ -120,35 +120,35 @@ func (p *Planner) add(also []metrics.Choice) error {
 	return nil
 }
 
-// Planner makes the runs of a table at one scale, for one of its data sets.
+// Planner plans the runs of a table at one scale, for one of its data sets.
 type Planner struct {
 	table   *Table // at the scale
 	seeds   int
-	folder  string // folder of the table and of the files that it names
-	scale   string // its name
+	folder  string // folder of the table's file, for the files that the table names
+	scale   string // name of the scale
 	set     sweep.Settings
 	metrics []metrics.Choice // metrics that runs measure
 	columns []metrics.Choice // the columns' metrics
 	at      *DataSet         // nil: the table lists no data sets
-	codes   string           // text of its sub-codes
-	real    bool             // public data sets replace their twins
+	codes   string           // text of the data set's sub-codes
+	real    bool             // public data sets replace twins
 
-	compared map[string]*comparedRuns // of the compared tables, by name
-	places   map[*DataSet]*Planner    // the planners for data sets
-	by       map[string]*Planner      // the planners of the table's runs, by hash
+	compared map[string]*comparedRuns // runs of the compared tables, by name
+	places   map[*DataSet]*Planner    // planners for data sets
+	by       map[string]*Planner      // planners of the table's runs, by hash
 
-	cache   *tableCache        // of the table, for all scales
-	planned map[string]planned // the runs of the scale, by hash
+	cache   *tableCache        // cache of the table, for all scales
+	planned map[string]planned // runs of the scale, by hash
 
-	// To save time, runs may lack what their user does not need.
-	outline  bool // runs only have a name, and their digest as hash
+	// To save time, runs may lack parts that their user does not need.
+	outline  bool // runs only have a name, and a digest as hash
 	unhashed bool // runs have no hash
 }
 
-// planned says more about a planned run.
+// planned has further data of a planned run.
 type planned struct {
-	digest string                    // of its settings in the table, see [runconfig.Base.Digest]
-	whole  func() (sweep.Run, error) // makes the run of an outline; nil for a whole run
+	digest string                    // digest of the run's settings in the table, see [runconfig.Base.Digest]
+	whole  func() (sweep.Run, error) // creates the run of an outline; nil: not an outline
 }
 
 // on returns the planner for a data set.
@@ -165,11 +165,11 @@ func (p *Planner) on(d *DataSet) *Planner {
 	return one
 }
 
-// Metrics returns the metrics that runs measure. The table reads their results from the runs' folders.
+// Metrics returns the metrics that runs measure. The table reads their results from the folders of the runs.
 func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 
-// Name returns the name of a row's run. It joins the row, the data set, "real" on public data sets, the scale and the
-// seed.
+// Name returns the name of a row's run: the row, the data set, "real" on public data sets, the scale and the seed,
+// joined.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := FileName(row)
 	if p.at != nil {
@@ -181,7 +181,7 @@ func (p *Planner) Name(row string, seed uint64) string {
 	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
 }
 
-// overrides lists a run's settings; later settings win.
+// overrides lists the settings of a run; later settings win.
 func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 	var d DataSet
 	if p.at != nil {
@@ -199,9 +199,9 @@ func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 }
 
 // RunSettings are a row's settings for a run. Later settings win, in this order: Set, the data set's Set, the scale's
-// settings, and the settings for the scale by name, first the data set's and then ByScale.
+// settings, the data set's settings for the scale, and ByScale.
 type RunSettings struct {
-	Config  string         // a .yaml file, or the name of an experiment that comes with Unravel
+	Config  string         // .yaml file, or name of an experiment that comes with Unravel
 	Set     sweep.Settings // key.path: value
 	ByScale ScaleSettings
 	Metrics []metrics.Choice // metrics at the end; empty: none
@@ -209,7 +209,7 @@ type RunSettings struct {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
-// FileName makes a label part of the name of a file or folder.
+// FileName converts a label to a part of a file or folder name.
 func FileName(label string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-.")
 	if name == "" {
@@ -237,7 +237,7 @@ func (p *Planner) with(s Source) (*Planner, error) {
 	return &one, one.add(more)
 }
 
-// runsOf lists the runs of a row on a data set for a seed. It also returns their planner.
+// runsOf lists the runs of a row on a data set for a seed, and returns their planner.
 func (p *Planner) runsOf(s Trained, on place, row Row, seed uint64) (*Planner, []sweep.Run, error) {
 	one, err := p.on(on.data).with(s)
 	if err != nil {
@@ -247,8 +247,8 @@ func (p *Planner) runsOf(s Trained, on place, row Row, seed uint64) (*Planner, [
 	return one, runs, err
 }
 
-// Run returns the run of a config with the settings of the row, the data set and the scale. In settings, $NAME stands
-// for a value of the data set.
+// Run returns the run of a config with the settings of the row, the data set and the scale. In settings, $NAME means a
+// value of the data set.
 func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error) {
 	file, err := p.at.fill(s.Config)
 	if err != nil {
@@ -278,8 +278,8 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	return r, err
 }
 
-// measures tells apart runs with the same settings and other metrics: by the data set's sub-codes, or by having no
-// metrics at all.
+// measures distinguishes runs with the same settings but other metrics: by the data set's sub-codes, or by the absence
+// of metrics.
 func (p *Planner) measures(s RunSettings) []string {
 	switch {
 	case len(s.Metrics) == 0:
@@ -299,25 +299,25 @@ func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	return list
 }
 
-// indexOf returns the index of a metric with the same settings; -1 without one.
+// indexOf returns the index of a metric with the same settings, or -1 if there is none.
 func indexOf(list []metrics.Choice, c metrics.Choice) int {
 	return slices.IndexFunc(list, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })
 }
 
-// tableCache holds what the plans of a table share, at all scales. The digests of runs are not in it, because they
-// belong to a scale.
+// tableCache holds data that the plans of a table share at all scales. It does not hold the digests of runs, because
+// they depend on the scale.
 type tableCache struct {
 	configs runconfig.Cache
-	tables  runconfig.Memo[otherTable, *Table] // that rows take values from
+	tables  runconfig.Memo[otherTable, *Table] // tables from which rows take values
 }
 
-// otherTable names a table that a row of another table takes values from.
+// otherTable identifies a table from which rows of another table take values.
 type otherTable struct {
 	folder, name string
 	real         bool
 }
 
-// shared returns the table's cache: a new one for a table that Load has not made.
+// shared returns the table's cache. A table that Load has not created gets a new one.
 func (t *Table) shared() *tableCache {
 	if t.cache == nil {
 		return new(tableCache)

@@ -12,14 +12,14 @@ import (
 	"github.com/unravel-ml/unravel/metrics/ranking"
 )
 
-// quoting is a Source that shows values of other tables' cells at the same scale. Its own metrics are not computed.
+// quoting is a Source that shows values of other tables' cells at the same scale. It does not compute metrics.
 type quoting interface {
 	Source
 
-	// quoted lists the tables; $name stands for values of a data set.
+	// quoted lists the tables; $name means a value of a data set.
 	quoted() []string
 
-	// quote returns the values of a column: one for each run, or one in all. An error noValue leaves the cell empty.
+	// quote returns the values of a column: one per run, or a single one. The error noValue leaves the cell empty.
 	quote(ctx context.Context, o *others, p place, c Column) (drawn, error)
 }
 
@@ -45,14 +45,14 @@ func (f *filling) quoted(ctx context.Context, p place, row Row, source quoting) 
 	return list, nil
 }
 
-// others computes the tables quoted by sources, each once.
+// others computes the tables that sources quote, each once.
 type others struct {
 	options Options
 	known   map[*Table]*Result
 }
 
-// result returns a table at the scale of the options; the table may lack it. With anyScale only printed values count,
-// and any scale will do.
+// result returns a table at the scale of the options, or an error if the table has no such scale. With anyScale, only
+// printed values matter, so any scale is accepted.
 func (o *others) result(ctx context.Context, p place, name string, anyScale bool) (*Result, error) {
 	t, err := p.other(name)
 	if err != nil {
@@ -105,7 +105,7 @@ func (p place) other(name string) (*Table, error) {
 	})
 }
 
-// Quotes reports whether a row has cells of other tables.
+// Quotes reports whether a row shows cells of other tables.
 func (t *Table) Quotes() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(quoting); return ok })
 }
@@ -150,7 +150,7 @@ func (t *Table) RunsFolders() ([]string, error) {
 	return slices.Compact(list), err
 }
 
-// cells shows the cells of a row of another table.
+// cells is a source that shows the cells of a row of another table.
 type cells struct {
 	Table string `yaml:"table" doc:"table with the cells"`
 	Row   string `yaml:"row" doc:"label of the row"`
@@ -187,7 +187,7 @@ func (s *cells) quote(ctx context.Context, o *others, p place, c Column) (d draw
 	if cell.Ours == nil {
 		return d, noValue(cell.Reason)
 	}
-	if d.quoted, d.unlearned = cell.Runs, cell.Unlearned; len(d.quoted) == 0 { // it is not from runs
+	if d.quoted, d.unlearned = cell.Runs, cell.Unlearned; len(d.quoted) == 0 { // not from runs
 		d.quoted = []float64{*cell.Ours}
 	}
 	if cell.Status == Outdated {
@@ -197,17 +197,17 @@ func (s *cells) quote(ctx context.Context, o *others, p place, c Column) (d draw
 	return d, nil
 }
 
-// point is a run or row of a table: y is the value of a column, x the value of the column on the axis.
+// point is a run or row of a table: x is its value in the column on the axis, and y its value in another column.
 type point struct{ x, y float64 }
 
-// Over is the shared part of sources that compare two columns of several tables.
+// Over has the settings that sources comparing two columns of several tables share.
 type Over struct {
 	Tables []string `yaml:"tables" doc:"tables with the cells"`
 	Column string   `yaml:"column" doc:"column to compare the other columns with"`
 	Of     string   `yaml:"of" doc:"values to compare: runs, rows (means over runs) or printed (printed means)"`
 }
 
-// The values of the field Of.
+// Values of the field Of.
 const (
 	ofRuns    = "runs"
 	ofRows    = "rows"
@@ -232,7 +232,7 @@ func (s *Over) Validate() error {
 
 func (s *Over) quoted() []string { return s.Tables }
 
-// whose names the compared items in messages.
+// whose names the compared items for messages.
 func (s *Over) whose() string {
 	if s.Of == ofPrinted {
 		return "printed means"
@@ -284,8 +284,8 @@ func pairsOf(of string, x, y *Cell) (list []point) {
 	return list
 }
 
-// binned takes the runs or rows whose value of one column lies in a range. It shows the mean of each other column
-// over them.
+// binned selects the runs or rows with a value of one column in a range. It shows the mean of each other column over
+// them.
 type binned struct {
 	Over `yaml:",inline"`
 	From float64 `yaml:"from" doc:"smallest value of the column"`
@@ -316,8 +316,8 @@ func (s *binned) quote(ctx context.Context, o *others, p place, c Column) (d dra
 	return d, nil
 }
 
-// ranked is Kendall's tau-b between one column and each other column, over runs or rows. Equal orders from good to
-// bad give 1.
+// ranked is Kendall's tau-b between one column and each other column, over runs or rows. It is 1 if both order them
+// equally from good to bad.
 type ranked struct {
 	Over `yaml:",inline"`
 }

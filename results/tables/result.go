@@ -17,21 +17,21 @@ type Result struct {
 	Scale      string      `json:"scale"`
 	Seeds      int         `json:"seeds"`
 	Reproduced int         `json:"reproduced"` // cells that agree with the printed ones
-	Printed    int         `json:"printed"`    // cells that the paper prints
+	Printed    int         `json:"printed"`    // cells with a printed value
 	Rows       []ResultRow `json:"rows"`
-	Ledger     *Origin     `json:"ledger,omitempty"`    // nil: no run is from the ledger
+	Ledger     *Origin     `json:"ledger,omitempty"`    // nil: no runs from the ledger
 	Agreement  *Agreement  `json:"agreement,omitempty"` // nil: the table does not compare columns
-	Standing   string      `json:"data,omitempty"`      // data sets behind trained cells if public ones and twins exist; WriteJSON sets it
+	Standing   string      `json:"data,omitempty"`      // data sets of trained cells if there are both public sets and twins; set by WriteJSON
 
-	Damaged []string `json:"damaged,omitempty"` // runs in the folder with unreadable files, and the reason; they do not count
+	Damaged []string `json:"damaged,omitempty"` // runs in the folder with unreadable files, with the reason; they do not count
 
-	Table  *Table `json:"-"` // the table at the scale
+	Table  *Table `json:"-"` // table at the scale
 	Remark string `json:"-"` // remark on the scale
 
-	origin *Table // the table at all scales
+	origin *Table // table at all scales
 
 	measured bool    // whether FindLengths has set lengths
-	standsOn *string // the text of standing; nil: not made yet
+	standsOn *string // text of standing; nil: not computed yet
 }
 
 // ResultRow is a row of cells.
@@ -40,39 +40,39 @@ type ResultRow struct {
 	Cells []Cell `json:"cells"`
 }
 
-// Cell holds our value and the printed one.
+// Cell holds our value and the printed value.
 type Cell struct {
 	Column     string   `json:"column"`
 	Ours       *float64 `json:"ours"`          // nil: no value
-	Deviation  float64  `json:"std,omitempty"` // standard deviation of a draw
+	Deviation  float64  `json:"std,omitempty"` // standard deviation of one draw
 	Draws      int      `json:"n"`
 	Exact      bool     `json:"exact"`           // the value is deterministic
-	Theirs     *float64 `json:"theirs"`          // nil: nothing is printed
+	Theirs     *float64 `json:"theirs"`          // nil: no printed value
 	Difference *float64 `json:"difference"`      // ours - theirs
 	Ratio      *float64 `json:"ratio,omitempty"` // theirs / ours, for times
 	Status     Status   `json:"status"`
 	Reason     string   `json:"reason,omitempty"` // why the value differs, or is missing
 	Notes      []string `json:"notes,omitempty"`  // remarks on missing, failed or unconverged runs
 
-	// Unconverged counts the runs that did not converge; Ours includes them. Converged aggregates the converged runs
-	// if the cell has both kinds.
+	// Unconverged is the number of runs that did not converge; Ours includes them. If the cell has both kinds of runs,
+	// Converged is the aggregate of the converged runs.
 	Unconverged int      `json:"not_converged,omitempty"`
 	Converged   *float64 `json:"ours_converged,omitempty"`
 
-	Unlearned int `json:"not_learned,omitempty"` // runs with a decoder that has not learned the images, see Unlearned
+	Unlearned int `json:"not_learned,omitempty"` // number of runs with a decoder that has not learned the images, see Unlearned
 
-	Length float64 `json:"length,omitempty"` // length of training as a share of the paper's, see FindLengths; 0: unknown
+	Length float64 `json:"length,omitempty"` // length of training as a fraction of the paper's, see FindLengths; 0: unknown
 
-	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
+	Runs []float64 `json:"runs,omitempty"` // values of trained rows, by seed
 	Rank float64   `json:"rank,omitempty"` // rank among the rows, 1 for the best, in a table that compares columns; 0: no rank
 
-	Printed    string `json:"-"` // digits of Theirs; empty: nothing is printed
-	PrintedStd string `json:"-"` // digits of the printed standard deviation; empty: none is printed
+	Printed    string `json:"-"` // digits of Theirs; empty: no printed value
+	PrintedStd string `json:"-"` // digits of the printed standard deviation; empty: none
 
-	printed *reference.Cell // nil: the paper has no such cell
+	printed *reference.Cell // nil: no such cell in the paper
 }
 
-// Status says how a cell agrees with the printed one.
+// Status describes how a cell agrees with the printed value.
 type Status string
 
 // The statuses.
@@ -81,15 +81,15 @@ const (
 	Near      Status = "near"      // within two standard errors of the difference, apart from rounding
 	Known     Status = "known"     // different, with a note that gives the reason
 	Differs   Status = "differs"   // different, without a note
-	Stale     Status = "stale"     // it agrees, although a note says that it differs
-	Unfit     Status = "unfit"     // it would agree, but at least half of its runs have not learned the images
+	Stale     Status = "stale"     // agrees, although a note says that it differs
+	Unfit     Status = "unfit"     // would agree, but at least half of its runs have not learned the images
 	Outdated  Status = "outdated"  // from stale runs of the ledger, whether or not it agrees
 	Missing   Status = "missing"   // we have no value
 	Unprinted Status = "unprinted" // the paper has no value
 	Measured  Status = "measured"  // a time, which is not compared
 )
 
-// Reproduced reports whether the cell agrees with the printed one.
+// Reproduced reports whether the cell agrees with the printed value.
 func (s Status) Reproduced() bool { return s == Same || s == Near || s == Stale }
 
 // Count counts the cells with a status.
@@ -105,7 +105,7 @@ func (r *Result) Count(s Status) int {
 	return n
 }
 
-// Cell returns a cell; nil if the result lacks it.
+// Cell returns a cell, or nil if it does not exist.
 func (r *Result) Cell(row, column string) *Cell {
 	for i := range r.Rows {
 		for j := range r.Rows[i].Cells {
@@ -119,7 +119,7 @@ func (r *Result) Cell(row, column string) *Cell {
 
 // WriteJSON writes the result as one JSON object.
 func (r *Result) WriteJSON(w io.Writer) error {
-	_ = r.FindLengths() // without a plan for the scale full, no lengths are known
+	_ = r.FindLengths() // without a plan for the scale full, lengths are unknown
 	named := *r
 	named.Standing = r.StandsOn()
 	if err := json.NewEncoder(w).Encode(named); err != nil {
@@ -128,7 +128,7 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// Summary returns the result in a line.
+// Summary describes the result in one line.
 func (r *Result) Summary() string {
 	if r.Table.Timed() {
 		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, wording.Count(r.Seeds, "time"))

@@ -15,11 +15,11 @@ import (
 // Names of scales; every table has quick and full.
 const (
 	QuickScale  = "quick"  // minutes on two cores
-	MediumScale = "medium" // in tables with this scale: long enough for methods to show their behaviour
+	MediumScale = "medium" // only in some tables: long enough for methods to show their behaviour
 	FullScale   = "full"   // as in the paper, or more
 )
 
-// Scales lists the scales of a table, the smallest first: quick, the table's own ones in its order, full.
+// Scales lists the scales of a table, smallest first: quick, the table's other scales in order, and full.
 type Scales []Scale
 
 // Scale is an amount of computation.
@@ -33,7 +33,7 @@ type Scale struct {
 	Remark  string         `yaml:"remark" doc:"limits of this scale's results"`
 }
 
-// defaultScales returns the scales of a table that sets none.
+// defaultScales returns the scales of a table that specifies none.
 func defaultScales() Scales {
 	return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}}
 }
@@ -71,7 +71,7 @@ func (s Scales) ConfigType() string {
 	return "{quick: {seeds: 5}, full: {seeds: 20}} and others by name"
 }
 
-// Names lists the scales, the smallest first.
+// Names lists the scales, smallest first.
 func (s Scales) Names() []string {
 	names := make([]string, len(s))
 	for i := range s {
@@ -80,7 +80,7 @@ func (s Scales) Names() []string {
 	return names
 }
 
-// Find returns a scale by name; its error lists the names.
+// Find returns a scale by name. Its error lists the names.
 func (s Scales) Find(name string) (*Scale, error) {
 	at := slices.IndexFunc(s, func(one Scale) bool { return one.Name == name })
 	if at < 0 {
@@ -99,7 +99,7 @@ func (s *Scale) printed(usual ReferenceFile) ReferenceFile {
 	return usual
 }
 
-// at returns the table at a scale, with the data sets and the printed values of the scale. No name means quick.
+// at returns the table at a scale, with the data sets and the printed values of the scale. "" means quick.
 func (t *Table) at(name string) (*Table, *Scale, error) {
 	s, err := t.Scales.Find(cmp.Or(name, QuickScale))
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Scale) Validate() error {
 	return nil
 }
 
-// ScaleSettings are settings of runs, by name of the scale.
+// ScaleSettings are settings of runs, by the name of the scale.
 type ScaleSettings map[string]sweep.Settings
 
 // among checks that the scales exist.
@@ -138,7 +138,7 @@ func (s ScaleSettings) among(key string, known Scales) error {
 	return nil
 }
 
-// belongs reports whether a row or data set belongs to a scale, by the list of its scales; none: all.
+// belongs reports whether a row or data set belongs to a scale. scales is its list of scales; empty: all.
 func belongs(scale string, scales []string) bool {
 	return len(scales) == 0 || slices.Contains(scales, scale)
 }

@@ -19,51 +19,50 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Source provides the values of a row. Every source is also [Sampled], [Scored] or [Trained]. A program adds its own
-// source with [RegisterSource], before it opens tables that name it.
+// Source provides the values of a row. Every source also implements [Sampled], [Scored] or [Trained]. A program adds a
+// source with [RegisterSource] before it opens tables that name the source.
 type Source interface {
 	// Random reports whether different seeds give different codes, or different scores.
 	Random() bool
 }
 
-// Sampled is a Source that computes codes at once, without training.
+// Sampled is a Source that computes codes directly, without training.
 type Sampled interface {
 	Source
 
-	// Sample returns the codes and factors of a seed. An error that wraps ErrNotRun leaves
-	// the seed out.
+	// Sample returns the codes and factors for a seed. An error that wraps ErrNotRun skips the seed.
 	Sample(ctx context.Context, seed uint64) (*Sample, error)
 }
 
-// Scored is a Source without codes. It gives the results of metrics itself: from assumed or printed numbers.
+// Scored is a Source without codes. It computes the results of metrics from assumed or printed numbers.
 type Scored interface {
 	Source
 
-	// Score returns the result of a metric for a seed; an error if the metric needs codes.
+	// Score returns the result of a metric for a seed, or an error if the metric needs codes.
 	Score(ctx context.Context, c metrics.Choice, seed uint64) (metrics.Result, error)
 }
 
-// Trained is a Source with codes from the runs of a sweep.
+// Trained is a Source whose codes come from the runs of a sweep.
 type Trained interface {
 	Source
 
 	// Plan lists the runs of a row for a seed, each made by Planner.Run.
 	Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error)
 
-	// Results returns the results of the metrics for a seed from the finished runs of Plan. It also returns the fit
-	// of the chosen run; nil for none. An error that wraps ErrNotRun leaves the seed out.
+	// Results returns the results of the metrics for a seed from the finished runs of Plan, and the fit of the chosen
+	// run, or nil. An error that wraps ErrNotRun skips the seed.
 	Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error)
 }
 
-// ErrNotRun is the error of [Trained] sources for a seed without codes so far. Train the runs of the table, or show the
-// cell as missing.
+// ErrNotRun is the error of [Trained] sources for a seed without codes. Train the runs of the table, or show the cell
+// as missing.
 var ErrNotRun = analysis.ErrNotRun
 
 // Sample holds the codes and factors that the metrics of a row measure.
 type Sample struct {
 	Input *metrics.Input
-	Codes factor.SubCodes // columns of each factor's sub-code; nil: by the metrics' own rule
-	Timed bool            // the cells show the computation time of the metrics in seconds
+	Codes factor.SubCodes // columns of each factor's sub-code; nil: the metrics' default
+	Timed bool            // the cells show the computation times of the metrics in seconds
 }
 
 // Sources lists the sources that a table can name.
@@ -116,11 +115,12 @@ func (c SourceChoice) EncodeConfig() (any, error) {
 // ConfigForms implements config.Former.
 func (SourceChoice) ConfigForms() []any { return []any{config.ChoicesOf(Sources)} }
 
-// RegisterSource adds a source for tables to name. Call it before a table is opened. A taken name is an error.
+// RegisterSource adds a source that tables can name. Call it before opening a table. It returns an error if the name is
+// already registered.
 func RegisterSource(e registry.Entry[Source]) error { return Sources.Register(e) }
 
-// Runs trains the codes: one run for each seed, or the best run of a grid. The config of a run includes the table's
-// metrics, and the table reads their results from the run's folder.
+// Runs trains the codes: one run per seed, or the best run of a grid. The config of a run includes the metrics of the
+// table, and the table reads their results from the run's folder.
 type Runs struct {
 	Config  string           `yaml:"config" doc:"config of the runs: a .yaml file or the name of a built-in config"`
 	Set     sweep.Settings   `yaml:"set" doc:"key.path: value; overrides the config; the scale's set overrides this key"`
@@ -130,8 +130,8 @@ type Runs struct {
 	Select  *Selection       `yaml:"select" doc:"how to choose a run of the grid"`
 }
 
-// Selection chooses a run of a grid by quantities in fit.json. Among the runs with the lowest values of By, it takes
-// the lowest value of Then.
+// Selection chooses a run of a grid by quantities in fit.json. It keeps the fraction Keep of the runs with the lowest
+// By, and chooses the kept run with the lowest Then.
 type Selection struct {
 	Keep float64  `yaml:"keep" doc:"fraction of the grid to keep, 0 to 1"`
 	By   FitValue `yaml:"by" doc:"quantity to keep by; runs with the lowest values stay"`
@@ -162,7 +162,7 @@ func (r *Runs) Validate() error {
 	return nil
 }
 
-// Plan implements Trained: it plans one run, or all runs of the grid.
+// Plan implements Trained. It plans one run, or all runs of the grid.
 func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 	list := []sweep.Settings{r.Set}
 	for _, axis := range r.Grid {
