@@ -198,7 +198,7 @@ func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice
 	return chosen.Metrics, chosen.Fit, nil
 }
 
-// choose selects one of a seed's finished runs. Runs without the quantities come last.
+// choose selects one of the finished runs of a seed. Runs without the quantities come last.
 func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	if r.Select == nil || len(entries) == 1 {
 		return entries[0]
@@ -221,7 +221,7 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	return slices.MinFunc(kept, by(r.Select.Then))
 }
 
-// top measures only the best code columns of trained models.
+// top only measures the best code columns of trained models.
 type top struct {
 	Runs          `yaml:",inline"`
 	analysis.Best `yaml:",inline"`
@@ -237,7 +237,7 @@ func (s *top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics
 	return results, run.Fit, err
 }
 
-// explored trains an autoencoder for each seed. MIMOSA then learns components and a hierarchy from its codes.
+// explored trains an autoencoder per seed. MIMOSA then learns components and a hierarchy from its codes.
 type explored struct {
 	Config          string         `yaml:"config" doc:"config of the autoencoder: a .yaml file or the name of a built-in config"`
 	Set             sweep.Settings `yaml:"set" doc:"key.path: value; overrides the config; the scale's set overrides this key"`
@@ -256,7 +256,7 @@ func (m *explored) Validate() error {
 // Random implements Source.
 func (m *explored) Random() bool { return true }
 
-// Plan implements Trained. The run measures nothing itself.
+// Plan implements Trained. The run itself measures nothing.
 func (m *explored) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, ByScale: m.ByScale}, seed)
 	return []sweep.Run{run}, err

@@ -1,11 +1,11 @@
-// Package tables computes papers' tables again and compares our values with the printed ones.
+// Package tables recomputes the tables of papers and compares our values with the printed ones.
 //
 // A [Table] is a YAML file. It lists rows, each with a source of codes, and columns, each with a metric. It names a
-// file of printed values, and has notes on cells that differ, with the reason. [Table.Compute] makes a [Result]. The
-// result says for every cell whether it agrees. Package show writes it as text, Markdown, CSV, LaTeX and HTML.
+// file of printed values, and explains cells that differ in notes. [Table.Compute] computes a [Result], which says for
+// every cell whether it agrees. Package show writes it as text, Markdown, CSV, LaTeX and HTML.
 //
-// Your own table is a YAML file together with a reference file ([Open], [Load]). Its rows may name sources that a
-// program adds with [RegisterSource].
+// A user's table is a YAML file with a reference file ([Open], [Load]). Its rows may name sources that a program adds
+// with [RegisterSource].
 package tables
 
 import (
@@ -44,15 +44,15 @@ type Table struct {
 	Curves   *Curves          `yaml:"curves" doc:"columns for --out to plot as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
-	reference *reference.File // the printed cells
+	reference *reference.File // printed cells
 
 	cache  *tableCache // set by Load
-	folder string      // folder of the table and of the files that rows name
-	isFile bool        // the table is the user's own file
+	folder string      // folder of the table's file, for the files that rows name
+	isFile bool        // the table is a user's file
 	real   bool        // runs use public data sets instead of their twins
 }
 
-// ReferenceFile locates the printed values.
+// ReferenceFile specifies the printed values.
 type ReferenceFile struct {
 	File    string `yaml:"file" doc:".csv file, as a path relative to this file"`
 	Dataset string `yaml:"dataset" doc:"data set of the cells, in a table without a list of data sets"`
@@ -88,10 +88,9 @@ type Column struct {
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, if the label is not enough"`
 }
 
-// Note gives the reason why cells are not reproduced. For a column in Moves, an experiment has moved our value by
-// this amount, up or down. The note then explains a difference under two conditions: the move points towards the
-// printed value, and the rest is within two standard deviations, as for any other cell. A note may cover cells that
-// agree.
+// Note explains why cells are not reproduced. If Moves has an entry for a column, an experiment has moved our value by
+// this amount, up or down. The note then explains a difference if the move is in the direction of the printed value,
+// and the rest is within two standard deviations, as for any other cell. A note may also cover cells that agree.
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`
@@ -103,10 +102,10 @@ type Note struct {
 // SetDefaults implements config.Defaulter.
 func (c *Column) SetDefaults() { c.Transform = plain }
 
-// Names lists the tables of Unravel, in alphabetical order.
+// Names lists the tables that come with Unravel, sorted.
 func Names() []string {
 	entries, err := fs.Glob(configs.Tables(), "*.yaml")
-	if err != nil { // the pattern is right
+	if err != nil { // the pattern is valid
 		return nil
 	}
 	for i, e := range entries {
@@ -115,7 +114,8 @@ func Names() []string {
 	return entries
 }
 
-// Open reads a table: a file of this name, otherwise a table of Unravel. Files named in a table lie in its folder.
+// Open reads a table: a file with this name, or else a table that comes with Unravel. File names in a table are
+// relative to its folder.
 func Open(name string) (*Table, error) {
 	isFile := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	if info, err := os.Stat(name); isFile || err == nil && info.Mode().IsRegular() {
@@ -145,11 +145,11 @@ func readConfig(fsys fs.FS, file, shown string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // only read
 	return config.ReadAll(f, shown)
 }
 
-// Load reads a table and its reference file from a file system. Errors put the folder before names of files.
+// Load reads a table and its reference file from a file system. Errors prefix file names with folder.
 func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	shown := folder + file
 	src, err := readConfig(fsys, file, shown)
@@ -183,7 +183,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	return t, nil
 }
 
-// Curves plots columns: the rows of each series are points at Row.At.
+// Curves draws columns as curves: the rows of each series are points at Row.At.
 type Curves struct {
 	X       string   `yaml:"x" doc:"label of the horizontal axis"`
 	Log     bool     `yaml:"log" doc:"use a logarithmic horizontal axis"`
@@ -201,7 +201,7 @@ func (c *Curves) Validate() error {
 	return nil
 }
 
-// Boxes is a box plot of one column's values over the runs of some rows.
+// Boxes draws a box plot of the values of one column over the runs of some rows.
 type Boxes struct {
 	Title  string   `yaml:"title" doc:"title of the figure"`
 	Column string   `yaml:"column" doc:"column to show"`

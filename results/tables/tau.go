@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Compared names a column of another table. A row compares this column with its own table's metrics.
+// Compared names a column of another table. A row compares this column with its table's metrics.
 type Compared struct {
 	Table  string `yaml:"table" doc:"other table: a .yaml file or the name of a built-in table"`
 	Column string `yaml:"column" doc:"column of the other table to compare"`
@@ -35,7 +35,7 @@ func (c *Compared) Validate() error {
 	return nil
 }
 
-// open reads the other table; files are searched in this table's folder.
+// open opens the other table. It looks for files in this table's folder.
 func (c *Compared) open(folder string) (*Table, error) {
 	name := c.Table
 	if in := filepath.Join(folder, name); folder != "" {
@@ -59,7 +59,7 @@ func (c *Compared) column(of *Table) (*Column, error) {
 	return nil, fmt.Errorf("table %s has no column %q of a metric%s", c.Table, c.Column, registry.Suggest(c.Column, known))
 }
 
-// sign returns the factor that turns values of a metric into the compared order.
+// sign returns the factor that converts values of a metric to the compared order.
 func (c *Compared) sign(m metrics.Choice) float64 {
 	if !c.Raw && m.Value.Better() == metrics.LowerIsBetter {
 		return -1
@@ -67,9 +67,9 @@ func (c *Compared) sign(m metrics.Choice) float64 {
 	return 1
 }
 
-// tau compares a column of another table with this table's metrics, on the runs of the other table. It computes
-// Kendall's tau-b between the two orders of rows, for each seed as a mean over data sets. It skips a data set if the
-// column or the metric is the same for all rows.
+// tau compares a column of another table with this table's metrics, on the runs of the other table. For each seed, it
+// is the mean over data sets of Kendall's tau-b between the two orders of rows. It skips a data set if the column or
+// the metric is constant over all rows.
 type tau struct {
 	Compared `yaml:",inline"`
 
@@ -80,14 +80,14 @@ type tau struct {
 type comparedRuns struct {
 	table   *Table
 	planner *Planner
-	texts   []string               // texts of the metrics that runs measure
-	bySeed  map[uint64][]sweep.Run // row after row, and every data set within a row
+	texts   []string               // texts of the metrics that the runs measure
+	bySeed  map[uint64][]sweep.Run // by row and then by data set
 }
 
 // Random implements Source.
 func (t *tau) Random() bool { return true }
 
-// Plan implements Trained: the other table's runs of a seed.
+// Plan implements Trained. It returns the other table's runs for a seed.
 func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 	with := p.compared[t.Table]
 	if with == nil {
@@ -125,7 +125,7 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 	return all, nil
 }
 
-// compare reads the other table and prepares to plan its runs.
+// compare opens the other table and prepares the planning of its runs.
 func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	open := func() (*Table, error) { return t.open(p.folder) }
 	other, err := p.cache.tables.Get(otherTable{p.folder, t.Table, false}, open)
@@ -149,7 +149,7 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	return with, nil
 }
 
-// find returns the position of a metric in the runs' list of metrics.
+// find returns the index of a metric in the runs' metrics.
 func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 	text, err := runconfig.MetricText(m)
 	if err != nil {
@@ -161,7 +161,8 @@ func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 	return 0, fmt.Errorf("the runs of table %s do not measure %s with the same options", r.table.Name, m.Name)
 }
 
-// Results implements Trained. The value is tau of the metrics' values. Each part with one number becomes its own tau.
+// Results implements Trained. The value is tau of the metrics' values. For parts with a single number, the part is tau
+// of these numbers.
 func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
 	if t.with == nil {
 		return nil, nil, errors.New("there is no plan of runs; want one before their results")
@@ -198,8 +199,8 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 	return results, nil, nil
 }
 
-// addTau adds tau of two lists of values, row after row, as the value of a result or as a part. It is the mean over
-// the data sets of a row.
+// addTau adds tau between two lists of values, which are in the order of rows, as the value or a part of a result. It
+// is the mean over the data sets.
 func addTau(r *metrics.Result, part string, a, b []float64, sets int) {
 	if tau := summary.MeanTau(summary.Split(a, sets), summary.Split(b, sets)); part == "" {
 		r.Value = tau
@@ -208,7 +209,7 @@ func addTau(r *metrics.Result, part string, a, b []float64, sets int) {
 	}
 }
 
-// singles lists the parts with one number, after the value itself. The value has no name.
+// singles lists the parts with a single number, after the value itself, which has no name.
 func singles(r metrics.Result) []string {
 	list := []string{""}
 	for _, p := range r.Parts {
@@ -219,7 +220,7 @@ func singles(r metrics.Result) []string {
 	return list
 }
 
-// valuesOf returns one number of a metric for every run, multiplied by sign.
+// valuesOf returns one number of a metric for each run, multiplied by sign.
 func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]float64, error) {
 	var values []float64
 	for _, run := range runs {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// OnReal returns the table with runs on public data sets instead of the twins that we draw.
+// OnReal returns the table with runs on public data sets instead of twins.
 func (t *Table) OnReal() *Table {
 	real := *t
 	real.real = true
@@ -20,11 +20,10 @@ func (t *Table) OnReal() *Table {
 // Stand is a training data set of a table's runs.
 type Stand struct {
 	Name string // name of the data set
-	Real string // the twin's public data set; empty: not a twin
+	Real string // public data set of the twin; empty: not a twin
 }
 
-// Stands lists the data sets of a table's runs at a scale, in the order of the rows. It begins with the data sets of
-// quoted tables.
+// Stands lists the data sets of a table's runs at a scale, first those of quoted tables, and then in the order of rows.
 func (t *Table) Stands(scale string) (list []Stand, err error) {
 	add := func(s Stand) {
 		if !slices.Contains(list, s) {
@@ -63,8 +62,8 @@ func isPublic(name string) bool {
 	return ok
 }
 
-// StandsOn names the data sets behind a result if they include twins of public data sets or, with [Table.OnReal],
-// public ones.
+// StandsOn names the data sets of a result if they include twins of public data sets or, with [Table.OnReal], public
+// data sets.
 func (r *Result) StandsOn() string {
 	if r.standsOn == nil {
 		text := r.standsText()
@@ -76,7 +75,7 @@ func (r *Result) StandsOn() string {
 func (r *Result) standsText() string {
 	stands, err := r.Table.Stands(r.Scale)
 	if err != nil {
-		return "" // the table was computed before, so Stands succeeds
+		return "" // the table has been computed, so Stands succeeds
 	}
 	var twins, real []string
 	for _, s := range stands {

@@ -14,16 +14,16 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Bounds of the numbers in a table.
+// Limits of the numbers in a table.
 const (
 	maxSeeds    = 10000
 	maxDecimals = 12
 	maxDraws    = 1 << 24
 )
 
-// Validate checks the table alone; Load checks it against the printed values.
+// Validate checks the table on its own; Load checks it against the printed values.
 func (t *Table) Validate() error {
-	if err := rundir.CheckName(t.Name); err != nil { // its files have this name, too
+	if err := rundir.CheckName(t.Name); err != nil { // files have this name, too
 		return config.Invalid("name", "%w", err)
 	}
 	if t.Folder != "" {
@@ -69,7 +69,7 @@ func (t *Table) Validate() error {
 	return t.validNotes(rows, columns)
 }
 
-// distinct lists the labels of rows, columns or data sets, and refuses repeated ones.
+// distinct lists the labels of rows, columns or data sets. It returns an error for repeated labels.
 func distinct[T any](key, what string, list []T, label func(T) string) (labels []string, err error) {
 	for i, one := range list {
 		if slices.Contains(labels, label(one)) {
@@ -80,7 +80,7 @@ func distinct[T any](key, what string, list []T, label func(T) string) (labels [
 	return labels, nil
 }
 
-// validDataSets checks that data sets are distinct and rows trained on them.
+// validDataSets checks that data sets are distinct and that rows are trained on them.
 func (t *Table) validDataSets() error {
 	if known, err := distinct("datasets", "data sets", t.DataSets, func(d DataSet) string { return d.Label }); err != nil || known == nil {
 		return err
@@ -152,7 +152,7 @@ func (t *Table) knownScales(key string, scales []string) error {
 	return nil
 }
 
-// amongDataSets checks the labels of data sets below a key.
+// amongDataSets checks that labels are data sets. key is the setting in errors.
 func (t *Table) amongDataSets(key string, labels []string) error {
 	if len(t.DataSets) == 0 && len(labels) > 0 {
 		return config.Invalid(key+".0", "%q: the table has no list of data sets", labels[0])
@@ -160,7 +160,7 @@ func (t *Table) amongDataSets(key string, labels []string) error {
 	return allAmong(key, "data set", labels, t.placeLabels())
 }
 
-// placeLabels lists the labels of the data sets; an empty one if the table lists none.
+// placeLabels lists the labels of the data sets, or one empty label if the table lists none.
 func (t *Table) placeLabels() (labels []string) {
 	for _, p := range t.places() {
 		labels = append(labels, p.label())
@@ -187,9 +187,9 @@ func (t *Table) validCurves(columns []string) error {
 	return allAmong("curves.columns", "column", t.Curves.Columns, columns)
 }
 
-// validNotes checks that notes are on cells of the table, at most one on each.
+// validNotes checks that notes are on cells of the table, with at most one note per cell.
 func (t *Table) validNotes(rows, columns []string) error {
-	noted := map[[3]string]bool{} // rows, columns and places
+	noted := map[[3]string]bool{} // by row, column and data set
 	for i, n := range t.Notes {
 		key := fmt.Sprintf("notes.%d", i)
 		if err := t.knownCells(key, &n, rows, columns); err != nil {
@@ -291,15 +291,16 @@ func (n *Note) Validate() error {
 	return nil
 }
 
-// columns lists the columns of the note; columns with a move come last.
+// columns lists the columns of the note, those with a move last.
 func (n *Note) columns() []string {
 	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
 }
 
-// name returns the row's name among the printed cells.
+// name returns the row's name in the printed cells.
 func (r *Row) name() string { return cmp.Or(r.Printed, r.Label) }
 
-// againstReference checks that the reference file has the labels and all their cells. It returns the wrong key.
+// againstReference checks that the reference file has the labels and all their cells. If not, it also returns the wrong
+// key.
 func (t *Table) againstReference() (key string, err error) {
 	type named struct{ key, set, row string }
 	var list []named
@@ -329,8 +330,8 @@ func (t *Table) againstReference() (key string, err error) {
 	return "", nil
 }
 
-// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key in errors
-// about the data set.
+// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key of the data
+// set in errors.
 func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	ref := t.reference
 	if known := ref.Sets(); !slices.Contains(known, set) && !slices.Contains(known, reference.Any) {
@@ -363,7 +364,7 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	return "", nil
 }
 
-// amongPrinted is among, for names with a wildcard for all.
+// amongPrinted is among with a wildcard for all names.
 func amongPrinted(what, name string, known []string) error {
 	if slices.Contains(known, reference.Any) {
 		return nil
@@ -371,7 +372,7 @@ func amongPrinted(what, name string, known []string) error {
 	return among(what, name, known)
 }
 
-// allAmong checks a list of names below a key.
+// allAmong checks a list of names. key is the setting in errors.
 func allAmong(key, what string, names, known []string) error {
 	for i, name := range names {
 		if err := among(what, name, known); err != nil {

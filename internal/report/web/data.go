@@ -9,22 +9,22 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Curves is the data of the widget curves: panels one after another.
+// Curves is the data of the widget curves: a list of panels.
 type Curves struct {
 	Panels []Panel `json:"panels"`
 }
 
-// Panel is a set of curves over one x axis.
+// Panel is a set of curves over the same x axis.
 type Panel struct {
 	Title  string   `json:"title"`
 	X      string   `json:"x"` // title of the axis
 	Y      string   `json:"y"`
-	Log    bool     `json:"log"`             // whether the y axis begins logarithmic
+	Log    bool     `json:"log"`             // the y axis is initially logarithmic
 	Lines  bool     `json:"lines,omitempty"` // hide the panel until one of its curves has two points
 	Series []Series `json:"series"`
 }
 
-// Series is a named curve. NaN and infinite points leave a gap.
+// Series is a named curve. NaN and infinite points give a gap.
 type Series struct {
 	Name   string `json:"name"`
 	X      Array  `json:"x"`
@@ -32,19 +32,19 @@ type Series struct {
 	Colour *int   `json:"colour,omitempty"` // index in the categorical palette; nil: the series' index in the panel
 }
 
-// Codes is the data of the widgets codes and neighbours: rows of codes, with facts about their images.
+// Codes is the data of the widgets codes and neighbours: rows of codes, with data about their images.
 type Codes struct {
 	Columns    []string    `json:"columns"`
 	Codes      Array       `json:"codes"`                // [rows, columns]
 	Factors    []Factor    `json:"factors"`              // may be empty
-	Spaces     []Space     `json:"spaces"`               // spaces of the latent code with more than single columns
+	Spaces     []Space     `json:"spaces"`               // spaces of the latent code that are not single columns
 	Rows       Array       `json:"rows"`                 // numbers of the images in the data set
-	Names      []string    `json:"names,omitempty"`      // files of the images; none: they have no files
-	Components *Components `json:"components,omitempty"` // nil: not known
+	Names      []string    `json:"names,omitempty"`      // files of the images; omitted: none
+	Components *Components `json:"components,omitempty"` // nil: unknown
 	Thumbnails *Thumbnails `json:"thumbnails,omitempty"` // thumbnails of the first rows; nil: none
 }
 
-// Components are codes projected to their principal components.
+// Components are codes projected onto their principal components.
 type Components struct {
 	Names  []string `json:"names"`
 	Values Array    `json:"values"` // [rows, names]
@@ -54,9 +54,9 @@ type Components struct {
 type Factor struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`             // circular, ordinal, categorical or continuous
-	Levels []string `json:"levels,omitempty"` // names by level; none: the numbers themselves
+	Levels []string `json:"levels,omitempty"` // names by level; omitted: numbers
 	Size   int      `json:"size,omitempty"`   // number of levels; 0: values are continuous
-	Values Array    `json:"values"`           // by row: the level, or the value of a continuous factor; NaN: not known
+	Values Array    `json:"values"`           // by row: the level, or the value of a continuous factor; NaN: unknown
 }
 
 // Space is a part of the latent space.
@@ -68,10 +68,10 @@ type Space struct {
 
 // Thumbnails is a sheet of pictures of equal size, row by row.
 type Thumbnails struct {
-	Source string `json:"src"` // a URL
+	Source string `json:"src"` // URL
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
-	Across int    `json:"across"` // pictures in a row of the sheet
+	Across int    `json:"across"` // pictures per row of the sheet
 	Count  int    `json:"count"`
 }
 
@@ -85,22 +85,22 @@ type Map struct {
 	Title   string   `json:"title"`
 	Rows    []string `json:"rows"`
 	Columns []string `json:"columns"`
-	Across  string   `json:"across,omitempty"` // the meaning of the columns
-	Down    string   `json:"down,omitempty"`   // the meaning of the rows
+	Across  string   `json:"across,omitempty"` // meaning of the columns
+	Down    string   `json:"down,omitempty"`   // meaning of the rows
 	Values  Array    `json:"values"`           // [rows, columns]
-	Signed  bool     `json:"signed"`           // whether colours diverge from 0
-	Sorted  bool     `json:"sorted"`           // whether rows begin sorted by the columns of their largest numbers
-	Unit    string   `json:"unit"`             // the quantity; may be empty
+	Signed  bool     `json:"signed"`           // use a diverging colour map
+	Sorted  bool     `json:"sorted"`           // rows are initially sorted by the columns of their largest numbers
+	Unit    string   `json:"unit"`             // quantity; may be empty
 }
 
-// Explore is the data of the widget explore: controls of a decoder's codes, codes to start from, and the decoder itself
-// or sheets of its answers.
+// Explore is the data of the widget explore: controls of a decoder's codes, start codes, and the decoder itself or
+// sheets of decoded pictures.
 type Explore struct {
 	Image    Image      `json:"image"`
-	Columns  int        `json:"columns"` // columns of a code
+	Columns  int        `json:"columns"` // number of columns of a code
 	Controls []Control  `json:"controls"`
 	Starts   Starts     `json:"starts"`
-	Known    Array      `json:"known"`             // codes [n, columns]; an opened dimension takes its value from the nearest; [0, columns] without options
+	Known    Array      `json:"known"`             // codes [n, columns]: when an option opens a dimension, it takes its value from the nearest of these; [0, columns] without options
 	Decoder  *Decoder   `json:"decoder,omitempty"` // nil: Sheets
 	Sheets   *Sheets    `json:"sheets,omitempty"`
 	Note     string     `json:"note,omitempty"` // reason for the sheets
@@ -114,7 +114,7 @@ type Image struct {
 	Channels int    `json:"channels"`
 	Low      Number `json:"low"` // black, or the bottom of curves
 	High     Number `json:"high"`
-	Curves   bool   `json:"curves"` // sequences and vectors are curves, one for each channel
+	Curves   bool   `json:"curves"` // draw sequences and vectors as curves, one per channel
 }
 
 // Control moves a part of a code; see decode.Control.
@@ -137,9 +137,9 @@ type Option struct {
 
 // Starts are the start images.
 type Starts struct {
-	Rows  Array    `json:"rows"`            // their numbers in the data set
-	Names []string `json:"names,omitempty"` // their files; none: they have no files
-	Codes Array    `json:"codes"`           // [n, columns]: from the encoder
+	Rows  Array    `json:"rows"`            // numbers of the images in the data set
+	Names []string `json:"names,omitempty"` // files of the images; omitted: none
+	Codes Array    `json:"codes"`           // [n, columns], from the encoder
 }
 
 // Sheets are pictures of codes with two moving controls. The other controls have the values of the first start image.
@@ -158,7 +158,7 @@ type Steps struct {
 type Sheet struct {
 	Rows     string     `json:"rows"` // names of controls
 	Columns  string     `json:"columns"`
-	Every    int        `json:"every,omitempty"` // lines and circles have pictures only of the steps 0, Every, ...; 0: of all
+	Every    int        `json:"every,omitempty"` // only the steps 0, Every, ... of lines and circles have pictures; 0: all steps
 	Pictures Thumbnails `json:"pictures"`
 }
 
@@ -167,15 +167,15 @@ func PNG(file []byte) string {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(file)
 }
 
-// Array is an array of numbers in the form that pages read: little-endian bytes in base64, row by row. JavaScript reads
-// it by Unravel.array.
+// Array is an array of numbers in the format of pages: little-endian bytes in base64, in row-major order. In
+// JavaScript, Unravel.array decodes it.
 type Array struct {
 	Shape []int  `json:"shape"`
 	Type  string `json:"type"` // f32, f16 or i32
 	Data  []byte `json:"data"`
 }
 
-// Floats returns numbers as an array f32. NaN and infinite numbers are kept.
+// Floats returns numbers as an f32 array. It keeps NaN and infinite numbers.
 func Floats[T float32 | float64](values []T, shape ...int) Array {
 	data := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -184,8 +184,8 @@ func Floats[T float32 | float64](values []T, shape ...int) Array {
 	return Array{shape, "f32", data}
 }
 
-// halves returns numbers as an array f16, rounded to the nearest number of 11 significant bits, ties to even. Numbers
-// beyond 65504 become infinite.
+// halves returns numbers as an f16 array, rounded to 11 significant bits, ties to even. Numbers beyond 65504 become
+// infinite.
 func halves(values []float32, shape ...int) Array {
 	data := make([]byte, 0, 2*len(values))
 	for _, v := range values {
@@ -194,7 +194,7 @@ func halves(values []float32, shape ...int) Array {
 	return Array{shape, "f16", data}
 }
 
-// Integers returns whole numbers as an array i32.
+// Integers returns integers as an i32 array.
 func Integers[T int | int32](values []T, shape ...int) Array {
 	data := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -216,12 +216,12 @@ func half(v float32) uint16 {
 	case size < 0x38800000: // below 2^-14 the exponent is fixed: steps of 2^-24
 		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(size))*(1<<24)))
 	}
-	size += 0xfff + size>>13&1 // half a step less one, and one for odd numbers
+	size += 0xfff + size>>13&1 // half a step minus one, plus one for odd numbers
 	return sign | uint16((size-0x38000000)>>13)
 }
 
-// Number is a number in JSON that may be NaN or infinite. JSON has no form for these: they are the strings "NaN", "Inf"
-// and "-Inf".
+// Number is a JSON number that may be NaN or infinite. These are the strings "NaN", "Inf" and "-Inf", because JSON
+// numbers cannot represent them.
 type Number float64
 
 // MarshalJSON writes the number, or a string for NaN and infinity.
@@ -237,7 +237,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// UnmarshalJSON reads a number, or a string that MarshalJSON writes; null is NaN.
+// UnmarshalJSON reads a number, or a string from MarshalJSON; null is NaN.
 func (n *Number) UnmarshalJSON(text []byte) error {
 	switch string(text) {
 	case `"NaN"`, "null":
@@ -253,16 +253,16 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(n))
 }
 
-// Decoder is a network as a list of operations of ONNX (operator set 17), for one row at a time.
+// Decoder is a network as a list of ONNX operations (operator set 17), for one row at a time.
 type Decoder struct {
-	Arguments  []int       `json:"arguments"` // shape of the input, such as a code [1, d]
+	Arguments  []int       `json:"arguments"` // shape of the input, for example [1, d] for a code
 	Input      string      `json:"input"`
 	Output     string      `json:"output"`
 	Operations []Operation `json:"operations"`
 	Constants  []Constant  `json:"constants"`
 }
 
-// Operation computes one array from others.
+// Operation computes an array from other arrays.
 type Operation struct {
 	Name       string         `json:"op"`
 	Inputs     []string       `json:"in"`
@@ -280,7 +280,7 @@ type Constant struct {
 func NewDecoder(n *weights.Operations) *Decoder {
 	d := &Decoder{Input: n.Input, Output: n.Output}
 	for _, size := range n.Arguments {
-		d.Arguments = append(d.Arguments, max(size, 1)) // -1: the number of rows
+		d.Arguments = append(d.Arguments, max(size, 1)) // -1, the number of rows, becomes 1
 	}
 	for _, o := range n.List {
 		d.Operations = append(d.Operations, Operation{Name: o.Name, Inputs: o.Inputs, Output: o.Output, Attributes: o.Attributes})
@@ -306,15 +306,15 @@ func newConstant(c weights.Constant) Constant {
 	return Constant{c.Name, Floats(c.Floats, shape...)}
 }
 
-// An array is in half precision if it has more elements than fewElements and its largest element lies in this range.
-// The range keeps all 11 bits of the largest element.
+// An array is in half precision if it has more than fewElements elements and its maximum absolute value is in this
+// range. In this range, the largest element keeps all 11 bits.
 const (
 	fewElements  = 256
 	smallestHalf = 1. / (1 << 13)
 	largestHalf  = 65504
 )
 
-// halvable reports whether half precision suits numbers.
+// halvable reports whether numbers are suitable for half precision.
 func halvable(values []float32) bool {
 	most := 0.0
 	for _, v := range values {

@@ -8,8 +8,9 @@ import (
 )
 
 // Style returns the style sheet of pages and their widgets, with all colours. The colours are the properties of
-// colours.CSS and the lists --category, --sequential, --diverging, --cyclic and --points, which scripts read by
-// Unravel.palette. --points is the sequential map without colours too near the paper for small marks.
+// colours.CSS and the lists --category, --sequential, --diverging, --cyclic and --points, which scripts read with
+// Unravel.palette. --points is the sequential colour map without colours that are too close to the background for small
+// marks.
 func Style() string {
 	return fmt.Sprintf(`%s
 :root {
@@ -24,10 +25,10 @@ func Style() string {
 %s`, colours.CSS(), lists(&colours.Light), lists(&colours.Dark), lists(&colours.Dark), Text("uplot/uPlot.min.css"), Text("style.css"))
 }
 
-// pointsFrom is the fraction of the sequential map where the map for points begins.
+// pointsFrom is the position in the sequential colour map where the map for points begins.
 const pointsFrom = 0.3
 
-// lists returns the properties of palettes and maps.
+// lists returns the CSS properties of palettes and colour maps.
 func lists(theme *colours.Theme) string {
 	t := theme.Tables()
 	points := t.Sequential[int(pointsFrom*float64(len(t.Sequential))):]

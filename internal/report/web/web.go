@@ -1,5 +1,5 @@
 // Package web has the components of pages about runs: the style sheet, scripts that draw curves, codes and maps, and
-// the types of their data. The scripts are plain files without a bundler. base.js defines one global, Unravel, and each
+// the types of their data. The scripts are plain files without a bundler. base.js defines one global, Unravel. Each
 // other script adds a widget to it: a function (element, data) that returns {update, destroy}. A page starts widgets on
 // its elements with the attribute data-widget.
 package web
@@ -15,7 +15,7 @@ import (
 //go:embed *.js *.css uplot/*
 var files embed.FS
 
-// Base is the script that all widgets need.
+// Base is the script that all widgets require.
 const Base = "base.js"
 
 // widgets lists the files of each widget in loading order.
@@ -27,8 +27,8 @@ var widgets = map[string][]string{
 	"neighbours": {"points.js", "neighbours.js"},
 }
 
-// Scripts returns the scripts of widgets in loading order, with Base first. An unknown widget is a mistake of the
-// program and panics.
+// Scripts returns the scripts of widgets in loading order, starting with Base. It panics for an unknown widget, which
+// is a programming error.
 func Scripts(names ...string) []string {
 	list := []string{Base}
 	for _, name := range names {
@@ -45,7 +45,7 @@ func Scripts(names ...string) []string {
 	return list
 }
 
-// Text returns the content of a file, such as a script. A missing file is a mistake of the program and panics.
+// Text returns the content of a file, such as a script. It panics for a missing file, which is a programming error.
 func Text(name string) string {
 	text, err := files.ReadFile(name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package analysis measures the codes of finished runs in ways that the runs themselves do not. It stores results in
-// the run's folder.
+// Package analysis computes analyses of the codes of finished runs that the runs themselves do not compute. It stores
+// the results in the run's folder.
 package analysis
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// ErrNotRun is the error for a run that is not there or not analysed so far.
+// ErrNotRun is the error for a run that does not exist or has not been analysed.
 var ErrNotRun = errors.New("not run yet")
 
 // named returns the named results; all is false if one is missing.
@@ -28,7 +28,8 @@ func named(results []metrics.Result, names []string) (list []metrics.Result, all
 	return list, true
 }
 
-// read reads a file of an analysis from a run's folder or the ledger. ok is false if the file is missing or damaged.
+// read reads the file of an analysis from a run's folder or from the ledger. ok is false if the file is missing or
+// damaged.
 func read(run sweep.Entry, file string, x any) (ok bool, err error) {
 	if run.Dir == "" {
 		text, ok := run.Stored[file]
@@ -45,7 +46,7 @@ func read(run sweep.Entry, file string, x any) (ok bool, err error) {
 	return json.Unmarshal(text, x) == nil, nil
 }
 
-// write writes the result of an analysis to a file in a run's folder.
+// write writes the result of an analysis to a file in the run's folder.
 func write(dir, file string, x any) error {
 	store, err := rundir.Open(dir)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Best measures only the K best code columns of every factor of a trained model. The metric med chooses them from all
-// measured images (Cao et al. 2022, section 3.3). All metrics then see these columns, in their order. The option k of
-// med normalises by all columns, as the authors' code does. mig and sap use no principal components here.
+// Best only measures the K best code columns for every factor of a trained model. The metric med selects them, using
+// all measured images (Cao et al. 2022, section 3.3). All metrics then use these columns, in their order. The option k
+// of med normalises by all columns, as in the authors' code. Here, mig and sap use no principal components.
 type Best struct {
 	K int `yaml:"k" doc:"number of best columns of every factor"`
 }
@@ -27,14 +27,15 @@ func (b *Best) Validate() error {
 	return nil
 }
 
-// topped holds the chosen columns of a run and their results, as stored in the run's folder.
+// topped holds the selected columns of a run and their results, as stored in the run's folder.
 type topped struct {
-	Run     string           `json:"run"` // hash of its config
+	Run     string           `json:"run"` // hash of the run's config
 	Columns []int            `json:"columns"`
 	Results []metrics.Result `json:"results"`
 }
 
-// Results returns the results of metrics for a finished run. Without a stored result, explore lets it measure them.
+// Results returns the results of metrics for a finished run. If there is no stored result, it only measures them if
+// explore is true.
 func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.Choice, explore bool) ([]metrics.Result, error) {
 	names := metrics.ResultNames(choices)
 	var x topped
@@ -81,7 +82,7 @@ func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choi
 	}
 	chosen := *in
 	chosen.Codes, chosen.Spaces = in.Codes.Columns(x.Columns), nil
-	for _, c := range b.settings(choices) { // one by one, because each has its own columns
+	for _, c := range b.settings(choices) { // separately, because each metric has its own columns
 		of := &chosen
 		if c.Name == medName {
 			of = in
@@ -98,10 +99,10 @@ func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choi
 	return x, nil
 }
 
-// medName is the name of the metric that chooses.
+// medName is the name of the metric that selects columns.
 const medName = "med"
 
-// settings returns the metrics with their settings for chosen columns.
+// settings returns the metrics with the settings for selected columns.
 func (b *Best) settings(choices []metrics.Choice) []metrics.Choice {
 	list := slices.Clone(choices)
 	for i, c := range list {

@@ -24,13 +24,14 @@ type Mimosa struct {
 // explored is the result of MIMOSA, as stored in the run's folder.
 type explored struct {
 	Options    mimosa.Options      `json:"options"`
-	Run        string              `json:"run"` // hash of its config
+	Run        string              `json:"run"` // hash of the run's config
 	Hierarchy  hierarchy.Hierarchy `json:"hierarchy"`
-	Components []int               `json:"components"` // by training image; -1: in no component
+	Components []int               `json:"components"` // by training image; -1: no component
 	Results    []metrics.Result    `json:"results"`
 }
 
-// Results returns the results of metrics for a finished run. Without a stored result, explore lets it run MIMOSA.
+// Results returns the results of metrics for a finished run. If there is no stored result, it only runs MIMOSA if
+// explore is true.
 func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, list []metrics.Choice, explore bool) ([]metrics.Result, error) {
 	x, err := m.stored(run)
 	if err != nil {
@@ -94,12 +95,12 @@ func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
 // purity is the name of the metric.
 const purity = "purity"
 
-// empty reports that MIMOSA found no component.
+// empty reports whether MIMOSA found no component.
 func (x *explored) empty() bool {
 	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
 }
 
-// of returns the results of metrics; an undefined purity is NaN.
+// of returns the results of metrics. An undefined purity is NaN.
 func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool) {
 	if x == nil {
 		return nil, false
@@ -114,12 +115,12 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 	return named(results, names)
 }
 
-// file returns the name of the file for a result with these options. The file lies in the run's folder.
+// file returns the name of the file in the run's folder for a result with these options.
 func (m *Mimosa) file() string {
 	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v", m.Options))[:8] + ".json"
 }
 
-// stored reads an earlier result; nil if the file is missing, damaged, or from another run.
+// stored reads a stored result. It returns nil if the file is missing, damaged, or from another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 	var x explored
 	if ok, err := read(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {

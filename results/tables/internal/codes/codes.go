@@ -20,12 +20,12 @@ import (
 // Sample holds codes and factors.
 type Sample struct {
 	Input *metrics.Input
-	Codes factor.SubCodes // columns of each factor's sub-code; nil: by the metrics' own rule
-	Timed bool            // for the computation time of metrics
+	Codes factor.SubCodes // columns of each factor's sub-code; nil: the metrics' default
+	Timed bool            // the table shows the computation time of metrics
 }
 
-// Entangled makes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Without a
-// subset, only the encoder random differs between seeds.
+// Entangled computes the codes of an encoder of Zhang and Sugiyama 2024, appendix F.1, in double precision. Without a
+// subset, only the encoder random gives different codes for different seeds.
 type Entangled struct {
 	drawnsets.Entangled `yaml:",inline"`
 	Subset              int `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
@@ -42,10 +42,10 @@ func (e *Entangled) Validate() error {
 	return nil
 }
 
-// Random reports whether seeds differ.
+// Random reports whether the codes depend on the seed.
 func (e *Entangled) Random() bool { return e.Encoder == "random" || e.Subset > 0 }
 
-// Sample returns the codes of a seed.
+// Sample returns the codes for a seed.
 func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	codes, columns, err := e.Codes(seed)
 	if err != nil {
@@ -73,7 +73,7 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	return s, nil
 }
 
-// keep keeps random rows. All samples with the same number of rows keep the same ones.
+// keep keeps a random subset of rows. It is the same subset for all samples with the same number of rows.
 func (s *Sample) keep(rows int, seed uint64) {
 	in, k := s.Input, len(s.Input.Factors)
 	chosen := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
@@ -86,9 +86,9 @@ func (s *Sample) keep(rows int, seed uint64) {
 	s.Input = part
 }
 
-// Linear makes codes with an exactly known joint distribution with the factors. The factors take every combination of
-// 0, 1/(Levels-1), ..., 1 once. Column i of the codes is the sum of the factors weighted by row i of First. The rows
-// of Rest repeat for the remaining columns.
+// Linear computes codes whose joint distribution with the factors is known exactly. The factors take every combination
+// of 0, 1/(Levels-1), ..., 1 once. Column i of the codes is the sum of the factors, weighted by row i of First. For the
+// remaining columns, the rows of Rest repeat.
 type Linear struct {
 	First   [][]float64 `yaml:"first" doc:"weights of the factors for each of the first columns"`
 	Rest    [][]float64 `yaml:"rest" doc:"weights for the remaining columns, repeated in turn"`
@@ -96,7 +96,7 @@ type Linear struct {
 	Levels  int         `yaml:"levels" doc:"levels of every factor"`
 }
 
-// Bounds of a source of known distributions.
+// Limits of Linear.
 const (
 	maxKnownRows    = 1 << 20
 	maxKnownColumns = 1 << 16
@@ -150,10 +150,10 @@ func (l *Linear) weights(column int) []float64 {
 	return l.Rest[(column-len(l.First))%len(l.Rest)]
 }
 
-// Random reports whether seeds differ.
+// Random reports whether the codes depend on the seed.
 func (l *Linear) Random() bool { return false }
 
-// Sample returns the codes of a seed.
+// Sample returns the codes for a seed.
 func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 	var grid factor.Grid
 	for j := range l.weights(0) {
@@ -176,8 +176,8 @@ func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 	return &Sample{Input: in}, nil
 }
 
-// Importances assumes a matrix of importances of code columns (rows) for factors (columns), or several matrices with
-// their probabilities. The result of [metrics.DCI] is the mean over the matrices.
+// Importances specifies a matrix of importances of code columns (rows) for factors (columns), or several matrices with
+// probabilities. The result of [metrics.DCI] is the mean over the matrices.
 type Importances struct {
 	Cases []ImportanceCase `yaml:"cases" doc:"possible importance matrices"`
 }
@@ -220,10 +220,10 @@ func (m *Importances) Validate() error {
 	return nil
 }
 
-// Random reports whether seeds differ.
+// Random reports whether the result depends on the seed.
 func (m *Importances) Random() bool { return false }
 
-// Score returns the result of dci, for its disentanglement alone.
+// Score returns the result of dci, with disentanglement only.
 func (m *Importances) Score(_ context.Context, c metrics.Choice, _ uint64) (r metrics.Result, err error) {
 	dci, ok := c.Value.(*metrics.DCI)
 	if !ok || dci.Score != metrics.Disentanglement {
@@ -240,16 +240,16 @@ func (m *Importances) Score(_ context.Context, c metrics.Choice, _ uint64) (r me
 	return r, nil
 }
 
-// Timed times metrics on random codes of a given shape. The factors of a row are uniform and independent. The first
-// code columns, one for each factor and its sub-code, are the factors scaled to [-1, 1] plus Gaussian noise with
-// standard deviation 0.1. The other columns are standard normal.
+// Timed measures the time of metrics on random codes with a given shape. The factors of a row are independent and
+// uniform. The first code columns, one per factor and its sub-code, are the factors scaled to [-1, 1] plus Gaussian
+// noise with standard deviation 0.1. The other columns are standard normal.
 type Timed struct {
 	Rows    int   `yaml:"rows" doc:"rows of codes"`
 	Columns int   `yaml:"columns" doc:"columns of codes, at least one for each factor"`
 	Factors []int `yaml:"factors" doc:"levels of every factor"`
 }
 
-// Bounds of the codes.
+// Limits of Timed.
 const (
 	maxTimedRows   = 1 << 20
 	maxTimedLevels = 1 << 16
@@ -273,13 +273,13 @@ func (s *Timed) Validate() error {
 	return nil
 }
 
-// Random reports whether seeds differ.
+// Random reports whether the codes depend on the seed.
 func (s *Timed) Random() bool { return true }
 
-// timedNoise is the standard deviation of a code around its factor.
+// timedNoise is the standard deviation of the noise.
 const timedNoise = 0.1
 
-// Sample returns the codes of a seed.
+// Sample returns the codes for a seed.
 func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	stream := rng.New(seed, "table/timed")
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: s.Rows, Cols: s.Columns}}

@@ -1,4 +1,4 @@
-// Package length compares the training lengths of runs by the number of images.
+// Package length compares the training lengths of runs, measured in images.
 package length
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Sizes holds the sizes of the data sets that have been opened.
+// Sizes caches the sizes of opened data sets.
 type Sizes struct{ known []size }
 
 // size is the number of images of a data set.
@@ -20,8 +20,8 @@ type size struct {
 	images float64
 }
 
-// Share returns the number of images that a run sees, divided by the number that a run of the scale full sees. It is
-// NaN if one of them does not train, or its data set cannot be opened.
+// Share returns the number of images that a run sees, divided by the number at the scale full. It returns NaN if either
+// run does not train, or if its data set cannot be opened.
 func (x *Sizes) Share(here, full train.Config) float64 {
 	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)
 	if h, f := here.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(here.Dataset, full.Dataset) {
@@ -33,16 +33,16 @@ func (x *Sizes) Share(here, full train.Config) float64 {
 	return a / b
 }
 
-// images returns the number of images of a config's data set; NaN if it cannot be opened.
+// images returns the number of images in a config's data set, or NaN if the data set cannot be opened.
 func (x *Sizes) images(c train.Config) float64 {
-	switch d := c.Dataset.Value.(type) { // sets that draw their images when opened
+	switch d := c.Dataset.Value.(type) { // data sets that draw their images when opened
 	case *drawnsets.Chopsticks:
 		return float64(d.Samples)
 	case *drawnsets.Spaceshapes:
 		return float64(d.Samples)
 	case *drawnsets.Cars:
 		return float64(d.Elevations * d.Azimuths * d.Objects)
-	case *drawnsets.Room: // it has four shapes
+	case *drawnsets.Room: // Room has four shapes
 		return float64(d.Hues * d.Hues * d.Hues * d.Scales * 4 * d.Orientations)
 	}
 	for _, known := range x.known {
@@ -58,7 +58,7 @@ func (x *Sizes) images(c train.Config) float64 {
 	return images
 }
 
-// epoch returns the images of an epoch: all of the data set, or the images of its steps.
+// epoch returns the number of images in an epoch: all of the data set, or the images of the epoch's steps.
 func (x *Sizes) epoch(c train.Config) float64 {
 	n := x.images(c)
 	if steps := c.Train.EpochSteps * c.Train.Batch; steps > 0 {
@@ -67,7 +67,7 @@ func (x *Sizes) epoch(c train.Config) float64 {
 	return n
 }
 
-// Least returns the smaller of two shares and ignores NaN.
+// Least returns the smaller of two shares, ignoring NaN.
 func Least(a, b float64) float64 {
 	switch {
 	case math.IsNaN(a):
@@ -78,7 +78,7 @@ func Least(a, b float64) float64 {
 	return min(a, b)
 }
 
-// Percents writes a range of shares in percent, in two digits.
+// Percents formats a range of shares in percent, with two digits.
 func Percents(low, high float64) string {
 	from, to := fmt.Sprintf("%.2g", 100*low), fmt.Sprintf("%.2g", 100*min(high, 1))
 	if high >= 0.995 {

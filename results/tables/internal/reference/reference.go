@@ -26,19 +26,19 @@ type File struct {
 type Cell struct {
 	Table, Dataset string // "Table 2", "Synthetic data"
 	Row, Column    string
-	Mean, Std      Decimal // without text if the paper prints no number
+	Mean, Std      Decimal // empty Text if the paper prints no number
 	Note           string
-	Line           int // line of the file
+	Line           int // line in the file
 }
 
 // Decimal is a number with its printed digits.
 type Decimal struct {
 	Value    float64
 	Text     string // "0.40"; empty: no number
-	Decimals int    // digits behind the point: 2
+	Decimals int    // digits after the decimal point: 2
 }
 
-// Half returns half a unit of the last printed digit, the largest rounding error.
+// Half returns half a unit of the last printed digit, which is the maximum rounding error.
 func (d Decimal) Half() float64 {
 	half := 0.5
 	for range d.Decimals {
@@ -47,10 +47,10 @@ func (d Decimal) Half() float64 {
 	return half
 }
 
-// slack accepts rounding errors in printed values halfway between two of our values.
+// slack allows for rounding errors when a printed value is halfway between two of our values.
 const slack = 1e-9
 
-// Rounding returns the largest difference of a value that rounds to the printed one.
+// Rounding returns the maximum difference between the printed value and a value that rounds to it.
 func (c *Cell) Rounding() float64 { return c.Mean.Half() * (1 + slack) }
 
 // header is the first line of a file.
@@ -60,17 +60,17 @@ var header = []string{"table", "dataset", "row", "column", "mean", "std", "note"
 //
 //	table,dataset,row,column,mean,std,note
 //
-// and a line for each cell. Lines end in a line feed. mean and std are decimal numbers with the printed digits. std
-// may be empty. If mean is empty, note quotes the printed text; dataset, row and column may then be *, for all cells
-// without their own line. An error names file and line.
+// and one line per cell. Lines end in a line feed. mean and std are decimal numbers with the printed digits; std may be
+// empty. If mean is empty, note quotes the printed text. Then dataset, row and column may be *, which means all cells
+// without a line. Errors contain the file and the line.
 func Parse(file string, src []byte) (*File, error) {
 	if err := plainLines(file, src); err != nil {
 		return nil, err
 	}
 	reader := csv.NewReader(bytes.NewReader(src))
-	reader.FieldsPerRecord = -1 // counted here, for the error
+	reader.FieldsPerRecord = -1 // the number of fields is checked below, for a better error
 	ref := &File{Name: file}
-	first := map[[3]string]int{} // the line of a cell
+	first := map[[3]string]int{} // line of each cell
 	for number := 0; ; number++ {
 		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -108,7 +108,7 @@ func Parse(file string, src []byte) (*File, error) {
 	return ref, nil
 }
 
-// plainLines refuses files that are not whole lines of UTF-8 text, such as truncated files.
+// plainLines returns an error for files that are not complete lines of UTF-8 text, such as truncated files.
 func plainLines(file string, src []byte) error {
 	for i, line := range bytes.SplitAfter(src, []byte("\n")) {
 		switch {
@@ -156,10 +156,10 @@ func parseCell(fields []string) (p Cell, err error) {
 	return p, nil
 }
 
-// maxDigits is the longest printed number with exact digits.
+// maxDigits is the maximum number of digits of a printed number that are exact.
 const maxDigits = 15
 
-// parseDecimal reads a number such as -0.40; an empty text gives an empty Decimal.
+// parseDecimal parses a number such as -0.40. An empty text gives an empty Decimal.
 func parseDecimal(text string) (Decimal, error) {
 	if text == "" {
 		return Decimal{}, nil
@@ -178,7 +178,7 @@ func parseDecimal(text string) (Decimal, error) {
 	return Decimal{Value: value, Text: text, Decimals: len(fraction)}, nil
 }
 
-// maxFile bounds the bytes of a reference file.
+// maxFile is the maximum size of a reference file in bytes.
 const maxFile = 64 << 20
 
 func readBounded(fsys fs.FS, path, shown string) ([]byte, error) {
@@ -190,7 +190,7 @@ func readBounded(fsys fs.FS, path, shown string) ([]byte, error) {
 	return src, errors.Join(err, f.Close())
 }
 
-// Read reads the file at a path of a file system. Errors call it by the name shown.
+// Read reads a file. Errors refer to it as shown.
 func Read(fsys fs.FS, path, shown string) (*File, error) {
 	src, err := readBounded(fsys, path, shown)
 	if err != nil {
@@ -203,10 +203,10 @@ func Read(fsys fs.FS, path, shown string) (*File, error) {
 	return Parse(shown, src)
 }
 
-// Any, in a line without a value, matches all data sets, rows or columns without their own line.
+// Any, in a line without a value, matches all data sets, rows or columns that have no line.
 const Any = "*"
 
-// Find returns a cell of a data set; nil if it is not printed.
+// Find returns a cell of a data set, or nil if it is not printed.
 func (r *File) Find(dataset, row, column string) *Cell {
 	var general *Cell
 	for i := range r.Cells {

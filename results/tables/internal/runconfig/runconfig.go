@@ -21,15 +21,15 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Cache holds configs and texts of metrics. Its keys are the complete settings. Several goroutines may use it.
+// Cache caches configs and texts of metrics. Its keys are the complete settings. It is safe for concurrent use.
 type Cache struct {
 	bases      Memo[[2]string, *Base]       // by folder and name
-	prototypes Memo[string, *prototype]     // by the digest of the settings without the seed
+	prototypes Memo[string, *prototype]     // by digest of the settings without the seed
 	texts      Memo[metrics.Metric, string] // of metrics
 	lists      Memo[listKey, string]        // of lists of metrics
 }
 
-// listKey identifies a list of metrics by its place in memory.
+// listKey identifies a list of metrics by its memory address.
 type listKey struct {
 	first *metrics.Choice
 	count int
@@ -40,8 +40,8 @@ type Settings struct {
 	Overrides []string // key.path=value; the last one is the seed
 	Seed      uint64
 	Real      bool             // a public data set replaces its twin
-	Metrics   []metrics.Choice // metrics at the end; empty: none
-	Unhashed  bool             // the run needs no hash, which takes time
+	Metrics   []metrics.Choice // final metrics; empty: none
+	Unhashed  bool             // the run needs no hash, which is slow to compute
 }
 
 // Run returns the run of a config with settings.
@@ -76,7 +76,7 @@ func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
 	return proto.of(name, s.Seed), nil
 }
 
-// Base is a config named by rows.
+// Base is a config that rows name.
 type Base struct {
 	file   string
 	source []byte
@@ -98,21 +98,21 @@ func (c *Cache) Base(name, folder string) (*Base, error) {
 	})
 }
 
-// Digest identifies a run by the table's settings: the base config without its comments, and the overrides with the
-// seed. A later option of a part leaves it unchanged, because Digest ignores defaults.
+// Digest identifies a run by the table's settings: the base config without comments, and the overrides with the seed.
+// It ignores defaults, so it does not change when a part gets a new option.
 func (b *Base) Digest(overrides []string, real bool) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%t", b.text, strings.Join(overrides, "\n"), real)
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// prototype is a config whose runs differ only in seed.
+// prototype is a config shared by runs that differ only in seed.
 type prototype struct {
 	config        train.Config
-	before, after []byte // the config's identity before and after the seed
+	before, after []byte // identity of the config, before and after the seed
 }
 
-// of returns the run with another name and seed. Runs share the config's pointers.
+// of returns the run with another name and seed. Runs share the pointers in the config.
 func (p *prototype) of(name string, seed uint64) sweep.Run {
 	c := p.config
 	c.Name, c.Seed = name, seed
@@ -120,8 +120,8 @@ func (p *prototype) of(name string, seed uint64) sweep.Run {
 	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
 }
 
-// prototypeOf returns the part of a config that other seeds share. It is nil for a config with a start, because the
-// start often depends on the seed.
+// prototypeOf returns the part of a config that other seeds share. It returns nil for a config with a start, because
+// the start often depends on the seed.
 func prototypeOf(c train.Config) (*prototype, error) {
 	if c.Init != nil {
 		return nil, nil
@@ -153,13 +153,13 @@ func (c *Cache) Text(m metrics.Choice) (string, error) {
 	return c.texts.Get(m.Value, func() (string, error) { return MetricText(m) })
 }
 
-// MetricText writes a metric with all its options.
+// MetricText returns a metric with all its options as text.
 func MetricText(c metrics.Choice) (string, error) {
 	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
 	return string(text), err
 }
 
-// placeholders match $name and, in lists, $name... with the comma behind it.
+// placeholders matches $name and, in lists, $name... with the following comma.
 var placeholders = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)(\.\.\.(, *)?)?`)
 
 // Fill replaces $name by its value, and $name... by the elements of its value. Errors name the data set.
@@ -197,10 +197,10 @@ func elements(text string) (inner string, list bool) {
 	return strings.TrimSpace(inner), open && closed
 }
 
-// Memo keeps values by key. Its zero value is empty.
+// Memo caches values by key. The zero value is empty.
 type Memo[K comparable, V any] struct{ values sync.Map }
 
-// Get returns the value of a key, and makes it if it is new. An error is not kept.
+// Get returns the value of a key. It computes the value if it is not cached. Errors are not cached.
 func (m *Memo[K, V]) Get(key K, make func() (V, error)) (V, error) {
 	if v, ok := m.Find(key); ok {
 		return v, nil
@@ -212,7 +212,7 @@ func (m *Memo[K, V]) Get(key K, make func() (V, error)) (V, error) {
 	return v, err
 }
 
-// Find returns a kept value; false if there is none.
+// Find returns a cached value, or false if there is none.
 func (m *Memo[K, V]) Find(key K) (v V, ok bool) {
 	if known, ok := m.values.Load(key); ok {
 		return known.(V), true
@@ -220,5 +220,5 @@ func (m *Memo[K, V]) Find(key K) (v V, ok bool) {
 	return v, false
 }
 
-// Put keeps a value.
+// Put caches a value.
 func (m *Memo[K, V]) Put(key K, v V) { m.values.Store(key, v) }

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/ranking"
 )
 
-// Mean returns the mean of values; NaN of none.
+// Mean returns the mean of values, or NaN for no values.
 func Mean(values []float64) float64 {
 	var sum float64
 	for _, v := range values {
@@ -24,7 +24,7 @@ func Median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Deviation returns the standard deviation of values (n-1 degrees of freedom); 0 for a single value.
+// Deviation returns the standard deviation of values (n-1 degrees of freedom), or 0 for a single value.
 func Deviation(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
@@ -36,8 +36,8 @@ func Deviation(values []float64) float64 {
 	return math.Sqrt(square / float64(len(values)-1))
 }
 
-// MeanTau returns the mean of Kendall's tau-b between two orders, over data sets. It skips a data set where one order
-// has only ties; it is NaN if there is no other.
+// MeanTau returns the mean over data sets of Kendall's tau-b between two orders. It skips a data set in which one order
+// has only ties. If there is no other data set, it returns NaN.
 func MeanTau(a, b [][]float64) float64 {
 	var all []float64
 	for i := range a {
@@ -48,7 +48,7 @@ func MeanTau(a, b [][]float64) float64 {
 	return Mean(all)
 }
 
-// Split returns the numbers of each data set. They run row after row, and over the data sets within a row.
+// Split divides values, which are in the order of rows and then of data sets, by data set.
 func Split(values []float64, sets int) [][]float64 {
 	list := make([][]float64, sets)
 	for i, v := range values {
