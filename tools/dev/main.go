@@ -1,4 +1,4 @@
-// Command dev runs the commands of a developer by name, and prints them.
+// Command dev runs the commands of a developer, by name, and prints them.
 //
 //	go run ./tools/dev test     the default tests; or go test with other arguments: test ./losses -long
 //	go run ./tools/dev lint     formatting, vet, staticcheck, workflows and prose
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// plan returns the commands of a name. Arguments replace what a command runs by default.
+// plan returns the commands for a name. Arguments replace the default arguments.
 func plan(name string, arguments []string) ([]string, error) {
 	rest := strings.Join(arguments, " ")
 	or := func(usual string) string {

@@ -1,12 +1,12 @@
-// Command models makes the archives of the trained models that `unravel pull` fetches:
+// Command models builds the archives of the trained models that `unravel pull` fetches:
 //
 //	go run ./tools/models --out results/models
 //	go run ./tools/models --out results/models --runs /tmp/models --threads 1 vae-sprites
 //
-// It trains each model with the config and the seed of its run in the ledger, or uses a finished run from the folder of
-// --runs. The parameters must equal the ledger's parameters, bit for bit, on the same instruction set. The command
-// rounds them, measures the rounded model and writes NAME.zip. It prints the size and the hash for the table in
-// internal/pretrained. The same instruction set and the same Go give the same bytes.
+// It trains each model with the config and the seed of its run in the ledger, or uses a finished run from the folder in
+// --runs. On the same instruction set, the parameters must equal the ledger's parameters, bit for bit. The command
+// rounds the parameters, measures the rounded model and writes NAME.zip. It prints the size and the hash for the table
+// in internal/pretrained. The same instruction set and Go version give the same bytes.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// makeAll makes the archives of some models; of all without names.
+// makeAll builds the archives of the named models, or of all models if there are no names.
 func makeAll(ctx context.Context, out, runs string, threads int, names []string) error {
 	for _, name := range names {
 		if _, err := pretrained.Lookup(name); err != nil {
@@ -72,7 +72,7 @@ func makeAll(ctx context.Context, out, runs string, threads int, names []string)
 	return nil
 }
 
-// repeat makes the ledger's run again in a folder, unless the folder has it.
+// repeat trains the ledger's run again in a folder, unless the folder already contains the run.
 func repeat(ctx context.Context, m pretrained.Model, dir string, threads int) error {
 	_, err := os.Stat(filepath.Join(dir, rundir.Config))
 	resume := !errors.Is(err, fs.ErrNotExist)
@@ -88,7 +88,7 @@ func repeat(ctx context.Context, m pretrained.Model, dir string, threads int) er
 	if threads > 0 {
 		c.Train.Threads = threads
 	}
-	c.Metrics.Final = nil // the rounded model is measured
+	c.Metrics.Final = nil // the rounded model is measured instead
 	_, err = train.Run(ctx, c, train.Options{Dir: dir, Resume: resume, Log: plain.Logger(os.Stderr), Terminal: plain.Terminal(os.Stderr)})
 	return err
 }

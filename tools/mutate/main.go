@@ -1,5 +1,5 @@
-// Command mutate measures how many faults the tests find. It changes one token of the code, runs the tests that depend
-// on it, and counts the changes after which a test fails.
+// Command mutate measures how many faults the tests detect (mutation testing). It changes one token of the code, runs
+// the tests that depend on it, and counts the changes for which a test fails.
 //
 //	go run ./tools/mutate -count 126 -seed 1              by the default tests
 //	go run ./tools/mutate -count 126 -seed 1 -long        by the complete tests
@@ -7,8 +7,8 @@
 //	go run ./tools/mutate -from survivors.txt -long       the changes of a list, as -out writes them
 //
 // Files on disk do not change: go test uses a changed copy of the file (-overlay). Tests of the changed package run
-// first, then the tests of the nearest packages in the graph of imports. The first failing test ends the search. A test
-// that runs into the time limit has also found the fault.
+// first, then the tests of the nearest packages in the import graph. The first failing test ends the search. A test
+// that exceeds the time limit has also detected the fault.
 package main
 
 import (
@@ -107,13 +107,13 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// chosen returns the mutants that a file lists, in its order.
+// chosen returns the mutants that a file lists, in the order of the file.
 func chosen(name string, all []mutant) ([]mutant, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // only read
 	var list []mutant
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
@@ -139,7 +139,7 @@ func write(name string, list []mutant) error {
 	return f.Close()
 }
 
-// relative returns a path from the working folder, for messages.
+// relative returns a path relative to the working folder, for messages.
 func relative(path string) string {
 	root, err := os.Getwd()
 	if err != nil {

@@ -17,11 +17,11 @@ type mutant struct {
 	file     string
 	line     int
 	column   int
-	offset   int // offset of the token, in bytes
+	offset   int // byte offset of the token
 	old, new string
 }
 
-// String names the change, for instance losses/kl.go:7:12: + -> -.
+// String describes the change, for example losses/kl.go:7:12: + -> -.
 func (m mutant) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s -> %s", relative(m.file), m.line, m.column, m.old, m.new)
 }
@@ -31,7 +31,7 @@ func (m mutant) apply(text []byte) []byte {
 	return append(append(append([]byte{}, text[:m.offset]...), m.new...), text[m.offset+len(m.old):]...)
 }
 
-// swaps maps tokens to their replacements. replacement has other rules for literals.
+// swaps maps tokens to their replacements. For literals, see replacement.
 var swaps = map[string]string{
 	"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&",
 	"+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "++": "--", "--": "++", "<<": ">>", ">>": "<<",
@@ -94,7 +94,7 @@ func mutantsOf(file string, text []byte) (list []mutant, err error) {
 	}
 }
 
-// replacement returns a token's replacement; false if the token has no replacement.
+// replacement returns the replacement of a token, or false if there is none.
 func replacement(tok token.Token, old string) (string, bool) {
 	if tok == token.INT {
 		n, err := strconv.ParseInt(old, 10, 64)

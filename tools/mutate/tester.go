@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// goPackage is a package as go list describes it.
+// goPackage is a package as described by go list.
 type goPackage struct {
 	ImportPath   string
 	Dir          string
@@ -28,7 +28,7 @@ type goPackage struct {
 	XTestGoFiles []string
 }
 
-// longPackage is the import of test files that take -long.
+// longPackage is a package that test files import if they accept -long.
 const longPackage = "github.com/unravel-ml/unravel/internal/long"
 
 func (p *goPackage) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
@@ -56,7 +56,7 @@ func list(ctx context.Context) ([]*goPackage, error) {
 	}
 }
 
-// dependents returns, for each package, the packages with tests that see it, nearest first.
+// dependents returns, for each package, the packages with tests that depend on it, nearest first.
 func dependents(packages []*goPackage) map[string][]*goPackage {
 	importers, testers := map[string][]*goPackage{}, map[string][]*goPackage{}
 	for _, p := range packages {
@@ -88,7 +88,7 @@ func dependents(packages []*goPackage) map[string][]*goPackage {
 					}
 				}
 			}
-			slices.SortStableFunc(found, func(a, b *goPackage) int { // its own tests first
+			slices.SortStableFunc(found, func(a, b *goPackage) int { // the package's own tests first
 				return cmp.Compare(other(a == p), other(b == p))
 			})
 			all[p.ImportPath] = append(all[p.ImportPath], found...)
@@ -105,14 +105,14 @@ func other(same bool) int {
 	return 1
 }
 
-// errInvalid reports a change that does not compile or does not change the program.
+// errInvalid is the error for a change that does not compile or does not change the program.
 var errInvalid = errors.New("not a change")
 
 type tester struct {
 	graph map[string][]*goPackage
 	long  bool
 	limit time.Duration
-	near  int // packages; 0: all
+	near  int // maximum number of packages; 0: all
 }
 
 var (
@@ -120,7 +120,7 @@ var (
 	failedPackage = regexp.MustCompile(`(?m)^FAIL\s+github.com/unravel-ml/unravel/(\S+)`)
 )
 
-// kill returns the first package and test that find a change; empty if all tests pass.
+// kill returns the first package and test that detect a change, or "" if all tests pass.
 func (t *tester) kill(ctx context.Context, m mutant) (string, error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -159,7 +159,7 @@ func (t *tester) kill(ctx context.Context, m mutant) (string, error) {
 	return "", nil
 }
 
-// test runs the tests of packages that take -long, or of packages that do not, and returns the first failure.
+// test runs the tests of packages that accept -long, or of packages that do not, and returns the first failure.
 func (t *tester) test(ctx context.Context, overlay string, packages []*goPackage, long bool) (string, error) {
 	args := []string{"test", "-overlay", overlay, "-failfast", "-vet=off", "-timeout", t.limit.String()}
 	before := len(args)

@@ -1,4 +1,5 @@
-// Command notice writes the licences of all modules that are linked into unravel to a file, which goes with binaries:
+// Command notice writes the licences of all modules that are linked into unravel to a file for distribution with the
+// binaries:
 //
 //	go run ./tools/notice > NOTICE
 package main
@@ -21,14 +22,14 @@ func main() {
 	}
 }
 
-// write writes the notice of the module in a folder.
+// write writes the notice for the module in a folder.
 func write(w io.Writer, root string) error {
 	modules, err := linked.Modules(root)
 	if err != nil {
 		return err
 	}
-	var texts []string               // in the order of the first module with the text
-	holders := map[string][]string{} // by text: modules
+	var texts []string               // in the order of the first module with each text
+	holders := map[string][]string{} // modules by text
 	for _, m := range modules {
 		files, err := linked.Licences(m.Dir)
 		if err != nil {

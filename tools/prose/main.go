@@ -69,7 +69,7 @@ func (c counts) String() string {
 		1000*float64(c.Hits)/float64(max(1, c.Words)), 100*float64(c.Long)/float64(max(1, c.Sentences)))
 }
 
-// printWorst prints the sentences with the largest sizes above 0.
+// printWorst prints the sentences with the largest sizes, as far as these are positive.
 func printWorst(w io.Writer, list []sentence, number int, size func(sentence) int) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b sentence) int { return cmp.Compare(size(b), size(a)) })
@@ -80,7 +80,7 @@ func printWorst(w io.Writer, list []sentence, number int, size func(sentence) in
 	}
 }
 
-// readLimits returns the limits of the groups above the target, or nil without a file.
+// readLimits returns the limits of the groups above the target, or nil if the file does not exist.
 func readLimits(root fs.FS) (map[string]counts, error) {
 	data, err := fs.ReadFile(root, limitsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,8 +96,8 @@ func readLimits(root fs.FS) (map[string]counts, error) {
 	return limits, nil
 }
 
-// lower returns limits lowered to the figures of the groups, without the groups that reach the target. Without limits it
-// returns the figures themselves.
+// lower returns limits, lowered to the counts of the groups, without the groups that reach the target. If limits is
+// nil, it returns the counts.
 func lower(limits map[string]counts, groups map[string][]sentence) map[string]counts {
 	lowered := map[string]counts{}
 	for name, list := range groups {
@@ -114,7 +114,7 @@ func lower(limits map[string]counts, groups map[string][]sentence) map[string]co
 }
 
 func writeLimits(limits map[string]counts) error {
-	var b strings.Builder // a line for each group, so that changes are easy to see
+	var b strings.Builder // one line per group, for readable diffs
 	for i, name := range slices.Sorted(maps.Keys(limits)) {
 		line, err := json.Marshal(limits[name])
 		if err != nil {
@@ -128,7 +128,7 @@ func writeLimits(limits map[string]counts) error {
 	return os.WriteFile(limitsFile, []byte("{\n"+b.String()+"\n}\n"), 0o666)
 }
 
-// checkLimits prints the groups above their limits with their worst sentences.
+// checkLimits prints the groups above their limits, with their worst sentences.
 func checkLimits(w io.Writer, groups map[string][]sentence, limits map[string]counts) error {
 	failed := 0
 	for _, name := range slices.Sorted(maps.Keys(groups)) {

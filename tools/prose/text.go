@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// A sentence is a text up to a full stop, a question mark or an exclamation mark, with one space between words.
+// sentence is a text up to a full stop, a question mark or an exclamation mark, with single spaces between words.
 type sentence struct {
 	file string
-	line int // of its first word
+	line int // line of the first word
 	text string
 	hits int
 }
 
 func (s sentence) length() int { return strings.Count(s.text, " ") + 1 }
 
-// read returns the sentences of the pages and the Go comments in a folder, by the path of the page or the package. It
-// leaves out tests, test data and generated Go files.
+// read returns the sentences of the pages and Go comments in a folder, by the path of the page or package. It skips
+// tests, test data and generated Go files.
 func read(root fs.FS) (map[string][]sentence, error) {
 	groups := map[string][]sentence{}
 	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
@@ -50,7 +50,7 @@ func read(root fs.FS) (map[string][]sentence, error) {
 	return groups, err
 }
 
-// together joins the packages of each folder of the first level.
+// together merges the packages in each first-level folder.
 func together(groups map[string][]sentence) map[string][]sentence {
 	joined := map[string][]sentence{}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
@@ -65,7 +65,7 @@ func together(groups map[string][]sentence) map[string][]sentence {
 
 var comment = regexp.MustCompile(`^\s*//\s?(.*)$`)
 
-// comments returns the text of the comments in each line of a Go file; none if a program wrote it.
+// comments returns the text of the comments in each line of a Go file, or nil for a generated file.
 func comments(file string) []string {
 	if strings.Contains(file[:min(400, len(file))], "DO NOT EDIT") {
 		return nil
@@ -80,7 +80,7 @@ func comments(file string) []string {
 	return lines
 }
 
-// markdown returns the text in each line of a page without its code and tables.
+// markdown returns the text in each line of a page, without code and tables.
 func markdown(page string) []string {
 	lines := strings.Split(page, "\n")
 	code := false
@@ -93,7 +93,7 @@ func markdown(page string) []string {
 	return lines
 }
 
-// sentences divides the lines of a file at words that end in a full stop, a question mark or an exclamation mark.
+// sentences splits lines after words that end in a full stop, a question mark or an exclamation mark.
 func sentences(file string, lines []string) []sentence {
 	var list []sentence
 	var words []string
@@ -145,7 +145,7 @@ var constructions = []struct {
 
 func all(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
 
-// hits counts the constructions of a text.
+// hits counts the constructions in a text.
 func hits(text string) int {
 	n := 0
 	for _, c := range constructions {

@@ -24,12 +24,12 @@ func (f file) mode() int64 {
 	return 0o644
 }
 
-// sorted returns the files in the order of their names.
+// sorted returns the files sorted by name.
 func sorted(files []file) []file {
 	return slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.name, b.name) })
 }
 
-// writeTar writes a .tar.gz without an owner. All files have one date.
+// writeTar writes a .tar.gz without owners. All files have the same date.
 func writeTar(w io.Writer, files []file, date time.Time) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
@@ -51,7 +51,7 @@ func writeTar(w io.Writer, files []file, date time.Time) error {
 	return z.Close()
 }
 
-// writeZip writes a .zip. All files have one date.
+// writeZip writes a .zip. All files have the same date.
 func writeZip(w io.Writer, files []file, date time.Time) error {
 	z := zip.NewWriter(w)
 	for _, f := range sorted(files) {

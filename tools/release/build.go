@@ -27,7 +27,7 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	return strings.TrimSpace(out.String()), nil
 }
 
-// checkTree returns an error for files that the commit does not have as they are, and for a tag of another commit.
+// checkTree returns an error for files that differ from the commit, and for a tag of another commit.
 func (r *release) checkTree(ctx context.Context) error {
 	changed, err := command(ctx, r.root, nil, "git", "status", "--porcelain")
 	if err != nil {
@@ -47,8 +47,8 @@ func (r *release) checkTree(ctx context.Context) error {
 	return nil
 }
 
-// clone copies the commit and tags the copy. Go then stamps the version and the revision into programs, no ignored file
-// takes part, and other tags change nothing.
+// clone clones the commit and tags the clone. Go can then stamp the version and the revision into programs, ignored
+// files are excluded, and other tags have no effect.
 func (r *release) clone(ctx context.Context, dir string) error {
 	root, err := filepath.Abs(r.root)
 	if err != nil {
@@ -75,10 +75,10 @@ func (r *release) clone(ctx context.Context, dir string) error {
 // variant is a build of the program for a system.
 type variant struct {
 	system string // such as linux/amd64
-	gpu    bool   // with -tags gpu, which needs the system's C library
+	gpu    bool   // with -tags gpu, which requires the system's C library
 }
 
-// name is the variant as a part of a file's name.
+// name returns the variant as a part of a file name.
 func (v variant) name() string {
 	if v.gpu {
 		return "gpu-" + fileName(v.system)
@@ -86,7 +86,8 @@ func (v variant) name() string {
 	return fileName(v.system)
 }
 
-// variants lists the builds of the release: one for each system, and one for GPUs where they have been tried.
+// variants lists the builds of the release: one per system, and one with GPU support for each system on which it was
+// tested.
 func (r *release) variants() (list []variant) {
 	for _, s := range r.systems {
 		list = append(list, variant{s, false})
@@ -97,7 +98,7 @@ func (r *release) variants() (list []variant) {
 	return list
 }
 
-// build compiles the program without the paths of this machine. Without GPU support it is a static file.
+// build compiles the program without paths of this machine. Without GPU support, it is statically linked.
 func (r *release) build(ctx context.Context, v variant, to string) error {
 	system, tags := v.system, ""
 	if v.gpu {
@@ -109,11 +110,11 @@ func (r *release) build(ctx context.Context, v variant, to string) error {
 	return err
 }
 
-// completions are the files of the completion scripts in an archive, by shell.
+// completions are the names of the completion scripts in an archive, by shell.
 var completions = map[string]string{"bash": "unravel.bash", "zsh": "_unravel", "fish": "unravel.fish"}
 
-// texts writes what this machine's program makes: the site into the release, and the manual page and the completion
-// scripts into a folder.
+// texts runs the program for this machine. It writes the site to the release, and the manual page and the completion
+// scripts to a folder.
 func (r *release) texts(ctx context.Context, programs, to string) error {
 	host := runtime.GOOS + "/" + runtime.GOARCH
 	program := programs + "-" + fileName(host)
@@ -192,7 +193,7 @@ func (r *release) pack(ctx context.Context, v variant, program, texts string) er
 	return err
 }
 
-// pythonVersion is a version in the form of PEP 440: v0.1.0-rc.1 is 0.1.0rc1.
+// pythonVersion returns a version in PEP 440 format: v0.1.0-rc.1 becomes 0.1.0rc1.
 func pythonVersion(version string) string {
 	return strings.NewReplacer("v", "", "-alpha.", "a", "-beta.", "b", "-rc.", "rc").Replace(version)
 }
@@ -206,7 +207,7 @@ func (r *release) write(name string, content func(b *bytes.Buffer) error) error 
 	return os.WriteFile(filepath.Join(r.out, name), b.Bytes(), 0o666)
 }
 
-// filesOf reads the files below a folder, with names below another folder.
+// filesOf reads the files below a folder, and renames them to be below another folder.
 func filesOf(from fs.FS, dir, to string) (files []file, err error) {
 	err = fs.WalkDir(from, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

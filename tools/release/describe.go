@@ -36,7 +36,7 @@ func (r *release) describe(ctx context.Context) error {
 	return nil
 }
 
-// models copies the archives that `unravel pull` fetches from a release.
+// models copies the model archives that `unravel pull` fetches from a release.
 func (r *release) models() error {
 	archives, err := filepath.Glob(filepath.Join(r.copy, "results", "models", "*.zip"))
 	if err != nil {
@@ -54,11 +54,11 @@ func (r *release) models() error {
 	return nil
 }
 
-// unreleased is the section of a changelog for the next release.
+// unreleased is the changelog section for the next release.
 const unreleased = "Unreleased"
 
-// notesOf cuts the section of a version from a changelog. Without one, the section of the next release serves, for a
-// rehearsal.
+// notesOf returns the section of a version in a changelog. If it does not exist, as in a rehearsal, notesOf returns the
+// section for the next release.
 func notesOf(changelog, version string) (string, error) {
 	for _, want := range []string{strings.TrimPrefix(version, "v"), unreleased} {
 		var b strings.Builder
@@ -80,7 +80,7 @@ func notesOf(changelog, version string) (string, error) {
 	return "", fmt.Errorf("CHANGELOG.md has no section %q and no section %q with text", strings.TrimPrefix(version, "v"), unreleased)
 }
 
-// sums writes the SHA-256 sums of all files, as `sha256sum -c` reads them, and prints the sizes.
+// sums writes the SHA-256 sums of all files in the format of `sha256sum -c`, and prints the sizes.
 func (r *release) sums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Command release makes all files of a release from a clean tree:
+// Command release builds all files of a release from a clean tree:
 //
 //	go run ./tools/release v0.1.0
 //	go run ./tools/release v0.1.0 --out /tmp/dist linux/amd64
 //
 // The folder dist/VERSION then has an archive and a Python wheel for each system, a second archive for Linux with GPU
-// support, the document site, a bill of materials (SBOM), the Dockerfile, the notes, the trained models and the SHA-256
-// sums. The same commit and the same Go give the same bytes in any folder.
+// support, the documentation site, a bill of materials (SBOM), the Dockerfile, the release notes, the trained models
+// and the SHA-256 sums. The same commit and Go version give the same bytes in any folder.
 package main
 
 import (
@@ -40,21 +40,21 @@ func main() {
 	}
 }
 
-// release is a release to make.
+// release is a release that is being built.
 type release struct {
 	version string // such as v0.1.0
 	out     string
 	systems []string
 
-	root string    // the repository
-	copy string    // clone of the commit with the tag
-	date time.Time // of the commit
+	root string    // root of the repository
+	copy string    // tagged clone of the commit
+	date time.Time // date of the commit
 	log  io.Writer
 }
 
 var validVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
-// arguments reads the command line. Flags may follow the version.
+// arguments parses the command line. Flags may follow the version.
 func arguments(args []string) (*release, error) {
 	r := &release{root: "."}
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
@@ -91,7 +91,7 @@ func arguments(args []string) (*release, error) {
 	return r, nil
 }
 
-// make makes the files in the order of their needs, and the sums at the end.
+// make builds the files in the order of their dependencies, and the sums last.
 func (r *release) make(ctx context.Context, log io.Writer) (err error) {
 	r.log = log
 	if r.out, err = filepath.Abs(r.out); err != nil {
@@ -138,7 +138,7 @@ func (r *release) make(ctx context.Context, log io.Writer) (err error) {
 	return r.sums()
 }
 
-// step runs a part, and prints its name and seconds.
+// step runs a step, and prints its name and duration.
 func (r *release) step(name string, do func() error) error {
 	begun := time.Now()
 	err := do()
@@ -149,5 +149,5 @@ func (r *release) step(name string, do func() error) error {
 	return nil
 }
 
-// fileName is a system as a part of a file's name.
+// fileName returns a system as a part of a file name.
 func fileName(system string) string { return strings.ReplaceAll(system, "/", "-") }

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
-// The types below are the part of CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/) that the bill needs.
+// The types below are the part of CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/) that the bill of materials uses.
 type (
 	bill struct {
 		Format     string      `json:"bomFormat"`
@@ -39,7 +39,7 @@ type (
 		Properties []property   `json:"properties,omitempty"`
 	}
 	expression struct {
-		Expression string `json:"expression"` // of SPDX
+		Expression string `json:"expression"` // SPDX expression
 	}
 	property struct {
 		Name  string `json:"name"`
@@ -47,8 +47,8 @@ type (
 	}
 )
 
-// materials returns the bill of materials: the modules that are linked on some system and Go's library, with versions,
-// checksums and licences.
+// materials returns the bill of materials: Go's standard library and the modules that are linked on any system, with
+// versions, checksums and licences.
 func (r *release) materials(ctx context.Context) ([]byte, error) {
 	revision, err := command(ctx, r.copy, nil, "git", "rev-parse", "HEAD")
 	if err != nil {
@@ -96,7 +96,7 @@ func sumOf(sums string, m linked.Module) string {
 	return ""
 }
 
-// serial is a UUID (RFC 9562, version 8) made from a text.
+// serial returns a UUID (RFC 9562, version 8) that is derived from a text.
 func serial(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
@@ -104,7 +104,7 @@ func serial(text string) string {
 	return fmt.Sprintf("urn:uuid:%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
-// phrases identify licences: each text of the licence has one of the phrases, in small letters with single spaces.
+// phrases identify licences. Each text of a licence contains one of its phrases, in lower case with single spaces.
 var phrases = []struct{ id, phrase string }{
 	{"MIT", "permission is hereby granted, free of charge, to any person obtaining a copy of this software"},
 	{"Apache-2.0", "apache license version 2.0, january 2004"},
@@ -137,7 +137,7 @@ func identify(text string) (ids []string) {
 	return ids
 }
 
-// licenceOf returns the licences of a module's folder as an expression of SPDX.
+// licenceOf returns the licences in a module's folder as an SPDX expression.
 func licenceOf(dir string) (string, error) {
 	names, err := linked.Licences(dir)
 	if err != nil {
@@ -145,7 +145,7 @@ func licenceOf(dir string) (string, error) {
 	}
 	var ids []string
 	for _, name := range names {
-		if filepath.Dir(name) != "." { // a choice that a file of the first folder explains
+		if filepath.Dir(name) != "." { // a file in the top folder explains the choice
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, name))

@@ -1,9 +1,9 @@
-// Command soak works for hours in one process, and fails if memory, goroutines or open files grow:
+// Command soak runs for hours in one process, and fails if memory, goroutines or open files grow:
 //
 //	go run ./tools/soak -for 24h
 //
 // Each round trains and measures a small model, sweeps two settings in child processes, and loads pages from a server
-// that shows the runs. It prints a JSON line every minute.
+// that shows the runs. Every minute, soak prints a line of JSON.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // a run of a sweep
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // a run of the sweep
 		cli.Main()
 	}
 	length := flag.Duration("for", time.Hour, "how long to work")
@@ -51,17 +51,17 @@ type sample struct {
 	Rounds     int     `json:"rounds"`
 	Heap       uint64  `json:"heap"` // bytes of live objects
 	Goroutines int     `json:"goroutines"`
-	Files      int     `json:"files"` // open files; 0 where the system does not list them
+	Files      int     `json:"files"` // open files; 0: the system does not list them
 }
 
 func measure(begun time.Time, rounds int) sample {
 	http.DefaultClient.CloseIdleConnections()
-	time.Sleep(100 * time.Millisecond) // connections end in goroutines of their own
+	time.Sleep(100 * time.Millisecond) // let the goroutines of connections end
 	runtime.GC()
-	runtime.GC() // frees what finalizers held
+	runtime.GC() // frees objects that finalizers kept
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	open, _ := os.ReadDir("/proc/self/fd") // Linux alone has it
+	open, _ := os.ReadDir("/proc/self/fd") // only exists on Linux
 	return sample{time.Since(begun).Seconds(), rounds, m.HeapAlloc, runtime.NumGoroutine(), len(open)}
 }
 
@@ -78,7 +78,7 @@ seeds: [0]
 product: {train.batch: [32, 64]}
 `
 
-// soak works for a time in an empty folder, which it removes.
+// soak runs for a time in a temporary folder, which it removes.
 func soak(ctx context.Context, length, every time.Duration, log io.Writer) (samples []sample, err error) {
 	dir, err := os.MkdirTemp("", "soak")
 	if err != nil {
@@ -137,9 +137,9 @@ func command(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// serve starts a server of a folder in this process.
+// serve starts a server for a folder in this process.
 func serve(ctx context.Context, dir string) (address string, end func() error, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // finds a free port
+	l, err := net.Listen("tcp", "127.0.0.1:0") // chooses a free port
 	if err != nil {
 		return "", nil, err
 	}
@@ -153,7 +153,7 @@ func serve(ctx context.Context, dir string) (address string, end func() error, e
 	end = func() error {
 		cancel()
 		err := <-done
-		if err != nil && strings.Contains(err.Error(), "exit code 130") { // as ended
+		if err != nil && strings.Contains(err.Error(), "exit code 130") { // the exit code after end
 			return nil
 		}
 		return err
@@ -185,7 +185,7 @@ func load(address string) error {
 	return nil
 }
 
-// judge returns an error for growth from the first half to the second, without the first tenth.
+// judge returns an error for growth from the first half of the samples to the second, ignoring the first tenth.
 func judge(samples []sample) error {
 	samples = samples[len(samples)/10:]
 	if len(samples) < 8 {
@@ -195,7 +195,7 @@ func judge(samples []sample) error {
 	for _, m := range []struct {
 		name  string
 		value func(sample) float64
-		slack float64 // of growth
+		slack float64 // permitted growth
 	}{
 		{"live bytes", func(s sample) float64 { return float64(s.Heap) }, 4 << 20},
 		{"goroutines", func(s sample) float64 { return float64(s.Goroutines) }, 2},

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// budget is how many units of the calibration tests may take.
+// budget is the maximum time of tests, in units of calibrate.
 type budget struct {
 	Total    float64            `json:"total"`
-	Packages map[string]float64 `json:"packages"` // budgets above least
+	Packages map[string]float64 `json:"packages"` // budgets of packages with at least least units
 }
 
-// budgets holds the budget of each suite of tests.
+// budgets holds the budget of each test suite.
 type budgets map[string]budget
 
 const (
-	tolerance = 1.25 // tests may take so many times their budget
-	headroom  = 1.6  // a new budget is so many times the tests' time: processors are slow at different things, and cores share caches
-	least     = 12.0 // units: the budget of packages that have no entry; times of short tests scatter most
+	tolerance = 1.25 // factor by which tests may exceed their budget
+	headroom  = 1.6  // factor from the tests' time to a new budget: processors differ in what is slow, and cores share caches
+	least     = 12.0 // budget, in units, of packages without an entry; times of short tests vary most
 )
 
 func units(d, unit time.Duration) float64 { return d.Seconds() / unit.Seconds() }
 
-// budget returns the tests' time, with headroom, rounded up.
+// budget returns a budget for the tests' time, with headroom, rounded up.
 func (r *results) budget(unit time.Duration) budget {
 	b := budget{math.Ceil(headroom * units(r.total(), unit)), map[string]float64{}}
 	for name, p := range r.packages {
@@ -40,7 +40,7 @@ func (r *results) budget(unit time.Duration) budget {
 	return b
 }
 
-// check returns an error that names the packages above their budget.
+// check returns an error with the packages above their budget.
 func (b budget) check(r *results, unit time.Duration) error {
 	var errs []error
 	over := func(name string, took time.Duration, budget float64) {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	rounds  = 15 // how often the workload is timed; the least time counts
-	perUnit = 30 // workloads
+	rounds  = 15 // number of timings of the workload; the minimum counts
+	perUnit = 30 // workloads per unit
 )
 
-// calibrate returns a unit of time on cores: perUnit times the least of rounds of the workload. All cores work at once,
-// as under go test. A unit is about half a second on a server of 2025.
+// calibrate returns the unit of core time: perUnit times the minimum over rounds timings of the workload. All cores
+// work at the same time, as in go test. A unit is about half a second on a server of 2025.
 func calibrate() time.Duration {
 	var times []time.Duration
 	for range rounds {
@@ -34,7 +34,7 @@ func calibrate() time.Duration {
 	return perUnit * slices.Min(times)
 }
 
-// workload does the typical work of tests: dense products, JSON and files. It must never change, as budgets are
+// workload does the typical work of tests: dense products, JSON and files. It must never change, because budgets are
 // multiples of its time.
 func workload() {
 	products()

@@ -6,8 +6,8 @@
 //	go test -json ./... | go run ./tools/testbudget -from -
 //
 // Budgets are core times in units of a calibration: a fixed workload that runs before and after the tests. A budget is
-// therefore valid on every machine. Each package, and all packages together, may exceed the budget by a quarter. With
-// -from, the tests have already run, and times are wall-clock times.
+// therefore valid on every machine. Each package, and the total, may exceed its budget by a quarter. With -from, the
+// tests have already run, and times are wall-clock times.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// budgetsFile is where the budgets are, from the root of the module.
+// budgetsFile is the path of the budgets in the module.
 const budgetsFile = "tools/testbudget/budgets.json"
 
 func run() error {
@@ -79,11 +79,11 @@ func readFrom(name string) (*results, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // only read
 	return read(f)
 }
 
-// test runs go test; each test binary runs under measure.
+// test runs go test, with each test binary under measure.
 func test(args []string, limit time.Duration, keep string) (*results, error) {
 	if len(args) == 0 {
 		args = []string{"./..."}

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// measureCommand is the first argument of a process that go test starts instead of a test binary.
+// measureCommand is the first argument of the processes that go test starts instead of test binaries.
 const measureCommand = "measure"
 
-// measure runs a test binary, stops it at the limit, and stores its time on cores in a folder. The arguments are the folder, the limit, the binary and its
-// arguments; the result is the exit status.
+// measure runs a test binary, stops it at the limit, and stores its core time in a folder. The arguments are the
+// folder, the limit, the binary and its arguments; the result is the exit status.
 func measure(args []string) int {
 	if len(args) < 3 {
 		fmt.Fprintln(os.Stderr, "testbudget measure: want a folder, a limit and a test binary")

@@ -15,31 +15,31 @@ import (
 	"time"
 )
 
-// module is the path that package names are printed without.
+// module is the prefix that is removed from printed package names.
 const module = "github.com/unravel-ml/unravel/"
 
 // event is a line of go test -json.
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // set for output of a build
+	ImportPath string // set for the output of a build
 	Test       string
 	Elapsed    float64
 	Output     string
 }
 
-// results are the results of go test -json, with times on cores if they were measured.
+// results are the results of go test -json, with core times if they were measured.
 type results struct {
 	packages map[string]*packageResult
 	tests    []testResult // without subtests
-	skipped  []string     // PACKAGE TEST: REASON, without subtests and tests left out by -short and -long
-	builds   []string     // output of builds
+	skipped  []string     // PACKAGE TEST: REASON, without subtests and without tests that -short and -long skip
+	builds   []string     // output of the builds
 }
 
 type packageResult struct {
 	state   string // pass, fail or skip
 	elapsed time.Duration
-	cpu     time.Duration // elapsed, if nothing was measured
+	cpu     time.Duration // elapsed time, if core time was not measured
 	output  []string      // output of the package, and of its failed tests
 }
 
@@ -48,7 +48,7 @@ type testResult struct {
 	elapsed time.Duration
 }
 
-// read parses the output of go test -json, to the end of in.
+// read parses the output of go test -json up to the end of in.
 func read(in io.Reader) (*results, error) {
 	r := &results{packages: map[string]*packageResult{}}
 	outputs := map[[2]string][]string{}
@@ -105,7 +105,7 @@ func (r *results) add(e event, outputs map[[2]string][]string) {
 	}
 }
 
-// reasonOf returns why a test was skipped.
+// reasonOf returns the reason why a test was skipped.
 func reasonOf(output []string) string {
 	for _, line := range output {
 		if _, reason, ok := strings.Cut(line, ".go:"); ok {
@@ -116,7 +116,7 @@ func reasonOf(output []string) string {
 	return "no reason given"
 }
 
-// readTimes reads the times that measure has stored.
+// readTimes reads the times that measure stored.
 func (r *results) readTimes(dir string) error {
 	root, err := os.Getwd()
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *results) readTimes(dir string) error {
 		if err != nil {
 			return err
 		}
-		if name == "." { // the package of the root has the path of the module
+		if name == "." { // the import path of the root package is the module path
 			name = strings.TrimSuffix(module, "/")
 		}
 		if p := r.packages[filepath.ToSlash(name)]; p != nil {
@@ -150,7 +150,7 @@ func (r *results) readTimes(dir string) error {
 	return nil
 }
 
-// failed lists the packages with a failed test.
+// failed lists the packages with failed tests.
 func (r *results) failed() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.packages)) {
 		if r.packages[name].state == "fail" {
@@ -160,7 +160,7 @@ func (r *results) failed() (list []string) {
 	return list
 }
 
-// total adds up the times on cores.
+// total returns the sum of the core times.
 func (r *results) total() (sum time.Duration) {
 	for _, p := range r.packages {
 		sum += p.cpu
@@ -168,7 +168,7 @@ func (r *results) total() (sum time.Duration) {
 	return sum
 }
 
-// slowest is how many tests and packages are printed.
+// slowest is the number of tests and packages to print.
 const slowest = 10
 
 // print writes failures, the slowest tests and packages, and skipped tests.

@@ -1,4 +1,4 @@
-// Command wheels builds the wheels of the Python package, with the program for each system:
+// Command wheels builds the wheels of the Python package, which contain the program for each system:
 //
 //	go run ./tools/wheels -out dist
 //	go run ./tools/wheels -out dist -version 0.1.0 linux/amd64
@@ -28,7 +28,7 @@ import (
 	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
-// tags are the platform tags of the systems. Programs without cgo need no C library: they run on musl, too.
+// tags are the platform tags of the systems. Programs without cgo do not need a C library, so they also run on musl.
 var tags = map[string]string{
 	"linux/amd64":   "manylinux2014_x86_64.manylinux_2_17_x86_64.musllinux_1_1_x86_64",
 	"linux/arm64":   "manylinux2014_aarch64.manylinux_2_17_aarch64.musllinux_1_1_aarch64",
@@ -57,7 +57,7 @@ func main() {
 	}
 }
 
-// makeWheel makes the wheel of a system, and builds the program unless a file has it.
+// makeWheel builds the wheel for a system. It also builds the program, unless program names a file.
 func makeWheel(root, out, system, program, release string) (path string, err error) {
 	if tags[system] == "" {
 		return "", fmt.Errorf("system %q is unknown; want some of %s", system, strings.Join(linked.Systems, ", "))
@@ -105,8 +105,8 @@ var (
 	numpy   = regexp.MustCompile(`(?m)^dependencies = \["(.*)"\]$`)
 )
 
-// wheel returns the name and the content of a wheel: PEP 427 and the core metadata of Python packages, version 2.1. An
-// empty release is the version of the project.
+// wheel returns the name and the content of a wheel: PEP 427 and the core metadata of Python packages, version 2.1. If
+// release is empty, it uses the version of the project.
 func wheel(root, system, release string, program []byte) (name string, content []byte, err error) {
 	project, err := os.ReadFile(filepath.Join(root, "python/pyproject.toml"))
 	if err != nil {
@@ -173,7 +173,7 @@ func packageFiles(root string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// archive packs files in the order of their names, with the record of their hashes at the end.
+// archive packs files sorted by name, with the record of their hashes last.
 func archive(files map[string][]byte, record, program string) ([]byte, error) {
 	names := slices.Sorted(maps.Keys(files)) // .dist-info need not be last
 	var list bytes.Buffer

@@ -7,7 +7,7 @@ import (
 )
 
 // activations writes the activations that layers do not fuse, their gradients, and the functions for pooling and
-// dropout. Every length is a multiple of 16.
+// dropout. All lengths are multiples of 16.
 func activations(v isa) {
 	for _, f := range []struct {
 		name, doc string
@@ -61,7 +61,7 @@ func activations(v isa) {
 	loop(v, []string{"dst", "x", "y"}, func() { a, b = v.broadcast("a"), v.broadcast("b") }, func(at func(string) Mem) {
 		r, s := v.virtual(), v.virtual()
 		VMULPS(at("x"), a, r)
-		VMULPS(at("y"), b, s) // no FMA: Go computes the remaining elements of an array
+		VMULPS(at("y"), b, s) // no FMA, because Go computes the remaining elements of an array without it
 		VADDPS(s, r, r)
 		VMOVUPS(r, at("dst"))
 	})
@@ -132,8 +132,9 @@ func elu(v isa, x VecVirtual) VecVirtual {
 	return v.blendLess(zero, x, x, t)
 }
 
-// normalTail returns z = min(|x|, 14.5), e = e^(-z^2/2), and P with Q(z) = e P: the probability that a standard normal number
-// exceeds z. P is t p(t) at t = 1/(1 + 0.35 z), with a polynomial p fitted to a relative error of 3e-8.
+// normalTail returns z = min(|x|, 14.5), e = e^(-z^2/2), and P with Q(z) = e P, where Q(z) is the probability that a
+// standard normal variable exceeds z. P is t p(t) at t = 1/(1 + 0.35 z), with a polynomial p fitted to a relative error
+// of 3e-8.
 func normalTail(v isa, x VecVirtual) (z, e, p VecVirtual) {
 	z, t, limit := v.virtual(), v.virtual(), v.virtual()
 	v.and(0x7fffffff, x, z)
@@ -180,7 +181,7 @@ func geluSlope(v isa, x VecVirtual) VecVirtual {
 	return v.blendLess(x, zero, below, above)
 }
 
-// silu keeps -Inf from meeting a sigmoid of 0.
+// silu bounds x, so that -Inf is never multiplied by a sigmoid of 0.
 func silu(v isa, x VecVirtual) VecVirtual {
 	bounded := v.virtual()
 	VMOVUPS(constant(-104), bounded)

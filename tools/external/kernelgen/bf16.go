@@ -13,7 +13,7 @@ import (
 )
 
 // bf16 is AVX-512 with AVX512_BF16: its tiles multiply pairs of bfloat16 numbers. Neither avo nor Go's assembler
-// knows the two instructions, so instructions of the same operands stand for them, which encodeBF16 replaces.
+// supports the two instructions. Instructions with the same operands stand for them until encodeBF16 replaces these.
 var bf16 = isa{"BF16", 16}
 
 // VPDPWSSD stands for VDPBF16PS, VPERMT2W for VCVTNE2PS2BF16.
@@ -76,7 +76,7 @@ func pairColumnsBF16() {
 	RET()
 }
 
-// tailMask returns a mask of the columns that remain after whole vectors of mask+1.
+// tailMask returns a mask of the columns that remain after the whole vectors of mask+1 columns.
 func tailMask(columns Register, mask uint8) Register {
 	n, ones := RCX, GP64()
 	MOVQ(columns, n)
@@ -89,7 +89,7 @@ func tailMask(columns Register, mask uint8) Register {
 	return k
 }
 
-// pairRowsBF16 writes the conversion of neighbours in a row to pairs.
+// pairRowsBF16 writes the conversion of neighbouring elements of a row to pairs.
 func pairRowsBF16() {
 	TEXT("pairRowsBF16", NOSPLIT, "func(dst, src *float32, count, columns, dstStep, step int)")
 	Pragma("noescape")
@@ -147,10 +147,10 @@ func pairRowsBF16() {
 	RET()
 }
 
-// standIn is an instruction on three registers that stands for an instruction of AVX512_BF16.
+// standIn matches an instruction on three registers that stands for an instruction of AVX512_BF16.
 var standIn = regexp.MustCompile(`^\t(VPDPWSSD|VPERMT2W) +Z(\d+), Z(\d+), Z(\d+)$`)
 
-// encodeBF16 replaces the stand-ins in a generated file by the bytes of the instructions of AVX512_BF16.
+// encodeBF16 replaces the stand-ins in a generated file with the encoded instructions of AVX512_BF16.
 func encodeBF16(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -178,7 +178,8 @@ func encodeBF16(path string) error {
 	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
 }
 
-// evex encodes an instruction of map 0F38 on 512-bit registers, in the order of Go's operands. prefix is 2 for F3, 3 for F2.
+// evex encodes an instruction of map 0F38 on 512-bit registers, with operands in Go's order. prefix is 2 for F3 and 3
+// for F2.
 func evex(prefix, opcode, x, y, result int) []byte {
 	inverted := func(register, bit, at int) byte { return byte(^register>>bit&1) << at }
 	return []byte{
@@ -191,7 +192,7 @@ func evex(prefix, opcode, x, y, result int) []byte {
 	}
 }
 
-// bytesOf writes 6 bytes as Go's assembler takes them.
+// bytesOf formats 6 bytes for Go's assembler.
 func bytesOf(b []byte) string {
 	s := make([]string, len(b))
 	for i, v := range b {

@@ -8,8 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// channels writes the functions on rows of 16 and of 32 channels; see kernel.ChannelSums. Sums of 32 channels take as long
-// as sums of 16: a row waits for the sums of the row before.
+// channels writes the functions on rows of 16 and of 32 channels; see kernel.ChannelSums. Sums of 32 channels take as
+// long as sums of 16, because each row waits for the sums of the previous row.
 func channels(v isa) {
 	for _, n := range []int{16, 32} {
 		channelSums(v, n, "channelSquares", "adds to sums over rows of d = x - shift and of d^2", "func(sum, square, x, shift *float32, rows, stride int)", "square", false)
@@ -19,7 +19,7 @@ func channels(v isa) {
 	channelGradient(v)
 }
 
-// channelMap writes max(scale (x - shift) + offset, floor) of n channels.
+// channelMap writes max(scale (x - shift) + offset, floor) for n channels.
 func channelMap(v isa, n int) {
 	name := fmt.Sprint("channelMap", n, v.suffix)
 	TEXT(name, NOSPLIT, "func(dst, x, shift, scale, offset *float32, rows, stride int, floor float32)")
@@ -43,7 +43,7 @@ func channelMap(v isa, n int) {
 	RET()
 }
 
-// channelGradient writes a u + b (x - shift) + offset of 16 channels.
+// channelGradient writes a u + b (x - shift) + offset for 16 channels.
 func channelGradient(v isa) {
 	TEXT("channelGradient"+v.suffix, NOSPLIT, "func(dst, u, x, shift, a, b, offset *float32, rows, stride int)")
 	Pragma("noescape")

@@ -1,5 +1,5 @@
 // Kubecheck strictly decodes a Kubernetes Job from standard input with the published types: unknown and repeated keys
-// are errors. It also checks the server's rules for an Indexed Job that the types do not express.
+// are errors. It also checks the rules for an Indexed Job that the server has but the types do not.
 package main
 
 import (
@@ -42,7 +42,7 @@ func check(text []byte) error {
 	return nil
 }
 
-// names checks names and labels. The server appends five letters to a generated name, and pods append their index.
+// names checks names and labels. The server appends five letters to a generated name, and pods append their indices.
 func names(job *batch.Job) (all []string) {
 	longest := job.GenerateName + "abcde-" + fmt.Sprint(*job.Spec.Completions-1)
 	all = append(all, validation.IsDNS1123Label(longest)...)
@@ -54,7 +54,7 @@ func names(job *batch.Job) (all []string) {
 	return all
 }
 
-// spec checks the numbers of an Indexed Job and its policy of failures.
+// spec checks the numbers and the failure policy of an Indexed Job.
 func spec(s *batch.JobSpec) (all []string) {
 	problem := func(wrong bool, text string) {
 		if wrong {
@@ -88,7 +88,7 @@ func spec(s *batch.JobSpec) (all []string) {
 	return all
 }
 
-// pod checks the template of pods.
+// pod checks the pod template.
 func pod(p *core.PodSpec) (all []string) {
 	if p.RestartPolicy != core.RestartPolicyNever {
 		all = append(all, "restartPolicy: want Never beside a policy of failures")

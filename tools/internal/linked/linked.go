@@ -1,4 +1,4 @@
-// Package linked lists the modules in the binaries of unravel, with their licences.
+// Package linked lists the modules that are linked into the unravel binaries, and their licences.
 package linked
 
 import (
@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// Systems are the systems of the binaries: some link modules that others do not.
+// Systems are the systems with binaries. Some systems link modules that others do not.
 var Systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 // Module is a linked module.
 type Module struct{ Path, Version, Dir string }
 
-// Modules lists the modules that the packages of the command in a folder come from, on any of the systems.
+// Modules lists the modules with packages that the command in a folder links, on any of the systems.
 func Modules(root string) ([]Module, error) {
 	var list []Module
 	for _, system := range Systems {
@@ -43,13 +43,13 @@ func Modules(root string) ([]Module, error) {
 	return slices.Compact(list), nil
 }
 
-// Licences lists the files of a module's folder that hold its licences and notices.
+// Licences lists the licence and notice files in a module's folder.
 func Licences(dir string) (names []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, _ := filepath.Rel(dir, path) // path is below dir
+		name, _ := filepath.Rel(dir, path) // path is always below dir
 		inside := strings.EqualFold(filepath.Base(filepath.Dir(name)), "licenses")
 		switch {
 		case d.IsDir() && name != "." && !strings.EqualFold(d.Name(), "licenses"):
@@ -65,7 +65,7 @@ func Licences(dir string) (names []string, err error) {
 	return names, err
 }
 
-// isLicence reports the usual names.
+// isLicence reports whether a file has a usual name of a licence or notice.
 func isLicence(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS"}, func(begin string) bool { return strings.HasPrefix(upper, begin) }) &&
