@@ -7,7 +7,7 @@
 //
 // Programs create data sets with [FromImages] and [FromPixels], or by implementing [Dataset]. [Register] makes a data
 // set available to configs by name. All other data sets are in the packages drawn, public and files, and package
-// catalog lists them by name. Package supervision describes what is known about the images, and provides batches.
+// catalog lists them by name. Package supervision describes the known facts about the images, and provides batches.
 package datasets
 
 import (

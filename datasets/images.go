@@ -63,7 +63,7 @@ func (g *Given) Build(uint64) (Dataset, error) {
 	return g.Set, nil
 }
 
-// PictureSize is the size to which pictures are resized, [height, width]. In a config, one number sets both. Empty or 0
+// PictureSize is the size of pictures after resizing, [height, width]. In a config, one number sets both. Empty or 0
 // means no resizing.
 type PictureSize []int
 

@@ -4,7 +4,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Unknown is the level of a factor whose value is unknown, [factor.Unknown].
+// Unknown is the level of a factor with an unknown value, [factor.Unknown].
 const Unknown = factor.Unknown
 
 // Incomplete is implemented by data sets with unknown levels: FactorsAt writes [Unknown] for them. An unknown level

@@ -17,7 +17,7 @@ func Sample(d Dataset, indices []int) Dataset {
 	return s
 }
 
-// sample implements Dataset, Incomplete, and the methods that Expect, FileName and RealValued look for.
+// sample implements Dataset, Incomplete, and the methods behind Expect, FileName and RealValued.
 type sample struct {
 	Dataset
 	indices []int

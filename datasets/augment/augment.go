@@ -1,5 +1,5 @@
-// Package augment augments images at random, so that a model sees several views of one image: colours, mirror images,
-// crops and blur.
+// Package augment augments images at random and gives a model several views of one image: colours, mirror images, crops
+// and blur.
 //
 // A [Pipeline] is a list of operations, each with a probability. A config writes it as a list, or as a name from
 // [Presets]:

@@ -26,7 +26,7 @@ import (
 const RootVariable = "UNRAVEL_DATA"
 
 var (
-	// ErrAbsent is the error of [Open] and [Check] for a set that is not in the cache. [Ensure] creates the set.
+	// ErrAbsent is the error of [Open] and [Check] for a set missing from the cache. [Ensure] creates the set.
 	ErrAbsent = errors.New("the set is not in the cache")
 	// errBroken is the error of [Open] and [Check] for a set with damaged files, or from another version. [Ensure]
 	// creates the set again.
@@ -91,8 +91,8 @@ func (k Key) check() error {
 // Progress receives the current activity and its progress. total is 0 if the total is unknown.
 type Progress func(what string, done, total int64)
 
-// WithProgress returns a context whose progress function receives the reports of this package, from one goroutine at a
-// time.
+// WithProgress returns a context with a progress function. The function receives the reports of this package, from one
+// goroutine at a time.
 func WithProgress(ctx context.Context, p Progress) context.Context {
 	return progress.With(ctx, progress.Func(p))
 }
@@ -121,7 +121,7 @@ func Open(ctx context.Context, k Key) (*Set, error) {
 
 type openOnlyKey struct{}
 
-// WithoutMaking returns a context with which [Ensure] never creates a set, but only opens it, as [Open] does.
+// WithoutMaking returns a context for [Ensure]: it then never creates a set, but only opens it, as [Open] does.
 func WithoutMaking(ctx context.Context) context.Context {
 	return context.WithValue(ctx, openOnlyKey{}, true)
 }

@@ -161,7 +161,7 @@ func (r *record) check(k Key) error {
 	return nil
 }
 
-// coarse lists the resolutions to which file systems and archives round times.
+// coarse lists the time resolutions of file systems and archives.
 var coarse = []time.Duration{time.Second, 2 * time.Second}
 
 // sameTime reports whether a file has the recorded time, exactly or at a coarser resolution.

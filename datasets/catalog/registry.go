@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/public"
 )
 
-// Registry lists the data sets that a config can name: the built-in ones, and those that a program registers with
+// Registry lists the data sets that a config can name: the built-in sets, and the sets that a program registers with
 // [datasets.Register].
 var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []registry.Entry[datasets.Builder]{
 	{Name: "square", Doc: "a white square that moves over a black image and around its edges; factors row and column, both circular",

@@ -97,7 +97,7 @@ type arm struct {
 	easels   *renderedSet                 // draws the positions
 }
 
-// armDrawing is the part of a drawing in which it differs from the empty table.
+// armDrawing is the part of a drawing that differs from the empty table.
 type armDrawing struct {
 	top, left, height, width int
 	pixels                   []uint8
@@ -138,7 +138,7 @@ func blend(dst []float32, from []uint8, object, background *[3]int) {
 	}
 }
 
-// keep stores the part of a position's picture in which it differs from the empty table, if memory remains.
+// keep stores the part of a position's picture that differs from the empty table, if memory remains.
 func (d *arm) keep(at int, picture, table []uint8) {
 	side := d.shape[1]
 	top, left, bottom, right := side, side, 0, 0

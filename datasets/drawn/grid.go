@@ -54,7 +54,7 @@ const (
 // maxIdle is the maximum number of unused easels.
 const maxIdle = 256
 
-// newRendered returns a data set whose images are drawn by painters, one painter for each goroutine that is drawing.
+// newRendered returns a data set with images drawn by painters, one painter for each drawing goroutine.
 func newRendered(set gridSet, newPainter func() painter) *renderedSet {
 	d := &renderedSet{gridSet: set, painter: newPainter, free: make(chan *easel, maxIdle)}
 	if total := d.Len() * d.size(); total <= keptImages {

@@ -210,7 +210,7 @@ var poseObjects = map[string]func() []render.Part{
 // planeSeed generates an airliner in bright colours.
 const planeSeed = 11
 
-// parts returns the object, centred and scaled; the coordinates of each part are those of the object.
+// parts returns the object, centred and scaled; all parts use the coordinates of the object.
 func (p *Poses) parts() ([]render.Part, error) {
 	if p.Mesh == "" {
 		parts := poseObjects[p.Object]()

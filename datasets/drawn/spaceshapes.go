@@ -262,7 +262,7 @@ func (d *drawing) rotate(degrees float64) drawing {
 	return out
 }
 
-// reduce writes the image of a drawing whose upper left corner is at a fine row and column. A pixel of the image covers
+// reduce writes the image of a drawing with its upper left corner at a fine row and column. A pixel of the image covers
 // eight fine pixels along each side, from two before its own four to two after them. Their weights are 1, 3, 5, 7, 7,
 // 5, 3 and 1. Fine pixels outside the picture are ignored.
 func (d *drawing) reduce(row, column int, image []uint8) {

@@ -55,7 +55,7 @@ func parseName[T ~uint8](name, what string, known names) (T, error) {
 	return 0, fmt.Errorf("unknown %s %q; known: %s", what, name, strings.Join(known, ", "))
 }
 
-// Unknown is the level of a factor for an image whose level is not known.
+// Unknown is the level of a factor for an image with an unknown level.
 const Unknown = -1
 
 // Factor is a factor of variation of the images of a data set.

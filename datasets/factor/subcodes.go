@@ -50,8 +50,8 @@ func (s SubCodes) Within(key string, width int) error {
 	return nil
 }
 
-// Blocks returns the sub-codes in s, in the order of the factors, for codes with width columns. A factor that is not in
-// s has no block. Blocks returns an error for an unknown factor and for a column that does not exist. Errors begin with
+// Blocks returns the sub-codes in s, in the order of the factors, for codes with width columns. A factor missing from s
+// has no block. Blocks returns an error for an unknown factor and for a column that does not exist. Errors begin with
 // key, the name of the setting in the config.
 func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, error) {
 	known := Names(factors)

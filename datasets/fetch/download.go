@@ -37,7 +37,7 @@ type part struct {
 	state  partState
 }
 
-// partState is the content of NAME.part.json: what the server says about the file of a part.
+// partState is the content of NAME.part.json: the server's information about the file of a part.
 type partState struct {
 	URL       string `json:"url"`
 	Validator string `json:"validator"`       // a strong ETag or a date, for If-Range; empty: the download cannot be resumed
@@ -300,7 +300,7 @@ func (p *part) accept(r *http.Response) error {
 	return p.remember(r.Header)
 }
 
-// remember stores what the server says about the file.
+// remember stores the server's information about the file.
 func (p *part) remember(h http.Header) error {
 	p.state.URL, p.state.Validator = p.url, h.Get("ETag")
 	if p.state.Validator == "" || strings.HasPrefix(p.state.Validator, "W/") {

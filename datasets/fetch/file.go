@@ -35,11 +35,11 @@ type File struct {
 }
 
 var (
-	// ErrAbsent is the error of [Verify] and [Check] for a source file that is not in the folder. [Files] fetches the
+	// ErrAbsent is the error of [Verify] and [Check] for a source file missing from the folder. [Files] fetches the
 	// file.
 	ErrAbsent = errors.New("the file is not there")
-	// errWrong is the error of [Verify], [Check], [Place] and [Files] for a source file whose size or hash differs from
-	// the published one. Fetch the file again, or set Options.Trust to accept it.
+	// errWrong is the error of [Verify], [Check], [Place] and [Files] for a source file with another size or hash than
+	// published. Fetch the file again, or set Options.Trust to accept it.
 	errWrong = errors.New("it is not the file that is wanted")
 )
 

@@ -200,7 +200,7 @@ func labelsHash(d *stored.Set) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// setFactors creates factors from columns, using the rows whose picture is readable.
+// setFactors creates factors from columns, using the rows with readable pictures.
 func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text) error {
 	if len(labels.factors) == 0 {
 		return d.SetFactors(nil, nil)

@@ -53,7 +53,7 @@ type GridFolder struct {
 }
 
 // GridArrays names the arrays of a [GridFolder]. An empty name means the key itself. If no names are given, the only
-// array of a file is the images, whatever its name.
+// array of a file is the images, under any name.
 type GridArrays struct {
 	Images  string `yaml:"images" doc:"array of the images; empty: images"`
 	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`

@@ -105,7 +105,7 @@ func (s *gridSource) readFloats(ctx context.Context, d *stored.Set, size int) er
 	return s.rule.check()
 }
 
-// mapFile memory-maps an .npy file whose bytes are the pixels in the order of the images. It returns false for other
+// mapFile memory-maps an .npy file if its bytes are the pixels in the order of the images. It returns false for other
 // files.
 func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 	start, ok := arrays.Plain(s.images, s.axes)

@@ -78,7 +78,7 @@ func (r *pixelRule) check() error {
 	return fmt.Errorf("%v: the largest number is %d; want scale: %d if that is white, or scale: %v", r.a, largest, likely, r.white)
 }
 
-// outside returns the error about a number that is not a pixel.
+// outside returns the error about an invalid pixel.
 func (r *pixelRule) outside(image int, v float64) error {
 	if r.real {
 		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", r.a.Label, r.a.Shape, r.a.Type, image, v)

@@ -26,7 +26,7 @@ func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) 
 }
 
 // copyImages writes all rows of an array of 8-bit images to a set, after Begin. If change is not nil, it modifies the
-// pixels of the images from a row on.
+// pixels of the images, starting at a row.
 func copyImages(ctx context.Context, a *arrays.Array, w *cache.Writer, change func(int, []byte) error) error {
 	rows, err := a.Rows(nil)
 	if err != nil {

@@ -172,7 +172,7 @@ func norbImages(path string, row, count, side int, write func(row int, pixels []
 	return n.end()
 }
 
-// selected returns the images of a cached set whose levels satisfy want, without the factors in drop.
+// selected returns the images of a cached set with levels that satisfy want, without the factors in drop.
 func selected(set *cache.Set, drop []string, want func(levels []int32) bool) (*stored.Set, error) {
 	d := stored.FromCache(set)
 	k := len(set.Factors)
@@ -335,7 +335,7 @@ func (n *norbFile) close() {
 	}
 }
 
-// readNORBInts reads a whole file of integers. It reads in blocks, so that memory only grows with the data read.
+// readNORBInts reads a whole file of integers. It reads in blocks: memory then only grows with the data read.
 func readNORBInts(path string) (dims []int, values []int32, err error) {
 	n, err := openNORB(path, norbInts)
 	if err != nil {

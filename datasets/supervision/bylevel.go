@@ -77,7 +77,7 @@ type byLevel struct {
 	begin  []int32 // by level: index of the level's first image; last: number of images
 }
 
-// newByLevel lists those of n images that have a known level from 0 to size-1.
+// newByLevel lists the images, out of n, that have a known level from 0 to size-1.
 func newByLevel(size, n int, level func(i int) int) byLevel {
 	x := byLevel{begin: make([]int32, size+1)}
 	for i := range n {

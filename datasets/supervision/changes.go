@@ -119,7 +119,7 @@ func (p *Changes) passed(g *Drawn, pairs int, whose string) (*Drawn, error) {
 	return g, nil
 }
 
-// changer prepares the law by which factors change.
+// changer prepares the law for changes of factors.
 func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
 	c := &changer{set: d, factors: d.Factors(), law: *p, different: p.Law == "uniform" || p.Redraw == "different"}
 	role := make([]string, len(c.factors))

@@ -8,10 +8,10 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Drawn describes groups that change in every epoch. There are three ways: Draw draws each group separately; or the
-// groups are consecutive images of a shuffled pass over Pass, so that an epoch has an image in at most one group; or
-// the groups are a random selection from Groups, in random order. All random numbers come from the stream of the epoch,
-// so a resumed epoch has the same groups.
+// Drawn describes groups that change in every epoch. There are three ways. Draw draws each group separately. Or the
+// groups are consecutive images of a shuffled pass over Pass: an image is then in at most one group of an epoch. Or the
+// groups are a random selection from Groups, in random order. All random numbers come from the stream of the epoch, so
+// a resumed epoch has the same groups.
 type Drawn struct {
 	M     int // images per group
 	Count int // groups per epoch

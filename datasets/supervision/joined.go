@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// JoinLabels merges labels from several sources. It merges factors with equal names, and keeps the order in which
-// factors first occur. It returns an error if two sources assign different levels of a factor to an image.
+// JoinLabels merges labels from several sources. It merges factors with equal names, and keeps the order of first
+// occurrence. It returns an error if two sources assign different levels of a factor to an image.
 func JoinLabels(parts ...*Labels) (*Labels, error) {
 	l := &Labels{}
 	for _, part := range parts {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Labels holds what is known about factors: the levels of some images, or pairs of images with the same unknown level
+// Labels holds the known facts about factors: the levels of some images, or pairs of images with the same unknown level
 // of a factor. [JoinLabels] merges both.
 type Labels struct {
 	Factors []factor.Factor // factors of the columns
@@ -183,7 +183,7 @@ func (l *Labels) chooseOf(d datasets.Dataset, names []string) error {
 	return nil
 }
 
-// labelled lists those of n images that have a label.
+// labelled lists the images, out of n, that have a label.
 func (l *Labels) labelled(n int) []int {
 	list := make([]int, 0, n)
 	for i := range n {

@@ -32,7 +32,7 @@ func newTurns(factors []factor.Factor) turns {
 // between writes the transformation between two rows of levels: an angle for each factor, then an axis and an angle for
 // each factor that is a rotation in space. It writes 0 for an unknown level. It returns the first circular or rotation
 // factor with an unknown level, or -1 if all are known. If the first image has the pose R_1, image m has the pose g_m
-// R_1. The rotation g_m = R_m R_1^-1 is in world axes, in which camera and light are fixed.
+// R_1. The rotation g_m = R_m R_1^-1 is in world axes; camera and light are fixed in the world.
 func (t *turns) between(first, levels []int, row []float32) (unknown int) {
 	unknown = -1
 	clear(row)
@@ -105,8 +105,8 @@ func transformations(d datasets.Dataset, g int, group []int) ([]float32, error) 
 	return moves, nil
 }
 
-// poseDirections is the number of nearest rotations from which a step is drawn; if several are equally near, there may
-// be more. Six correspond to up and down in three dimensions.
+// poseDirections is the number of nearest rotations that a step is drawn among; ties may add more. Six correspond to up
+// and down in three dimensions.
 const poseDirections = 6
 
 // stepOf draws a step of the given number of levels for a circular factor or a pose. On a circle, the step goes up or

@@ -11,9 +11,9 @@ import (
 
 // Similarity draws Count random pairs of different images that have the same level of one factor. It gives no other
 // label (Zhang and Sugiyama 2024, appendix F.2; match pairing in Shu et al. 2020). The factor is uniform. The first
-// image is uniform among the images whose level occurs in another image, and the second is uniform among the other
-// images of this level. The images of a pair may also agree in other factors by chance. An unknown level is the same as
-// no other level.
+// image is uniform among the images that share their level with another image, and the second is uniform among the
+// other images of this level. The images of a pair may also agree in other factors by chance. An unknown level is the
+// same as no other level.
 //
 // With probability Different, the pair has different levels of the factor. The first image is then uniform among the
 // images with a known level, and the second is uniform among the images with a different level. With probability Noise,

@@ -95,7 +95,7 @@ func (b *Book) Settings(digest string) *Run { return b.bySettings[digest] }
 // Hash returns the run with a config hash, or nil if there is none.
 func (b *Book) Hash(hash string) *Run { return b.byHash[hash] }
 
-// Named reports whether a run has this name, whatever its config.
+// Named reports whether a run has this name, with any config.
 func (b *Book) Named(name string) bool { return b.named[name] }
 
 // Load returns the config of a run, with its name and seed.

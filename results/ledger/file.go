@@ -209,7 +209,7 @@ func fileOf(scale string, real bool) string {
 	return scale
 }
 
-// Names lists the files to which the runs belong, without extension. The name of a file is the scale, with -real for
+// Names lists the files that the runs belong in, without extension. The name of a file is the scale, with -real for
 // runs on public data sets instead of their twins.
 func Names(f *File, real bool) (list []string) {
 	for _, r := range f.Runs {
@@ -274,7 +274,7 @@ func (f *File) replacements(by *File) (list []Replacement, err error) {
 	return list, nil
 }
 
-// changes lists the keys in which now differs, with both values. It lists metrics by name.
+// changes lists the keys with a different value in now, with both values. It lists metrics by name.
 func (r *Run) changes(now *Run) (list []string, err error) {
 	was, err := r.values()
 	if err != nil {

@@ -78,7 +78,7 @@ func idOf(yaml string) string {
 // maxPart is the maximum number of values of a part in the ledger.
 const maxPart = 64
 
-// pruned returns results as stored in the ledger. It drops grids, options that are in the config, and parts with more
+// pruned returns results as stored in the ledger. It drops grids, options that the config contains, and parts with more
 // than 64 values, such as one value per column for a thousand code columns.
 func pruned(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
@@ -206,7 +206,7 @@ func storedIn(dir string) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// prune removes the keys of an analysis that are not stored in the ledger.
+// prune removes the keys of an analysis that the ledger does not store.
 func (a analysis) prune(text []byte) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {

@@ -40,8 +40,8 @@ func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 	return last.run, e, nil
 }
 
-// Contribution collects the table's ended runs at a scale from a folder. It takes runs that are not in the ledger, that
-// are stale in the ledger, or whose record lacks an analysis or a metric.
+// Contribution collects the table's ended runs at a scale from a folder. It takes runs that the ledger lacks or has
+// only as stale, and runs with a record that lacks an analysis or a metric.
 func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	l, runs, err := t.recorded(o, false)
 	if err != nil {

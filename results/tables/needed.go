@@ -93,7 +93,7 @@ func (t *Table) Held(o Options) (string, error) {
 	return best, nil
 }
 
-// quotedHeld returns the largest scale at which a quoted table has results, or "" if there are none.
+// quotedHeld returns the largest scale with results of a quoted table, or "" if there are none.
 func (t *Table) quotedHeld(o Options) (string, error) {
 	quoted, err := t.quotedTables()
 	if err != nil {

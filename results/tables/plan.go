@@ -99,7 +99,7 @@ func (t *Table) planner(named string) (*Planner, error) {
 	return p, p.add(t.Also)
 }
 
-// add adds metrics that no column shows, and sorts all metrics by their text, so that tables with the same runs use the
+// add adds metrics that no column shows, and sorts all metrics by their text: tables with the same runs then use the
 // same order.
 func (p *Planner) add(also []metrics.Choice) error {
 	if len(also) == 0 {
@@ -311,7 +311,7 @@ type tableCache struct {
 	tables  runconfig.Memo[otherTable, *Table] // tables from which rows take values
 }
 
-// otherTable identifies a table from which rows of another table take values.
+// otherTable identifies a table that gives values to rows of another table.
 type otherTable struct {
 	folder, name string
 	real         bool

@@ -42,7 +42,7 @@ type Scored interface {
 	Score(ctx context.Context, c metrics.Choice, seed uint64) (metrics.Result, error)
 }
 
-// Trained is a Source whose codes come from the runs of a sweep.
+// Trained is a Source with codes from the runs of a sweep.
 type Trained interface {
 	Source
 

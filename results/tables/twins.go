@@ -23,7 +23,8 @@ type Stand struct {
 	Real string // public data set of the twin; empty: not a twin
 }
 
-// Stands lists the data sets of a table's runs at a scale, first those of quoted tables, and then in the order of rows.
+// Stands lists the data sets of a table's runs at a scale, first the data sets of quoted tables, and then in the order
+// of rows.
 func (t *Table) Stands(scale string) (list []Stand, err error) {
 	add := func(s Stand) {
 		if !slices.Contains(list, s) {

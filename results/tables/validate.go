@@ -291,7 +291,7 @@ func (n *Note) Validate() error {
 	return nil
 }
 
-// columns lists the columns of the note, those with a move last.
+// columns lists the columns of the note; columns with a move come last.
 func (n *Note) columns() []string {
 	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
 }

@@ -35,7 +35,7 @@ func (a *ASHA) Validate() error {
 	return errs
 }
 
-// Rungs lists the epochs at which the rungs end.
+// Rungs lists the epochs at the ends of rungs.
 func (a *ASHA) Rungs() (list []int) {
 	for e := a.Min; e < a.Max; e *= a.Eta {
 		list = append(list, e)

@@ -14,7 +14,7 @@ type Method interface {
 	// there is nothing to do at present.
 	Next(trials []Trial, fresh bool) (Step, bool)
 
-	// Rungs lists the epochs at which the rungs end; nil: a trial trains for the epochs in its config.
+	// Rungs lists the epochs at the ends of rungs; nil: a trial trains for the epochs in its config.
 	Rungs() []int
 
 	// Common returns the settings that all methods share.

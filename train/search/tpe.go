@@ -13,15 +13,15 @@ import (
 // Candidates values from l and takes the value with the largest l(x)/g(x), which has the largest expected improvement
 // (equation 4.2 of the source). Settings are independent: each has separate estimators.
 //
-// A failed trial counts as the worst. A trial that has not ended counts as one of the others, so that several processes
-// do not try the same values (a constant liar that says "worst"). The first Startup trials are random.
+// A failed trial counts as the worst. A trial that has not ended counts as one of the others. This keeps several
+// processes from trying the same values (a constant liar that says "worst"). The first Startup trials are random.
 //
 // The estimator of numbers is a mixture of normal distributions, truncated to the range. It has one component per
 // trial, and a prior component around the middle of the range with the range's width as standard deviation. The
 // standard deviation of a component is the larger distance to its neighbours, but at least the range's width over
 // min(100, 2 + trials). The 25 newest trials have weight 1, and older trials less, down to 1/trials (both as in
-// Optuna). In logarithmic ranges, all this applies to logarithms. The probability of an integer is that of the interval
-// that rounds to it. The estimator of a choice mixes one distribution per trial with a uniform distribution. The
+// Optuna). In logarithmic ranges, all this applies to logarithms. An integer has the probability of the interval that
+// rounds to it. The estimator of a choice mixes one distribution per trial with a uniform distribution. The
 // distribution of a trial gives the weight 1/(1 + trials) to every value, plus 1 to the value of the trial.
 //
 // Source: Bergstra et al., "Algorithms for Hyper-Parameter Optimization", NeurIPS 2011, section 4; the variant of
@@ -73,8 +73,7 @@ func (t *TPE) Next(trials []Trial, fresh bool) (Step, bool) {
 	return t.drawn(trials, fresh)
 }
 
-// split returns the best trials, and the other trials including those that have not ended. Both keep the order of
-// trials.
+// split returns the best trials, and the other trials, including unfinished ones. Both keep the order of trials.
 func split(trials []Trial) (good, others []Trial) {
 	var order []int
 	for i, t := range trials {

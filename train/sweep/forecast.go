@@ -46,9 +46,9 @@ type Forecasting struct {
 // job. Without a Rehearser, these times stay unknown.
 // there will be jobs. Without a Rehearser these times stay unknown.
 //
-// It rehearses the work after training once for runs with the same data, model and metrics. The next rehearsed run is
-// always the one that is least similar to the rehearsed runs. After the limit, every other run takes the time of the
-// most similar rehearsed run. Forecasts writes nothing to the folder.
+// It rehearses the work after training once for runs with the same data, model and metrics. The next run to rehearse is
+// always the run least similar to the rehearsed runs. After the limit, every other run takes the time of the most
+// similar rehearsed run. Forecasts writes nothing to the folder.
 func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {

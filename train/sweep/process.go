@@ -41,9 +41,9 @@ const endFailed = "failed"
 // saveWait is the maximum time for a process to save after a request to stop.
 const saveWait = time.Minute
 
-// Processes returns a Starter that trains each run in a separate process, so that a crash affects only one run. It
-// starts the program with args, the run's folder and the number of threads. The program must call [Work]. A program
-// that registers its own parts should start itself (os.Executable), so that the process knows these parts.
+// Processes returns a Starter that trains each run in a separate process: a crash then affects only one run. It starts
+// the program with args, the run's folder and the number of threads. The program must call [Work]. A program that
+// registers its own parts should start itself (os.Executable): the process then knows these parts.
 func Processes(program string, args ...string) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
 		output, err := disk.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)

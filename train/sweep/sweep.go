@@ -1,10 +1,9 @@
 // Package sweep trains many runs of one experiment. A [Plan], a YAML file, lists the settings that vary, and [Execute]
 // trains the missing runs.
 //
-// Every run is an ordinary run folder. A sweep stores no other state: it trains every run that is not finished in any
-// folder. An interrupted sweep can therefore continue on any machine that has access to the folder. Several processes
-// can work on one folder at once. The hash of the resolved config ([train.Config.Hash]) identifies a run, whatever the
-// name of its folder.
+// Every run is an ordinary run folder. A sweep stores no other state: it trains every run without a finished folder. An
+// interrupted sweep can therefore continue on any machine that has access to the folder. Several processes can work on
+// one folder at once. The hash of the resolved config ([train.Config.Hash]) identifies a run, under any folder name.
 package sweep
 
 import (

@@ -190,7 +190,7 @@ func parseSearch(dir, text string) (search.MethodChoice, error) {
 	return file.Search, err
 }
 
-// differentSearch lists the settings in which two searches differ. Their budgets may differ.
+// differentSearch lists the settings that differ between two searches. Their budgets may differ.
 func differentSearch(a, b search.MethodChoice) string {
 	if a.Name != b.Name {
 		return fmt.Sprintf("the method is %s, not %s", a.Name, b.Name)

@@ -37,8 +37,8 @@ func (f form) restore(data []float32) []float32 {
 	return data
 }
 
-// forms finds the parameters whose elements have a different order in the layout of PyTorch, from the operations that
-// use them. If rows are flattened images, the columns also have a different order.
+// forms finds the parameters with a different order of elements in the layout of PyTorch, from the operations that use
+// them. If rows are flattened images, the columns also have a different order.
 func (s *Source) forms() (map[string]form, error) {
 	forms := map[string]form{}
 	for _, p := range s.Parts() {

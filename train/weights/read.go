@@ -201,8 +201,8 @@ func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
 	return ok && whole && known[norm+runningVariance]
 }
 
-// checkVariances rejects negative running variances, whose square roots are not numbers. The variances are in the last
-// array.
+// checkVariances rejects negative running variances, because their square roots are not numbers. The variances are in
+// the last array.
 func checkVariances(name string, shape []int, data []float32, arrays []array) error {
 	if !isRunning(name, shape) {
 		return nil

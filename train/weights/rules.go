@@ -108,8 +108,9 @@ func convolution(t *translator, s *step) string {
 	return t.channelsLast(t.activation(s, y))
 }
 
-// padding returns the zeros before height and width, and then after them, with which windows of k x k pixels map images
-// x to images y. Before the image, there are half of the zeros, rounded down, or (k-1)/2 if symmetric.
+// padding returns the numbers of zeros before height and width, and then after them. With this padding, windows of k x
+// k pixels map images x to images y. Before the image, there are half of the zeros, rounded down, or (k-1)/2 if
+// symmetric.
 func padding(x, y []int, k, stride int, valid, symmetric bool) []int {
 	pads := make([]int, 4)
 	for i := range 2 {

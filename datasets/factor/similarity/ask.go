@@ -39,13 +39,13 @@ const (
 // probability of a class is the probability of its most similar row, among 30 random rows. If there are more than 300
 // classes, only the largest 300 are examined. Without codes, P(same) is equal for all pairs.
 //
-// Rows are random; codes only determine what they are compared with. Classes therefore stay random samples of all rows
-// with a level. In contrast, questions about the most similar pairs would join rows with codes that are already close.
-// Losses of modularity learn little from such pairs.
+// Rows are random; codes only determine their partners. Classes therefore stay random samples of all rows with a
+// level. In contrast, questions about the most similar pairs would join rows with codes that are already close. Losses
+// of modularity learn little from such pairs.
 //
 // Ask skips questions that the answers already settle, assuming that all questions chosen before are answered with
-// same. These are pairs within a class, and pairs of two classes with rows that are known to differ. A fraction Explore
-// of the questions is about random pairs, for the fit of P(same).
+// same. These are pairs within a class, and pairs of two classes with rows known to differ. A fraction Explore of the
+// questions is about random pairs, for the fit of P(same).
 func Ask(a *Answers, q Query) error {
 	factors, err := q.check(a)
 	if err != nil {

@@ -140,7 +140,7 @@ func (t *turner) Draw(parts []render.Part, hue, view int, dst []uint8) {
 // luma returns the brightness of a colour (ITU-R BT.601).
 func luma(r, g, b uint8) uint8 { return uint8((299*int(r) + 587*int(g) + 114*int(b) + 500) / 1000) }
 
-// ReadObject creates an object from a mesh file: white, and framed so that it fits at all rotations.
+// ReadObject creates an object from a mesh file: white, and framed to fit at all rotations.
 func ReadObject(name string, data []byte, zUp bool, crease float64) ([]render.Part, error) {
 	m, err := render.Decode(name, data)
 	if err != nil {

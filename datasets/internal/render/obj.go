@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// obj holds what has been read of an OBJ file.
+// obj holds the parts of an OBJ file that have been read.
 type obj struct {
 	*text
 	vertices, normals [][3]float64

@@ -73,7 +73,7 @@ func (t *text) header() ([]byte, error) {
 	return token, nil
 }
 
-// count parses a token as a number of items, each of which takes at least bytes bytes of the file.
+// count parses a token as a number of items. An item takes at least bytes bytes of the file.
 func (t *text) count(token []byte, what string, bytes int) (int, error) {
 	n, err := strconv.Atoi(string(token))
 	switch {

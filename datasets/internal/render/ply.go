@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// ply holds what has been read of a PLY file.
+// ply holds the parts of a PLY file that have been read.
 type ply struct {
 	name     string
 	data     []byte

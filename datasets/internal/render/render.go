@@ -69,8 +69,8 @@ type Scene struct {
 	Background [3]float64
 }
 
-// Check returns an error for NaN and infinite numbers, for a part whose mesh is missing or fails its Check, and for a
-// light or a camera without a direction. It takes one pass over all meshes.
+// Check returns an error for NaN and infinite numbers, for a part without a mesh or with a mesh that fails its Check,
+// and for a light or a camera without a direction. It takes one pass over all meshes.
 func (s *Scene) Check() error {
 	if err := s.Camera.Check(); err != nil {
 		return err

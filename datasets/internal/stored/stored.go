@@ -46,7 +46,7 @@ func (d *Set) RealValued() bool          { return d.Real }
 func (d *Set) Missing() []int            { return d.Unknown }
 func (d *Set) Notes() []string           { return d.Remarks }
 
-// Cached returns the cached set of the data set, or nil, and the hash of labels that are not cached.
+// Cached returns the cached set of the data set, or nil, and the hash of labels missing from the cache.
 func (d *Set) Cached() (set *cache.Set, labels string) { return d.cached, d.LabelsHash }
 
 func (d *Set) Image(i int, dst []float32) {

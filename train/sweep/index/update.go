@@ -33,7 +33,7 @@ func (s *stored) unsound() bool {
 }
 
 const (
-	// exact is the maximum number of runs for which all files of each run are checked. With more runs, a run counts as
+	// exact is the maximum number of runs with a check of all files of each run. With more runs, a run counts as
 	// unchanged if the time of its folder is unchanged. This works because a run replaces its files, which changes this
 	// time.
 	exact = 10000
@@ -253,7 +253,7 @@ func (x *Index) load(ctx context.Context) error {
 	})
 }
 
-// states are the states by name, so that runs share these strings.
+// states are the states by name; runs share these strings.
 var states = map[string]sweep.State{
 	string(sweep.Finished): sweep.Finished, string(sweep.Unfinished): sweep.Unfinished, string(sweep.Failed): sweep.Failed, string(sweep.Damaged): sweep.Damaged,
 }

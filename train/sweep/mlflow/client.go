@@ -64,7 +64,7 @@ func (e *serverError) Error() string {
 	return text
 }
 
-// CheckAddress returns an error for a text that is not the address of a server.
+// CheckAddress returns an error for a text other than the address of a server.
 func CheckAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {

@@ -116,8 +116,8 @@ func paramsOf(r *index.Run) (params map[string]string, note string) {
 	return params, note
 }
 
-// keepParams returns the parameters that are not yet on the server. MLflow never changes a parameter, so the note
-// contains the new values.
+// keepParams returns the parameters that the server lacks. MLflow never changes a parameter, so the note contains the
+// new values.
 func keepParams(params, has map[string]string, note string) (lacking map[string]string, with string) {
 	lacking = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(params)) {
@@ -159,7 +159,8 @@ func pairs(all map[string]string) (list []pair) {
 	return list
 }
 
-// A group is the part before the / in the name of a metric that is not a loss. MLflow's page has one section per group.
+// A group is the part before the / in the name of a metric, unless it is a loss. MLflow's page has one section per
+// group.
 const (
 	metricsGroup = "metrics"
 	fitGroup     = "fit"
@@ -223,8 +224,8 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 	return all
 }
 
-// missing returns the points that are not yet on the server. Points are sent by step, so the last step of a metric
-// determines which points the server has.
+// missing returns the points that the server lacks. Points are sent by step, so the last step of a metric determines
+// which points the server has.
 func missing(all []point, has []latest) []point {
 	last := map[string]int{}
 	for _, m := range has {

@@ -86,7 +86,7 @@ func (s *Sample) keep(rows int, seed uint64) {
 	s.Input = part
 }
 
-// Linear computes codes whose joint distribution with the factors is known exactly. The factors take every combination
+// Linear computes codes with an exactly known joint distribution with the factors. The factors take every combination
 // of 0, 1/(Levels-1), ..., 1 once. Column i of the codes is the sum of the factors, weighted by row i of First. For the
 // remaining columns, the rows of Rest repeat.
 type Linear struct {

@@ -108,7 +108,7 @@ func Parse(file string, src []byte) (*File, error) {
 	return ref, nil
 }
 
-// plainLines returns an error for files that are not complete lines of UTF-8 text, such as truncated files.
+// plainLines returns an error for anything but complete lines of UTF-8 text, such as truncated files.
 func plainLines(file string, src []byte) error {
 	for i, line := range bytes.SplitAfter(src, []byte("\n")) {
 		switch {
