@@ -13,16 +13,16 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Child holds the keys of a config that builds on another one.
+// Child has the keys of a config that extends another one.
 type Child struct {
 	Base string         `yaml:"base" doc:"config to build on: a .yaml file, relative to this file, or the name of a built-in config; mappings merge, other values replace the base's values"`
 	Set  map[string]any `yaml:"set" doc:"with base: key.path: value, set after the other keys, such as losses.2.lsbd.weight: 10"`
 }
 
-// Parse reads a config and the configs that it builds on, of the given settings with their defaults. The key base
-// names the other config. [config.Node.Over] puts the keys of the file on top of it, and [config.Node.Set] then sets
-// the values of the key set. The result has neither key. Errors: a missing base, a cycle, and each mistake in the
-// syntax, with file, line and column.
+// Parse reads a config and the configs that it extends, for the given settings with their defaults. The key base names
+// the other config. [config.Node.Over] merges the keys of the file over it, and [config.Node.Set] then sets the values
+// of the key set. The result has neither key. Errors are a missing base, a cycle, and each syntax error, with file,
+// line and column.
 func Parse(file string, source []byte, settings any) (*config.Node, error) {
 	return parse(link{file, identify(file)}, source, settings, nil)
 }
@@ -30,7 +30,7 @@ func Parse(file string, source []byte, settings any) (*config.Node, error) {
 // link is a config in a chain of bases: its name for messages, and its identity.
 type link struct{ file, id string }
 
-// maxBases bounds a chain of bases.
+// maxBases is the maximum length of a chain of bases.
 const maxBases = 32
 
 func parse(at link, source []byte, settings any, above []link) (*config.Node, error) {
@@ -105,8 +105,8 @@ func names(chain []link) string {
 	return strings.Join(list, " -> ")
 }
 
-// Find returns the source of a config. The name is a file, in the given folder or the current one, or an experiment
-// that comes with Unravel. Its error names a similar experiment or file.
+// Find returns the source of a config. name is a file in the given folder or the current folder, or an experiment that
+// comes with Unravel. The error suggests a similar experiment or file.
 func Find(name, folder string) (file string, source []byte, err error) {
 	isFile := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	paths := []string{name}
@@ -143,7 +143,7 @@ func Find(name, folder string) (file string, source []byte, err error) {
 	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, suggest(name))
 }
 
-// near returns the name of a similar YAML file in the folder of a missing file.
+// near returns the name of a similar YAML file in the folder of a file that does not exist.
 func near(path string) string {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

@@ -21,7 +21,7 @@ const Quickstart = "quickstart"
 // tables is the folder of the tables.
 const tables = "tables"
 
-// Tables returns the folder of the tables of papers: a .yaml file for each table, and the printed values in
+// Tables returns the folder of the tables of papers: one .yaml file per table, and the printed values in
 // reference/*.csv.
 func Tables() fs.FS {
 	sub, err := fs.Sub(files, tables)
@@ -31,7 +31,7 @@ func Tables() fs.FS {
 	return sub
 }
 
-// Names lists the experiments: paths without .yaml, in alphabetical order.
+// Names lists the experiments: paths without .yaml, sorted.
 func Names() []string {
 	var names []string
 	// The file system is embedded: walking it cannot fail.
@@ -57,9 +57,9 @@ func Read(name string) ([]byte, error) {
 	return source, nil
 }
 
-// suggest returns `; did you mean "x"?` for an experiment's name with .yaml or .yml, for a name without its folder, or
-// for a similar name. For a model's name it lists the experiments of the model. For any other file name it returns an
-// empty text, and otherwise the command that lists all experiments.
+// suggest returns `; did you mean "x"?` for the name of an experiment with .yaml or .yml, for a name without its
+// folder, or for a similar name. For the name of a model, it lists the model's experiments. For any other file name it
+// returns "", and otherwise the command that lists all experiments.
 func suggest(name string) string {
 	names, file := Names(), strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// DecodeChoice decodes `{name: {options}}` or just `name` into an entry of a registry. The entry's New makes settings
+// DecodeChoice decodes `{name: {options}}` or just `name` to an entry of a registry. The entry's New creates settings
 // with their defaults, which must be a pointer. The options are decoded into these settings.
 func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {
 	name, at, options, err := n.choice(t.Kind, t.Names(), func(name, key string) bool {
@@ -41,7 +41,7 @@ func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]
 	return nil
 }
 
-// EncodeChoice is the reverse of DecodeChoice. It returns nil for an empty choice.
+// EncodeChoice is the inverse of DecodeChoice. It returns nil for an empty choice.
 func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
 	if c.Name == "" {
 		return nil, nil
@@ -57,7 +57,7 @@ func hasKey(v reflect.Value, key string) bool {
 	return v.Kind() == reflect.Struct && slices.Contains(names(fieldsOf(v.Type())), key)
 }
 
-// choice finds the chosen name, its place, and its options.
+// choice returns the chosen name, its position, and its options.
 func (n *Node) choice(kind string, known []string, has func(name, key string) bool) (name string, at position, options *Node, err error) {
 	list := strings.Join(known, ", ")
 	fail := func(format string, args ...any) (string, position, *Node, error) {

@@ -1,4 +1,4 @@
-// Package config reads settings strictly from YAML and reports the place of every mistake.
+// Package config reads settings strictly from YAML and reports the position of every mistake.
 //
 // A config decodes into plain structs that already hold the defaults:
 //
@@ -38,16 +38,16 @@ import (
 	"reflect"
 )
 
-// Decoder is implemented (on the pointer) by types that decode themselves. DecodeConfig looks at the node, and
-// decodes it or its parts with [Node.Decode] into types without this method. It reports unacceptable values with
-// [Node.Errorf], which adds the place. The value holds the defaults before the call. A type that embeds a Decoder
-// inherits the method, and therefore decodes as the embedded type.
+// Decoder is implemented (on the pointer) by types that decode themselves. DecodeConfig inspects the node, and decodes
+// it or its parts with [Node.Decode] into types without this method. It reports invalid values with [Node.Errorf],
+// which adds the position. Before the call, the value holds the defaults. A type that embeds a Decoder inherits the
+// method, and therefore decodes like the embedded type.
 type Decoder interface {
 	DecodeConfig(n *Node) error
 }
 
-// Encoder is implemented by types that encode themselves. EncodeConfig returns a value that [Encode] can write, such
-// as a yaml.MapSlice, and keeps its order. nil leaves the key out.
+// Encoder is implemented by types that encode themselves. EncodeConfig returns a value that [Encode] can write, such as
+// a yaml.MapSlice, whose order Encode keeps. nil omits the key.
 type Encoder interface {
 	EncodeConfig() (any, error)
 }
@@ -99,8 +99,8 @@ func Load(file string, src []byte, dst any, assignments ...string) error {
 	return n.Decode(dst)
 }
 
-// Invalid returns an error about one key of a struct, for Validate methods. The error's place is the key in the
-// config. The key may be a path ("latent.0.dim").
+// Invalid returns an error about one key of a struct, for Validate methods. The error gets the position of the key in
+// the config. The key may be a path ("latent.0.dim").
 func Invalid(key, format string, args ...any) error {
 	return &invalid{key, fmt.Errorf(format, args...)}
 }

@@ -125,8 +125,8 @@ func (d *decoder) elements(n *Node, v reflect.Value) {
 	}
 }
 
-// NotList returns the error for a node that is not a list of the given kind. If the node decodes into list once it is
-// in brackets, the error shows the brackets. Otherwise the error names the wrong element.
+// NotList returns the error for a node that is not a list of the given kind. If the node decodes into list when it is
+// put in brackets, the error shows the brackets. Otherwise, the error names the wrong element.
 func (n *Node) NotList(what string, list any) error {
 	text := ""
 	switch {
@@ -154,7 +154,7 @@ func listHint(text string, list any) string {
 	return ""
 }
 
-// maxHint is the length of the longest value that a hint shows.
+// maxHint is the maximum length of a value in a hint.
 const maxHint = 100
 
 // asList writes a mapping as the list of its entries: {a: {b: 1}, c: {}} becomes [a: {b: 1}, c].
@@ -172,8 +172,7 @@ func (n *Node) asList() string {
 	return "[" + strings.Join(entries, ", ") + "]"
 }
 
-// usualKey returns the usual key for a single value where a mapping belongs. It returns an empty text if the key is
-// not known.
+// usualKey returns the usual key for a single value where a mapping is required, or "" if the key is unknown.
 func (n *Node) usualKey(keys []string) string {
 	usual := []string{"path", "run"}
 	if class := n.class(); class == isInt || class == isFloat {
@@ -187,7 +186,7 @@ func (n *Node) usualKey(keys []string) string {
 	return ""
 }
 
-// wantMapping is the error for another value where a mapping with keys belongs.
+// wantMapping returns the error for another value where a mapping with keys is required.
 func (n *Node) wantMapping(keys []string) error {
 	hint := colonHint(n.text)
 	switch {
@@ -290,7 +289,7 @@ func (d *decoder) dynamicScalar(n *Node, v reflect.Value) error {
 	return nil
 }
 
-// deepProblems reports the parser's findings in a part that stays a node.
+// deepProblems reports the errors that the parser found in a part that stays a node.
 func (d *decoder) deepProblems(n *Node) {
 	for _, item := range n.items {
 		d.errs.add(item, item.problems.err())

@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Encode writes settings as YAML. Decode reads equal settings from it. Keys have the order of the struct's fields,
-// and keys of maps are sorted. Encode cannot write NaN and texts that are not UTF-8.
+// Encode writes settings as YAML, from which Decode reads equal settings. Keys are in the order of the struct's fields,
+// and keys of maps are sorted. Encode cannot write NaN, or text other than UTF-8.
 func Encode(v any) ([]byte, error) {
 	n, err := encodeAny(v)
 	if err != nil {
@@ -41,7 +41,7 @@ func encodeAny(v any) (*Node, error) {
 	return encode("", settable(reflect.ValueOf(v)), 0)
 }
 
-// encode returns the node of a value, or nil to leave it out.
+// encode returns the node of a value, or nil to omit the value.
 func encode(path string, v reflect.Value, depth int) (*Node, error) {
 	if depth > maxDepth {
 		return nil, encodeError(path, "nested more than %d deep", maxDepth)
@@ -194,7 +194,7 @@ func (n *Node) encodeEntry(key string, v reflect.Value, depth int) error {
 	return nil
 }
 
-// formatFloat writes the shortest number that reads back as the same float. Every YAML reader takes it for a float.
+// formatFloat returns the shortest number that parses to the same float. Every YAML reader reads it as a float.
 func formatFloat(f float64, bits int) string {
 	switch {
 	case math.IsInf(f, 1):
@@ -242,7 +242,7 @@ func (n *Node) write(b *strings.Builder, indent int, inList bool) {
 	}
 }
 
-// flows reports whether a node is written on one line.
+// flows reports whether a node is written on a single line.
 func (n *Node) flows() bool {
 	switch n.kind {
 	case mapNode:
@@ -293,7 +293,7 @@ func old(s string) bool {
 	return false
 }
 
-// quote writes a text without quotes if every YAML reader takes it for a text, and otherwise in double quotes.
+// quote writes a text without quotes if every YAML reader reads it as a text, and otherwise in double quotes.
 func quote(s string) string {
 	if safePlain.MatchString(s) && classify(s) == isText && !old(s) && len(s) < 80 {
 		return s
@@ -323,7 +323,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// Inline returns the node as YAML on one line.
+// Inline returns the node as one line of YAML.
 func (n *Node) Inline() string {
 	var b strings.Builder
 	n.writeFlow(&b)

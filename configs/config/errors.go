@@ -12,17 +12,17 @@ import (
 //
 //	square.yaml:4:3: train.epochs: want an integer, got 1.5
 //
-// Programs find it with errors.As, also inside [Errors] and in errors that wrap it. File, Line and Column lead to the
-// mistake, and the message names a right value.
+// Programs find it with errors.As, also inside [Errors] and in wrapped errors. File, Line and Column give the position
+// of the mistake, and the message suggests a correct value.
 type Error struct {
 	File   string // name of the file, or `argument "key=value"` for an override
 	Line   int    // line in the file, from 1; 0 in overrides
 	Column int    // column in the line, from 1, in characters; 0 in overrides
 	Key    string // path of the key, such as losses.2.lsbd.weight; empty at the top
-	Err    error  // message without the place: the mistake, and a right value
+	Err    error  // message without the position: the mistake, and a correct value
 }
 
-// Error returns the place, the key and the message.
+// Error returns the position, the key and the message.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.where())
@@ -34,13 +34,13 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the message without the place.
+// Unwrap returns the message without the position.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) where() string { return position{e.File, e.Line, e.Column}.String() }
 
 // Errors holds two or more mistakes in one config, in the order of the file. Mistakes in overrides come last. [Load]
-// returns them. Loop over the elements to show each mistake at its place.
+// returns them. Loop over the elements to show each mistake at its position.
 type Errors []*Error
 
 const (
@@ -48,7 +48,7 @@ const (
 	maxKept  = 1000 // collected mistakes
 )
 
-// Error returns the first mistakes, one per line, and the number of the others.
+// Error returns the first mistakes, one per line, and the number of further mistakes.
 func (e Errors) Error() string {
 	var lines []string
 	for _, one := range e[:min(len(e), maxShown)] {
@@ -86,8 +86,8 @@ func (e Errors) err() error {
 	return e
 }
 
-// add splits an error from n, or from custom code for n, into its mistakes. It adds the place of n to mistakes
-// without a place.
+// add splits an error about n, or from custom code for n, into its mistakes. Mistakes without a position get the
+// position of n.
 func (e *Errors) add(n *Node, err error) {
 	var one *invalid
 	switch x := err.(type) {
@@ -129,7 +129,7 @@ func (e *Errors) append(one *Error) {
 }
 
 // AsError returns errors of [Invalid] or of a Validate method as an *Error, or as Errors for several mistakes, with
-// keys but without places. It returns an error unchanged if the error is or holds one of these types.
+// keys but without positions. It returns errors that are or contain one of these types unchanged.
 func AsError(err error) error {
 	var one *Error
 	var several Errors

@@ -24,15 +24,15 @@ type Short string
 
 // Choices are the entries of a registry, as a form: `name` or `{name: {options}}`.
 type Choices struct {
-	Kind  string // of the registry
+	Kind  string // kind of the registry
 	Parts []Part
 }
 
 // Part is an entry of [Choices].
 type Part struct {
 	Name, Doc, Source string
-	New               func() any     // makes the settings with their defaults
-	Short             Short          // option that a scalar or a list alone sets; empty: none
+	New               func() any     // creates the settings with their defaults
+	Short             Short          // option that is set by a single scalar or list; empty: none
 	More              map[string]any // forms of further options
 }
 

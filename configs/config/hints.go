@@ -18,8 +18,8 @@ type Hinter interface {
 	Hint(key string) string // empty: no hint
 }
 
-// ValueHinter is implemented by settings of a whole config that can explain some values of a wrong kind, such as a
-// list of seeds where one seed belongs.
+// ValueHinter is implemented by settings of a whole config that can explain some values of a wrong kind, such as a list
+// of seeds instead of one seed.
 type ValueHinter interface {
 	HintValue(n *Node, want string) string // empty: no hint
 }
@@ -54,12 +54,12 @@ func (e *mismatch) Error() string {
 	return text
 }
 
-// unknown returns the error for a key of n that the struct v does not have.
+// unknown returns the error for a key of n that is not in the struct v.
 func (n *Node) unknown(key string, v reflect.Value, known []string) *Error {
 	return n.keyOrValue().fail(n.path, &unknownKey{key, hintAt(v, key, known), known})
 }
 
-// hintAt guesses the meaning of a key that a struct does not have.
+// hintAt guesses the meaning of a key that is not in a struct.
 func hintAt(v reflect.Value, key string, known []string) string {
 	if h, ok := v.Addr().Interface().(Hinter); ok {
 		if text := h.Hint(key); text != "" {
@@ -78,7 +78,7 @@ func hintAt(v reflect.Value, key string, known []string) string {
 	return removed[key]
 }
 
-// removed lists the keys of earlier versions, with what takes their place. docs/promise.md has the same list.
+// removed lists the keys of earlier versions, with their replacements. docs/promise.md has the same list.
 var removed = map[string]string{
 	"evaluate": "metrics during training are metrics: {during: [NAME], every: EPOCHS}; " +
 		"for evaluate: 0 delete the line",
@@ -101,7 +101,7 @@ var noSpace = regexp.MustCompile(`^([\w.-]+):([^\s/:].*)$`)
 
 var equals = regexp.MustCompile(`^([\w.-]+)\s*=\s*([^\s\[=].*)$`)
 
-// colonHint corrects a key and a value without ": " between them. YAML reads them as one text.
+// colonHint corrects a key and a value that are not separated by ": ". YAML reads them as one text.
 func colonHint(text string) string {
 	if m := equals.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("write a colon in place of the =: %s: %s", m[1], m[2])
@@ -112,7 +112,7 @@ func colonHint(text string) string {
 	return ""
 }
 
-// hint completes the mistakes of a whole config. It looks for unknown keys in other places of the settings.
+// hint adds hints to the mistakes of a whole config. It looks for unknown keys elsewhere in the settings.
 func (e Errors) hint(n *Node, v reflect.Value) {
 	values, _ := v.Addr().Interface().(ValueHinter)
 	for _, one := range e {
@@ -135,9 +135,9 @@ func (e Errors) hint(n *Node, v reflect.Value) {
 	}
 }
 
-// KeyFor returns the path of the only key in decoded settings that ends in a name, or in Unravel's name for it:
-// train.epochs for epochs or num_epochs. It includes options of chosen parts. n is the source of the settings. KeyFor
-// returns an empty text if no key fits, or several.
+// KeyFor returns the path of the only key in decoded settings that ends in a name, or in Unravel's synonym of it:
+// train.epochs for epochs or num_epochs. It includes options of chosen parts. n is the source of the settings. If no
+// key or several keys match, KeyFor returns "".
 func KeyFor(n *Node, settings any, name string) string {
 	return keyFor(n, reflect.ValueOf(settings).Elem(), name)
 }
@@ -167,8 +167,7 @@ func keyFor(n *Node, v reflect.Value, name string) string {
 	return ""
 }
 
-// pathsOf visits the paths of all keys in v that an override of n can set. It leaves out elements that n does not
-// list.
+// pathsOf visits the paths of all keys in v that an override of n can set. It skips elements that are not in n.
 func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path string)) {
 	if depth > maxDepth {
 		return
@@ -209,8 +208,7 @@ func pathsOfList(n *Node, path string, v reflect.Value, depth int, visit func(pa
 	}
 }
 
-// chooses reports whether n makes a choice of this name, or leaves it open. A choice with mistakes may not be made
-// yet.
+// chooses reports whether n chooses this name, or makes no choice. A choice with mistakes may not be made yet.
 func (n *Node) chooses(name string) bool {
 	return n == nil || n.kind == nullNode || n.kind == scalarNode && n.text == name || n.Get(name) != nil
 }
@@ -218,7 +216,7 @@ func (n *Node) chooses(name string) bool {
 // isSynonym reports whether other programs use a name for one of our keys, in any spelling.
 func isSynonym(name, key string) bool { return slices.Contains(synonyms[key], registry.Fold(name)) }
 
-// synonyms lists the names that other programs use for our keys, folded.
+// synonyms lists the names of our keys in other programs, folded.
 var synonyms = map[string][]string{
 	"latent":      {"zdim", "zdims", "zsize", "nz", "latentdim", "latentdims", "latentsize", "nlatent", "nlatents", "numlatent", "numlatents", "latents", "codedim", "codesize"},
 	"batch":       {"batchsize", "trainbatchsize", "minibatchsize", "bs"},

@@ -11,8 +11,8 @@ import (
 type Node struct {
 	kind     nodeKind
 	path     string   // the key path
-	at       position // place of the value
-	keyAt    position // place of its key, if it is in a mapping
+	at       position // position of the value
+	keyAt    position // position of the key, if the value is in a mapping
 	text     string   // text of a scalar
 	plain    bool     // scalar without quotes, which may be a number, a boolean or null
 	keys     []string // keys of a mapping, in order
@@ -23,9 +23,9 @@ type Node struct {
 type nodeKind uint8
 
 const (
-	badNode nodeKind = iota // not supported: see its problems
+	badNode nodeKind = iota // unsupported: see problems
 	nullNode
-	absentNode // settings that come from no file
+	absentNode // settings that are not from a file
 	scalarNode
 	listNode
 	mapNode
@@ -68,7 +68,7 @@ func (n *Node) Text() string { return n.text }
 // Keys returns the keys of a mapping in the order of the file.
 func (n *Node) Keys() []string { return slices.Clone(n.keys) }
 
-// Get returns a mapping's value for a key, or nil. For a nil node it returns nil.
+// Get returns the value of a key in a mapping, or nil. For a nil node, it returns nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -95,7 +95,7 @@ func (n *Node) Leaves() []*Node {
 	return list
 }
 
-// Value returns the value of a node: a finite float64, a bool, the text of another scalar, or the whole node on one
+// Value returns the value of a node: a finite float64, a bool, the text of another scalar, or the whole node as one
 // line.
 func (n *Node) Value() any {
 	if !n.IsScalar() {
@@ -117,7 +117,7 @@ func (n *Node) Value() any {
 	return n.text
 }
 
-// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}. It serves settings with a short form, before
+// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}. It is for settings with a short form, before
 // overrides that need the long form.
 func (n *Node) Nest(key string) {
 	if n.kind != listNode {
@@ -127,7 +127,7 @@ func (n *Node) Nest(key string) {
 }
 
 // Wrap makes the node's content the value of a key: 256 becomes {key: 256}. Errors about the content keep their
-// place.
+// position.
 func (n *Node) Wrap(key string) {
 	inner := *n
 	inner.keyAt = position{}
@@ -151,8 +151,8 @@ func (n *Node) Without(path ...string) *Node {
 	return &some
 }
 
-// Near returns an error about a key below n, at the place of the key or of the nearest part of its path in the
-// config. Short forms of the config may leave out parts of the path ("metrics.final.0" in a list of metrics).
+// Near returns an error about a key below n, at the position of the key or of the nearest part of its path in the
+// config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics).
 func (n *Node) Near(key string, err error) *Error {
 	at := n
 	for _, segment := range splitPath(key) {
@@ -163,12 +163,12 @@ func (n *Node) Near(key string, err error) *Error {
 	return at.keyOrValue().fail(joinAll(n.path, key), err)
 }
 
-// Errorf returns an error at the place of the node.
+// Errorf returns an error at the position of the node.
 func (n *Node) Errorf(format string, args ...any) error {
 	return n.fail(fmt.Errorf(format, args...))
 }
 
-// Invalid returns an error about one of the node's keys, at the place of the key in the config. Code without a node
+// Invalid returns an error about one of the node's keys, at the position of the key in the config. Code without a node
 // uses the function [Invalid].
 func (n *Node) Invalid(key, format string, args ...any) error {
 	return n.invalid(key, fmt.Errorf(format, args...))
@@ -182,7 +182,7 @@ func (p position) fail(path string, err error) *Error {
 	return &Error{File: p.file, Line: p.line, Column: p.column, Key: path, Err: err}
 }
 
-// invalid places an error at a key below n, or at the nearest given part of its path.
+// invalid returns an error at the position of a key below n, or of the nearest existing part of its path.
 func (n *Node) invalid(key string, err error) *Error {
 	path := joinAll(n.path, key)
 	for _, segment := range splitPath(key) {
@@ -199,7 +199,7 @@ func (n *Node) invalid(key string, err error) *Error {
 	return n.keyOrValue().fail(path, err)
 }
 
-// child returns a mapping's value or a list's element.
+// child returns a value of a mapping or an element of a list.
 func (n *Node) child(segment string) *Node {
 	if n.kind == listNode {
 		if i, err := strconv.Atoi(segment); err == nil && 0 <= i && i < len(n.items) {
@@ -210,7 +210,7 @@ func (n *Node) child(segment string) *Node {
 	return n.Get(segment)
 }
 
-// keyOrValue returns the place of the node's key, or of the node if it has no key.
+// keyOrValue returns the position of the node's key, or of the node if it has no key.
 func (n *Node) keyOrValue() position {
 	if n.keyAt != (position{}) {
 		return n.keyAt
@@ -218,7 +218,7 @@ func (n *Node) keyOrValue() position {
 	return n.at
 }
 
-// describe names a node's content in an error.
+// describe describes a node's content for an error.
 func (n *Node) describe() string {
 	switch n.kind {
 	case nullNode:
@@ -243,7 +243,7 @@ func shorten(s string) string {
 	return s
 }
 
-// joinPath appends a key to a path. It quotes a key that could be misread.
+// joinPath appends a key to a path. It quotes a key that could be misinterpreted.
 func joinPath(path, key string) string {
 	if key == "" || strings.ContainsAny(key, ".=\" \n\t") {
 		key = strconv.Quote(key)

@@ -2,9 +2,9 @@ package config
 
 import "reflect"
 
-// Over returns n on top of base, for settings that hold the defaults. Mappings merge key by key, and the result has
-// the keys of base first. Any other value of n replaces the value of base, as does an entry of a registry by another
-// name. Neither n nor base changes. Errors about a key keep the key's place in its own file.
+// Over returns n merged over base, for settings that hold the defaults. Mappings merge key by key, and the keys of base
+// come first. Any other value of n replaces the value of base, and so does a registry entry with another name. Neither
+// n nor base changes. Errors about a key keep the key's position in its file.
 func (n *Node) Over(base *Node, settings any) *Node {
 	return n.over(base, []any{settings})
 }
@@ -47,7 +47,7 @@ func (n *Node) over(base *Node, as []any) *Node {
 	return &merged
 }
 
-// long writes the short form of n or base in full where the other one is a mapping.
+// long expands the short form of n or base if the other one is a mapping.
 func (n *Node) long(base *Node, as []any) (*Node, *Node) {
 	for _, form := range as {
 		short, ok := form.(Short)
@@ -62,7 +62,7 @@ func (n *Node) long(base *Node, as []any) (*Node, *Node) {
 	return n, base
 }
 
-// wrapped is a copy of n after [Node.Wrap].
+// wrapped returns a copy of n after [Node.Wrap].
 func (n *Node) wrapped(key string) *Node {
 	w := *n
 	w.Wrap(key)

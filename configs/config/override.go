@@ -16,8 +16,8 @@ import (
 //	dataset={square: {size: 32}}  the whole data set
 //	sweep."train.seed"=[0, 1]     a key with a dot
 //
-// The value is YAML. Override adds missing keys. If the config names a choice without options, a path through the
-// name adds options. The place of an error is `argument "train.epochs=x"`, also in a later Decode.
+// The value is YAML. Override adds missing keys. If the config has a choice without options, a path through its name
+// adds options. The position of an error is `argument "train.epochs=x"`, also in a later Decode.
 func (n *Node) Override(assignments ...string) error {
 	var errs Errors
 	for _, a := range assignments {
@@ -52,8 +52,8 @@ func (n *Node) assign(assignment string) error {
 	return nil
 }
 
-// Set sets the value at a key path, as [Node.Override] does, to a node of a config. Errors about the value have the
-// node's place.
+// Set sets the value at a key path in a config to a node, like [Node.Override]. Errors about the value have the node's
+// position.
 func (n *Node) Set(path string, value *Node) error {
 	target, err := n.reach(value.keyOrValue(), path)
 	if err != nil {
@@ -77,7 +77,7 @@ func (n *Node) moved(path string) *Node {
 	return &m
 }
 
-// reach returns the node at a key path, and adds missing keys.
+// reach returns the node at a key path, and adds missing keys on the way.
 func (n *Node) reach(at position, path string) (*Node, error) {
 	segments := splitPath(path)
 	if len(segments) > maxDepth {
@@ -111,7 +111,7 @@ func CutAssignment(s string) (path, value string, ok bool) {
 	return "", "", false
 }
 
-// syntaxHint translates Hydra's signs in a path. It returns an empty text if the path has none.
+// syntaxHint translates Hydra's syntax in a path. It returns "" if the path does not use it.
 func syntaxHint(path, value string) string {
 	switch bare := strings.TrimLeft(path, "+~"); {
 	case strings.Contains(path, ":") && !strings.Contains(path, `"`):
@@ -128,7 +128,7 @@ func syntaxHint(path, value string) string {
 	}
 }
 
-// descend returns the node under a key, and adds it if it is missing.
+// descend returns the node of a key, and adds it if it is missing.
 func (n *Node) descend(at position, segment string) (*Node, error) {
 	switch n.kind {
 	case listNode:

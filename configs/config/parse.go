@@ -17,11 +17,11 @@ import (
 
 const (
 	maxSource = 1 << 18 // largest size of a config, in bytes
-	maxDepth  = 64      // deepest nesting of a config
+	maxDepth  = 64      // maximum nesting of a config
 	tooNested = "nested more than 64 deep"
 )
 
-// ReadAll reads a config to its end. A config that is too large is an error.
+// ReadAll reads a config to its end. It returns an error if the config is too large.
 func ReadAll(r io.Reader, name string) ([]byte, error) {
 	src, err := io.ReadAll(io.LimitReader(r, maxSource+1))
 	if err == nil && len(src) > maxSource {
@@ -40,8 +40,8 @@ func ReadFile(path string) ([]byte, error) {
 	return ReadAll(f, path)
 }
 
-// Parse reads YAML. The file's name is for errors only. Parse reports errors in the syntax. Decode reports valid YAML
-// that a config may not have (repeated keys, anchors), together with all other mistakes.
+// Parse reads YAML. The file's name is only for errors. Parse reports syntax errors. Decode reports valid YAML that is
+// not allowed in a config (repeated keys, anchors), together with all other mistakes.
 func Parse(file string, src []byte) (*Node, error) {
 	return parse(position{file, 1, 1}, "", src)
 }
@@ -51,7 +51,7 @@ func parse(start position, path string, src []byte) (*Node, error) {
 		return nil, start.fail(path, fmt.Errorf("%d bytes are too many for a config; at most %d are read", len(src), maxSource))
 	}
 	if start.line > 0 {
-		src = bytes.TrimPrefix(src, []byte("\ufeff")) // editors of Windows write a byte order mark
+		src = bytes.TrimPrefix(src, []byte("\ufeff")) // Windows editors write a byte order mark
 	}
 	if err := checkText(start, path, src); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func parse(start position, path string, src []byte) (*Node, error) {
 	return c.node(docs[0].Body, path, 0), nil
 }
 
-// parseAST turns a panic of the parser into an error.
+// parseAST calls the parser and returns its panic as an error.
 func parseAST(src []byte) (f *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -117,7 +117,7 @@ func (p position) of(tk *token.Token) position {
 	return position{p.file, max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
-// converter turns the parser's tree into nodes.
+// converter converts the parser's tree to nodes.
 type converter struct{ start position }
 
 func (c *converter) node(a ast.Node, path string, depth int) *Node {
@@ -160,7 +160,7 @@ func (c *converter) node(a ast.Node, path string, depth int) *Node {
 	return n
 }
 
-// entry adds a key and its value to a mapping. seen holds the mapping's keys.
+// entry adds a key and its value to a mapping. seen has the keys of the mapping so far.
 func (c *converter) entry(n *Node, v *ast.MappingValueNode, seen map[string]position, depth int) {
 	keyAt := c.position(v.Key)
 	if v.Key.IsMergeKey() {
@@ -186,7 +186,7 @@ func (c *converter) entry(n *Node, v *ast.MappingValueNode, seen map[string]posi
 	item := c.node(v.Value, path, depth+1)
 	item.keyAt = keyAt
 	if item.kind == nullNode {
-		item.at = keyAt // the parser gives no good place for a missing value
+		item.at = keyAt // the parser has no useful position for a missing value
 	}
 	n.keys, n.items = append(n.keys, key), append(n.items, item)
 }

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is the type of a scalar without quotes.
+// class is the type of an unquoted scalar.
 type class uint8
 
 const (
@@ -30,7 +30,7 @@ var (
 	special    = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-// classify follows the core schema of YAML 1.2 (section 10.3.2), and accepts 0b too.
+// classify follows the core schema of YAML 1.2 (section 10.3.2), and also accepts 0b.
 func classify(text string) class {
 	switch text {
 	case "", "~", "null", "Null", "NULL":

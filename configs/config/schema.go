@@ -14,8 +14,8 @@ import (
 type Document struct {
 	Title    string
 	Settings []any    // pointers to structs with the defaults; the config has the keys of all
-	Required []string // keys that a config needs
-	Or       string   // key that replaces the required ones; empty: none
+	Required []string // required keys
+	Or       string   // key that replaces the required keys; empty: none
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of a kind of config, for editors. It follows from the types, the tags,
@@ -140,8 +140,8 @@ func (b *schemaBuilder) structure(v reflect.Value, depth int) *schema {
 	return s
 }
 
-// completed returns settings with a value for a key without one, where Validate then accepts them: a path, or a number
-// of channels. Without it Validate would not look at the other keys.
+// completed returns settings with a value for a missing key, if Validate then accepts them: a path, or a number of
+// channels. Without this value, Validate would not check the other keys.
 func completed(v reflect.Value) reflect.Value {
 	for _, f := range fieldsOf(v.Type()) {
 		e := v.FieldByIndex(f.index)
@@ -162,7 +162,8 @@ func completed(v reflect.Value) reflect.Value {
 	return v
 }
 
-// validated returns the errors of a struct's Validate method with another value of a field; nil: with its own.
+// validated returns the errors of a struct's Validate method with another value of a field. With nil, the field keeps
+// its value.
 func validated(v reflect.Value, f field, value any) string {
 	changed := settable(v)
 	if value != nil {
@@ -174,7 +175,7 @@ func validated(v reflect.Value, f field, value any) string {
 	return text(d.errs.err())
 }
 
-// refuses reports whether errors name a key.
+// refuses reports whether errors mention a key.
 func refuses(errs, key string) bool { return strings.Contains(errs, ": "+key+": ") }
 
 // forms returns the schema of a type with forms.
@@ -243,9 +244,9 @@ func anyOf(all ...*schema) *schema {
 // word matches the words of a text that may be values of an enum.
 var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9_-]*`)
 
-// words lists the texts that a key accepts, if it refuses others: words of its doc and of the error that pass. errors
-// returns the errors of a text. Apart from a suggestion, all unknown words have the same error, and another error
-// concerns other keys.
+// words lists the texts that a key accepts if it rejects others: the accepted words in its doc and in the error. errors
+// returns the errors of a text. Except for a suggestion, all unknown words have the same error; another error is about
+// other keys.
 func words(doc, byDefault string, errors func(word string) string) []string {
 	const unknown, also = "no-such-word", "nosuchword"
 	refused := errors(unknown)
@@ -260,7 +261,7 @@ func words(doc, byDefault string, errors func(word string) string) []string {
 			known = append(known, w)
 		}
 	}
-	if len(known) < 2 { // no enum, but a text with another rule
+	if len(known) < 2 { // not an enum, but a text with another rule
 		return nil
 	}
 	return known
@@ -274,7 +275,7 @@ func defaultWord(v reflect.Value) string {
 	return ""
 }
 
-// text returns the text of an error, or nothing.
+// text returns the text of an error, or "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -282,7 +283,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// json returns the value of a node for JSON; nil for null, and for numbers that JSON lacks.
+// json returns the value of a node for JSON. It returns nil for null, and for numbers that JSON cannot represent.
 func (n *Node) json() any {
 	switch n.kind {
 	case scalarNode:

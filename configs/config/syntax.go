@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// syntaxError explains why the source is not YAML. It names and shows the wrong line.
+// syntaxError explains why the source is not valid YAML. It quotes the wrong line.
 func syntaxError(start position, path string, src []byte, err error) *Error {
 	var syntax *yaml.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -29,13 +29,13 @@ func syntaxError(start position, path string, src []byte, err error) *Error {
 // source holds the lines of invalid YAML.
 type source struct{ lines []string }
 
-// fault is a mistake in a source; lines and columns count from 1.
+// fault is a mistake in a source; line and column start at 1.
 type fault struct {
 	line, column int
 	text         string
 }
 
-const shownLine = 100 // shown characters of a line in a message
+const shownLine = 100 // maximum number of characters of a line in a message
 
 // shown returns a line, shortened for a message.
 func (s *source) shown(line int) string {
@@ -49,7 +49,7 @@ func (s *source) shown(line int) string {
 	return strconv.Quote(text)
 }
 
-// explain finds the mistake at the parser's place, or on the lines around it.
+// explain finds the mistake at the parser's position, or on the lines around it.
 func (s *source) explain(line, column int, message string) fault {
 	line = min(max(line, 1), len(s.lines))
 	if message == tooNested {
@@ -85,7 +85,7 @@ func (s *source) blank(line int) bool {
 	return text == "" || text[0] == '#'
 }
 
-// isElement reports whether a line begins an element of a list.
+// isElement reports whether a line starts an element of a list.
 func (s *source) isElement(line int) bool {
 	text := strings.TrimSpace(s.lines[line-1])
 	return text == "-" || strings.HasPrefix(text, "- ")
@@ -111,12 +111,12 @@ func (s *source) above(line int) int {
 	return line
 }
 
-// at makes a fault at the first character of a line.
+// at returns a fault at the first character of a line.
 func (s *source) at(line int, format string, args ...any) *fault {
 	return &fault{line, s.indent(line) + 1, fmt.Sprintf(format, args...)}
 }
 
-// unpaired finds a bracket without a partner.
+// unpaired finds an unmatched bracket.
 func (s *source) unpaired(_ int, message string) *fault {
 	if !strings.ContainsAny(message, "[]{}") && !strings.Contains(message, "value is not allowed") {
 		return nil
@@ -164,7 +164,7 @@ func (s *source) unpaired(_ int, message string) *fault {
 	return &last.fault
 }
 
-// unquoted finds a quote without an end.
+// unquoted finds an unclosed quote.
 func (s *source) unquoted(line int, message string) *fault {
 	quote := ""
 	switch {
@@ -189,7 +189,7 @@ func (s *source) tab(line int) *fault {
 
 var noDashSpace = regexp.MustCompile(`^-([^\s\d.-].*)$`)
 
-// spacing finds a dash or a colon without a space behind it.
+// spacing finds a dash or a colon that is not followed by a space.
 func (s *source) spacing(line int) *fault {
 	text, before := s.body(line)
 	if m := noDashSpace.FindStringSubmatch(text); m != nil {
@@ -203,7 +203,7 @@ func (s *source) spacing(line int) *fault {
 
 var twoColons = regexp.MustCompile(`^([\w."-]+:\s+)([^\s"'\[{|>#][^"\[{]*):(\s|$)`)
 
-// colons finds a second key in a line.
+// colons finds a second key on a line.
 func (s *source) colons(line int) *fault {
 	text, before := s.body(line)
 	m := twoColons.FindStringSubmatch(text)
@@ -215,7 +215,7 @@ func (s *source) colons(line int) *fault {
 
 var reservedStart = regexp.MustCompile("^(?:[\\w.\"-]+:\\s+)?([@`%])")
 
-// reserved finds a text that begins with one of YAML's reserved signs.
+// reserved finds a text that starts with a reserved character of YAML.
 func (s *source) reserved(line int) *fault {
 	text, before := s.body(line)
 	m := reservedStart.FindStringSubmatchIndex(text)
@@ -236,7 +236,7 @@ func (s *source) comma(line int) *fault {
 
 var inlineList = regexp.MustCompile(`^([\w."-]+:\s+)- (.*)$`)
 
-// list finds the first element of a list in a wrong place: behind its key, or below keys with values.
+// list finds the first element of a list in a wrong position: after its key, or below keys with values.
 func (s *source) list(line int) *fault {
 	text, before := s.body(line)
 	if m := inlineList.FindStringSubmatch(text); m != nil {
@@ -272,7 +272,7 @@ func (s *source) dash(line int) *fault {
 	return s.at(line, "the lines above are elements of a list; want a dash: - %s", text)
 }
 
-// indentation finds a line that starts in another column than all lines above.
+// indentation finds a line with an indentation that no line above has.
 func (s *source) indentation(line int) *fault {
 	up := s.above(line)
 	if up == 0 {

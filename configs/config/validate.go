@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// validate calls v's Validate method, if it has one, after the Validate methods of its embedded structs.
+// validate calls v's Validate method, if there is one, after the Validate methods of embedded structs.
 func (d *decoder) validate(n *Node, v reflect.Value) {
 	if v.Kind() == reflect.Struct && !decodesItself(v.Type()) {
 		for i := range v.NumField() {
@@ -26,8 +26,8 @@ func (d *decoder) validate(n *Node, v reflect.Value) {
 	}
 }
 
-// ValidateParts calls the Validate methods of everything inside the struct that v points to, innermost first, as
-// decoding does. It serves settings from a program. Its errors have key paths, but no places in a file.
+// ValidateParts calls the Validate methods of everything inside the struct that v points to, innermost first, like
+// decoding. It is for settings from a program. Its errors have key paths, but no positions in a file.
 func ValidateParts(v any) error {
 	s := reflect.ValueOf(v).Elem()
 	d, root := decoder{}, &Node{kind: absentNode}
@@ -41,8 +41,8 @@ func ValidateParts(v any) error {
 	return errors.Join(mistakes...)
 }
 
-// defaults validates settings that the config does not mention, innermost first. Its errors name the key path below n
-// and have n's place.
+// defaults validates settings that are not in the config, innermost first. Its errors have the key path below n and the
+// position of n.
 func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 	if depth > maxDepth {
 		return

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Entry describes one part that a config can name. T is the interface of its settings (build a data set, add a loss
-// node, ...). New returns a pointer to a settings struct with the defaults.
+// Entry describes a part that a config can name. T is the interface of its settings (build a data set, add a loss node,
+// ...). New returns a pointer to settings with the defaults.
 type Entry[T any] struct {
 	Name   string
-	Doc    string // describes the part, in a sentence or two
-	Source string // paper and equation or section, empty for our own
-	Units  string // unit of its numbers, such as "nats"; empty: not stated
+	Doc    string // description of the part, one or two sentences
+	Source string // paper and equation or section; empty: our own
+	Units  string // unit of its values, such as "nats"; empty: not stated
 	New    func() T
 }
 
@@ -22,11 +22,11 @@ type Entry[T any] struct {
 type Registry[T any] struct {
 	Kind    string
 	Entries []Entry[T]
-	More    *Registry[T]      // entries that programs add in a package below the table; nil: they add theirs to Entries
-	Hints   map[string]string // advice for names from other programs; empty: no suggestion, although a known name is similar
+	More    *Registry[T]      // entries that programs add, in a lower-level package; nil: programs add to Entries
+	Hints   map[string]string // hints for names from other programs; empty: no suggestion, although a known name is similar
 }
 
-// Names lists the entries' names in the registry's order.
+// Names lists the names of the entries in order.
 func (t *Registry[T]) Names() []string {
 	var names []string
 	for _, e := range t.All() {
@@ -43,7 +43,8 @@ func (t *Registry[T]) All() []Entry[T] {
 	return slices.Concat(t.Entries, t.More.Entries)
 }
 
-// Lookup finds an entry. Its error names the nearest known name. A name that both Entries and More have is an error.
+// Lookup finds an entry. Its error suggests the most similar known name. It also returns an error if both Entries and
+// More have the name.
 func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 	named := func(e Entry[T]) bool { return e.Name == name }
 	all := t.All()
@@ -70,8 +71,8 @@ func (t *Registry[T]) suggest(name string) string {
 	return Suggest(name, t.Names())
 }
 
-// UnknownError is the error of [Registry.Lookup] for a name that is not in the registry. Its message suggests a name
-// that is; register missing parts before.
+// UnknownError is the error of [Registry.Lookup] for an unknown name. Its message suggests a known name. Register
+// missing parts before the look-up.
 type UnknownError struct {
 	Kind, Name string // "loss", "kl"
 	hint       string
@@ -79,8 +80,8 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q%s", e.Kind, e.Name, e.hint) }
 
-// Register adds an entry. It returns an error if the entry lacks a part or its name is taken. It must not run
-// concurrently with look-ups: call it before reading a config.
+// Register adds an entry. It returns an error if the entry is incomplete or its name is already registered. It must not
+// run concurrently with look-ups: call it before reading a config.
 func (t *Registry[T]) Register(e Entry[T]) error {
 	switch {
 	case !validName(e.Name):
@@ -121,7 +122,7 @@ type Choice[T any] struct {
 	Value T
 }
 
-// Some lists the first few names for a message, and counts the others.
+// Some returns the first few names for a message, and the number of further names.
 func Some(names []string, few int) string {
 	if len(names) <= few {
 		return strings.Join(names, ", ")
@@ -140,9 +141,9 @@ func Suggest(name string, known []string) string {
 	return "; known: " + strings.Join(known, ", ")
 }
 
-// Near returns the known name that a name probably means: another spelling, a longer name with this beginning, or a
-// name with a slip. It returns an empty text if no known name fits, or more than one. Short names differ in few
-// letters (mig and fid, vae and wae), so Near accepts little difference in them.
+// Near returns the known name that a name probably means: a different spelling, a longer name with this prefix, or a
+// name with a typo. If no known name matches, or several match, it returns "". Short names differ in few letters (mig
+// and fid, vae and wae), so Near only accepts small differences in them.
 func Near(name string, known []string) string {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return Fold(a) == Fold(b) },
@@ -168,13 +169,13 @@ func Near(name string, known []string) string {
 }
 
 const (
-	shortName = 5 // up to this many letters, the first letter tells a name from others
-	longName  = 8 // from this many letters, a name may have two slips
+	shortName = 5 // maximum length at which the first letter must match
+	longName  = 8 // minimum length at which two typos are accepted
 )
 
-// slip reports whether a becomes b when at most most letters are added, left out, replaced or swapped. The first
-// letter of a short name must agree (rmse and mse differ). Digits must agree too (moco-v3 and moco-v2 differ), unless
-// they are swapped or typed twice.
+// slip reports whether a becomes b if at most most letters are inserted, deleted, replaced or swapped. The first letter
+// of a short name must match (rmse and mse differ). Digits must match, too (moco-v3 and moco-v2 differ), unless they
+// are swapped or doubled.
 func slip(a, b string, most int) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if len(a) < 2 || b == "" || distance(a, b) > most {
@@ -204,8 +205,8 @@ func digits(name string) string {
 	}, name)
 }
 
-// distance returns the least number of edits that turn a into b: insert, delete or replace a letter, or swap two
-// neighbours (each letter at most once).
+// distance returns the minimum number of edits from a to b: insert, delete or replace a letter, or swap two neighbours
+// (each letter at most once).
 func distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
