@@ -28,7 +28,7 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"Shell, for source <(unravel completion bash), source <(unravel completion zsh) or unravel completion fish | source." detail:"In zsh, load the script after compinit."`
 }
 
-// completionScripts ask the program for candidates at the cursor, and offer files if the program has none.
+// completionScripts ask the program for candidates at the cursor. If there are none, they offer files.
 //
 //go:embed completions
 var completionScripts embed.FS
@@ -59,13 +59,13 @@ func (c *completeCommand) Run(k *kong.Kong, s *ui.Streams) error {
 	last := words[len(words)-1]
 	for _, candidate := range candidates(k.Model, words[:len(words)-1], last) {
 		if strings.HasPrefix(candidate, last) {
-			fmt.Fprintln(s.Out, candidate) // s.Out remembers a failure
+			fmt.Fprintln(s.Out, candidate) // s.Out records write errors
 		}
 	}
 	return nil
 }
 
-// candidates lists the words that can follow; an empty list means that the shell should offer files.
+// candidates lists the words that can follow. If the list is empty, the shell should offer files.
 func candidates(app *kong.Application, words []string, last string) []string {
 	node, values, flag := app.Node, []string(nil), (*kong.Flag)(nil)
 	for _, w := range words {
@@ -116,7 +116,7 @@ func childNames(node *kong.Node) (names []string) {
 	return names
 }
 
-// flagValues lists the values of a flag; none for flags with files or free text.
+// flagValues lists the values of a flag, or nothing for a flag with files or free text.
 func flagValues(flag *kong.Flag) []string {
 	if flag.Enum != "" {
 		return slices.DeleteFunc(flag.EnumSlice(), func(v string) bool { return v == "" })
@@ -133,7 +133,7 @@ func flagValues(flag *kong.Flag) []string {
 	case "what":
 		return coding.DecodeKinds
 	case "scale":
-		if flag.Target.Kind() == reflect.String { // data show and decode have it as a flag with a number
+		if flag.Target.Kind() == reflect.String { // data show and decode also have a numeric flag with this name
 			return []string{"quick", "full"}
 		}
 	}
@@ -173,7 +173,7 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 	return nil
 }
 
-// first returns the list for the first argument; later arguments get nothing.
+// first returns list for the first argument, and nothing for later arguments.
 func first(values, list []string) []string {
 	if len(values) > 0 {
 		return nil

@@ -1,6 +1,5 @@
-// Package cli is the command line of Unravel as a library. A program registers its own parts and calls [Main]. It then
-// has every command for these parts: configs can name them, and the commands list, train, measure, sweep and export
-// them.
+// Package cli is the command line of Unravel as a library. A program registers its parts and calls [Main]. Configs and
+// all commands, such as list, train, measure, sweep and export, then support these parts.
 //
 //	func main() {
 //		err := errors.Join(losses.Register(...), models.Register(...))
@@ -52,11 +51,11 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Main runs the command line of the process and exits with the command's code. It limits how far the garbage collector
-// lets memory grow. On signals, commands save and exit. Register parts before the call. A sweep runs this program,
-// found by os.Executable, once for each run.
+// Main runs the command line of the process and exits with the command's exit code. It limits the memory that the
+// garbage collector lets the process use. On signals, commands save and exit. Register parts before calling Main. A
+// sweep starts this program (os.Executable) once per run.
 func Main() {
-	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector then works harder before it exceeds the limit
+	if have := memory.Machine(); !math.IsInf(have, 1) { // near the limit, the collector works harder
 		debug.SetMemoryLimit(int64(have * memory.Share))
 	}
 	os.Exit(Run(ui.OnSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
@@ -97,9 +96,9 @@ type commands struct {
 	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and its runs (default: the variable UNRAVEL_DATA)." detail:"Without the variable UNRAVEL_DATA, the folder is unravel in the user's folder for caches."`
 }
 
-// Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, text for people
-// to stderr. When the context ends, a command that trains saves and stops. Run is for tests and for programs that embed
-// commands. Sweeps start the program itself as a child process, which must call [Main].
+// Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, and messages
+// for people to stderr. When the context ends, a command that trains saves and stops. Run is for tests and for programs
+// that embed commands. Sweeps start the program itself as a child process, which must call [Main].
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
@@ -167,7 +166,7 @@ func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
 		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
 }
 
-// exitCode reports an error and returns its exit code.
+// exitCode reports an error and returns the exit code for it.
 func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	if err == nil {
 		return ui.ExitDone
@@ -185,8 +184,8 @@ func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	return ui.ExitFailed
 }
 
-// setRoot sets the folder of data sets for this process and its child processes, until restore is called. An empty
-// dir changes nothing.
+// setRoot sets the folder of data sets for this process and its child processes, until restore is called. An empty dir
+// has no effect.
 func setRoot(dir string) (restore func() error, err error) {
 	if dir == "" {
 		return func() error { return nil }, nil
@@ -205,7 +204,7 @@ func setRoot(dir string) (restore func() error, err error) {
 	return restore, os.Setenv(cache.RootVariable, whole)
 }
 
-// flagsLast moves flags after the arguments, because kong wants the arguments of a list next to each other. Users may
+// flagsLast moves flags after the arguments, because kong requires the arguments of a list to be adjacent. Users can
 // then write flags anywhere. Words after "--" stay in place.
 func flagsLast(model *kong.Application, args []string) []string {
 	takesValue := map[string]func(arg string) bool{}
@@ -240,15 +239,15 @@ func takes(f *kong.Flag, arg string) bool {
 	return !f.IsBool()
 }
 
-// helpCommand is `unravel help [COMMAND ...]`, which asCommand turns into `unravel COMMAND --help`.
+// helpCommand is `unravel help [COMMAND ...]`, which asCommand rewrites as `unravel COMMAND --help`.
 type helpCommand struct {
 	Command []string `arg:"" optional:"" help:"Command to explain (default: all commands)."`
 }
 
-// Run does nothing: every such command has --help.
+// Run does nothing, because every such command becomes --help.
 func (*helpCommand) Run() error { return nil }
 
-// asCommand turns `help train` into `train --help`, and `--version` into `version`.
+// asCommand rewrites `help train` as `train --help`, and `--version` as `version`.
 func asCommand(args []string) []string {
 	switch {
 	case len(args) > 0 && args[0] == "--version":

@@ -22,7 +22,7 @@ var (
 	unexpectedWord = regexp.MustCompile(`^unexpected argument (.+)`)
 )
 
-// failedCommand returns the command of a parser's error, or the program without one.
+// failedCommand returns the command of a parser error, or the program if the error has no command.
 func failedCommand(err error) *kong.Node {
 	parse := new(kong.ParseError)
 	if !errors.As(err, &parse) || parse.Context == nil {
@@ -34,7 +34,7 @@ func failedCommand(err error) *kong.Node {
 	return parse.Context.Model.Node
 }
 
-// foreignWord returns an error for a word that should be the name of a data set and is not.
+// foreignWord returns an error for a word that should be the name of a data set but is not.
 func foreignWord(k *kong.Context) error {
 	command := k.Selected()
 	if command == nil || !command.Target.CanAddr() {
@@ -46,8 +46,8 @@ func foreignWord(k *kong.Context) error {
 	return nil
 }
 
-// usageMessage returns the parser's message about a command line, with a better hint than the parser's, which only
-// compares letters.
+// usageMessage returns the parser's message about a command line, with a better hint. The parser's hint only compares
+// letters.
 func usageMessage(err error, command *kong.Node, args []string) string {
 	text, _, _ := strings.Cut(err.Error(), ", did you mean")
 	if command == nil {
@@ -109,10 +109,10 @@ func flagBefore(command *kong.Node, word string, args []string) string {
 	return args[i-1]
 }
 
-// otherFlags are flags of other programs; VALUE stands for the user's value.
+// otherFlags are flags of other programs; VALUE means the user's value.
 var otherFlags = []struct {
 	names    []string
-	commands []string // none: all
+	commands []string // empty: all
 	hint     string
 }{
 	{[]string{"-v", "-V"}, nil, "unravel version prints the version"},
@@ -137,7 +137,7 @@ func settingHint(flag, value string, args []string) string {
 	c, n := train.Defaults(), (*config.Node)(nil)
 	if read, err := train.Load(file, source); err == nil {
 		c = read
-		n, _ = configs.Parse(file, source, c) // it was read
+		n, _ = configs.Parse(file, source, c) // it was parsed before
 	}
 	key := config.KeyFor(n, &c, name)
 	if key == "" {
@@ -197,7 +197,7 @@ func wordHint(command *kong.Node, word string) string {
 	return ""
 }
 
-// otherCommands are other programs' names for commands.
+// otherCommands are the names of commands in other programs.
 var otherCommands = map[string]string{
 	"fit": "train", "evaluate": "eval", "score": "eval", "measure": "eval", "metrics": "list metrics", "models": "list models", "losses": "list losses",
 	"configs": "list configs", "experiments": "list configs", "datasets": "data list", "download": "data fetch", "fetch": "data fetch", "embed": "encode", "predict": "encode",

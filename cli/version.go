@@ -17,7 +17,7 @@ type versionCommand struct {
 	CPU     bool `name:"cpu" help:"Also print the processor, its caches, and the block sizes of matrix products."`
 }
 
-// Run prints the version of the code, of Go, and of the kernels; or the GPUs.
+// Run prints the versions of the code, of Go and of the kernels. With the flag for devices, it prints the GPUs.
 func (c *versionCommand) Run(s *ui.Streams) error {
 	if c.Devices {
 		return c.devices(s)

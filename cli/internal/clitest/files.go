@@ -1,5 +1,5 @@
-// Package clitest holds code shared by tests of the command line and of the documents' pages. It writes files, makes
-// short forms of Unravel's experiments, and reads served pages.
+// Package clitest has code shared by tests of the command line and of documentation pages. It writes files, shortens
+// Unravel's experiments, and reads served pages.
 package clitest
 
 import (
@@ -48,7 +48,7 @@ func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 // HierarchyText is the hierarchy of HierarchicalFiles: z1 is active with option 2 alone.
 const HierarchyText = `[{"type": "categorical", "options": [[], [{"type": "continuous"}]]}, {"type": "continuous"}]`
 
-// HierarchicalFiles writes factors, equally good codes, and their hierarchy and components.
+// HierarchicalFiles writes factors, codes equal to them, and their hierarchy and components.
 func HierarchicalFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())

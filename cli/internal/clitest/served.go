@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Heard is a log that calls a function once, when the log contains a text.
+// Heard is a log that calls a function once, when the log contains a given text.
 type Heard struct {
 	Wait string
 	Call func()
@@ -47,8 +47,8 @@ var addressLine = regexp.MustCompile(`see (http://\S+)`)
 // Run is cli.Run, which this package must not import: cli's own tests use it.
 type Run func(ctx context.Context, args []string, stdout, stderr io.Writer) (code int)
 
-// Served runs a command line with a server until the test has read the page that the log names, and the other work is
-// done. It returns the log and the page.
+// Served runs a command line with a server until the test has read the page that the log names, and the command's work
+// is done. It returns the log and the page.
 func Served(t *testing.T, run Run, args ...string) (log, page string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -64,9 +64,9 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 		if found == nil {
 			return
 		}
-		jar, _ := cookiejar.New(nil) // for the token; it does not fail
+		jar, _ := cookiejar.New(nil) // for the token; it never fails
 		client := &http.Client{Jar: jar}
-		const tries = 3000 // a busy server may not have read the run yet, and shows the list
+		const tries = 3000 // a busy server may not have read the run yet, and then shows the list
 		for range tries {
 			a, err := client.Get(found[1])
 			if err != nil {

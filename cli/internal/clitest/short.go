@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// shortSets are small data sets with images that suit the networks of the configs.
+// shortSets are small data sets with images that fit the networks of the configs.
 var shortSets = map[string][]string{
 	"square":      {"dataset.square.step=8"},
 	"poses":       {"dataset.poses.count=72", "dataset.poses.hues=2"},
@@ -29,7 +29,7 @@ var shortSets = map[string][]string{
 	"arm":         {"dataset.arm.horizontal=3", "dataset.arm.vertical=3"},
 }
 
-// narrowed are settings of models with wide networks.
+// narrowed are settings for models with wide networks.
 var narrowed = map[string][]string{
 	"byol":         {"hidden=32", "projected=16", "predictor=32"},
 	"simsiam":      {"hidden=32", "projected=16", "predictor=32"},
@@ -38,7 +38,7 @@ var narrowed = map[string][]string{
 	"moco-v2":      {"width=32", "queue=64"},
 }
 
-// fewer are settings of supervisions with many groups.
+// fewer are settings for supervisions with many groups.
 var fewer = map[string][]string{
 	"pairs":      {"={pairs: {count: 20}}"},
 	"similarity": {"={similarity: {count: 20}}"},
@@ -72,7 +72,7 @@ func Short(t *testing.T, name string) []byte {
 		overrides = append(overrides, "metrics.sample=200")
 	}
 	narrow := narrowed[c.Model.Name]
-	if narrow != nil && !bytes.Contains(source, []byte("features")) { // otherwise codes have 1000 columns
+	if narrow != nil && !bytes.Contains(source, []byte("features")) { // without this, codes have 1000 columns
 		for _, o := range append(narrow, "encoder={conv64-norm: {features: 32}}") {
 			overrides = append(overrides, "model."+c.Model.Name+"."+o)
 		}
@@ -85,7 +85,7 @@ func Short(t *testing.T, name string) []byte {
 			overrides = append(overrides, fmt.Sprintf("metrics.final.%d.dci.rounds=2", i))
 		}
 	}
-	if c.Model.Name == "cofhae" { // codes that are hardly trained have tangent planes in all directions
+	if c.Model.Name == "cofhae" { // barely trained codes have tangent planes in all directions
 		overrides = append(overrides, "model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
 	}
 	for i, s := range c.Supervision {

@@ -98,7 +98,7 @@ type Scheduler interface {
 	Commands(id string) (end, show string)
 }
 
-// answer is the longest wait for a scheduler's command.
+// answer is the maximum time for a command of a scheduler.
 const answer = time.Minute
 
 // call runs a command of a scheduler and returns its output. The error contains the command's own words. want tells the

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Options tell Execute how to train runs on a cluster.
+// Options are the options of Execute.
 type Options struct {
 	Retry   bool               // repeat failed runs
 	Every   time.Duration      // interval between looks at the job, shorter at first; 0: 5 seconds
@@ -34,10 +34,9 @@ const (
 	maxIdle = 3
 )
 
-// Execute makes the missing runs of the folder job.Dir as tasks of jobs. It returns the outcomes of all runs in their
-// order, as [sweep.Execute] does. It follows an earlier job that has not ended. When the context ends, the error is
-// train.ErrStopped, and the job continues. job.Tasks is the largest number of tasks; 0 means one task for each missing
-// run.
+// Execute trains the missing runs of the folder job.Dir as tasks of jobs. It returns the outcomes of all runs in order,
+// like [sweep.Execute]. If an earlier job has not ended, Execute follows that job. When the context ends, the error is
+// train.ErrStopped, and the job continues. job.Tasks is the maximum number of tasks; 0 means one task per missing run.
 func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Options) ([]sweep.Outcome, error) {
 	o.Log = plain.Or(o.Log)
 	if o.Every == 0 {
@@ -141,7 +140,7 @@ func (f *follower) problem(err error) {
 	}
 }
 
-// ended decides the next action after a job's last task.
+// ended decides what to do after the last task of a job.
 func (f *follower) ended(t Tasks) error {
 	done, err := f.progress.Look() // the last run may have ended meanwhile
 	if err != nil || done {

@@ -29,7 +29,7 @@ type Kubernetes struct {
 // Name implements Scheduler.
 func (*Kubernetes) Name() string { return "kubernetes" }
 
-// kubernetesMost is the largest number of completions of an Indexed Job with a backoff for each index.
+// kubernetesMost is the maximum number of completions of an Indexed Job with a backoff limit per index.
 const kubernetesMost = 100000
 
 // Most implements Scheduler.
@@ -41,7 +41,7 @@ var (
 	envName      = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 )
 
-// Check reports settings that Kubernetes rejects, and folders outside the volume.
+// Check returns an error for settings that Kubernetes rejects, and for folders outside the volume.
 func (k *Kubernetes) Check(j *Job) error {
 	switch {
 	case k.Image == "" || strings.ContainsAny(k.Image, " \t\r\n\"'"):
@@ -78,12 +78,12 @@ type manifest struct {
 	Args                []string
 	Env                 []variable
 	Parallel, MaxFailed int   // tasks
-	Processors          int   // of a task
-	MiB                 int64 // memory of a task; 0: the cluster's choice
-	Seconds             int64 // time of a task; 0: no limit
+	Processors          int   // processors per task
+	MiB                 int64 // memory per task; 0: the cluster's default
+	Seconds             int64 // time per task; 0: no limit
 }
 
-// Text implements Scheduler: the object of an Indexed Job, as YAML for `kubectl create`.
+// Text implements Scheduler. It returns the object of an Indexed Job, as YAML for `kubectl create`.
 func (k *Kubernetes) Text(j *Job) ([]byte, error) {
 	if err := k.Check(j); err != nil {
 		return nil, err
@@ -106,10 +106,10 @@ func (k *Kubernetes) Text(j *Job) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// scalar writes a text as YAML in one line.
+// scalar returns a text as a YAML scalar on one line.
 func scalar(text string) (string, error) {
 	if strings.ContainsAny(text, "\n\r") {
-		quoted, err := json.Marshal(text) // JSON is YAML
+		quoted, err := json.Marshal(text) // JSON is valid YAML
 		return string(quoted), err
 	}
 	plain, err := yaml.Marshal(text)
@@ -205,7 +205,7 @@ func (j *kubernetesJob) tasks() (t Tasks, err error) {
 	return t, nil
 }
 
-// countIndexes counts the numbers of a text such as 1,3-5.
+// countIndexes counts the numbers in a text such as 1,3-5.
 func countIndexes(text string) (n int, err error) {
 	if text == "" {
 		return 0, nil
@@ -225,7 +225,7 @@ func countIndexes(text string) (n int, err error) {
 	return n, nil
 }
 
-// Look implements Scheduler. If Kubernetes no longer has a job, somebody deleted it, because an ended job stays for a
+// Look implements Scheduler. If Kubernetes no longer has a job, the job was deleted, because an ended job is kept for a
 // day.
 func (k *Kubernetes) Look(ctx context.Context, id string) (Tasks, error) {
 	out, err := k.kubectl(ctx, nil, "get", "job", id, "--output=json")
@@ -256,7 +256,7 @@ func (k *Kubernetes) Find(ctx context.Context, name string) (string, error) {
 	}
 	id := ""
 	for _, j := range list.Items {
-		j.Kind = "Job" // items of a list may leave it out
+		j.Kind = "Job" // items of a list may omit it
 		t, err := j.tasks()
 		if err != nil {
 			return "", err
@@ -271,7 +271,7 @@ func (k *Kubernetes) Find(ctx context.Context, name string) (string, error) {
 	return id, nil
 }
 
-// Cancel implements Scheduler: it deletes the job and tells running tasks to end.
+// Cancel implements Scheduler. It deletes the job and tells running tasks to end.
 func (k *Kubernetes) Cancel(ctx context.Context, id string) error {
 	_, err := k.kubectl(ctx, nil, "delete", "job", id, "--wait=false")
 	return err

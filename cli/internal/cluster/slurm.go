@@ -17,23 +17,23 @@ import (
 	"github.com/unravel-ml/unravel/internal/wording"
 )
 
-// Slurm submits job arrays with the commands of Slurm, which must be on the path.
+// Slurm submits job arrays with Slurm's commands, which must be on the path.
 type Slurm struct{}
 
 // Name implements Scheduler.
 func (Slurm) Name() string { return "slurm" }
 
-// UsualArray is the largest number of tasks of a job array if Slurm does not report MaxArraySize.
+// UsualArray is the maximum number of tasks of a job array if Slurm does not report MaxArraySize.
 const UsualArray = 1001
 
-// slurm runs a command of Slurm and returns its output. The error holds Slurm's own words.
+// slurm runs a command of Slurm and returns its output. The error contains Slurm's message.
 func slurm(ctx context.Context, input []byte, command string, args ...string) (string, error) {
 	return call(ctx, input, "a machine that submits jobs to Slurm", command, args...)
 }
 
 var arraySize = regexp.MustCompile(`(?m)^MaxArraySize\s*=\s*(\d+)\s*$`)
 
-// Most implements Scheduler: MaxArraySize of Slurm's settings.
+// Most implements Scheduler. It returns MaxArraySize from Slurm's settings.
 func (Slurm) Most(ctx context.Context) (int, error) {
 	text, err := slurm(ctx, nil, "scontrol", "show", "config")
 	if err != nil {
@@ -50,7 +50,7 @@ func (Slurm) Most(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// Text implements Scheduler: the script of a job array.
+// Text implements Scheduler. It returns the script of a job array.
 func (Slurm) Text(j *Job) ([]byte, error) {
 	if i := slices.IndexFunc(slices.Concat(j.Command, j.Env, []string{j.Work, j.Dir, j.Partition}), unprintable); i >= 0 {
 		return nil, errors.New("a path, a variable or an argument of the job has a line break; Slurm's scripts cannot hold it")
@@ -59,8 +59,8 @@ func (Slurm) Text(j *Job) ([]byte, error) {
 		*Job
 		Env       []variable
 		Last      int    // number of the last task
-		Kilobytes int64  // memory of a task
-		Output    string // file of a task's output
+		Kilobytes int64  // memory per task
+		Output    string // file for the output of a task
 		Script    string // the command
 	}{j, j.variables(), j.Tasks - 1, (j.Memory + 1023) / 1024,
 		strings.ReplaceAll(filepath.Join(j.Dir, OutputDir, j.Name), "%", "%%") + "-%a.txt", wording.Shell(j.Line()...)}
@@ -78,7 +78,7 @@ var scriptTemplate = template.Must(template.New("script").Funcs(template.FuncMap
 	"shell":    func(word string) string { return wording.Shell(word) },
 }).Parse(scriptText))
 
-// scriptOption quotes the value of an option where sbatch needs it.
+// scriptOption quotes the value of an option if sbatch requires it.
 func scriptOption(value string) string {
 	if strings.ContainsAny(value, " \t\"'\\#$`") {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
@@ -86,7 +86,7 @@ func scriptOption(value string) string {
 	return value
 }
 
-// unprintable reports whether a line of a script cannot hold a text.
+// unprintable reports whether a text cannot be part of a line in a script.
 func unprintable(text string) bool { return strings.ContainsAny(text, "\n\r\x00") }
 
 // slurmTime formats a time as D-HH:MM:SS.
@@ -107,7 +107,7 @@ func (s Slurm) Submit(ctx context.Context, j *Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id, _, _ := strings.Cut(strings.TrimSpace(out), ";") // of a cluster
+	id, _, _ := strings.Cut(strings.TrimSpace(out), ";") // the rest is the cluster
 	if !jobID.MatchString(id) {
 		return "", fmt.Errorf("sbatch says %q; want the number of a job", strings.TrimSpace(out))
 	}
@@ -141,7 +141,7 @@ func (Slurm) Look(ctx context.Context, id string) (Tasks, error) {
 	}
 	out, err = slurm(ctx, nil, "sacct", "--allocations", "--noheader", "--parsable2", "--jobs="+id, "--format=State")
 	if err != nil || strings.TrimSpace(out) == "" {
-		return Tasks{}, fmt.Errorf("%w: %s", ErrUnknown, id) // also where there are no accounts
+		return Tasks{}, fmt.Errorf("%w: %s", ErrUnknown, id) // also if Slurm keeps no accounts
 	}
 	return countSlurm(out)
 }

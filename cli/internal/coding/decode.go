@@ -28,7 +28,7 @@ import (
 // DecodeKinds are the kinds of sheets, in drawing order.
 var DecodeKinds = []string{"samples", "traversals", "grid", "interpolation"}
 
-// Limits of the flags' values.
+// Limits of flag values.
 const (
 	maxSamples = 1 << 20
 	maxSteps   = 100
@@ -64,7 +64,7 @@ type Decoded struct {
 	LeftOut []leftOut      `json:"left_out"`
 }
 
-// decodedSheet is a sheet and its files. Codes and images are row by row.
+// decodedSheet is a sheet and its files. Codes and images are in row-major order.
 type decodedSheet struct {
 	Name      string       `json:"name"`
 	PNG       string       `json:"png"`
@@ -82,13 +82,13 @@ type decodedRow struct {
 	Count int    `json:"count"`
 }
 
-// leftOut is a kind of sheet that does not suit the model.
+// leftOut is a kind of sheet that the model does not support.
 type leftOut struct {
 	What   string `json:"what"`
 	Reason string `json:"reason"`
 }
 
-// Run decodes.
+// Run decodes codes and writes the sheets.
 func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -137,8 +137,8 @@ func (c *Decode) check() error {
 	return nil
 }
 
-// all makes the requested sheets. A sheet that does not suit the model is an error if a flag names it, and is
-// otherwise left out.
+// all creates the requested sheets. If the model does not support a sheet, all returns an error if a flag names the
+// sheet, and otherwise skips it.
 func (d *decoding) all(ctx context.Context) error {
 	if err := d.checkImages(); err != nil {
 		return err
@@ -184,12 +184,12 @@ func (d *decoding) all(ctx context.Context) error {
 	return d.foreign(ctx, foreign)
 }
 
-// unsuitable is the reason why a model has no sheets of some kind.
+// unsuitable is the reason why a model does not support a kind of sheet.
 type unsuitable string
 
 func (u unsuitable) Error() string { return string(u) }
 
-// checkImages checks the numbers of images, or draws three.
+// checkImages checks the numbers of images. If there are none, it draws three.
 func (d *decoding) checkImages() error {
 	n := d.e.Data.Len()
 	for _, i := range d.Images {
@@ -220,7 +220,7 @@ func (d *decoding) readCodes() (matrix.Matrix, error) {
 // decodedAtOnce is the number of codes decoded between two checks of the context.
 const decodedAtOnce = 512
 
-// write decodes the codes in all, or the codes of the sheet if all is nil. It writes the files of the sheet. The sheet
+// write decodes the codes in all, or the codes of the sheet if all is nil, and writes the files of the sheet. The sheet
 // shows the first codes.
 func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, projected int) error {
 	h, w, channels := d.e.Data.ImageShape()
@@ -275,7 +275,7 @@ func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, 
 	return nil
 }
 
-// maxTraversed is the largest number of rows on a sheet of traversals, and maxShown the largest number of images on a
+// maxTraversed is the maximum number of rows on a sheet of traversals, and maxShown the maximum number of images on a
 // sheet of samples.
 const (
 	maxTraversed = 32
@@ -334,7 +334,7 @@ func (d *decoding) prior(count int) (list [][]float64, err error) {
 	return list, nil
 }
 
-// samples decodes samples of the prior (figure 9 of Tonnaer et al. 2022).
+// samples decodes samples from the prior (figure 9 of Tonnaer et al. 2022).
 func (d *decoding) samples(ctx context.Context) error {
 	codes, err := d.prior(d.Samples)
 	if err != nil {
@@ -359,7 +359,7 @@ func (d *decoding) foreign(ctx context.Context, m matrix.Matrix) error {
 	return d.table(ctx, "decoded", fmt.Sprintf("%d codes", m.Rows), codes, projected)
 }
 
-// table decodes codes and shows the first ones.
+// table decodes codes and shows the first of them.
 func (d *decoding) table(ctx context.Context, name, title string, codes [][]float64, projected int) error {
 	s := decode.Table(name, title, codes[:min(len(codes), maxShown)], 10)
 	if len(codes) > maxShown {
@@ -437,14 +437,14 @@ func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what strin
 	return d.codes.Steps(d.points[0].Code, part, d.Steps), part.Name, nil
 }
 
-// objectFactor returns the factor that distinguishes objects; -1 without one.
+// objectFactor returns the factor that distinguishes objects, or -1 if there is none.
 func (d *decoding) objectFactor() int {
 	return slices.IndexFunc(d.e.Data.Factors(), func(f factor.Factor) bool {
 		return f.Name == d.Factor || d.Factor == "" && f.Kind == factor.Categorical && f.Rotations == nil && f.Size > 1
 	})
 }
 
-// objects returns the mean codes of the requested objects. If none are requested, it takes at most the given number of
+// objects returns the mean codes of the requested objects. If no objects are requested, it chooses at most most
 // objects, evenly spaced.
 func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
@@ -478,8 +478,8 @@ func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	return list, nil
 }
 
-// interpolation interpolates from each image to the next. If a circle varies, it goes from object to object (figures 11
-// and 12).
+// interpolation interpolates from each image to the next. If a circle varies, it interpolates from object to object
+// (figures 11 and 12).
 func (d *decoding) interpolation(ctx context.Context) error {
 	column, err := d.column()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package coding has the commands encode, decode and mimosa, which compute codes, decode them, and learn hierarchies
-// from them.
+// Package coding has the commands encode, decode and mimosa: they compute codes, decode codes, and learn hierarchies
+// from codes.
 package coding
 
 import (
@@ -32,7 +32,8 @@ type Encode struct {
 	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. For hierarchical data, the second file has the true values, and a third file has the levels."`
 }
 
-// Run encodes the run's data set, or the sample that its config sets, or a data set for another program's encoder.
+// Run encodes the data set of the run, or the sample that its config specifies, or a data set for another program's
+// encoder.
 func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// check returns an error for flags that exclude each other, or that need other flags.
+// check returns an error for flags that exclude or require each other.
 func (c *Encode) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir)); err != nil {
 		return err
@@ -123,8 +124,8 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 	return e.Data, codes, err
 }
 
-// BesideCodes returns the path of a file that belongs to a file of codes: factors.npy next to codes.npy, and
-// other-factors.npy next to other.npy.
+// BesideCodes returns the path of a file that belongs to a file of codes: factors.npy for codes.npy, and
+// other-factors.npy for other.npy.
 func BesideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
 	if base == rundir.CodesFile {
@@ -133,11 +134,11 @@ func BesideCodes(codes, name string) string {
 	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)
 }
 
-// arrayEndings are the endings of files for the data set grid.
+// arrayEndings are the file extensions of the data set grid.
 var arrayEndings = []string{".npy", ".npz", ".h5", ".hdf5", ".mat"}
 
-// imagesOf returns the data set of a path: arrays of the data set grid, or pictures of the data set folder, resized to
-// the images of the run. clean removes temporary files.
+// imagesOf returns the data set of a path: arrays (data set grid), or pictures (data set folder) resized to the images
+// of the run. clean removes temporary files.
 func imagesOf(e *train.Experiment, path string, options []string) (choice catalog.Choice, clean func(), err error) {
 	clean = func() {}
 	info, err := os.Stat(path)

@@ -50,7 +50,7 @@ func (c *Mimosa) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Out != "" { // a mistake in --out should be found before learning
+	if c.Out != "" { // find mistakes in --out before learning
 		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 	return settings.Mimosa, err
 }
 
-// check returns an error for flags that exclude each other, or that need other flags.
+// check returns an error for flags that exclude or require each other.
 func (c *Mimosa) check() error {
 	switch {
 	case c.Dir == "" && c.Codes == "":
@@ -113,13 +113,13 @@ func (c *Mimosa) check() error {
 	return nil
 }
 
-// exploration is the input of MIMOSA with its result.
+// exploration is the input of MIMOSA and its result.
 type exploration struct {
 	name   string
 	codes  matrix.Matrix
 	images []int    // for a run: the image of each code; nil: codes from a file
 	rows   int      // of the written arrays: the images of a run's data set, or the codes of a file
-	paths  []int    // by code: the number of its true path, the dimensions that it has; nil: unknown
+	paths  []int    // by code: number of its true path, given by its active dimensions; nil: unknown
 	names  []string // names of the paths
 	truth  hierarchy.Hierarchy
 	result *mimosa.Result
@@ -290,10 +290,10 @@ type MimosaSummary struct {
 type bitsSummary struct {
 	PerCode float64 `json:"bits_per_code"`
 	Flat    float64 `json:"flat_bits_per_code"`
-	Options float64 `json:"options_bits"`   // bits of all codes
-	Values  float64 `json:"values_bits"`    // likewise
-	Outside float64 `json:"outside_bits"`   // the same for codes without a component
-	Tree    float64 `json:"hierarchy_bits"` // once
+	Options float64 `json:"options_bits"`   // total bits of all codes
+	Values  float64 `json:"values_bits"`    // total bits of all codes
+	Outside float64 `json:"outside_bits"`   // total bits of the codes without a component
+	Tree    float64 `json:"hierarchy_bits"` // counted once
 }
 
 type componentSummary struct {
@@ -373,14 +373,14 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 	return nil
 }
 
-// writeNumbers returns a function that writes a number for each row, from the numbers of the codes.
+// writeNumbers returns a function that writes one number per row, from the numbers of the codes.
 func (x *exploration) writeNumbers(numbers []int) func(io.Writer) error {
 	return func(w io.Writer) error {
 		return npy.Write(w, []int{x.rows}, x.allRows(1, func(row int, dst []int32) { dst[0] = int32(numbers[row]) }))
 	}
 }
 
-// allRows makes an array of k columns, with a row for each code or each image of a run. Unexplored rows hold -1.
+// allRows returns an array of k columns, with a row for each code or each image of a run. Rows without a code are -1.
 func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
 	out := slices.Repeat([]int32{-1}, x.rows*k)
 	for row := range x.codes.Rows {

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
 
-// mostShown is the largest number of pairs on a sheet.
+// mostShown is the maximum number of pairs on a sheet.
 const mostShown = 200
 
 // askCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
@@ -126,7 +126,7 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 	return d, nil
 }
 
-// read reads the earlier answers, and finds the factors to ask about.
+// read reads the earlier answers, and determines the factors to ask about.
 func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.Answers, error) {
 	rows := similarity.Rows{}
 	if q.Width > 0 {
@@ -188,7 +188,7 @@ func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []sim
 		return ui.Usagef("--sheet: there is no question to draw")
 	}
 	shown := asked[:min(len(asked), mostShown)]
-	first := len(a.List) + len(a.Open) - len(asked) + 2 // after the header
+	first := len(a.List) + len(a.Open) - len(asked) + 2 // line number, after the header
 	var pairs [][2]int
 	var labels []string
 	for n, x := range shown {

@@ -71,7 +71,7 @@ func (c *listCommand) Run(s *ui.Streams) error {
 	return nil
 }
 
-// listOwn prints cached sets, such as converted folders of pictures.
+// listOwn prints cached sets of the user, such as converted folders of pictures.
 func listOwn(out io.Writer, sets []cache.Listed) {
 	if len(sets) == 0 {
 		return
@@ -88,7 +88,7 @@ func listOwn(out io.Writer, sets []cache.Listed) {
 	w.Flush()
 }
 
-// namedSet are the arguments of commands on a data set.
+// namedSet is the arguments of commands for a data set.
 type namedSet struct {
 	Name    string   `arg:"" help:"Name of the data set (see unravel data list)."`
 	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
@@ -240,7 +240,7 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// stateOf says whether a public set exists here, and gives its sizes on disk and for download.
+// stateOf reports whether a public set is on this machine, and its sizes on disk and for download.
 func stateOf(name string, o datasets.Origin, sets []cache.Listed) *publicState {
 	p := &publicState{}
 	known := true
@@ -292,7 +292,7 @@ type ListedSet struct {
 	Public *publicState `json:"public,omitempty"` // of a public set
 }
 
-// publicState says how much of a public set is on this machine. Sizes are in bytes.
+// publicState describes how much of a public set is on this machine. Sizes are in bytes.
 type publicState struct {
 	Ready      bool   `json:"ready"` // converted and intact
 	State      string `json:"state"` // the state in words, with a remedy

@@ -61,7 +61,7 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	err = c.fetch(cache.WithProgress(ctx, t.Report), files, origin, t)
 	if err == nil {
 		err = set.Prepare(ctx, t.Report)
-		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the user fetches the other files later
+		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the user will fetch the other files later
 			fmt.Fprintln(t, err)
 			return nil
 		}
@@ -100,8 +100,7 @@ func (c *fetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 	return o.Needed(), nil
 }
 
-// replacement returns the replaceable file that a source stands for: the file with its name, or the only file with
-// its extension.
+// replacement returns the file that a source can replace: the file with its name, or the only file with its extension.
 func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 	base := path.Base(filepath.ToSlash(from))
 	for _, same := range []func(name string) bool{
@@ -124,7 +123,7 @@ func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 // fetch fetches files, and prints the hashes of files without a known hash.
 func (c *fetchCommand) fetch(ctx context.Context, files []fetch.File, o datasets.Origin, t *ui.Transfer) error {
 	dir := cache.Downloads(c.Name)
-	if c.From == "" { // files from elsewhere may be smaller; copying and converting check their sizes
+	if c.From == "" { // files from elsewhere may be smaller; copying and converting check the sizes
 		var missing int64
 		for _, f := range files {
 			if _, err := os.Stat(filepath.Join(dir, f.Name)); err != nil || c.Again {
@@ -275,7 +274,7 @@ func (c *checkCommand) downloads(ctx context.Context, say func(name, what string
 	return nil
 }
 
-// remedy says how to repair a broken set.
+// remedy returns how to repair a broken set.
 func remedy(name string) string {
 	if slices.Contains(PublicNames(), name) {
 		return fmt.Sprintf("want `unravel data fetch %s`", name)

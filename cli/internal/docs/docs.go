@@ -1,4 +1,5 @@
-// Package docs has the commands list and docs: all names for configs and command lines, as text, JSON and pages.
+// Package docs has the commands list and docs, which print all names for configs and command lines as text, JSON and
+// pages.
 package docs
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Repository is the link target for files that the site does not contain.
+// Repository is the base of links to files that are not on the site.
 const Repository = "https://github.com/unravel-ml/unravel/blob/main/"
 
 // Command is `unravel docs`.
@@ -115,7 +116,7 @@ func Documents(reference []ReferencePage) (site.Source, error) {
 	return s, nil
 }
 
-// ResultsPage writes the page of results for all tables. Trained tables use the ledger.
+// ResultsPage returns the page of results of all tables. Trained tables use the ledger.
 func ResultsPage(ctx context.Context) ([]byte, error) {
 	var all []*tables.Result
 	for _, name := range tables.Names() {
@@ -138,8 +139,8 @@ func ResultsPage(ctx context.Context) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Recorded computes a table. It skips times, because they depend on the machine. A trained table uses the largest
-// scale in the ledger.
+// Recorded computes a table without times, because they depend on the machine. A trained table uses the largest scale
+// in the ledger.
 func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Timed()}
 	if t.Trains() || t.Quotes() {

@@ -50,7 +50,7 @@ type ListedPart struct {
 	Source  string          `json:"source,omitempty"`
 	Units   string          `json:"units,omitempty"`
 	Options []config.Option `json:"options,omitempty"`
-	// text of a config, or of the list that defines a pipeline or dialect
+	// text of a config, or the list behind a pipeline or dialect
 	YAML string `json:"yaml,omitempty"`
 
 	settings any // nil: a config
@@ -105,7 +105,7 @@ func (k *ListedKind) names() (names []string) {
 	return names
 }
 
-// describe adds the options or the text of all parts.
+// describe adds the options or the text of every part.
 func (k *ListedKind) describe() error {
 	for i := range k.Parts {
 		if err := k.Parts[i].describe(); err != nil {
@@ -247,10 +247,10 @@ func configText(name string) ([]byte, error) {
 	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), source...), nil
 }
 
-// longDefault is the longest default shown in a table, in bytes.
+// longDefault is the maximum length, in bytes, of a default in a table.
 const longDefault = 120
 
-// shortDefault returns a default for a table.
+// shortDefault returns a default, shortened for a table.
 func shortDefault(text string) string {
 	if len(text) > longDefault {
 		return "..."
@@ -284,13 +284,13 @@ func printOptions(w io.Writer, k *ListedKind, p ListedPart) {
 	}
 }
 
-// schemaFile is the file named by the first line of a printed config.
+// schemaFile is the schema that the first line of a printed config names.
 const schemaFile = "unravel.schema.json"
 
 // documentKinds lists the kinds of files with a schema.
 var documentKinds = []string{"experiment", "sweep", "table"}
 
-// document describes a kind of file; "" stands for an experiment.
+// document describes a kind of file; "" means an experiment.
 func document(kind string) (config.Document, error) {
 	switch kind {
 	case "", "experiment":

@@ -56,7 +56,7 @@ func (f *networkFlags) network(w io.Writer, kind, name string, overrides []strin
 	return f.print(w, &s)
 }
 
-// namesConfig reports whether a name is a config (a file or a name), and not an encoder or decoder.
+// namesConfig reports whether a name is a config (a file or an experiment) instead of an encoder or decoder.
 func namesConfig(name string) bool {
 	return filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml" || slices.Contains(configs.Names(), name)
 }
@@ -160,7 +160,7 @@ func (f *networkFlags) ofConfig(s *Summary, kind, file string, overrides []strin
 	return nil
 }
 
-// print prints a row for each layer, and totals.
+// print prints a row per layer, and totals.
 func (f *networkFlags) print(w io.Writer, s *Summary) error {
 	for _, l := range s.Layers {
 		s.Parameters += l.Parameters
@@ -179,7 +179,7 @@ func (f *networkFlags) print(w io.Writer, s *Summary) error {
 	return t.Flush()
 }
 
-// Sides writes a shape as 64x64x3.
+// Sides formats a shape as 64x64x3.
 func Sides(shape []int) string {
 	words := make([]string, len(shape))
 	for i, n := range shape {
@@ -188,7 +188,7 @@ func Sides(shape []int) string {
 	return strings.Join(words, "x")
 }
 
-// count writes a large number with a unit.
+// count formats a large number with a unit.
 func count(v float64) string {
 	for _, u := range []struct {
 		unit string
