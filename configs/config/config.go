@@ -47,7 +47,7 @@ type Decoder interface {
 }
 
 // Encoder is implemented by types that encode themselves. EncodeConfig returns a value that [Encode] can write, such as
-// a yaml.MapSlice, whose order Encode keeps. nil omits the key.
+// a yaml.MapSlice, and Encode keeps its order. nil omits the key.
 type Encoder interface {
 	EncodeConfig() (any, error)
 }

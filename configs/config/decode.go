@@ -125,7 +125,7 @@ func (d *decoder) elements(n *Node, v reflect.Value) {
 	}
 }
 
-// NotList returns the error for a node that is not a list of the given kind. If the node decodes into list when it is
+// NotList returns the error for a node other than a list of the given kind. If the node decodes into list when it is
 // put in brackets, the error shows the brackets. Otherwise, the error names the wrong element.
 func (n *Node) NotList(what string, list any) error {
 	text := ""

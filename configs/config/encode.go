@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Encode writes settings as YAML, from which Decode reads equal settings. Keys are in the order of the struct's fields,
-// and keys of maps are sorted. Encode cannot write NaN, or text other than UTF-8.
+// Encode writes settings as YAML. Decode reads equal settings from this YAML. Keys are in the order of the struct's
+// fields, and keys of maps are sorted. Encode cannot write NaN, or text other than UTF-8.
 func Encode(v any) ([]byte, error) {
 	n, err := encodeAny(v)
 	if err != nil {

@@ -129,7 +129,7 @@ func (e *Errors) append(one *Error) {
 }
 
 // AsError returns errors of [Invalid] or of a Validate method as an *Error, or as Errors for several mistakes, with
-// keys but without positions. It returns errors that are or contain one of these types unchanged.
+// keys but without positions. It returns an error unchanged if the error is or wraps one of these types.
 func AsError(err error) error {
 	var one *Error
 	var several Errors

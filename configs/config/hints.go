@@ -54,12 +54,12 @@ func (e *mismatch) Error() string {
 	return text
 }
 
-// unknown returns the error for a key of n that is not in the struct v.
+// unknown returns the error for a key of n that the struct v lacks.
 func (n *Node) unknown(key string, v reflect.Value, known []string) *Error {
 	return n.keyOrValue().fail(n.path, &unknownKey{key, hintAt(v, key, known), known})
 }
 
-// hintAt guesses the meaning of a key that is not in a struct.
+// hintAt guesses the meaning of a key that the struct lacks.
 func hintAt(v reflect.Value, key string, known []string) string {
 	if h, ok := v.Addr().Interface().(Hinter); ok {
 		if text := h.Hint(key); text != "" {
@@ -101,7 +101,7 @@ var noSpace = regexp.MustCompile(`^([\w.-]+):([^\s/:].*)$`)
 
 var equals = regexp.MustCompile(`^([\w.-]+)\s*=\s*([^\s\[=].*)$`)
 
-// colonHint corrects a key and a value that are not separated by ": ". YAML reads them as one text.
+// colonHint corrects a key and a value without ": " between them. YAML reads them as one text.
 func colonHint(text string) string {
 	if m := equals.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("write a colon in place of the =: %s: %s", m[1], m[2])
@@ -167,7 +167,7 @@ func keyFor(n *Node, v reflect.Value, name string) string {
 	return ""
 }
 
-// pathsOf visits the paths of all keys in v that an override of n can set. It skips elements that are not in n.
+// pathsOf visits the paths of all keys in v that an override of n can set. It skips elements missing from n.
 func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path string)) {
 	if depth > maxDepth {
 		return

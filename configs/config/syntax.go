@@ -189,7 +189,7 @@ func (s *source) tab(line int) *fault {
 
 var noDashSpace = regexp.MustCompile(`^-([^\s\d.-].*)$`)
 
-// spacing finds a dash or a colon that is not followed by a space.
+// spacing finds a dash or a colon without a following space.
 func (s *source) spacing(line int) *fault {
 	text, before := s.body(line)
 	if m := noDashSpace.FindStringSubmatch(text); m != nil {

@@ -48,7 +48,7 @@ func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 // HierarchyText is the hierarchy of HierarchicalFiles: z1 is active with option 2 alone.
 const HierarchyText = `[{"type": "categorical", "options": [[], [{"type": "continuous"}]]}, {"type": "continuous"}]`
 
-// HierarchicalFiles writes factors, codes equal to them, and their hierarchy and components.
+// HierarchicalFiles writes factors, codes (monotone functions of the factors), and their hierarchy and components.
 func HierarchicalFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())

@@ -68,7 +68,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Out != "" { // a mistake in --out should be found before measuring
+	if c.Out != "" { // find mistakes in --out before measuring
 		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 	return report.Metrics(s.Out, results)
 }
 
-// check returns an error for flags that exclude each other, or that need other flags.
+// check returns an error for flags that exclude or require each other.
 func (c *Command) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir), c.checkRepeats()); err != nil {
 		return err
@@ -162,24 +162,24 @@ func (c *Command) ofHierarchies() bool {
 	return c.Hierarchy != "" && c.TrueHierarchy != "" && c.Factors == "" && slices.Equal(c.Metrics, []string{"h-error"})
 }
 
-// Evaluation is the input of metrics, and the metrics to compute.
+// Evaluation has the input of metrics, and the metrics to compute.
 type Evaluation struct {
 	in             *metrics.Input
 	seed           uint64
 	chosen         []metrics.Choice
 	files          bool     // codes and factors come from files
 	withoutFactors bool     // codes come from files, without factors
-	optional       bool     // metrics that do not apply are left out
+	optional       bool     // skip metrics that do not apply
 	remarks        []string // lines for the log
 
-	codes  factor.SubCodes // for metrics without their own sub-codes
+	codes  factor.SubCodes // for metrics without sub-codes in their settings
 	assign metrics.Assign
 
 	chances   metrics.Chances   // 0 shuffles: no chance levels
 	intervals metrics.Intervals // 0 percent: no intervals
 }
 
-// Open reads the codes and factors, and chooses the metrics.
+// Open reads the codes and factors, and determines the metrics.
 func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) {
 	names := c.Metrics
 	if len(names) == 0 && (c.Dir == "" || c.Like != "" || len(c.Set) > 0) {
@@ -223,14 +223,14 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 		}
 	case c.Pairs != "":
 		e.matchCodes()
-	case c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors): // it is unknown which columns belong together
+	case c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors): // it is unknown which columns form a sub-code
 		e.setCodes(nil, metrics.AssignBest)
 	}
 	return e, nil
 }
 
-// openRun reads a run's model and codes. Metrics of --metrics take their settings from the run's losses, except for
-// settings that the user has set, as set reports.
+// openRun reads the model and codes of a run. Metrics in --metrics take their settings from the run's losses, except
+// for settings by the user, as reported by set.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
 	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
@@ -250,7 +250,7 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 		}
 	}
 	switch {
-	case c.Pairs != "": // rows are all images
+	case c.Pairs != "": // there is one row per image of the set
 	case len(c.Set) > 0:
 		x = x.Some(c.Sample)
 	default:
@@ -268,7 +268,7 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
-// setCodes sets sub-codes in the metrics that take them, and reports whether there is such a metric.
+// setCodes sets sub-codes in the metrics with this setting, and reports whether there is such a metric.
 func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (used bool) {
 	e.codes, e.assign = codes, assign
 	for _, c := range e.chosen {
@@ -280,8 +280,8 @@ func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (use
 	return used
 }
 
-// Results computes the metrics. If the user named a metric, it is an error if the metric does not apply or fails. Other
-// metrics are left out, with a line in the log. An error is returned together with the results of all other metrics.
+// Results computes the metrics. If the user has named a metric that does not apply or fails, Results returns an error.
+// It skips other metrics, with a line in the log. An error comes with the results of all other metrics.
 func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
@@ -291,7 +291,7 @@ func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Resu
 	e.remark(s)
 	var results []metrics.Result
 	var failed []error
-	var needFactors, needLevels []string // metrics that are left out
+	var needFactors, needLevels []string // skipped metrics
 	for i, c := range e.chosen {
 		err := e.withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
 		if err == nil {
@@ -372,8 +372,8 @@ func (p *pairFlags) readPairs(e *Evaluation, rows similarity.Rows) error {
 	return nil
 }
 
-// matchCodes assigns each factor its best column, unless a config or --blocks assigns columns. The order of factors in
-// a file of answers means nothing.
+// matchCodes assigns the best column to each factor, unless a config or --blocks assigns columns. The order of factors
+// in a file of answers has no meaning.
 func (e *Evaluation) matchCodes() {
 	match := func(m metrics.SubCoded, codes factor.SubCodes, assign metrics.Assign) {
 		if len(codes) == 0 && assign == metrics.AssignAuto {
@@ -409,7 +409,7 @@ func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 	return lines
 }
 
-// measure computes the chosen metric i; see patiently.
+// measure computes the i-th chosen metric; see patiently.
 func (e *Evaluation) measure(ctx context.Context, i int, patience time.Duration, slow func()) ([]metrics.Result, error) {
 	results, err := ui.Patiently(ctx, patience, func() ([]metrics.Result, error) {
 		return metrics.Evaluate(ctx, e.in, e.seed, e.chosen[i:i+1])
@@ -417,7 +417,7 @@ func (e *Evaluation) measure(ctx context.Context, i int, patience time.Duration,
 	if errors.Is(err, train.ErrStopped) {
 		err = fmt.Errorf("metric %s: %w", e.chosen[i].Name, err)
 	}
-	for j := range results { // repeated metrics have numbers, as in a run
+	for j := range results { // repeated metrics are numbered, as in a run
 		results[j].Name = metrics.ResultNames(e.chosen)[i]
 	}
 	return results, err
@@ -439,7 +439,7 @@ func (e *Evaluation) interval(ctx context.Context, i int, results []metrics.Resu
 	return stopped(ctx, "interval of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
 }
 
-// stopped turns the error of a context that has ended into [train.ErrStopped].
+// stopped converts the error of a context that has ended to [train.ErrStopped].
 func stopped(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("%s: %w", what, train.ErrStopped)
@@ -456,7 +456,7 @@ func upTo(n int) []int {
 	return list
 }
 
-// openEncoder encodes a data set, and takes its factors or the answers of --pairs.
+// openEncoder encodes a data set, and uses its factors or the answers in --pairs.
 func (c *Command) openEncoder(ctx context.Context, e *Evaluation, s *ui.Streams) error {
 	d, codes, err := c.Encode(ctx, s)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// readFiles reads --codes and --factors into e. Without --factors the factors are unknown. Without --codes, which only
-// h-error allows, it creates one row of zeros.
+// readFiles reads --codes and --factors into e. Without --factors, the factors are unknown. Without --codes, which only
+// h-error permits, it creates one row of zeros.
 func (c *Command) readFiles(e *Evaluation) error {
 	if c.Codes == "" {
 		e.in = &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
@@ -44,7 +44,7 @@ func (c *Command) readFiles(e *Evaluation) error {
 	return c.setFactors(e, factors)
 }
 
-// readTables reads codes and factors, with a row for each row of the codes. Without --factors these have no columns.
+// readTables reads codes and factors with the same number of rows. Without --factors, the factors have no columns.
 func (c *Command) readTables() (codes, factors *table.Table, err error) {
 	if c.Factors != "" {
 		if err := inputs.SameRows(c.Codes, c.Factors); err != nil {
@@ -69,7 +69,7 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 	return codes, factors, nil
 }
 
-// setFactors gives e the factors of the table, and of --rotations, with remarks on them.
+// setFactors sets the factors of e from the table and from --rotations, and adds remarks about them.
 func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 	in := e.in
 	columns, err := columnsOfTable(factors, c.Types, c.Factors)
@@ -99,8 +99,8 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 	return nil
 }
 
-// columnsOfTable lists the columns of a table of factors with their types. Without types, the values decide; a single
-// type holds for all columns.
+// columnsOfTable lists the columns of a table of factors with their types. Without types, the values decide. A single
+// type applies to all columns.
 func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Column, error) {
 	if len(types) > 1 && len(types) != t.Cols {
 		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(types), t.Cols, file)
@@ -138,7 +138,7 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 	return columns, nil
 }
 
-// remarksOnColumns reports the numbers that words were given, and columns of numbers with a doubtful kind.
+// remarksOnColumns returns remarks on the numbering of words, and on columns of numbers with a doubtful kind.
 func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
 	const manyLevels = 100
 	var remarks []string
@@ -206,7 +206,7 @@ func describeGaps(in *metrics.Input) string {
 	return strings.Join(parts, ", ")
 }
 
-// parseBlocks reads --blocks: columns and ranges of columns for every factor.
+// parseBlocks parses --blocks: columns and ranges of columns for each factor.
 func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	blocks := strings.Split(text, ";")
 	if len(blocks) != len(in.Factors) {
@@ -232,7 +232,7 @@ func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	return codes, nil
 }
 
-// parseRange reads a column, or first-last, of d columns.
+// parseRange parses a column, or first-last, of d columns.
 func parseRange(text string, d int) (first, last int, err error) {
 	left, right, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -281,7 +281,7 @@ func (c *Command) readHierarchies(in *metrics.Input) error {
 	if labels.Rows != in.Codes.Rows || labels.Cols != 1 {
 		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, labels.Rows, labels.Cols, in.Codes.Rows)
 	}
-	in.Components, in.Explored = make([]int, labels.Rows), nil // the run's components belong to other rows
+	in.Components, in.Explored = make([]int, labels.Rows), nil // the components of the run belong to other rows
 	for i, v := range labels.Data {
 		if v != math.Trunc(v) || v < -1 || v >= 1<<53 {
 			return fmt.Errorf("%s: row %d is %v, want the number of a component, or -1 (discarded)", c.Components, i, v)
@@ -291,7 +291,7 @@ func (c *Command) readHierarchies(in *metrics.Input) error {
 	return nil
 }
 
-// withOptions adds to an error the option of eval that supplies a metric's missing input.
+// withOptions adds the option of eval that provides a metric's missing input to an error.
 func (e *Evaluation) withOptions(err error) error {
 	if e.files && errors.Is(err, metrics.MissingCircular) {
 		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)
@@ -311,7 +311,7 @@ func (e *Evaluation) withOptions(err error) error {
 	return err
 }
 
-// headed says that the first line of a file was read as a header. It explains a wrong number of rows.
+// headed notes that the first line of a file was read as a header, which explains a wrong number of rows.
 func headed(t *table.Table, file string) string {
 	if t.Names == nil {
 		return ""

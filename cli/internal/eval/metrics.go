@@ -12,16 +12,15 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Choice is the value of --metrics with the metrics that it names.
+// Choice is the value of --metrics, with the metrics that it names.
 type Choice struct {
 	Items   []Item           // as written, without LeftOut
 	Metrics []metrics.Choice // with their options; nil without --metrics
-	LeftOut []string         // metrics of a preset that the dialect lacks
+	LeftOut []string         // metrics of a preset that the dialect does not have
 }
 
 // ChooseMetrics returns metrics with their defaults, or with the options of the dialect like. Options METRIC.KEY=VALUE
-// change them. A text is a list of names, or of metrics with settings in the form of a config: `mig, logic: "forall i:
-// ..."`.
+// change them. A text is a list of names, or of metrics with settings in config format: `mig, logic: "forall i: ..."`.
 func ChooseMetrics(texts, options []string, like string) (c Choice, err error) {
 	if c.Items, err = metricItems(texts); err != nil {
 		return c, err
@@ -82,10 +81,10 @@ type Item struct {
 	With *config.Node // the metric with its settings; nil: only a name
 }
 
-// unquoted matches a metric and a text without quotes, such as a sentence.
+// unquoted matches a metric with an unquoted text, such as a sentence.
 var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
 
-// innerQuotes matches a name in double quotes inside a text in double quotes, which ends the text too early.
+// innerQuotes matches a name in double quotes inside a double-quoted text, which ends the text too early.
 var innerQuotes = regexp.MustCompile(`:\s*"[^"]*[yz]\."`)
 
 // metricItems lists the metrics of --metrics, or of a preset.
@@ -102,7 +101,7 @@ func metricItems(texts []string) ([]Item, error) {
 			text = m[1] + ": " + strconv.Quote(m[2])
 		}
 		sequence := text
-		if !strings.HasPrefix(strings.TrimSpace(text), "[") { // otherwise it is a list already, as in a config
+		if !strings.HasPrefix(strings.TrimSpace(text), "[") { // otherwise it already is a list, as in a config
 			sequence = "[" + text + "]"
 		}
 		root, err := config.Parse("--metrics", []byte(sequence))
@@ -127,7 +126,7 @@ func metricItems(texts []string) ([]Item, error) {
 	return list, nil
 }
 
-// choose returns the metric with its settings, and other settings as in a config.
+// choose returns the metric with its settings and with further settings in config format.
 func (m Item) choose(settings []string, like string) (metrics.Choice, error) {
 	if m.With == nil {
 		if like != "" {
@@ -154,12 +153,12 @@ func (m Item) choose(settings []string, like string) (metrics.Choice, error) {
 // PresetNamed reports whether --metrics names a preset.
 func PresetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
-// presets maps names to lists of metrics. Metrics of a preset are left out if they do not apply.
+// presets maps names to lists of metrics. Metrics of a preset are skipped if they do not apply.
 func presets() map[string][]string {
 	return map[string][]string{"all": measuring(), "fast": metrics.FastNames()}
 }
 
-// measuring names the metrics that can measure with defaults; logic, for example, needs a sentence.
+// measuring lists the metrics that can measure with default settings; logic, for example, needs a sentence.
 func measuring() []string {
 	var names []string
 	for _, e := range metrics.Registry.Entries {
@@ -185,7 +184,7 @@ func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	return c.Metrics[0], nil
 }
 
-// sets returns a function that reports which keys of metric i are set: by its own settings or by --option. A dialect
+// sets returns a function that reports which keys of the i-th metric are set, by its settings or by --option. A dialect
 // sets all keys except code columns, which depend on the codes.
 func (c Choice) sets(options []string, like string) func(i int, key string) bool {
 	return func(i int, key string) bool {

@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// The limits of the figure of codes against factors.
+// Limits of the figure of codes against factors.
 const (
 	maxDots         = 2000
 	maxShownFactors = 8
@@ -43,7 +43,7 @@ func writeSummary(w io.Writer, results []metrics.Result) error {
 	return ui.WriteJSON(w, map[string]any{"metrics": all})
 }
 
-// score returns the value of the part score; nil if the metric lacks it.
+// score returns the part score, or nil if the metric has no such part.
 func score(r metrics.Result) *float64 {
 	if part := r.Part("score"); len(part) == 1 {
 		return &part[0]
@@ -99,8 +99,8 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	return files.Finish()
 }
 
-// rankRecords ranks the code columns for every factor by every matrix of columns by factors, starting with the best
-// column. Ties keep the order of columns.
+// rankRecords ranks the code columns for each factor by every matrix of columns and factors, best first. Ties keep the
+// order of columns.
 func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 	head := []string{"metric", "matrix", "factor"}
 	for i := range e.in.Codes.Cols {
@@ -119,7 +119,7 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 				for _, i := range order {
 					line = append(line, g.Rows[i])
 				}
-				for len(line) < len(head) { // pad for columns that the metric left out
+				for len(line) < len(head) { // pad for columns that the metric omits
 					line = append(line, "")
 				}
 				list = append(list, line)
@@ -129,7 +129,7 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 	return list
 }
 
-// ofCodes reports whether a matrix has code columns as rows and factors as columns.
+// ofCodes reports whether the rows of a matrix are code columns and its columns are factors.
 func (e *Evaluation) ofCodes(g metrics.Grid) bool {
 	columns := map[string]bool{}
 	for c := range e.in.Codes.Cols {
@@ -203,7 +203,7 @@ func (e *Evaluation) drawCodes(w io.Writer) error {
 	return report.CodesAgainstFactors(w, title, codes, factors)
 }
 
-// column returns the values of some rows.
+// column returns the values in the given rows.
 func column(name string, rows []int, value func(row int) float64) report.Column {
 	c := report.Column{Name: name}
 	for _, i := range rows {
@@ -212,7 +212,7 @@ func column(name string, rows []int, value func(row int) float64) report.Column 
 	return c
 }
 
-// maxBars is the largest number of code columns in the figure of manipulations.
+// maxBars is the maximum number of code columns in the figure of manipulations.
 const maxBars = 24
 
 // writeAnalysis writes the columns that med selects, if med is among the metrics. It also writes the variance of code
@@ -227,7 +227,7 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 		return err
 	}
 	if !slices.ContainsFunc(g.Values[0], func(v float64) bool { return !math.IsNaN(v) }) {
-		return nil // no two images differ in one factor alone
+		return nil // no two images differ in only one factor
 	}
 	if err := write("manipulation.csv", ui.CSV(GridRecords(g))); err != nil {
 		return err
@@ -238,8 +238,8 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	return write("manipulation.png", func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
 }
 
-// writeSelected draws the importance matrix R of med with the selected columns, and returns the columns; nil without
-// med.
+// writeSelected draws the importance matrix R of med with the selected columns. It returns these columns, or nil
+// without med.
 func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int, error) {
 	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
 	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
@@ -252,7 +252,7 @@ func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int,
 	return selected, write("med-selected.png", report.SelectedHeat(g, selected).WritePNG)
 }
 
-// moving lists the columns in ascending order: all, or the ones that vary most with a factor.
+// moving lists the columns in ascending order: all of them, or those that vary most with a factor.
 func moving(g metrics.Grid) []int {
 	list, most := upTo(len(g.Rows)), make([]float64, len(g.Rows))
 	for c := range list {
@@ -268,7 +268,7 @@ func moving(g metrics.Grid) []int {
 	return list
 }
 
-// drawManipulation draws a panel for each factor.
+// drawManipulation draws one panel per factor.
 func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	var labels []string
 	for _, c := range columns {
@@ -292,7 +292,7 @@ func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	return report.Bars(w, report.BarOptions{Title: title, X: "code column", Y: "variance"}, labels, panels)
 }
 
-// maxSpaceRows is the largest number of rows, of three factors each, in the figure of approximations.
+// maxSpaceRows is the maximum number of rows, each with three factors, in the figure of approximations.
 const maxSpaceRows = 4
 
 // writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
@@ -322,8 +322,8 @@ func varies(in *metrics.Input) bool {
 	return slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Size > 1 })
 }
 
-// drawApproximation draws factors, codes, product approximation and left inverse next to each other, three factors to
-// a row.
+// drawApproximation draws factors, codes, product approximation and left inverse next to each other, three factors per
+// row.
 func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) error {
 	n := e.in.Codes.Rows
 	rows := rng.New(e.seed, "figure/approximation").Perm(n)[:min(n, maxDots)]

@@ -35,7 +35,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Source says where a data set comes from.
+// Source describes the origin of a data set.
 type Source struct {
 	Dataset  string   `json:"dataset"`           // name in a config
 	Options  []string `json:"options,omitempty"` // NAME=VALUE
@@ -126,14 +126,14 @@ func checkFolder(dir string) error {
 // writer renders images, some at a time.
 type writer struct {
 	set      datasets.Dataset
-	size     int // numbers of an image
+	size     int // values per image
 	progress func(done int)
 	pixels   []float32
 }
 
-// each renders images from to to, and passes them to use in parts.
+// each renders the images in [from, to) and passes them to use in parts.
 func (x *writer) each(ctx context.Context, from, to int, use func(pixels []float32) error) error {
-	const most = 4 << 20 // numbers at a time
+	const most = 4 << 20 // values per part
 	step := max(1, most/x.size)
 	indices := make([]int, 0, step)
 	for ; from < to; from += len(indices) {
@@ -155,7 +155,7 @@ func (x *writer) each(ctx context.Context, from, to int, use func(pixels []float
 	return nil
 }
 
-// errOther stops a search.
+// errOther stops the search.
 var errOther = errors.New("a pixel between two shades")
 
 // eightBit reports whether all pixels are bytes divided by 255. Images with only black and 1/255 do not count, because
@@ -266,11 +266,11 @@ func writeFactors(files *disk.Files, s *Set, d datasets.Dataset) error {
 	return nil
 }
 
-// writeNumbers writes whole numbers as int64, and others as float64.
+// writeNumbers writes integers as int64, and all other numbers as float64.
 func writeNumbers(w io.Writer, shape []int, values []float64) error {
 	ints := make([]int64, len(values))
 	for i, v := range values {
-		if v != math.Trunc(v) { // NaN, too
+		if v != math.Trunc(v) { // also for NaN
 			return npy.Write(w, shape, values)
 		}
 		ints[i] = int64(v)
@@ -278,7 +278,7 @@ func writeNumbers(w io.Writer, shape []int, values []float64) error {
 	return npy.Write(w, shape, ints)
 }
 
-// describe adds a factor to the set, and returns the number to write for a level.
+// describe adds a factor to the set. It returns the function from levels to the numbers in the file.
 func (s *Set) describe(f factor.Factor, levels []int, k int) func(level int) float64 {
 	if identity(f.Values) {
 		f.Values = nil
@@ -323,7 +323,7 @@ func columnOf(f factor.Factor, levels []int, k int) (column string, value []floa
 			occurs[levels[i]] = true
 		}
 	}
-	ascending := slices.IsSortedFunc(value, func(a, b float64) int { // strictly
+	ascending := slices.IsSortedFunc(value, func(a, b float64) int { // strictly ascending
 		if a <= b {
 			return -1
 		}
@@ -334,7 +334,7 @@ func columnOf(f factor.Factor, levels []int, k int) (column string, value []floa
 	}
 	level := func(v float64) bool { return v == math.Trunc(v) && v >= 0 && v < float64(f.Size) }
 	if !slices.ContainsFunc(value, func(v float64) bool { return !level(v) }) {
-		return f.Kind.String(), nil // grid takes such values for levels
+		return f.Kind.String(), nil // grid reads such values as levels
 	}
 	return column, value
 }

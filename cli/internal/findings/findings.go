@@ -50,7 +50,7 @@ type Bound struct {
 	Plus   float64  `yaml:"plus" doc:"added to the rows' values; a row is then not compared with itself"`
 }
 
-// Printed is the value of Tau that selects a comparison with the printed values.
+// Printed is the value of Tau for a comparison with the printed values.
 const Printed = "printed"
 
 //go:embed papers.yaml
@@ -59,7 +59,7 @@ var papersText []byte
 // Papers returns Unravel's list of papers.
 func Papers() ([]Paper, error) { return Load("tables/findings/papers.yaml", papersText) }
 
-// Load reads a list of papers. Messages name the file.
+// Load reads a list of papers. Messages contain the name of the file.
 func Load(file string, source []byte) ([]Paper, error) {
 	var all struct {
 		Papers []Paper `yaml:"papers"`
@@ -105,12 +105,13 @@ func (b *Bound) Validate() error {
 	return nil
 }
 
-// bound returns the bound of a test, and whether values must lie below it.
+// bound returns the bound of a test, and whether values must be below it.
 func (t *Test) bound() (b *Bound, below bool) {
 	return cmp.Or(t.Below, t.Above), t.Below != nil
 }
 
-// cell returns a cell of a result that has a value of ours; nil if there is none yet. An error reports labels that the table does not have.
+// cell returns a cell of a result for which we have a value, or nil if there is none. It returns an error for labels
+// that are not in the table.
 func cell(r *tables.Result, row, column string) (*placed, error) {
 	var rows, columns []string
 	for _, one := range r.Rows {
@@ -137,8 +138,8 @@ func cell(r *tables.Result, row, column string) (*placed, error) {
 	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, columns))
 }
 
-// elsewhere reports whether another scale of a table of Unravel shows the column, because that scale shows its data
-// set.
+// elsewhere reports whether another scale of an Unravel table shows the column, because that scale has the
+// column's data set.
 func elsewhere(table, column string) bool {
 	t, err := tables.Open(table)
 	if err != nil {

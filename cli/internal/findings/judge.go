@@ -40,7 +40,7 @@ type Outcome struct {
 	Numbers string // our values, and the comparison that decides
 }
 
-// Judge judges a finding. open returns the values of a table.
+// Judge judges a finding. open returns the result of a table.
 func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged, error) {
 	j := &Judged{Finding: f, Verdict: Holds}
 	for i := range f.Tests {
@@ -81,7 +81,7 @@ type side struct {
 	unfit bool    // at least half of its runs have not learned the images
 }
 
-// enough is the smallest fraction of the paper's training for which a value can decide.
+// enough is the minimum fraction of the paper's training with which a value can decide.
 const enough = 0.1
 
 // sideOf returns the value of a cell.
@@ -160,7 +160,7 @@ func (s side) String() string {
 	return text
 }
 
-// why says what limits a side, or "" if nothing does.
+// why explains what limits a side, or returns "" if nothing does.
 func (s side) why() string {
 	var list []string
 	if s.runs == 1 && s.error > 0 {
@@ -175,10 +175,10 @@ func (s side) why() string {
 	return strings.Join(list, ", ")
 }
 
-// shown rounds a value to three decimals, without negative zero.
+// shown rounds a value to three decimals, and avoids a negative zero.
 func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
-// compare decides whether a lies on the claimed side of b: below b, or above it, by more than both can explain.
+// compare decides whether a is on the claimed side of b (below or above) by more than both uncertainties can explain.
 func compare(a, b side, below bool) Verdict {
 	d := b.value + b.plus - a.value
 	if !below {
@@ -203,7 +203,7 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	}
 	bound, below := t.bound()
 	o := Outcome{Verdict: Holds}
-	var decisive string // the comparison that supports the paper least
+	var decisive string // comparison with the least support for the paper
 	least := math.Inf(1)
 	for _, row := range t.Rows {
 		c, err := cell(r, row, t.Column)
@@ -244,7 +244,7 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	return o, nil
 }
 
-// comparisons counts the compared pairs if all values exist.
+// comparisons returns the number of pairs to compare if all values exist.
 func (t *Test) comparisons(b *Bound) int {
 	n := len(t.Rows) * max(1, len(b.Rows))
 	for _, row := range t.Rows {
@@ -260,7 +260,7 @@ func (t *Test) itself(row, other string, b *Bound) bool {
 	return b.Plus != 0 && other == row && (b.Column == "" || b.Column == t.Column)
 }
 
-// others returns the values to compare a row with; none if a value is missing.
+// others returns the values to compare a row with, or none if a value is missing.
 func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	if b.Value != nil {
 		return []side{{value: *b.Value}}, nil

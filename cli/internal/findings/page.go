@@ -89,7 +89,7 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// lineOf describes a table. Runs counted before are skipped.
+// lineOf describes a table. It skips runs that were counted before.
 func lineOf(r *tables.Result, counted map[string]bool) (tableLine, error) {
 	l := tableLine{Name: r.Name, Scale: r.Scale}
 	var err error
@@ -153,7 +153,7 @@ func (s Summary) Differs() int {
 	return s.Computed - s.Same - s.Near - s.Unfit - s.Within - s.Known - s.Stale
 }
 
-// Share writes a number of computed cells with its share of all computed cells.
+// Share formats a number of computed cells with its percentage of all computed cells.
 func (s Summary) Share(n int) string {
 	return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(s.Computed))
 }
@@ -172,8 +172,8 @@ func Summarise(r *tables.Result) (Summary, error) {
 	return s, err
 }
 
-// count adds the cells of a result. A cell with a known key counts as repeated, and so does the second cell of a
-// pair. With distinct, cells computed from printed numbers are counted apart.
+// count adds the cells of a result. A cell with a known key counts as repeated, and so does the second cell of a pair.
+// With distinct, cells that are computed from printed numbers are counted separately.
 func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct bool) {
 	shuffled, pairs := r.Shuffled(), keys{}
 	var shown []string
@@ -296,7 +296,7 @@ func totals(results []*tables.Result) ([]total, error) {
 	return list, nil
 }
 
-// meanTau writes the mean tau over columns, or a dash without a tau.
+// meanTau formats the mean tau over columns, or a dash if there is no tau.
 func meanTau(orders []Order) string {
 	var all []float64
 	for _, o := range orders {
@@ -310,7 +310,7 @@ func meanTau(orders []Order) string {
 	return fmt.Sprintf("%.2f", stat.Mean(all, nil))
 }
 
-// Tau from sameOrder on confirms an order; tau up to otherOrder refutes it. The template uses these words.
+// A tau of at least sameOrder confirms an order; a tau of at most otherOrder refutes it. The template uses these words.
 const sameOrder, otherOrder = 0.5, 0.0
 
 // classes lists columns with their tau: confirmed orders, partly the same ones, refuted ones, and undecided ones.
@@ -363,7 +363,7 @@ type effort struct {
 // Hours returns the spent core-hours.
 func (e effort) Hours() float64 { return e.spent / 3600 }
 
-// Missing writes the core-hours of missing runs.
+// Missing formats the core-hours of missing runs.
 func (e effort) Missing() string {
 	switch text := fmt.Sprintf("%.1f", e.remaining/3600); {
 	case e.unknown == 0:

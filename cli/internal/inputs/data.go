@@ -26,7 +26,7 @@ type EncoderFlags struct {
 	Sample  int       `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
 }
 
-// Check returns an error for flags and words without --encoder.
+// Check returns an error for flags and words that require --encoder.
 func (c *EncoderFlags) Check() error {
 	switch {
 	case c.Encoder == "" && c.Output != "":
@@ -130,7 +130,7 @@ func OtherRows(codes string, n, d int, factors string, m, k int) error {
 	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", factors, m, k, n, codes, hint)
 }
 
-// ReadTable reads a table of finite numbers. The role, such as codes, is the name of the array in an .npz file.
+// ReadTable reads a table of finite numbers. In an .npz file, the name of the array is the role, such as codes.
 func ReadTable(path, role string) (*table.Table, error) {
 	t, err := table.Read(path, role)
 	if err != nil {

@@ -72,7 +72,7 @@ type OtherData struct {
 	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set instead of the run's own, or for --encoder, such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 for --encoder."`
 }
 
-// Foreign returns the first word if it names no data set, such as the folder of a run without its flag.
+// Foreign returns the first word if it is not the name of a data set, such as the folder of a run without its flag.
 func (o *OtherData) Foreign() string {
 	if len(o.Set) == 0 || strings.Contains(o.Set[0], "=") {
 		return ""
@@ -127,14 +127,14 @@ func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *
 	return e.On(choice, d)
 }
 
-// WriteInRun is [ui.WriteFile]. If the file lies in the folder of a run, the run's record gets its hash.
+// WriteInRun is [ui.WriteFile]. If the file is in the folder of a run, it adds the hash to the run's record.
 func WriteInRun(path string, write func(io.Writer) error) error {
 	dir, name := filepath.Split(path)
 	if dir = filepath.Clean(dir); !IsRun(dir) {
 		return ui.WriteFile(path, write)
 	}
 	run, err := rundir.Open(dir)
-	if errors.Is(err, rundir.ErrLocked) { // the run is still training and writes its codes at the end
+	if errors.Is(err, rundir.ErrLocked) { // the run is still training, and writes its codes at the end
 		return ui.WriteFile(path, write)
 	}
 	if err != nil {
@@ -143,7 +143,7 @@ func WriteInRun(path string, write func(io.Writer) error) error {
 	return errors.Join(run.Write(name, write), run.Close())
 }
 
-// ReadConfig returns the source of a config: a file of this name, otherwise an embedded experiment.
+// ReadConfig returns the source of a config: a file with this name, or an embedded experiment.
 func ReadConfig(name string) (file string, source []byte, err error) {
 	file, source, err = configs.Find(name, "")
 	if err != nil && !errors.As(err, new(*config.Error)) {
@@ -152,5 +152,5 @@ func ReadConfig(name string) (file string, source []byte, err error) {
 	return file, source, err
 }
 
-// IsRun reports whether a folder holds a run.
+// IsRun reports whether a folder contains a run.
 func IsRun(dir string) bool { return ui.Exists(filepath.Join(dir, rundir.Config)) }

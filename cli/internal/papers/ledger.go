@@ -40,7 +40,7 @@ func (c *Command) exchange(t *tables.Table, s *ui.Streams) error {
 	return c.accept(t, s)
 }
 
-// contribute writes the runs that the ledger lacks.
+// contribute writes the runs that are missing in the ledger.
 func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	f, err := t.Contribution(c.options(t))
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	return nil
 }
 
-// maxContribution is the largest size of a file of runs. A run takes some kilobytes.
+// maxContribution is the maximum size of a file of runs. A run takes a few kilobytes.
 const maxContribution = 256 << 20
 
 func readContribution(name string) (*ledger.File, error) {
@@ -71,7 +71,7 @@ func readContribution(name string) (*ledger.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close() // it was only read
+	defer in.Close() // only read
 	return ledger.Read(name, disk.Limited(in, name, maxContribution))
 }
 
@@ -110,8 +110,8 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 	return nil
 }
 
-// replaces prints the records that runs would replace, with the changed values. Without --replace, replacing any
-// record is an error.
+// replaces prints the records that runs would replace, with the changed values. Without --replace, it returns an error
+// if there are any.
 func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Streams) error {
 	n := 0
 	for _, name := range names {
@@ -145,7 +145,7 @@ type checkFlags struct {
 type checkedRun struct {
 	Folder  string  `json:"folder"`
 	Run     string  `json:"run"`
-	Seconds float64 `json:"seconds"` // recorded
+	Seconds float64 `json:"seconds"` // recorded seconds
 	ledger.Comparison
 }
 
@@ -175,7 +175,7 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	var runs []sweep.Run
 	known := map[string]bool{}
 	for _, one := range chosen {
-		if !known[one.Run.Hash] { // other folders of tables may contain it, too
+		if !known[one.Run.Hash] { // other folders of tables may also contain it
 			known[one.Run.Hash] = true
 			runs = append(runs, one.Run)
 		}
@@ -189,7 +189,7 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	return c.compare(ctx, s.Out, chosen, dir)
 }
 
-// nothingToCheck says why no recorded run can be repeated, and gives a remedy.
+// nothingToCheck explains why no recorded run can be repeated, and suggests a remedy.
 func nothingToCheck(c *tables.Choice) error {
 	var why []string
 	add := func(count int, what string) {
@@ -206,7 +206,7 @@ func nothingToCheck(c *tables.Choice) error {
 	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(why, ", "))
 }
 
-// compare prints a line for each run.
+// compare prints one line per run.
 func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Checkable, dir string) error {
 	var list []checkedRun
 	different := 0

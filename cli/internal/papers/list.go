@@ -37,7 +37,8 @@ const (
 	twinData = "twin"
 )
 
-// ListedTable is a table in the list, on twins or on public data sets. Public data sets are listed only with results.
+// ListedTable is a table in the list, on twins or on public data sets. Tables on public data sets are only listed if
+// they have results.
 type ListedTable struct {
 	Name   string          `json:"table"`
 	Title  string          `json:"title"`
@@ -86,7 +87,7 @@ DATA may also be "real": the public data set. POSSIBLE counts the CELLS in rows 
 from runs that the present code or config would make differently.
 `
 
-// PrintTables writes a line of at most [ui.PlainWidth] letters for each table, and a legend.
+// PrintTables prints one line of at most [ui.PlainWidth] characters per table, and a legend.
 func PrintTables(out io.Writer, all []ListedTable) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tCELLS\tOURS\tAGREE\tRUNS\tWHAT")
@@ -105,7 +106,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 // titleWidth is the part of [ui.PlainWidth] that the other columns leave for titles.
 const titleWidth = 30
 
-// begin shortens a text to at most so many letters, with "…" at the cut.
+// begin truncates a text to at most most characters, and marks the cut with "…".
 func begin(text string, most int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
@@ -120,8 +121,7 @@ func (t *ListedTable) counts(scale string) tables.Counts {
 	return t.Scales[max(at, 0)]
 }
 
-// reproduced writes the number of cells that agree. It writes a dash if no cell is compared: for times, or without
-// runs.
+// reproduced formats the number of cells that agree, or a dash if no cell is compared: for times, and without runs.
 func reproduced(n tables.Counts) string {
 	if n.Computed == 0 {
 		return "-"
@@ -129,7 +129,7 @@ func reproduced(n tables.Counts) string {
 	return strconv.Itoa(n.Reproduced)
 }
 
-// PrintScales writes a line for each scale of each table, and a legend.
+// PrintScales prints one line for each scale of each table, and a legend.
 func PrintScales(out io.Writer, all []ListedTable) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tCELLS\tPOSSIBLE\tOURS\tAGREE\tSTALE\tRUNS\tWHAT\tSOURCE")
@@ -148,7 +148,8 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 	return err
 }
 
-// listTables counts the cells of all tables by scale. Trained tables use runs in the ledger and in the usual folders.
+// listTables counts the cells of all tables by scale. Trained tables use the runs in the ledger and in the default
+// folders.
 func listTables(ctx context.Context) ([]ListedTable, error) {
 	names, known := tables.Names(), countedTables()
 	found, errs := make([][]ListedTable, len(names)), make([]error, len(names))
@@ -220,7 +221,7 @@ type countedTable struct {
 	List    []ListedTable `json:"list"`
 }
 
-// hasRuns reports whether one of the table's folders of runs exists here.
+// hasRuns reports whether one of the table's folders of runs exists.
 func (c countedTable) hasRuns() bool {
 	for _, name := range c.Folders {
 		if _, err := os.Stat(filepath.Join(filepath.FromSlash(tableRuns), name)); !os.IsNotExist(err) {
@@ -241,7 +242,7 @@ func countedTables() map[string]countedTable {
 	return stored.Tables
 }
 
-// digestOfTables identifies the experiments, the tables and the ledger of this program.
+// digestOfTables returns a digest of the experiments, the tables and the ledger of this program.
 func digestOfTables() (string, error) {
 	h := sha256.New()
 	for _, name := range configs.Names() {

@@ -49,7 +49,7 @@ type Command struct {
 	checkFlags
 	sweeps.ClusterFlags
 
-	scaled bool // whether --scale is given
+	scaled bool // --scale is given
 }
 
 // tableRuns is the folder of the runs of tables.
@@ -81,7 +81,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return c.show(ctx, t, s)
 }
 
-// validate checks the flags alone.
+// validate checks the flags on their own.
 func (c *Command) validate() error {
 	if err := c.validCheck(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c *Command) openTable() (*tables.Table, error) {
 		}
 		t = t.OnReal()
 	}
-	if c.Out != "" { // a mistake in --out should be found before computing
+	if c.Out != "" { // find mistakes in --out before computing
 		if err := disk.MakeDir(c.Out); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (c *Command) openTable() (*tables.Table, error) {
 	return t, c.choose(t)
 }
 
-// open opens a table: with --real, on the public data sets.
+// open opens a table. With --real, the table is on the public data sets.
 func (c *Command) open(name string) (*tables.Table, error) {
 	t, err := tables.Open(name)
 	if err == nil && c.Real {
@@ -177,7 +177,7 @@ func (c *Command) show(ctx context.Context, t *tables.Table, s *ui.Streams) erro
 
 // compute computes a table. After patience has passed, it logs progress, at intervals of at least patience.
 func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, patience time.Duration) (*tables.Result, error) {
-	var lock sync.Mutex // progress comes from another goroutine
+	var lock sync.Mutex // another goroutine reports the progress
 	var slow bool
 	latest := "computing " + t.Name
 	var said time.Time

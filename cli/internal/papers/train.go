@@ -125,7 +125,7 @@ func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams,
 	return sweeps.Forecasts(ctx, s.Log, c.Runs, runs, sweeps.Forecasting{Jobs: c.jobs(), Elsewhere: c.On != "", Rehearse: c.Rehearse, Times: times})
 }
 
-// job describes the job that makes the missing runs of a table.
+// job describes the job that trains the missing runs of a table.
 func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	args := []string{"table", disk.Argument(c.Name), "--scale", c.Scale, "--runs", disk.Argument(c.Runs)} // a task must not ask
 	if c.Fresh {
@@ -137,7 +137,7 @@ func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	return c.Job(t.Name, c.Runs, args...)
 }
 
-// jobs returns the number of runs at a time.
+// jobs returns the number of concurrent runs.
 func (c *Command) jobs() int { return max(1, int(c.Jobs)) }
 
 // asked reports whether a flag asks for runs. Without such a flag, a table shows existing results.
@@ -145,12 +145,13 @@ func (c *Command) asked() bool {
 	return c.scaled || c.Fresh || c.Retry || c.Jobs > 0 || c.ClusterFlags != (sweeps.ClusterFlags{})
 }
 
-// options returns the places where a table finds results.
+// options returns the locations of a table's results.
 func (c *Command) options(t *tables.Table) tables.Options {
 	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
 }
 
-// choose picks the scale when no flag does: the smallest if runs must be trained, otherwise the largest with results.
+// choose chooses the scale if no flag does: the smallest if runs must be trained, and otherwise the largest with
+// results.
 func (c *Command) choose(t *tables.Table) error {
 	if c.scaled = c.Scale != ""; c.scaled {
 		return nil
@@ -164,7 +165,7 @@ func (c *Command) choose(t *tables.Table) error {
 	return err
 }
 
-// hint says how to train the missing runs of a shown table.
+// hint logs how to train the missing runs of a shown table.
 func (c *Command) hint(t *tables.Table, log io.Writer) {
 	if !t.Trains() || c.asked() || c.NoRun {
 		return

@@ -1,4 +1,4 @@
-// Package pull is the command pull, which fetches trained models.
+// Package pull has the command pull, which fetches trained models.
 package pull
 
 import (
@@ -30,7 +30,7 @@ type Command struct {
 // folder is the folder of downloaded archives.
 func folder() string { return filepath.Join(cache.Root(), "models") }
 
-// Run lists the models, or makes one a run.
+// Run lists the models, or unpacks one as a run.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Name == "" {
 		if c.From != "" || c.Out != "" {
@@ -58,7 +58,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	defer held.Unlock() // the lock ends with the process at the latest
+	defer held.Unlock() // the end of the process also releases the lock
 	already, err := a.Install(c.Out)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		return ui.WriteJSON(s.Out, struct {
 			Name    string             `json:"name"`
 			Run     string             `json:"run"`
-			Already bool               `json:"already"` // the folder had the model before
+			Already bool               `json:"already"` // the folder already had the model
 			Ledger  pretrained.Source  `json:"ledger"`
 			Metrics []pretrained.Value `json:"metrics"`
 		}{m.Name, c.Out, already, a.Ledger, a.Metrics})
@@ -87,10 +87,10 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// runOf is the usual folder of a model.
+// runOf returns the default folder of a model.
 func runOf(m pretrained.Model) string { return filepath.Join("runs", m.Name) }
 
-// fetch brings the archive into the folder of downloads, and returns its path.
+// fetch downloads the archive to the folder of archives, and returns its path.
 func (c *Command) fetch(ctx context.Context, s *ui.Streams, m pretrained.Model) (string, error) {
 	t := ui.NewTransfer(s.Log)
 	defer t.End()
@@ -115,7 +115,7 @@ type listed struct {
 	Dataset string  `json:"dataset"`
 	Bytes   int64   `json:"bytes"`
 	Metric  string  `json:"metric"`
-	Value   float64 `json:"value"`         // of the ledger's run
+	Value   float64 `json:"value"`         // value of the run in the ledger
 	Run     string  `json:"run,omitempty"` // its usual folder, if that is a run
 }
 

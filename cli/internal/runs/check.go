@@ -23,12 +23,12 @@ type Check struct {
 	JSON bool     `name:"json" help:"Print one JSON object for each run."`
 }
 
-// ComparedFiles lists the differences between a run's files and its record.
+// ComparedFiles is the result of comparing a run's files with its record.
 type ComparedFiles struct {
 	Run         string              `json:"run"`
 	Differences []rundir.Difference `json:"differences"`
 	Note        string              `json:"note,omitempty"`   // why nothing was compared
-	Others      []string            `json:"others,omitempty"` // files that neither the run nor a later command on it wrote
+	Others      []string            `json:"others,omitempty"` // files written neither by the run nor by a later command on it
 }
 
 // Run compares the files of the runs with their hashes.
@@ -128,7 +128,7 @@ type Report struct {
 	Out string `placeholder:"FILE" writes:".html,.htm" help:"HTML file to write (default: report.html in the run's folder)." detail:"The page replaces an older file."`
 }
 
-// Run writes the page about a run again, from the files in its folder.
+// Run recreates the page of a run from the files in its folder.
 func (c *Report) Run(ctx context.Context, s *ui.Streams) error {
 	if err := train.PrepareRun(ctx, c.Dir, s.Activity()); err != nil {
 		return err

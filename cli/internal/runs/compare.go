@@ -99,8 +99,8 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-// expandRuns replaces a folder of runs by its runs. It leaves out the database in such a folder, which a pattern such
-// as runs/* also matches.
+// expandRuns replaces a folder of runs by its runs. It skips the database in such a folder, which a pattern such as
+// runs/* also matches.
 func expandRuns(sources []string) (list []string) {
 	for _, source := range sources {
 		if strings.HasPrefix(filepath.Base(source), index.File) {
@@ -202,7 +202,7 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 	return r, err
 }
 
-// factorsOf returns the file of the factors of a file of codes; "" without one.
+// factorsOf returns the file with the factors for a file of codes, or "" if there is none.
 func (c *Compare) factorsOf(source string) string {
 	return cmp.Or(c.Factors, table.Beside(source, "factors"))
 }
@@ -307,7 +307,7 @@ func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 	return chosen, nil
 }
 
-// rank computes UDR if all runs have codes of the same images, and otherwise logs the reason.
+// rank computes UDR if all runs have codes of the same images. Otherwise it logs the reason.
 func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*ranking.Agreement, error) {
 	if c.UDR == "none" {
 		return nil, nil
@@ -330,7 +330,7 @@ func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*r
 	return c.ranking().Compare(ctx, codes)
 }
 
-// narrowColumns returns a note on the code columns that UDR leaves out.
+// narrowColumns returns a note on the code columns that UDR ignores.
 func (c *Compare) narrowColumns(runs []*compared, a *ranking.Agreement) []string {
 	var left []string
 	for i, r := range runs {

@@ -80,7 +80,7 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 	return x
 }
 
-// with sets the value of run i in a list over n runs, which is nil until a run has a value.
+// with sets the value of the i-th run in a list for n runs, which is nil until a run has a value.
 func with[T any](list []*T, n, i int, value *T) []*T {
 	if list == nil && value != nil {
 		list = make([]*T, n)
@@ -93,7 +93,7 @@ func with[T any](list []*T, n, i int, value *T) []*T {
 
 // rank sets the ranks of the runs by each metric, and Kendall's tau between metrics.
 func (x *Comparison) rank() {
-	goodness := make([][]float64, len(x.Metrics)) // larger is better
+	goodness := make([][]float64, len(x.Metrics)) // higher is better
 	for i := range x.Metrics {
 		m := &x.Metrics[i]
 		for _, v := range ranking.Ranks(floats(m.Values), m.Better) {
@@ -114,8 +114,8 @@ func (x *Comparison) rank() {
 	}
 }
 
-// fewestForTau is the smallest number of runs for Kendall's tau between two metrics: two runs always agree or
-// disagree.
+// fewestForTau is the minimum number of runs for Kendall's tau between two metrics: two runs always agree or disagree
+// completely.
 const fewestForTau = 3
 
 // common counts the runs that have both values.
@@ -140,7 +140,7 @@ func (x *Comparison) hasTau() bool {
 	return false
 }
 
-// metric returns the metric with a name, and adds it if it is new.
+// metric returns the metric with a name. It adds the metric if it is new.
 func (x *Comparison) metric(at map[string]int, name string, better metrics.Direction, runs int) *comparedMetric {
 	i, ok := at[name]
 	if !ok {
@@ -163,7 +163,7 @@ func floats(numbers []cell) []float64 {
 	return list
 }
 
-// inFolder strips the common folders of all names, because figures cut the ends of long names.
+// inFolder removes the common parent folders from all names, because figures truncate long names.
 func inFolder(names []string) []string {
 	common := names[0][:strings.LastIndexAny(names[0], `/\`)+1]
 	for _, name := range names {
@@ -178,7 +178,7 @@ func inFolder(names []string) []string {
 	return short
 }
 
-// print writes the tables as text. Numbers stand for runs, because names may be long.
+// print writes the tables as text. Runs are numbered, because their names may be long.
 func (x *Comparison) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, name := range x.Runs {
@@ -301,7 +301,7 @@ func (x *Comparison) writeFiles(dir string) error {
 	return files.Finish()
 }
 
-// widest is the smallest ratio between scales of codes that gives a warning.
+// widest is the minimum ratio between scales of codes for a warning.
 const widest = 2
 
 // comparability lists reasons why values of the runs are hard to compare: other options of a metric, or other scales
@@ -334,7 +334,7 @@ type runResult struct {
 func otherOptions(name string, list []runResult) (notes []string) {
 	keys := map[string]bool{}
 	for _, m := range list {
-		if m.result.Options == nil { // stored without
+		if m.result.Options == nil { // stored without options
 			return nil
 		}
 		for key := range m.result.Options {
@@ -375,8 +375,8 @@ func optionText(key string, value any) string {
 	return strings.Join(parts, " ")
 }
 
-// otherScales warns of other scales of codes if they change the value. It adds the fractions of variance, because
-// scales do not change these.
+// otherScales warns of different scales of codes if they affect the value. It adds the fractions of variance, which
+// scales do not affect.
 func otherScales(name string, list []runResult) []string {
 	scaled := slices.DeleteFunc(slices.Clone(list), func(m runResult) bool { return !(m.result.Scale > 0) })
 	if len(scaled) < 2 {

@@ -1,4 +1,4 @@
-// Package runs holds the commands on existing runs: runs, compare, check and report.
+// Package runs has the commands on existing runs: runs, compare, check and report.
 package runs
 
 import (
@@ -89,7 +89,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// readEvery is the time between two lines on the progress of reading runs.
+// readEvery is the time between two progress lines while reading runs.
 const readEvery = 5 * time.Second
 
 // readingRuns returns a context that logs now and then how many runs have been read or sent. Reading tens of thousands
@@ -104,7 +104,7 @@ func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
 	})
 }
 
-// columnError turns an error of package index into a usage error.
+// columnError converts an error of package index to a usage error.
 func columnError(err error) error {
 	unknown, ok := errors.AsType[*index.UnknownColumnError](err)
 	switch {
@@ -208,7 +208,7 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	return nil
 }
 
-// sendMLflow sends runs to a server of MLflow. The environment has the credentials under MLflow's names.
+// sendMLflow sends runs to an MLflow server. The credentials are in MLflow's environment variables.
 func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.Run) error {
 	to := mlflow.Server{URL: c.MLflow, Token: os.Getenv("MLFLOW_TRACKING_TOKEN"),
 		User: os.Getenv("MLFLOW_TRACKING_USERNAME"), Password: os.Getenv("MLFLOW_TRACKING_PASSWORD")}
@@ -259,7 +259,7 @@ func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 	return nil
 }
 
-// kindOf returns an example of the kind of a column's values: a number, a boolean, or a text.
+// kindOf returns an example of a column's kind of values: a number, a boolean, or a text.
 func kindOf(runs []*index.Run, column index.Column) any {
 	number, truth := true, true
 	for _, r := range runs {
@@ -307,10 +307,10 @@ func columnsOf(rows [][]string) []shownColumn {
 	return list
 }
 
-// maxCell is the greatest width of a cell of settings, in letters.
+// maxCell is the maximum width of a settings cell, in characters.
 const maxCell = 28
 
-// cut shortens a text in its middle.
+// cut shortens a text by removing its middle.
 func cut(s string, width int) string {
 	letters := []rune(s)
 	if len(letters) <= width {
@@ -320,7 +320,7 @@ func cut(s string, width int) string {
 	return string(letters[:head]) + "…" + string(letters[len(letters)-(width-1-head):])
 }
 
-// width returns the width of a column, in letters.
+// width returns the width of a column, in characters.
 func (c *shownColumn) width() int {
 	w := utf8.RuneCountInString(c.header)
 	for _, cell := range c.cells {
@@ -339,8 +339,8 @@ func widthOfAll(list []shownColumn) int {
 	return sum
 }
 
-// fit makes columns fit a width. It shortens headers and cells first. Then it leaves out the columns with the highest
-// ranks, and returns their names.
+// fit makes columns fit a width. It first shortens headers and cells, and then removes the columns with the highest
+// ranks. It returns the names of removed columns.
 func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	if widthOfAll(list) <= width {
 		return list, nil
@@ -371,7 +371,7 @@ func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	return list, left
 }
 
-// shortName returns the shortest suffix of a key that no other key has.
+// shortName returns the shortest suffix of a key that is unique.
 func shortName(name string, all []string) string {
 	parts := strings.Split(name, ".")
 	for n := 1; n < len(parts); n++ {
@@ -412,7 +412,7 @@ const (
 	afterAll = math.MaxInt32
 )
 
-// mostRows is the largest number of rows on a terminal. More would scroll for minutes.
+// mostRows is the maximum number of rows on a terminal. More rows would scroll for minutes.
 const mostRows = 1000
 
 // printRuns prints runs with their differing settings and their results.

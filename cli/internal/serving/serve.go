@@ -1,4 +1,4 @@
-// Package serving holds the command serve, and the flags of commands that show their work in a browser.
+// Package serving has the command serve, and the flags of commands that show their work in a browser.
 package serving
 
 import (
@@ -77,7 +77,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	if c.Token || !isLoopback(l.Addr()) {
 		var random [24]byte
-		_, _ = rand.Read(random[:]) // rand.Read does not fail
+		_, _ = rand.Read(random[:]) // never fails
 		o.Token = base64.RawURLEncoding.EncodeToString(random[:])
 	}
 	program, err := os.Executable()
@@ -106,7 +106,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return server.Serve(ctx, l)
 }
 
-// listen opens the port. Without an address it takes any port if the usual one is taken.
+// listen opens the port. If no address is given and the default port is in use, it opens any free port.
 func listen(ctx context.Context, at string) (net.Listener, error) {
 	var config net.ListenConfig
 	if at == "" {
@@ -128,7 +128,7 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 	case isTaken(err):
 		return nil, fmt.Errorf("--listen %s: the port is in use; want another one, or port 0 for any that is free", at)
 	case errors.As(err, &failed):
-		err = failed.Err // the rest says the address again
+		err = failed.Err // the rest repeats the address
 	}
 	return nil, fmt.Errorf("--listen %s: %w", at, err)
 }
@@ -136,7 +136,7 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 // hostName matches names by which a browser may call a machine, besides addresses.
 var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_.-]*[\pL\pN_.])?$`)
 
-// openTo says who can reach an address beyond this machine.
+// openTo describes who can reach an address from other machines.
 func openTo(a net.Addr, page, token string) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -159,13 +159,13 @@ func openTo(a net.Addr, page, token string) string {
 	return text + "\nnothing is encrypted: others in the network can read along; better without --listen, through ssh -L 7007:" + DefaultAddress + " USER@MACHINE"
 }
 
-// isTaken reports whether a port was in use.
+// isTaken reports whether a port is in use.
 func isTaken(err error) bool {
 	const onWindows = syscall.Errno(10048)
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, onWindows)
 }
 
-// isLoopback reports whether only this machine reaches an address.
+// isLoopback reports whether an address is only reachable from this machine.
 func isLoopback(a net.Addr) bool {
 	at, err := netip.ParseAddrPort(a.String())
 	return err == nil && at.Addr().IsLoopback()
@@ -224,12 +224,12 @@ type Flags struct {
 
 // Content is the content of a server started by a command.
 type Content struct {
-	Dir    string // folder to open; made if missing
-	Single bool   // dir is the folder of one run
+	Dir    string // folder to serve; created if missing
+	Single bool   // Dir is the folder of one run
 	Page   string // name of the run to link to; empty: all runs
 }
 
-// Serving runs work. With --serve it also starts a server, which goes on until the context ends.
+// Serving calls work. With --serve, it also starts a server, which continues until the context ends.
 func (f *Flags) Serving(ctx context.Context, s *ui.Streams, what Content, work func() error) error {
 	if f.Listen != "" && !f.Serve {
 		return ui.Usagef("--listen is the address of --serve; want both")
@@ -253,10 +253,10 @@ func (f *Flags) Serving(ctx context.Context, s *ui.Streams, what Content, work f
 	return nil
 }
 
-// serverPatience is the time for a server to end.
+// serverPatience is the maximum time for the server to end.
 const serverPatience = 2 * time.Second
 
-// start starts the server and waits until it listens. The server ends when end is called, or this process ends.
+// start starts the server and waits until it listens. The server ends when end is called or this process ends.
 func (f *Flags) start(s *ui.Streams, what Content) (end func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -300,7 +300,7 @@ func (f *Flags) start(s *ui.Streams, what Content) (end func(), err error) {
 	return end, said.begun()
 }
 
-// starting is the log of a starting server. It is held back until the server listens, because it may explain a
+// starting is the log of a starting server. The log is held back until the server listens, because it may explain a
 // failure.
 type starting struct {
 	lock sync.Mutex

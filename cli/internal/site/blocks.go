@@ -21,7 +21,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// blocks renders nodes in this site's way: headings with anchors, code with colours, wide tables, and pictures.
+// blocks renders nodes for this site: headings with anchors, highlighted code, wide tables, and pictures.
 type blocks struct {
 	b *builder
 	p *page
@@ -64,7 +64,7 @@ func (r *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 	return ast.WalkSkipChildren, nil
 }
 
-// table puts a table into a box that scrolls if the table is wide.
+// table wraps a table in a box that scrolls if the table is wide.
 func (r *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 	text := "</table></div>\n"
 	if entering {
@@ -74,7 +74,7 @@ func (r *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (a
 	return ast.WalkContinue, err
 }
 
-// image gives the size of a picture, which keeps the text below it in place during loading.
+// image sets the size of a picture: the text below then does not move during loading.
 func (r *blocks) image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil

@@ -28,7 +28,7 @@ type page struct {
 	headings []heading
 }
 
-// heading is a place in a page that links can name.
+// heading is a position in a page that links can refer to.
 type heading struct {
 	Level    int
 	ID, Text string
@@ -71,18 +71,18 @@ func parse(name string, source []byte) (*page, error) {
 	return p, nil
 }
 
-// short is the title up to a colon, for the navigation.
+// short returns the title up to a colon, for the navigation.
 func (p *page) short() string {
 	before, _, _ := strings.Cut(p.title, ": ")
 	return before
 }
 
-// has reports whether a link to the page can name an anchor.
+// has reports whether a page has an anchor.
 func (p *page) has(anchor string) bool {
 	return slices.ContainsFunc(p.headings, func(h heading) bool { return h.ID == anchor })
 }
 
-// text is the visible text of a node without its markup.
+// text returns the visible text of a node, without markup.
 func (p *page) text(n ast.Node) string {
 	var b strings.Builder
 	// The visitor returns no errors.
@@ -111,7 +111,7 @@ func (p *page) text(n ast.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// slugs makes the anchors of a page's headings as GitHub does.
+// slugs creates the anchors of a page's headings in the same way as GitHub.
 type slugs map[string]int
 
 // next returns the anchor of a heading.
@@ -197,7 +197,7 @@ func (b *builder) write(at int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	v.Body = template.HTML(body) // pages of ours contain no HTML
+	v.Body = template.HTML(body) // our pages contain no HTML
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, v); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
@@ -206,10 +206,10 @@ func (b *builder) write(at int) error {
 	return nil
 }
 
-// maxSummary bounds the description of a page for search engines, in bytes.
+// maxSummary is the maximum length, in bytes, of a page's description for search engines.
 const maxSummary = 300
 
-// summary is the first paragraph of a page.
+// summary returns the first paragraph of a page.
 func (b *builder) summary(p *page) string {
 	for n := p.root.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.Kind() != ast.KindParagraph {
@@ -236,7 +236,7 @@ func (b *builder) body(p *page) (string, error) {
 	return out.String(), err
 }
 
-// indexFile is the search index of pages. It is a script, because pages opened from a disk cannot fetch files.
+// indexFile is the search index of pages. It is a script, because pages opened from disk cannot fetch files.
 const indexFile = "search-index.js"
 
 // section is an entry of the index: the text below a heading.
@@ -262,7 +262,7 @@ func (b *builder) index() ([]byte, error) {
 	return fmt.Appendf(nil, "\"use strict\";\n\nUnravel.pages = [\n%s\n];\n", bytes.Join(lines, []byte(",\n"))), nil
 }
 
-// sections cuts a page at its headings.
+// sections splits a page at its headings.
 func (b *builder) sections(p *page) (list []section) {
 	at := b.source.address(p.name)
 	next := 0

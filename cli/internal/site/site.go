@@ -1,4 +1,4 @@
-// Package site makes a static site from Markdown pages: plain files with relative links, readable without a server.
+// Package site builds a static site from Markdown pages: plain files with relative links, readable without a server.
 //
 // Each page gets the navigation, a table of contents, links to the previous and the next page, and a search field. The
 // search index is made with the site. Build checks links, anchors and pictures. Equal sources give equal bytes.
@@ -40,7 +40,7 @@ type Group struct {
 //go:embed assets/*.css assets/*.js
 var assets embed.FS
 
-// assetsFolder holds styles and scripts, also in a site.
+// assetsFolder is the folder of styles and scripts, also on a site.
 const assetsFolder = "assets"
 
 // Build returns the files of a site by path. Its errors name the pages with broken links, and the links.
@@ -107,7 +107,7 @@ func (s Source) assets() (map[string][]byte, error) {
 	return files, nil
 }
 
-// order lists the pages as the navigation does.
+// order lists the pages in the order of the navigation.
 func (s Source) order() (order []string, err error) {
 	var mistakes []error
 	for _, g := range s.Groups {
@@ -183,7 +183,7 @@ func Write(dir string, files map[string][]byte) error {
 			return fmt.Errorf("%s: %w: %s", dir, ErrForeign, name)
 		}
 	}
-	if err := manifest.Write(root, slices.Concat(before, names)); err != nil { // first: a call that is cut short can be repeated
+	if err := manifest.Write(root, slices.Concat(before, names)); err != nil { // first: an interrupted call can then be repeated
 		return err
 	}
 	for _, name := range names {
