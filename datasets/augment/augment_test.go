@@ -9,17 +9,17 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// always applies one operation with probability 1.
+// always returns a pipeline of one operation with probability 1.
 func always(o Op) Pipeline { return Pipeline{pick("op", o)} }
 
-// applied is a view of an image.
+// applied returns a view of an image.
 func applied(p Pipeline, src []float32, h, w, c int, s *rng.Stream) []float32 {
 	dst := make([]float32, len(src))
 	p.Apply(dst, src, h, w, c, s)
 	return dst
 }
 
-// near compares with a definition in double precision.
+// near compares an image with its definition in double precision.
 func near(t *testing.T, name string, got []float32, want []float64) {
 	t.Helper()
 	for i, v := range want {
@@ -31,7 +31,7 @@ func near(t *testing.T, name string, got []float32, want []float64) {
 
 func cut(x float64) float64 { return max(0, min(x, 1)) }
 
-// wide is an image in double precision.
+// wide returns an image in double precision.
 func wide(p []float32) []float64 {
 	var w []float64
 	for _, v := range p {
@@ -42,7 +42,7 @@ func wide(p []float32) []float64 {
 
 func light(p []float64) float64 { return 0.2989*p[0] + 0.587*p[1] + 0.114*p[2] }
 
-// The four steps of jitter by their definitions, in double precision.
+// The four steps of Jitter by their definitions, in double precision.
 func brightness(p []float64, f float64) {
 	for i := range p {
 		p[i] = cut(f * p[i])
@@ -68,7 +68,7 @@ func saturation(p []float64, f float64) {
 	}
 }
 
-// hue goes to HSV, moves the hue, and comes back by the six sectors of the colour circle.
+// hue converts to HSV, shifts the hue, and converts back by the six sectors of the colour circle.
 func hue(p []float64, shift float64) {
 	for i := 0; i < len(p); i += 3 {
 		h, s, v := toHSV(p[i], p[i+1], p[i+2])
@@ -97,7 +97,7 @@ func toHSV(r, g, b float64) (h, s, v float64) {
 	return math.Mod(h/6+1, 1), d / v, v
 }
 
-// colours is an image with colours of all kinds: random ones, greys, black, white, and pure and equal channels.
+// colours returns an image with all kinds of colours: random, grey, black, white, pure, and with equal channels.
 func colours() []float32 {
 	p := noise(24 * 20 * 3)
 	copy(p, []float32{0, 0, 0, 1, 1, 1, 0.5, 0.5, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0.3, 0.3, 0.7, 0.7, 0.3, 0.3, 0.3, 0.7, 0.3,
@@ -126,7 +126,7 @@ func TestJitterSteps(t *testing.T) {
 	}
 }
 
-// drawn returns the draws of a jitter: whether it happens, its order, the factors and the shift.
+// drawn returns the draws of Jitter: whether it happens, the order, the factors and the shift.
 func drawn(s *rng.Stream, j *Jitter) (order []int, factors []float64, shift float64) {
 	s.Float64()
 	order = []int{0, 1, 2, 3}
@@ -141,8 +141,8 @@ func drawn(s *rng.Stream, j *Jitter) (order []int, factors []float64, shift floa
 	return order, factors, j.Hue * (2*s.Float64() - 1)
 }
 
-// All orders are equally frequent, and the steps follow the order. Hue has no continuous derivative at cut-off colours,
-// and rounding can decide there: few pixels may differ.
+// All orders are equally frequent, and the steps follow the order. The derivative of the hue is not continuous at
+// clipped colours, where rounding can decide, so a few pixels may differ.
 func TestJitterOrder(t *testing.T) {
 	j, p := NewJitter(), colours()
 	s, same := rng.New(5, "jitter"), rng.New(5, "jitter")
@@ -180,7 +180,7 @@ func TestJitterOrder(t *testing.T) {
 	}
 }
 
-// Images of one channel are lightness themselves.
+// In images of one channel, the pixel is the lightness.
 func TestJitterGrey(t *testing.T) {
 	p := noise(12 * 10)
 	j := &Jitter{Chance{1}, 0, 0.5, 0.9, 0.4}
@@ -212,7 +212,7 @@ func TestPointwise(t *testing.T) {
 	near(t, "grayscale", applied(always(&Grayscale{Chance{1}}), p, 24, 20, 3, s), want)
 
 	want = wide(p)
-	p[7], want[7] = 0.25, 0.25 // the threshold itself
+	p[7], want[7] = 0.25, 0.25 // exactly the threshold
 	for i, v := range want {
 		if v >= 0.25 {
 			want[i] = 1 - v
@@ -251,7 +251,7 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// A blur is the sum over the square, with mirror images around.
+// A blur is the weighted sum over the square, with reflected borders.
 func TestBlur(t *testing.T) {
 	for _, test := range []struct{ h, w, c, kernel int }{{9, 7, 3, 3}, {4, 5, 1, 7}, {2, 2, 3, 3}, {6, 8, 2, 5}, {3, 3, 3, 1}, {40, 33, 3, 63}} {
 		b := &Blur{Chance{1}, test.kernel, [2]float64{0.5, 3}}
@@ -285,7 +285,7 @@ func TestBlur(t *testing.T) {
 	}
 }
 
-// reflected counts places: 2 1 0 1 2 3 2 1.
+// reflected returns reflected indices: 2 1 0 1 2 3 2 1.
 func reflected(i, n int) int {
 	for i < 0 || i >= n {
 		if i < 0 {
@@ -327,7 +327,7 @@ func TestCrop(t *testing.T) {
 	}
 }
 
-// The area is even within its limits, the aspect in its logarithm, and all places are equally likely.
+// The area is uniform within its limits, the aspect is log-uniform, and all positions are equally likely.
 func TestCropDraws(t *testing.T) {
 	c, s := NewCrop(), rng.New(9, "crop")
 	const n, size = 20000, 1000
@@ -345,8 +345,8 @@ func TestCropDraws(t *testing.T) {
 	if lowest < 0.599 || lowest > 0.601 || highest > 1 || math.Abs(aspect) > 0.005 {
 		t.Errorf("areas from %v to %v, mean log aspect %v", lowest, highest, aspect)
 	}
-	// Sizes that do not fit are drawn again: large areas need an aspect near 1. By integration, the mean of the area is
-	// the integral of a p(a), with p(a) = ln(1/a)-limited part of the aspects.
+	// Sizes that do not fit are drawn again: a large area requires an aspect near 1. The mean area is the integral of a
+	// p(a), where p(a) is the fraction of aspects permitted by ln(1/a).
 	var want, total float64
 	for a := 0.60005; a < 1; a += 0.0001 {
 		part := min(1, -math.Log(a)/math.Log(4.0/3)) // |ln aspect| <= -ln area
@@ -369,7 +369,7 @@ func TestCropDraws(t *testing.T) {
 			t.Errorf("place %v: %d of %d", place, count, n)
 		}
 	}
-	// No draw fits: the largest central part.
+	// If no draw fits, the result is the largest central part.
 	for _, test := range []struct{ h, w, top, left, ch, cw int }{{10, 100, 0, 43, 10, 13}, {10, 20, 0, 3, 10, 13}, {20, 10, 3, 0, 13, 10}, {100, 10, 43, 0, 13, 10}, {10, 11, 0, 0, 10, 11}} {
 		top, left, ch, cw := (&Crop{Chance{1}, [2]float64{1, 1}, [2]float64{3.0 / 4, 4.0 / 3}}).draw(test.h, test.w, s)
 		if got := [4]int{top, left, ch, cw}; got != [4]int{test.top, test.left, test.ch, test.cw} && test.w != 11 {

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// BenchmarkPipeline makes two views of 64 images, as a step of BYOL does.
+// BenchmarkPipeline computes two views of 64 images, as in a training step of BYOL.
 func BenchmarkPipeline(b *testing.B) {
 	const h, w, c, n = 64, 64, 3, 64
 	random, drawn := noise(n*h*w*c), noise(n*h*w*c)
@@ -51,7 +51,7 @@ func BenchmarkPipeline(b *testing.B) {
 	run("op/none", Pipeline{})
 }
 
-// noise is an image of random numbers in [0, 1).
+// noise returns an image of random numbers in [0, 1).
 func noise(n int) []float32 {
 	s, p := rng.New(2, "noise"), make([]float32, n)
 	for i := range p {

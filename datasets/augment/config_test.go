@@ -44,7 +44,7 @@ func TestConfig(t *testing.T) {
 	if v, err = load("views: {pipeline: negative-free, second: null}"); err != nil || v.Second != nil {
 		t.Errorf("%+v, %v", v, err)
 	}
-	// a stored config has the same views: no second pipeline is not an empty one
+	// a stored config gives the same views: no second pipeline differs from an empty one
 	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2}, {Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{pick("normalise", NewNormalise())}, Count: 2}} {
 		text, err := config.Encode(settings{want})
 		if err != nil {
@@ -77,7 +77,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// The numbers of Cao et al. 2022, appendix A.1.
+// The settings of Cao et al. 2022, appendix A.1.
 func TestNegativeFree(t *testing.T) {
 	preset, err := Presets.Lookup("negative-free-normalised")
 	if err != nil {
@@ -141,7 +141,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// Views depend on the seed, the epoch, the place, the view and the row, and not on how rows are shared out.
+// Views depend on the seed, the epoch, the position, the view and the row, but not on the division of rows.
 func TestViews(t *testing.T) {
 	const n, h, w, c = 12, 16, 16, 3
 	images := noise(n * h * w * c)
@@ -191,7 +191,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// A pipeline leaves its source alone, and works in place.
+// A pipeline does not change its source, and can work in place.
 func TestApply(t *testing.T) {
 	for _, e := range Presets.Entries {
 		p := e.New()
@@ -216,8 +216,8 @@ func TestApply(t *testing.T) {
 	Pipeline{}.Apply(nil, nil, 0, 0, 3, nil)
 }
 
-// FuzzPipeline checks that no text makes the parser panic. An accepted text can be written and read again, and changes
-// images of suitable shapes into numbers.
+// FuzzPipeline checks that no text makes the parser panic. An accepted text can be written and read again, and its
+// pipeline converts images of supported shapes to numbers.
 func FuzzPipeline(f *testing.F) {
 	for _, e := range Presets.Entries {
 		f.Add(e.Name, uint8(5), uint8(9), uint64(1))

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/configtest"
 )
 
-// Numbers of settings are accepted in the ranges that their messages state.
+// Settings accept the ranges that their messages state.
 func TestRanges(t *testing.T) {
 	configtest.CheckRanges(t, "testdata/ranges.txt", augment.Registry.Entries)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Every operation is defined for images of any size and number of channels, or refuses them.
+// Every operation either supports images of any size and number of channels, or returns an error.
 func TestShapes(t *testing.T) {
 	s := rng.New(3, "shapes")
 	grey := func() *Jitter { return &Jitter{Chance: Chance{1}, Brightness: 0.4, Contrast: 0.4} }
@@ -56,7 +56,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// A crop of a sequence is a stretch of it, and of the column with the same numbers as well; so is a blurred one.
+// A crop of a sequence is an interval of it. A column with the same values gives the same crop, and the same blur.
 func TestSequences(t *testing.T) {
 	const n = 40
 	src, row, column := make([]float32, n), make([]float32, n), make([]float32, n)

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 )
 
-// TestBumps checks that images have the inner products of their bumps, which an orthogonal matrix keeps, and spread over all
-// numbers.
+// TestBumps checks that images have the inner products of their bumps, which an orthogonal matrix preserves, and that
+// all values contribute.
 func TestBumps(t *testing.T) {
 	d := datatest.Build(t, &Bumps{Factors: 4, Levels: 8})
 	if h, w, c := d.ImageShape(); d.Len() != 4096 || h != 1 || w != 32 || c != 1 || !datasets.RealValued(d) {

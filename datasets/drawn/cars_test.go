@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 )
 
-// In order of luminance, cars are the same cars, the darkest first.
+// In order of luminance, the cars are the same, starting with the darkest.
 func TestCarsOrder(t *testing.T) {
 	const n = 40
 	pictures := func(order string) (list [][]float32, light []float64) {
@@ -35,7 +35,8 @@ func TestCarsOrder(t *testing.T) {
 			t.Errorf("car %d is not among the ordered ones", k)
 		}
 	}
-	// Pictures also show windows, which blur the order of single cars: compare the two halves of the order.
+	// Pictures also show windows, which affect the order of single cars. Therefore, compare the two halves of the
+	// order.
 	half := func(values []float64) float64 {
 		sum := 0.0
 		for k, v := range values {

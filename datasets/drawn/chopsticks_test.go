@@ -33,7 +33,7 @@ func hierarchical(t testing.TB, b datasets.Builder) datasets.Hierarchical {
 	return datatest.Build(t, b).(datasets.Hierarchical)
 }
 
-// pathsOfAll lists the paths of a data set.
+// pathsOfAll lists the paths in a data set.
 func pathsOfAll(d datasets.Hierarchical) [][]int {
 	all := make([]int, d.Len())
 	for i := range all {
@@ -106,7 +106,7 @@ func TestChopsticksGoldenRows(t *testing.T) {
 	}
 }
 
-// The statistics of 20,000 rows agree with the paper's code, as far as chance allows.
+// The statistics of 20,000 rows agree with the paper's code within random variation.
 func TestChopsticksGoldenStatistics(t *testing.T) {
 	for variant, want := range goldenChopsticks(t) {
 		d := hierarchical(t, &Chopsticks{Variant: variant, Depth: 2, Samples: 20000, Overwrite: "none"})
@@ -146,7 +146,7 @@ func TestChopsticksGoldenStatistics(t *testing.T) {
 	}
 }
 
-// Every number of a row can be told from its dimensions, and the dimensions follow the hierarchy.
+// The dimensions of a row determine its values, and the dimensions follow the hierarchy.
 func TestChopsticksRowsFollowTheirDimensions(t *testing.T) {
 	for _, variant := range []string{"slope", "inter", "both", "either"} {
 		for depth := 1; depth <= 6; depth++ {
@@ -255,7 +255,7 @@ func TestChopsticksNoise(t *testing.T) {
 	}
 }
 
-// Data do not depend on the number of threads, but on the seed.
+// Data depend on the seed, but not on the number of threads.
 func TestHierarchicalSetsAreDeterministic(t *testing.T) {
 	long.NotShort(t)
 	for _, b := range []datasets.Builder{

@@ -79,7 +79,7 @@ func TestEntangledSet(t *testing.T) {
 	}
 }
 
-// The encoder random follows the seed, and only it does.
+// Only the encoder random depends on the seed.
 func TestEntangledSeed(t *testing.T) {
 	codes := func(encoder string, seed uint64) []float64 {
 		c, _, err := (&Entangled{Encoder: encoder, Levels: 3}).Codes(seed)

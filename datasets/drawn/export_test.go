@@ -13,8 +13,7 @@ func RenderSpaceshape(shape int, jet bool, v []float64) []uint8 {
 	return image
 }
 
-// ChopsticksLine is the row of sticks with the given numbers, the intercept and the slope of each;
-// NaN where a stick has none.
+// ChopsticksLine returns the row of sticks with the given intercepts and slopes; NaN means none.
 func ChopsticksLine(overwrite string, numbers ...[2]float64) []float64 {
 	var l line
 	for level, n := range numbers {
@@ -29,7 +28,7 @@ func ChopsticksLine(overwrite string, numbers ...[2]float64) []float64 {
 	return l.times[:]
 }
 
-// SpaceshapesFit says whether all shapes, at every rotation, keep away from the edge of their squares.
+// SpaceshapesFit reports whether all shapes, at every rotation, are away from the edges of their squares.
 func SpaceshapesFit() bool {
 	fits := func(d *drawing) bool {
 		side := 2 * d.radius

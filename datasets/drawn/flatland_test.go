@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 )
 
-// The disc has its area and its centre of mass where the formula says, and stays off the edges.
+// The disc has the area and the centre of mass given by the formula, and never touches the edges.
 func TestFlatland(t *testing.T) {
 	for _, set := range []*Flatland{NewFlatland(), {Period: 10, Radius: 15, Size: 64, Samples: 1}, {Period: 3, Radius: 4, Size: 20, Samples: 7}} {
 		d := datatest.Build(t, set)

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// counted returns a rendered set with so many grey pixels for each image, and the number of painted images. All pixels
-// of image i are i % 256.
+// counted returns a rendered set of grey images with the given number of pixels, and a counter of painted images. All
+// pixels of image i are i % 256.
 func counted(images, side int) (*renderedSet, *atomic.Int64) {
 	painted := new(atomic.Int64)
 	set := gridSet{name: "counted", shape: [3]int{side, side, 1}, grid: factor.Grid{{Name: "level", Size: images, Kind: factor.Ordinal}}}

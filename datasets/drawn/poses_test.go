@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// buildPoses changes the defaults and builds the data set.
+// buildPoses builds the data set with changed defaults.
 func buildPoses(t *testing.T, change func(p *Poses)) datasets.Dataset {
 	t.Helper()
 	p := NewPoses()
@@ -32,7 +32,7 @@ func imageOf(d datasets.Dataset, i int) []float32 {
 	return pixels
 }
 
-// Images are ordered by pose, then hue, and differ by the hue as pure colours do.
+// Images are ordered by pose, then by hue. Images of one pose differ as pure colours of their hues do.
 func TestPosesFactors(t *testing.T) {
 	d := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues = "icosahedral", 6 })
 	grey := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues = "icosahedral", 1 })
@@ -65,7 +65,7 @@ func TestPosesFactors(t *testing.T) {
 	}
 }
 
-// turned returns an image of one channel turned counter-clockwise by a quarter turn.
+// turned returns an image of one channel, rotated counter-clockwise by a quarter turn.
 func turned(image []float32, size int) []float32 {
 	out := make([]float32, len(image))
 	for row := range size {
@@ -83,8 +83,8 @@ func farthest(a, b []float32) (most float64) {
 	return most
 }
 
-// A quarter turn g of the world about the camera's axis turns the image, x(g R), if the light is the camera's. The turn in axes
-// of the object, R g, does not.
+// A quarter turn g of the world about the camera's axis rotates the image, x(g R), if the light is the camera's. The
+// rotation R g in object axes does not.
 func TestPosesTurnImages(t *testing.T) {
 	quarter := [9]float64{0, -1, 0, 1, 0, 0, 0, 0, 1}
 	for _, camera := range []string{"perspective", "orthographic"} {
@@ -108,7 +108,7 @@ func TestPosesTurnImages(t *testing.T) {
 	}
 }
 
-// Light stays where it is when the object turns: the half of a cone that faces it is brighter.
+// The light does not move with the object: the half of a cone that faces it is brighter.
 func TestPosesLight(t *testing.T) {
 	d := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues, p.Size, p.Light = "octahedral", 1, 32, [3]float64{1, 0, 0} })
 	var left, right float64
@@ -124,7 +124,7 @@ func TestPosesLight(t *testing.T) {
 	}
 }
 
-// Turns about the y axis of the object change nothing visible: its axis' direction says all.
+// Rotations about the y axis of the object do not change the image: the direction of this axis determines it.
 func TestPosesSymmetry(t *testing.T) {
 	for _, object := range []string{"cone", "vase", "bottle"} {
 		p := NewPoses()
@@ -166,7 +166,7 @@ func TestPosesSymmetry(t *testing.T) {
 	}
 }
 
-// Random poses follow from the seed alone.
+// Random poses depend only on the seed.
 func TestRandomPoses(t *testing.T) {
 	p := NewPoses()
 	p.Rotations, p.Count = "random", 10
@@ -177,7 +177,7 @@ func TestRandomPoses(t *testing.T) {
 	}
 }
 
-// A mesh of a file is centred and scaled; its faces are flat or smooth.
+// A mesh from a file is centred and scaled; its faces are flat or smooth.
 func TestPosesOfMesh(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pyramid.off")
 	write := func(text string) {
@@ -211,7 +211,7 @@ func TestPosesOfMesh(t *testing.T) {
 	}
 }
 
-// Light may come from any side, and from far.
+// Light may come from any side, at any distance.
 func TestPosesLightFrom(t *testing.T) {
 	for _, light := range [][3]float64{{1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1.4142135623730951}, {-1, 0, 0}, {0, 0, 2e-6}, {0, 999999, 0}} {
 		p := NewPoses()

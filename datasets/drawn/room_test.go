@@ -20,7 +20,7 @@ import (
 
 func rooms(t testing.TB) datasets.Dataset { return twin(t, "room") }
 
-// roomAt renders the room of given levels.
+// roomAt renders the room with the given levels.
 func roomAt(d datasets.Dataset, levels ...int) []float32 {
 	pixels := make([]float32, 64*64*3)
 	d.Image(factor.Grid(d.Factors()).Index(levels), pixels)
@@ -61,7 +61,7 @@ func TestRoomFacts(t *testing.T) {
 	}
 }
 
-// A pixel changes with a hue if and only if it shows the surface of that hue, and is a mean of colours.
+// A pixel changes with a hue if and only if it shows a surface of that hue, and it is a mean of colours.
 func TestRoomHues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -101,7 +101,7 @@ func TestRoomHues(t *testing.T) {
 	}
 }
 
-// objectBox counts the pixels of the object, and finds their box.
+// objectBox counts the pixels of the object, and returns their bounding box.
 func objectBox(d datasets.Dataset, scale, shape, orientation int) (pixels float64, top, left, bottom, right int) {
 	a, b := roomAt(d, 0, 0, 0, scale, shape, orientation), roomAt(d, 0, 0, 5, scale, shape, orientation)
 	top, left = 64, 64
@@ -137,7 +137,7 @@ func TestRoomObjects(t *testing.T) {
 			}
 		}
 	}
-	// What turns: the cube and its outline, and of the others the light alone.
+	// The parts that rotate: the cube with its outline, and the light on other shapes.
 	_, _, left, _, right := objectBox(d, 7, 0, 7)
 	if _, _, l, _, r := objectBox(d, 7, 0, 0); r-l >= right-left {
 		t.Errorf("the cube is %d wide from its edge, %d from its side", right-left+1, r-l+1)
@@ -161,7 +161,7 @@ func TestRoomObjects(t *testing.T) {
 	}
 }
 
-// The pixels never change from one version to the next (they are rounded to bytes: processors differ in the last bit).
+// The pixels never change between versions. They are compared as bytes, because processors differ in the last bit.
 func TestRoomsAreTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -183,14 +183,14 @@ func TestRoomsAreTheSame(t *testing.T) {
 
 const roomsHash = 0xe52c3cb8c665ebf9
 
-// Drawing must not be felt at the start of a run: Build draws no image for each hue.
+// Build must be fast: it draws no image for each hue.
 func TestRoomBuildFast(t *testing.T) {
 	if bytes := allocated(func() { datatest.Build(t, &Room{Size: 16, Hues: 100, Scales: 1, Orientations: 1}) }); bytes > 1<<20 {
 		t.Errorf("building 4 drawings in a million hues each takes %d bytes", bytes)
 	}
 }
 
-// allocated returns the bytes that a function allocates.
+// allocated returns the number of bytes that a function allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

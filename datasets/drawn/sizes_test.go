@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// drawnAt builds the drawn data sets with images of a size.
+// drawnAt returns the drawn data sets with images of a size.
 func drawnAt(size int) map[string]datasets.Builder {
 	return map[string]datasets.Builder{
 		"square":      &Square{Size: size, Side: size / 4, Step: size / 4},
@@ -33,7 +33,7 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
-	for _, size := range long.Sample([]int{17, 129}, 1) { // sides that nothing divides
+	for _, size := range long.Sample([]int{17, 129}, 1) { // odd sizes
 		for _, b := range []datasets.Builder{
 			&Arrow{Size: size, Hues: 2, Rotations: 4}, &Sprites{Size: size, Scales: 2, Orientations: 3, Positions: 2},
 			&Room{Size: size, Hues: 2, Scales: 1, Orientations: 1}, &Spaceshapes{Size: size, Samples: 12},
@@ -44,8 +44,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An image of 128 x 128 pixels, averaged over two by two, equals the image of 64 x 64, except for outlines and half a
-// pixel of position.
+// An image of 128 x 128 pixels, averaged over 2 x 2 pixels, equals the image of 64 x 64, except for outlines and a
+// shift of half a pixel.
 func TestSizesShowTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
-// The pictures equal the pictures of the paper's code, pixel by pixel. At 45 degrees sharp, where the nearest pixel is
-// a tie, a few may differ.
+// The pictures equal the pictures of the paper's code, pixel by pixel. At exactly 45 degrees, where nearest pixels are
+// ties, a few may differ.
 func TestSpaceshapesGolden(t *testing.T) {
 	const size = 64 * 64
 	images := readArray[uint8](t, "testdata/spaceshapes/images.npy")

@@ -22,7 +22,7 @@ func sprites(t testing.TB, antialias bool) datasets.Dataset {
 	return datatest.Build(t, &Sprites{Scales: 6, Orientations: 40, Positions: 32, Antialias: antialias})
 }
 
-// sprite renders the sprite of given levels.
+// sprite renders the sprite with the given levels.
 func sprite(d datasets.Dataset, levels ...int) []float32 {
 	pixels := make([]float32, 64*64)
 	d.Image(factor.Grid(d.Factors()).Index(levels), pixels)
@@ -88,8 +88,8 @@ func TestSpritesDrawing(t *testing.T) {
 	}
 }
 
-// Sprites with an extent have the area of smaller sprites, at the same positions. At 0.77 the mean pixel is the mean
-// pixel of dSprites. Each shape may have its own extent.
+// Sprites with an extent have the area of smaller sprites, at the same positions. At 0.77, the mean pixel equals the
+// mean pixel of dSprites. Each shape may have a separate extent.
 func TestSpritesExtent(t *testing.T) {
 	mean := func(extent float64) float64 {
 		d := datatest.Build(t, &Sprites{Scales: 6, Orientations: 40, Positions: 1, Extent: extent})
@@ -140,7 +140,7 @@ func TestSpritesExtent(t *testing.T) {
 	}
 }
 
-// The middle of a shape's bounding box moves one pixel right with x, one down with y.
+// The centre of a shape's bounding box moves one pixel right with x, and one pixel down with y.
 func TestSpritesMove(t *testing.T) {
 	d := sprites(t, true)
 	stream := rng.New(5, "sprites")
@@ -259,7 +259,7 @@ func TestSpritesGrids(t *testing.T) {
 	}
 }
 
-// The pixels never change from one version to the next.
+// The pixels never change between versions.
 func TestSpritesAreTheSame(t *testing.T) {
 	d := sprites(t, false)
 	pixels, h := make([]float32, 64*64), fnv.New64a()
@@ -278,7 +278,7 @@ func TestSpritesAreTheSame(t *testing.T) {
 
 const spritesHash = 0x1bf68ce613db6727
 
-// Drawing must not be felt at the start of a run: Build draws no image for each position.
+// Build must be fast: it draws no image for each position.
 func TestSpritesBuildFast(t *testing.T) {
 	if bytes := allocated(func() { datatest.Build(t, &Sprites{Scales: 1, Orientations: 1, Positions: 32, Antialias: true}) }); bytes > 1<<20 {
 		t.Errorf("building 3 drawings at 1024 positions each takes %d bytes", bytes)

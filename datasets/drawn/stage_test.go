@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// Triangles that are left out because they face away would not have been seen: surfaces are closed, and their outer side is outside.
+// Triangles that face away are invisible, because surfaces are closed and their normals point outwards.
 func TestStageLeavesOutHiddenTriangles(t *testing.T) {
 	long.NotShort(t)
 	all := map[string][]render.Part{}
@@ -49,8 +49,8 @@ func TestStageLeavesOutHiddenTriangles(t *testing.T) {
 	}
 }
 
-// Images of an arm are equal for new drawings, for kept drawings, and without space for drawings. The latter two cases
-// allocate nothing.
+// Images of an arm are equal for new drawings, for stored drawings, and without memory for drawings. The latter two
+// cases do not allocate.
 func TestArmKeepsDrawings(t *testing.T) {
 	built, err := (&Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}).Build(0)
 	if err != nil {

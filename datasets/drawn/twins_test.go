@@ -19,7 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// twin returns a rendered twin of a public set with its defaults. Tests share drawn images; benchmarks build a new set.
+// twin returns a rendered twin of a public set with default settings. Tests share drawn images; benchmarks build a new
+// set.
 func twin(t testing.TB, name string) datasets.Dataset {
 	t.Helper()
 	if _, test := t.(*testing.T); test && built[name] != nil {
@@ -88,7 +89,7 @@ func TestTwinsSettings(t *testing.T) {
 	}
 }
 
-// With the instance the levels are those without it and one more, of the same images.
+// With the factor instance, the same images have the same levels and one more.
 func TestNorbInstance(t *testing.T) {
 	d := twin(t, "norb")
 	all := datatest.Build(t, &Norb{Size: 64, Instances: 10, Elevations: 9, Azimuths: 18, Lightings: 6, Instance: true})
@@ -112,8 +113,8 @@ func TestNorbInstance(t *testing.T) {
 	}
 }
 
-// Neighbouring levels of each factor give different pictures, for all other levels. Any two levels of a categorical
-// factor give different pictures for some other levels.
+// Neighbouring levels of each factor give different pictures, for all levels of the other factors. Any two levels of a
+// categorical factor give different pictures for some levels of the others.
 func TestTwinsFactorsShow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -155,7 +156,7 @@ func TestTwinsFactorsShow(t *testing.T) {
 	}
 }
 
-// The pixels never change from one version to the next, and are the same on every machine.
+// The pixels never change between versions, and are the same on every machine.
 func TestTwinsAreTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

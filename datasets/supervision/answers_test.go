@@ -45,8 +45,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// The images of a class share a number in every batch, even if no pair brought them. The images of a pair that differs
-// name each other.
+// The images of a class share a number in every batch, even without a pair. The images of a different pair refer to
+// each other.
 func TestAnswerBatches(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 3), ordinal("y", 16))
 	var lines []string
@@ -95,7 +95,7 @@ func TestAnswerBatches(t *testing.T) {
 	}
 }
 
-// Levels of labelled images count for their class; where two are known they stay.
+// Levels of labelled images also label their class. If two levels of a class are known, both stay.
 func TestAnswersWithLabels(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 6))
 	labels := labelFile(t, []int{6}, 2, -1, -1, 1, -1, -1)
@@ -170,7 +170,7 @@ func TestAnswerErrors(t *testing.T) {
 	}
 }
 
-// A part of pairs says different, and some of both kinds are wrong.
+// A fraction of the pairs is different, and a fraction of both kinds is wrong.
 func TestSimilarityDifferent(t *testing.T) {
 	d := trio()
 	counts := map[[2]bool]int{}

@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// epoch deals an epoch, copied.
+// epoch returns a copy of the batches of an epoch.
 func epoch(t testing.TB, s *Sampler) (batches []Batch) {
 	t.Helper()
 	if err := s.StartEpoch(); err != nil {
@@ -86,7 +86,7 @@ func TestEpochPlan(t *testing.T) {
 	}
 }
 
-// checkEpoch: every group and every unlabelled image comes once, with its transformations.
+// checkEpoch checks that every group and every unlabelled image occurs once, with its transformations.
 func checkEpoch(t *testing.T, s *Split, batches []Batch) {
 	t.Helper()
 	want, got := map[string]int{}, map[string]int{}
@@ -113,8 +113,7 @@ func checkEpoch(t *testing.T, s *Split, batches []Batch) {
 	}
 }
 
-// A sampler restored in mid-epoch deals the same batches, in this epoch and the
-// next ones.
+// A sampler that is restored during an epoch returns the same batches, in this epoch and the next ones.
 func TestSamplerResume(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 16), circle("b", 16))
 	s := datatest.Split(t, &Pairs{Count: 30}, d)
@@ -178,7 +177,7 @@ func TestSamplerErrors(t *testing.T) {
 	}
 }
 
-// The loader deals the sampler's batches with the right images, also after a return to the middle of an epoch.
+// The loader returns the sampler's batches with the right images, also after a restore to the middle of an epoch.
 func TestLoader(t *testing.T) {
 	d := datatest.Build(t, &drawn.Square{Size: 16, Side: 5, Step: 1})
 	s := datatest.Split(t, &Pairs{Count: 30}, d)
@@ -303,8 +302,8 @@ func BenchmarkLoader(b *testing.B) {
 	}
 }
 
-// The views of a batch follow from the sampler's state alone. They do not depend on the number of threads, or on a
-// return to the middle of an epoch.
+// The views of a batch only depend on the sampler's state. They depend neither on the number of threads nor on a
+// restore to the middle of an epoch.
 func TestViewLoader(t *testing.T) {
 	d := datatest.Build(t, &drawn.Arrow{Size: 16, Hues: 8, Rotations: 8})
 	s := datatest.Split(t, &Pairs{Count: 10}, d)

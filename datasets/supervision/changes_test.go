@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// changed returns default settings, changed.
+// changed returns the default settings with changes.
 func changed(change func(*Changes)) *Changes {
 	c := NewChanges()
 	if change != nil {
@@ -42,7 +42,7 @@ func drawnPairs(t testing.TB, s *Changes, d datasets.Dataset, n int, look func(a
 	}
 }
 
-// wantShare compares how often something of probability p happened in n trials.
+// wantShare checks the frequency of an event with probability p in n trials.
 func wantShare(t *testing.T, what string, count, n int, p float64) {
 	t.Helper()
 	if got := float64(count) / float64(n); math.Abs(got-p) > 4*math.Sqrt(p*(1-p)/float64(n)) {
@@ -67,7 +67,7 @@ func differing(a, b []int) (n int) {
 	return n
 }
 
-// TestChangesGolden compares how many factors of a pair really differ with the exact probabilities.
+// TestChangesGolden compares the number of factors that differ in a pair with the exact probabilities.
 func TestChangesGolden(t *testing.T) {
 	long.NotShort(t)
 	const n = 100_000
@@ -99,7 +99,7 @@ func TestChangesGolden(t *testing.T) {
 	}
 }
 
-// TestChangesRoles checks factors that are fixed, nuisances, and which level a factor gets.
+// TestChangesRoles checks fixed factors, nuisance factors, and the levels that a factor gets.
 func TestChangesRoles(t *testing.T) {
 	const n = 40_000
 	d := ordinals(4, 3, 5, 2)
@@ -128,7 +128,8 @@ func TestChangesRoles(t *testing.T) {
 	}
 }
 
-// TestChangesLaplace checks the law around every level, that categorical factors stay, and that something changes.
+// TestChangesLaplace checks the law around every level, that categorical factors do not change, and that at least one
+// factor changes.
 func TestChangesLaplace(t *testing.T) {
 	const n, rate = 60_000, 1.5
 	d := datatest.ToyOf(factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical}, factor.Factor{Name: "size", Size: 5, Kind: factor.Ordinal}, circle("angle", 4))
@@ -173,7 +174,7 @@ func TestChangesIndependent(t *testing.T) {
 	}
 }
 
-// sparse is a data set of some levels.
+// sparse is a data set with given levels.
 func sparse(t *testing.T, grid factor.Grid, levels ...[]int) datasets.Dataset {
 	t.Helper()
 	d, err := datasets.FromPixels("sparse", make([]uint8, len(levels)), 1, 1, 1, grid, levels)
@@ -183,7 +184,7 @@ func sparse(t *testing.T, grid factor.Grid, levels ...[]int) datasets.Dataset {
 	return d
 }
 
-// TestChangesSparse checks data with missing combinations of levels, several images of equal levels, and images of
+// TestChangesSparse checks data with missing combinations of levels, several images with equal levels, and images with
 // unknown levels. The second image is uniform among the images that agree in all other factors.
 func TestChangesSparse(t *testing.T) {
 	const n = 30_000
@@ -214,7 +215,7 @@ func TestChangesSparse(t *testing.T) {
 	})
 }
 
-// TestChangesHoles checks a grid without some combinations: the draw of levels repeats until an image has them.
+// TestChangesHoles checks a grid with missing combinations: levels are drawn until an image has them.
 func TestChangesHoles(t *testing.T) {
 	const n = 30_000
 	var levels [][]int

@@ -41,7 +41,7 @@ func (w drawing) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return s, nil
 }
 
-// dealt deals so many epochs, as text.
+// dealt returns the batches of a number of epochs as text.
 func dealt(t testing.TB, b *Sampler, epochs int) (list []string) {
 	t.Helper()
 	for range epochs {
@@ -55,7 +55,8 @@ func dealt(t testing.TB, b *Sampler, epochs int) (list []string) {
 	return list
 }
 
-// TestDrawnGroups checks sizes, moves and actions of groups drawn for every epoch together with fixed groups.
+// TestDrawnGroups checks sizes, transformations and actions of groups that change in every epoch, together with fixed
+// groups.
 func TestDrawnGroups(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	for _, moves := range []bool{true, false} {
@@ -125,7 +126,7 @@ func checkDrawn(t *testing.T, d datasets.Dataset, b Batch, moves bool) {
 	}
 }
 
-// TestDrawnPass checks that groups of a shuffled pass hold no image twice, and which images an epoch leaves out.
+// TestDrawnPass checks that an image is in at most one group of a shuffled pass, and which images an epoch skips.
 func TestDrawnPass(t *testing.T) {
 	s := &Split{M: 2, Drawn: &Drawn{M: 2, Count: 3, Pass: []int{1, 2, 3, 5, 8, 13, 21}}}
 	b, left := datatest.Sampler(t, s, 4), map[int]bool{}
@@ -152,7 +153,7 @@ func TestDrawnPass(t *testing.T) {
 	}
 }
 
-// TestDrawnResume checks that a sampler restored at any batch then deals the same groups.
+// TestDrawnResume checks that a sampler restored at any batch returns the same groups.
 func TestDrawnResume(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	for name, s := range map[string]*Split{
@@ -212,7 +213,7 @@ type seeded struct {
 
 func (s seeded) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) { return s.s.Split(d, s.seed) }
 
-// TestDrawnMistakes checks that groups that no epoch can have are reported.
+// TestDrawnMistakes checks the errors for groups that cannot fill an epoch.
 func TestDrawnMistakes(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	for want, bad := range map[string]func(*Split){

@@ -20,7 +20,7 @@ import (
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
-// counting makes runs in this process, and counts them.
+// counting trains runs in this process, and counts them.
 func counting(count *atomic.Int64) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
 		err := InProcess(ctx, dir, threads, report)
@@ -31,7 +31,7 @@ func counting(count *atomic.Int64) Starter {
 	}
 }
 
-// metricsOf are the files of metrics in a folder of runs, by run.
+// metricsOf returns the metrics files in a folder of runs, by run.
 func metricsOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	entries, err := Scan(dir)
@@ -72,7 +72,7 @@ func TestExecute(t *testing.T) {
 	if got, err := Execute(context.Background(), dir, nil, o); err != nil || len(got) != 0 {
 		t.Errorf("no runs: %v", err)
 	}
-	// A folder that was renamed is still the run.
+	// A renamed folder is still the same run.
 	if err := os.Rename(filepath.Join(dir, planned[0].Name), filepath.Join(dir, "other")); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// A run that fails is recorded, the others go on, and it is made again only when that is wanted.
+// A failed run is recorded, and the other runs continue. It is only trained again on request.
 func TestFailure(t *testing.T) {
 	planned, dir := runsOf(t, four), t.TempDir()
 	var made atomic.Int64
@@ -123,7 +123,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A mistake that only shows when a run begins is a failure of that run; so is a panic.
+// A mistake or a panic at the start of a run is a failure of that run.
 func TestFailureInside(t *testing.T) {
 	planned := runsOf(t, "product: {train.optimizer.adam.lr: [0.001, 1e30]}")
 	outcomes, err := Execute(context.Background(), t.TempDir(), planned, Options{})
@@ -132,7 +132,7 @@ func TestFailureInside(t *testing.T) {
 	}
 }
 
-// Mistakes that show when the parts of configs meet are found before the first run, all of them.
+// Mistakes in the combination of a config's parts are all found before the first run.
 func TestMistakesBefore(t *testing.T) {
 	planned := runsOf(t, `
 seeds: [1, 2]
@@ -158,7 +158,7 @@ set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidde
 	}
 }
 
-// A damaged run is made again, or left alone if it may be something different.
+// A damaged run is trained again, but not if the folder may contain something else.
 func TestDamage(t *testing.T) {
 	planned, clean := runsOf(t, four), t.TempDir()
 	if _, err := Execute(context.Background(), clean, planned, Options{}); err != nil {
@@ -194,7 +194,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Two sweeps of one folder share its runs.
+// Two sweeps of one folder share the runs.
 func TestTwoAtOnce(t *testing.T) {
 	planned, dir := runsOf(t, "seeds: [0, 1, 2, 3, 4, 5]"), t.TempDir()
 	var made [2]atomic.Int64

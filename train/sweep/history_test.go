@@ -17,7 +17,7 @@ import (
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
-// made trains or resumes a run of tiny, and ignores a refusal.
+// made trains or resumes a run of tiny. It ignores an error of resuming.
 func made(t testing.TB, dir string, resume bool, overrides ...string) {
 	t.Helper()
 	c, err := train.Load("tiny.yaml", []byte(tiny), overrides...)
@@ -29,7 +29,7 @@ func made(t testing.TB, dir string, resume bool, overrides ...string) {
 	}
 }
 
-// edited replaces a text in the file of a run, which must have it.
+// edited replaces a text in a file of the run; the text must exist.
 func edited(t testing.TB, dir, name, old, now string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -45,7 +45,8 @@ func edited(t testing.TB, dir, name, old, now string) {
 	}
 }
 
-// A sweep does not take a run for its own that has the config and another history, and makes its own in another folder. It takes a run
+// A sweep does not accept a run with the same config but another history. It trains its run in another folder. It
+// accepts a run with the same parameters.
 // with the same parameters.
 func TestHistory(t *testing.T) {
 	const lr = "set: {train.optimizer.adam.lr: 0.3}"
@@ -160,7 +161,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// An edited record does not count: a sweep finishes the run once more, with the history in its checkpoint.
+// An edited record does not count: a sweep completes the run again, with the history in the checkpoint.
 func TestEditedRecord(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old")
@@ -177,7 +178,7 @@ func TestEditedRecord(t *testing.T) {
 	}
 }
 
-// withoutHashes makes a finished run look like a run of old code, which kept no hashes, and changes its record.
+// withoutHashes changes the record of a finished run: the run then looks like a run of old code without hashes.
 func withoutHashes(t testing.TB, dir string, change func(*rundir.Record)) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.RecordFile)

@@ -9,7 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// The time left follows from finished runs of the same kind, and for other kinds from the progress of running ones.
+// The remaining time is estimated from finished runs of the same kind and, for other kinds, from the progress of active
+// runs.
 func TestMeter(t *testing.T) {
 	m := newMeter([]Run{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}})
 	m.kinds = []string{"x", "x", "y", "y"}
@@ -17,7 +18,7 @@ func TestMeter(t *testing.T) {
 	if s := m.status(now); s.Left >= 0 || s.Part != 0 {
 		t.Errorf("before: %+v", s)
 	}
-	// a was at 47.5 % when it began here, and came to 71.25 % in 10 s: a whole run takes 42 s.
+	// a was at 47.5 % when this process took over, and reached 71.25 % in 10 s: a whole run takes 42 s.
 	m.begin(0, now.Add(-10*time.Second))
 	m.step(0, 50, 100)
 	m.step(0, 75, 100)
@@ -26,7 +27,7 @@ func TestMeter(t *testing.T) {
 	if want := whole * (4 - 0.75*0.95); math.Abs(s.Left.Seconds()-want) > 1e-6 || s.Running != 1 || math.Abs(s.Part-0.75*0.95/4) > 1e-12 {
 		t.Errorf("%+v, want %v left", s, want)
 	}
-	// It took 40 s in all. b should take as long, and so should c and d of an unknown kind.
+	// a took 40 s in total. b should take as long, and so should c and d, whose kinds are unknown.
 	m.end(0, Outcome{Entry: Entry{State: Finished, Record: &rundir.Record{Seconds: 40}}})
 	if s = m.status(now); s.Left != 120*time.Second || s.Running != 0 {
 		t.Errorf("between two runs: %+v", s)
@@ -41,7 +42,8 @@ func TestMeter(t *testing.T) {
 	if s = m.status(now); s.Left != 40*time.Second || s.Failed != 1 || s.Running != 2 || s.Part != 0.5 {
 		t.Errorf("two at once: %+v", s)
 	}
-	// c took 60 s, a quarter of them after training: d, which has trained to two thirds, is half done.
+	// c took 60 s, a quarter of it after training. d has finished two thirds of its training, so half of the run is
+	// done.
 	m.end(2, Outcome{Entry: Entry{State: Finished, Record: &rundir.Record{Seconds: 60, Timings: []models.Timing{{Name: rundir.FinishingTiming, Seconds: 15}}}}})
 	m.step(3, 2, 3)
 	if s = m.status(now); s.Left != 30*time.Second || s.Part != (40+40+60+30)/200. {
@@ -49,7 +51,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// Two runs at once are done when the longer lane is.
+// Two concurrent runs are done when the longer lane is done.
 func TestMeterLanes(t *testing.T) {
 	m := newMeter([]Run{{Name: "a"}, {Name: "b"}, {Name: "c"}})
 	m.kinds = []string{"x", "x", "x"}

@@ -62,7 +62,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// sweepInto makes the runs of a plan in separate processes, two at once.
+// sweepInto trains the runs of a plan in separate processes, two at a time.
 func sweepInto(file, dir string) error {
 	p, err := Open(file)
 	if err != nil {
@@ -93,7 +93,7 @@ const (
 	fiveTrials = "search: {random: {metric: mig, runs: 5, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n"
 )
 
-// plan writes a plan of runs that take a moment.
+// plan writes a plan with short runs.
 func plan(t testing.TB, runs string) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs + "set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"} {
@@ -116,8 +116,8 @@ func program(t testing.TB, file, dir string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, log
 }
 
-// Sweeps killed at random moments, with or without their processes, end with the results of an undisturbed sweep.
-// Finished runs are not made again.
+// Sweeps that are killed at random moments, with or without their processes, end with the results of an undisturbed
+// sweep. Finished runs are not trained again.
 func TestKilled(t *testing.T) { testKilled(t, fiveSeeds, 0) }
 
 // A search that is killed ends with the trials and results of an undisturbed search.
@@ -126,7 +126,7 @@ func TestSearchKilled(t *testing.T) {
 	testKilled(t, fiveTrials, 0)
 }
 
-// A killed sweep also ends with the undisturbed results where there are no locks.
+// A killed sweep also ends with the undisturbed results on systems without locks.
 func TestKilledWithoutLocks(t *testing.T) {
 	t.Setenv("UNRAVEL_CLAIMS", "only")
 	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")
@@ -157,7 +157,8 @@ func testKilled(t *testing.T, runs string, patience time.Duration) {
 		if kills > 30 {
 			t.Fatal("it makes no progress")
 		}
-		// Every kill waits a little longer, since a busy machine may have become slower than the undisturbed sweep.
+		// Every kill comes a little later, because a busy machine may have become slower than during the undisturbed
+		// sweep.
 		share := (0.05 + 0.4*random.Float64()) * (1 + float64(kills)/4)
 		time.AfterFunc(time.Duration(kills)*patience/4+time.Duration(share*float64(takes)), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		err := cmd.Wait()
@@ -195,7 +196,7 @@ func testKilled(t *testing.T, runs string, patience time.Duration) {
 	}
 }
 
-// A run whose process dies fails with the last words of the process.
+// A run whose process dies fails with the last output of the process.
 func TestCrash(t *testing.T) {
 	planned, dir := runsOf(t, "seeds: [0, 1]"), t.TempDir()
 	t.Setenv(helperEnv, "crash")
@@ -215,7 +216,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A sweep that is stopped lets its runs save, and says so.
+// A stopped sweep lets its runs save, and says so.
 func TestStopped(t *testing.T) {
 	p, err := Open(plan(t, fiveSeeds))
 	if err != nil {
@@ -287,7 +288,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// A process rehearses a run. An invalid answer and a crash are errors.
+// A process rehearses a run. An invalid response and a crash are errors.
 func TestRehearseProcesses(t *testing.T) {
 	p, err := Open(plan(t, fiveSeeds))
 	if err != nil {

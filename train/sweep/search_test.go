@@ -62,7 +62,7 @@ search:
       train.batch: {choice: [16, 32]}
 `
 
-// Random trials are the same for any number of jobs, and a larger search begins with the trials of a smaller one.
+// Random trials do not depend on the number of jobs, and a larger search starts with the trials of a smaller one.
 func TestSearch(t *testing.T) {
 	dir := t.TempDir()
 	one, four := execute(t, searchOf(t, strings.Replace(randomSearch, "runs: 6", "runs: 3", 1)), dir, 1), execute(t, searchOf(t, randomSearch), t.TempDir(), 4)
@@ -91,7 +91,7 @@ func TestSearch(t *testing.T) {
 	if len(preview) != 5 || preview[4].String() != settingsOf(four)[5] || len(searchOf(t, randomSearch).Preview(four, 100)) != 0 {
 		t.Errorf("%v\n%q", preview, settingsOf(four))
 	}
-	// A trial that somebody removed comes again.
+	// A removed trial is trained again.
 	if err := os.RemoveAll(six.List[1].Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestSearch(t *testing.T) {
 	if !slices.Equal(settingsOf(again), settingsOf(four)) || again.List[1].Value != four.List[1].Value {
 		t.Errorf("after a removal: %q", settingsOf(again))
 	}
-	// Its command makes the same run.
+	// Command repeats the same run.
 	command := searchOf(t, randomSearch).Command(best)
 	c, err := train.Load("tiny.yaml", []byte(tiny), command[3:]...)
 	if err != nil {
@@ -120,7 +120,7 @@ search:
     space: {train.optimizer.adam.lr: {log: [1e-4, 0.1]}, train.batch: {integer: [8, 32]}}
 `
 
-// With one job, the trials of TPE depend on the results alone, also when the search is stopped in between.
+// With one job, the trials of TPE only depend on the results, also if the search is stopped in between.
 func TestSearchTPE(t *testing.T) {
 	long.NotShort(t)
 	want := execute(t, searchOf(t, tpeSearch), t.TempDir(), 1)
@@ -168,7 +168,7 @@ search:
     space: {train.optimizer.adam.lr: {log: [1e-3, 0.1]}}
 `
 
-// A promoted run has the bits of a run of the same epochs without a stop.
+// A promoted run has the same bits as an uninterrupted run with the same number of epochs.
 func TestSearchASHA(t *testing.T) {
 	long.NotShort(t)
 	for _, jobs := range long.Sample([]int{1, 3}, 1) {
@@ -205,7 +205,7 @@ func TestSearchASHA(t *testing.T) {
 	}
 }
 
-// A trial that fails counts as the worst.
+// A failed trial counts as the worst.
 func TestSearchFailure(t *testing.T) {
 	text := "set: {train.epochs: 1}\nsearch: {random: {metric: dlsbd, runs: 3, space: {train.optimizer.adam.lr: {choice: [1e30, 0.01, 0.02]}}}}\n"
 	dir := t.TempDir()
@@ -228,7 +228,7 @@ func TestSearchFailure(t *testing.T) {
 	}
 }
 
-// Trials of another search, or with another base, are an error before any work.
+// Trials of another search, or with another base config, are an error before any work.
 func TestSearchOther(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, searchOf(t, strings.Replace(randomSearch, "runs: 6", "runs: 1", 1)), dir, 1)
