@@ -17,7 +17,7 @@ type Drawn struct {
 	Count int // groups per epoch
 
 	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions). An action that Draw
-	// does not set stays -1. Draw must not retain its arguments.
+	// does not set stays -1. Draw keeps no state between calls.
 	Draw   func(s *rng.Stream, images []int, actions []int32)
 	Pass   []int // images of the pass, at least M*Count
 	Groups []int // images of the groups, M each, at least M*Count
