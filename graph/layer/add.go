@@ -64,8 +64,8 @@ func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 	}, x, y)
 }
 
-// activated builds an operation and adds an activation that the operation cannot contain; see
-// [graph.Activation.FromValue].
+// activated builds an operation with an activation. If the operation cannot include the activation
+// (see [graph.Activation.FromValue]), the activation follows as a separate operation.
 func activated(a graph.Activation, build func(linear graph.Activation) (*gorgonia.Node, error)) (*gorgonia.Node, error) {
 	y, err := build(graph.Linear)
 	if err != nil {
@@ -74,7 +74,7 @@ func activated(a graph.Activation, build func(linear graph.Activation) (*gorgoni
 	return graph.Activate(y, a)
 }
 
-// equalShapes returns the shape of two inputs.
+// equalShapes returns the common shape of two inputs.
 func equalShapes(in []tensor.Shape) (tensor.Shape, error) {
 	if len(in) != 2 || !slices.Equal(in[0], in[1]) {
 		return nil, graph.Wanted("2 inputs of one shape", in)
@@ -112,7 +112,7 @@ func (f *sum[T]) Forward(in [][]T, out []T) {
 	f.values.Run()
 }
 
-// Backward computes the gradient of both inputs, which are equal.
+// Backward computes the gradient with respect to x and y. Both gradients are equal.
 func (f *sum[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
 	f.y, f.dy, f.dx, f.dz = out, dout, din[0], din[1]
 	if f.dx == nil {

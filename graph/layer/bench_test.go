@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// free is a scalar without cost: 0, with gradients of 1 that are written once.
+// free is a scalar at no cost: its value is 0, and it writes gradients of 1 only once.
 func free(y *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "free",
@@ -34,8 +34,8 @@ func (nothing) Backward(_ []graph.Array, _, _ graph.Array, din []graph.Array, _ 
 	return nil
 }
 
-// BenchmarkPixels measures operations on images, forward and backward. It counts the bytes of the input and of the
-// result once in each direction, so figures compare with copy.
+// BenchmarkPixels measures operations on images, forward and backward. It counts the bytes of input and result once per
+// direction, so the throughput compares with copy.
 func BenchmarkPixels(b *testing.B) {
 	type operation struct {
 		name     string

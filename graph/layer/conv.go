@@ -15,29 +15,29 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/conv"
 )
 
-// ConvOptions holds the options of a convolution or its transpose.
+// ConvOptions are the options of a convolution or a transposed convolution.
 type ConvOptions struct {
 	Stride     int // 0 means 1
 	Activation graph.Activation
 	Valid      bool // no padding; otherwise SAME
-	Symmetric  bool // SAME padding of a convolution puts (k-1)/2 zeros before the image, at any stride
+	Symmetric  bool // SAME padding of a convolution adds (k-1)/2 zeros before the image, for any stride
 }
 
 // Conv returns activation(x * w + bias) as [batch, height', width', out]: the cross-correlation of images x [batch,
 // height, width, in] with filters w [k, k, in, out], plus bias [out].
 //
-// With SAME padding height' = ceil(height/stride). Half of the zeros, rounded down, come before the image, as in
-// TensorFlow. With Symmetric, (k-1)/2 zeros come before the image, as with PyTorch's padding (k-1)/2. The two differ
-// if the stride leaves over pixels, as stride 2 does on even sides. With Valid, height' = floor((height-k)/stride) +
-// 1.
+// With SAME padding, height' = ceil(height/stride). Half of the zeros, rounded down, are before the image, as in
+// TensorFlow. With Symmetric, (k-1)/2 zeros are before the image, as in PyTorch with padding (k-1)/2. The two can
+// differ if the stride is larger than 1, for example for stride 2 and even sides. With Valid, height' =
+// floor((height-k)/stride) + 1.
 func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	return convolution(&convKind{"convolution", convShape, false,
 		kernelOf(conv.New), kernelOf(conv.NewMixed), kernels.Conv, kernels.ConvGradient}, x, w, bias, o)
 }
 
-// ConvTranspose returns activation(x' + bias) as [batch, height', width', out]. Take a convolution with filters w [k,
-// k, out, in]: x' is the gradient of its images if its result has the gradient x [batch, height, width, in]. For SAME
-// padding height' = height*stride, for Valid (height-1)*stride + k.
+// ConvTranspose returns activation(x' + bias) as [batch, height', width', out]. x' is the gradient of a convolution
+// with filters w [k, k, out, in] with respect to its images, given the gradient x [batch, height, width, in] with
+// respect to its result. With SAME padding, height' = height*stride. With Valid, height' = (height-1)*stride + k.
 func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	return convolution(&convKind{"transposed convolution", convTransposeShape, true,
 		kernelOf(conv.NewTranspose), kernelOf(conv.NewMixedTranspose), kernels.ConvTranspose, kernels.ConvTransposeGradient}, x, w, bias, o)
@@ -45,18 +45,18 @@ func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, er
 
 type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)
 
-// convFunc makes the function of a convolution.
+// convFunc returns the function of a convolution.
 type convFunc func(s kernel.ConvShape, a graph.Activation) (graph.Func, error)
 
-// kernelOf makes the function of a plan from package conv.
+// kernelOf returns the convFunc of a plan from package kernel.
 func kernelOf[P plan](build func(kernel.ConvShape, kernel.Activation) (P, error)) convFunc {
 	return func(s kernel.ConvShape, a graph.Activation) (graph.Func, error) {
 		return ofPlan(build(s, kernel.Activation(a)))
 	}
 }
 
-// convKind is a convolution or a transposed convolution: its shapes, its forms in single and mixed precision, and its
-// form on a device.
+// convKind is a convolution or a transposed convolution: its shapes, its implementations in single and mixed precision,
+// and its implementation on a device.
 type convKind struct {
 	name          string
 	geometry      convGeometry
@@ -189,7 +189,7 @@ func convTransposeShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, err
 	return s, nil
 }
 
-// padding returns the zeros before an axis of the big image of a SAME convolution.
+// padding returns the number of zeros before an axis of the big image in a SAME convolution.
 func padding(s kernel.ConvShape, big, small int) int {
 	return max((small-1)*s.Stride+s.Kernel-big, 0) / 2
 }

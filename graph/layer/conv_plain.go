@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// The layers in float64, by plain loops. They are the reference for the float32 kernels.
+// The convolutions in float64, as plain loops. They are the reference for the float32 kernels.
 
 // plainConv is a convolution, or a transposed convolution.
 type plainConv struct {
@@ -16,8 +16,9 @@ type plainConv struct {
 	g          []float64
 }
 
-// visit calls f with the indices of the three factors of every product in a convolution. The convolution maps a big
-// image [batch, bigH, bigW, bigC] to a small one [batch, smallH, smallW, smallC] with filters [k, k, bigC, smallC].
+// visit calls f with the indices of image element, weight and result element for every product of a convolution. The
+// convolution maps a big image [batch, bigH, bigW, bigC] to a small image [batch, smallH, smallW, smallC], with filters
+// [k, k, bigC, smallC].
 func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
 	for at := range s.Batch * smallH * smallW {
 		b, y, x := at/smallW/smallH, at/smallW%smallH, at%smallW

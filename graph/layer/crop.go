@@ -46,10 +46,10 @@ func Crop(x *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
 	}, x)
 }
 
-// crop copies rows; a row of x is an item of work.
+// crop copies rows. The unit of parallel work is a row of x.
 type crop[T graph.Float] struct {
 	rows, height, kept int
-	wide, narrow       int // elements of a row of x and of the result
+	wide, narrow       int // elements in a row of x and in a row of the result
 	x, y               []T
 	forward, backward  func(worker, i int)
 }
@@ -68,7 +68,7 @@ func newCrop[T graph.Float](s tensor.Shape, height, width int) *crop[T] {
 	return f
 }
 
-// row returns row i of x and the matching row of the result. The latter is nil if the crop cuts it off.
+// row returns row i of x and the corresponding row of the result, or nil if the crop removes the row.
 func (f *crop[T]) row(i int) (x, y []T) {
 	x = f.x[i*f.wide:][:f.wide]
 	if r := i % f.height; r < f.kept {

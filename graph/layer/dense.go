@@ -1,5 +1,5 @@
-// Package layer provides the operations of network layers as functions of their parameters:
-// convolutions, dense layers, normalisations, pooling, resizing, dropout. Package nn adds the parameters.
+// Package layer provides the operations of network layers as functions of their parameters: convolutions, dense layers,
+// normalisation, pooling, resizing and dropout. Package nn creates the parameters.
 package layer
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 // Dense returns activation(x w + bias) as [rows, out], for x [rows, in], w [in, out] and bias [out]. It is
-// differentiable in all three.
+// differentiable with respect to x, w and bias.
 func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("dense: %w", err)
@@ -66,7 +66,7 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 	}, x, w, bias)
 }
 
-// errWeightTangent is the error for a direction that moves weights.
+// errWeightTangent is the error for a tangent of the weights.
 var errWeightTangent = errors.New("there is no tangent along weights, only along a layer's input")
 
 func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func, error) {
@@ -78,7 +78,7 @@ func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func
 }
 
 // DenseBody returns the [graph.Body] of [Dense] for x of shape [rows, in]: vectorised in float32, plain loops in
-// float64. Operations that multiply matrices use it.
+// float64. Use it in operations that multiply matrices.
 func DenseBody[T graph.Float](rows, in, out int, a graph.Activation) (graph.Body[T], error) {
 	var b any = &plainDense{rows: rows, in: in, out: out, a: a}
 	if _, single := any(T(0)).(float32); single {
@@ -114,10 +114,10 @@ type plan interface {
 	Backward(x, w, y, dy, dx, dw, db []float32)
 }
 
-// planned is a layer with the inputs x, weights and bias.
+// planned is the graph.Func of a plan, with inputs x, weights and bias.
 type planned struct{ plan plan }
 
-// ofPlan returns the function of a plan, or the error.
+// ofPlan returns the graph.Func of a plan, or the error.
 func ofPlan[P plan](p P, err error) (graph.Func, error) {
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (p planned) Backward(in [][]float32, out, dout []float32, din [][]float32) 
 	p.plan.Backward(in[0], in[1], out, dout, din[0], din[1], din[2])
 }
 
-// plainDense is the dense layer in float64, by plain loops.
+// plainDense is the dense layer in float64, as plain loops.
 type plainDense struct {
 	rows, in, out int
 	a             graph.Activation
@@ -172,7 +172,7 @@ func (d *plainDense) Backward(in [][]float64, out, dout []float64, din [][]float
 	}
 }
 
-// throughActivation returns the gradient before the activation, in scratch memory.
+// throughActivation returns the gradient with respect to the input of the activation, in scratch memory.
 func throughActivation(scratch *[]float64, a graph.Activation, dout, out []float64) []float64 {
 	if *scratch == nil {
 		*scratch = make([]float64, len(out))

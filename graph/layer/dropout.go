@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Dropout returns x * mask, element by element. The mask has the shape of x and no gradient. Masks of inverted
-// dropout are 0 with probability r and 1/(1-r) otherwise, so the mean of the result is x.
+// Dropout returns x * mask, elementwise. The mask has the shape of x and no gradient. Masks of inverted dropout are 0
+// with probability r and 1/(1-r) otherwise, so the expectation of the result is x.
 //
 // Source: Srivastava et al. 2014, section 4 and 10 (the scale is applied in training).
 func Dropout(x, mask *gorgonia.Node) (*gorgonia.Node, error) {

@@ -30,7 +30,7 @@ func TestDense(t *testing.T) {
 				Inputs:  []gradcheck.Input{gradcheck.In(s[0], s[1]), gradcheck.In(s[1], s[2]), gradcheck.In(s[2])},
 				Build:   func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Dense(n[0], n[1], n[2], a) },
 				Samples: 12,
-				// The slope of a saturated tanh, 1 - y^2, cancels.
+				// The slope of a saturated tanh, 1 - y^2, suffers from cancellation.
 				Tolerance32: 2e-4,
 			})
 		}
@@ -75,7 +75,7 @@ func TestConv(t *testing.T) {
 		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Conv(n[0], n[1], n[2], layer.ConvOptions{Stride: 2})
 		},
-		// Filter row r meets image row 2y + r - 1.
+		// Filter row r is applied to image row 2y + r - 1.
 		Want: func([][]float64) []float64 { return []float64{11610, 830, 1490, 1716} },
 	}, gradcheck.Case{
 		Name: "symmetric padding has one zero on each side",
@@ -85,7 +85,7 @@ func TestConv(t *testing.T) {
 		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Conv(n[0], n[1], n[2], layer.ConvOptions{Stride: 2, Symmetric: true})
 		},
-		// Filter row r meets image row 2y + r - 1: PyTorch's conv2d with stride 2 and padding 1.
+		// Filter row r is applied to image row 2y + r - 1, as in PyTorch's conv2d with stride 2 and padding 1.
 		Want: func([][]float64) []float64 { return []float64{610, 830, 1490, 1716} },
 	}, gradcheck.Case{
 		Name: "height and width pad apart",
@@ -95,7 +95,7 @@ func TestConv(t *testing.T) {
 		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Conv(n[0], n[1], n[2], layer.ConvOptions{Stride: 2})
 		},
-		// One row of zeros lies above the image's only row, and no zeros lie left of its first column.
+		// The padding is one row of zeros above the image's only row, and no column before its first column.
 		Want: func([][]float64) []float64 { return []float64{321, 43} },
 	})
 	gradcheck.CheckAll(t, cases)

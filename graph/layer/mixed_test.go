@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// smallNet returns the parameters and the loss of an autoencoder with every kind of layer that has weights.
+// smallNet returns the parameters and the loss of an autoencoder with every kind of layer with weights.
 func smallNet(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, parameters gorgonia.Nodes) {
 	t.Helper()
 	g := gorgonia.NewGraph()
@@ -53,7 +53,8 @@ func smallNet(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, parameters go
 	return ok(gorgonia.Mean(ok(gorgonia.Square(ok(gorgonia.Sub(h, x)))))), parameters
 }
 
-// TestMixed compares loss and gradients of a network in mixed and in single precision, and then switches back.
+// TestMixed compares loss and gradients of a network in mixed and single precision, and checks the switch back to
+// single precision.
 func TestMixed(t *testing.T) {
 	loss, parameters := smallNet(t, tensor.Float32)
 	gradients, err := gorgonia.Grad(loss, parameters...)
@@ -89,8 +90,8 @@ func TestMixed(t *testing.T) {
 			difference += math.Pow(float64(mixed[i][j]-x), 2)
 			size += float64(x) * float64(x)
 		}
-		// Rounding changes a factor by up to 2^-9 of its value, and by 2^-10.8 in the mean. A gradient has gone
-		// through up to eleven products.
+		// Rounding changes a factor by a relative error of at most 2^-9, on average 2^-10.8. A gradient is the result
+		// of up to eleven products.
 		relative := math.Sqrt(difference / size)
 		t.Logf("%s: %.2g", name, relative)
 		if !(relative < 11*0x1p-9) || relative == 0 {

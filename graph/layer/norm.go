@@ -13,16 +13,16 @@ import (
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
-// NormOptions holds the options of a normalisation.
+// NormOptions are the options of a normalisation.
 type NormOptions struct {
 	Epsilon float64 // added to variances
 	ReLU    bool    // the result is max(y, 0)
-	Single  bool    // allow groups of one element: they become beta, and x gets no gradient
+	Single  bool    // allow groups of one element: the result is beta, and the gradient with respect to x is 0
 }
 
-// BatchMoments returns the means and variances of the channels of x [batch, ..., channels] as [parts, 2, channels],
-// for each of parts equal parts of the batch. Variances divide by the number of elements; the variance of a single
-// element is 0. The node itself has no gradient; see [BatchNorm].
+// BatchMoments returns the means and variances of the channels of x [batch, ..., channels] as [parts, 2, channels], for
+// each of several equal parts of the batch. Variances are biased: they divide by the number of elements. The variance
+// of a single element is 0. The node itself has no gradient; see [BatchNorm].
 func BatchMoments(x *gorgonia.Node, parts int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "batch moments",
@@ -57,9 +57,9 @@ func checkParts(x tensor.Shape, parts int) error {
 	return nil
 }
 
-// BatchNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta channel by channel, for x [batch, ...,
-// channels]. The moments must be the [BatchMoments] of x: the gradient of x includes the path through the moments.
-// gamma and beta, [channels], may both be nil: 1 and 0.
+// BatchNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta for each channel of x [batch, ...,
+// channels]. The moments must be the [BatchMoments] of x: the gradient with respect to x includes the path through the
+// moments. gamma and beta have shape [channels]. Both may be nil, which means 1 and 0.
 //
 // Source: Ioffe and Szegedy 2015, algorithm 1.
 func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
@@ -91,10 +91,10 @@ func momentsShape(moments *gorgonia.Node) tensor.Shape {
 	return moments.Shape()
 }
 
-// GroupNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta for x [batch, ..., channels]. It splits
-// the channels into equal groups of neighbours; groups is their number. Mean and variance belong to one group of one
-// image. One group gives layer norm, and one group per channel gives instance norm. gamma and beta, [channels], may
-// both be nil: 1 and 0.
+// GroupNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta for x [batch, ..., channels]. It divides the
+// channels into the given number of equal groups of consecutive channels. Each group of each image has its own mean and
+// variance. One group gives layer norm, and one group per channel gives instance norm. gamma and beta have shape
+// [channels]. Both may be nil, which means 1 and 0.
 //
 // Source: Wu and He 2018, equations 1, 2, 6 and 7; Ba et al. 2016; Ulyanov et al. 2016.
 func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgonia.Node, error) {
@@ -110,8 +110,8 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 	})
 }
 
-// normalised adds a normalisation. groups is the number of groups of channels, or 0 for a normalisation without
-// groups. Its inputs are x, and moments, gamma and beta unless they are nil.
+// normalised adds a normalisation. groups is the number of groups of channels, or 0 for a normalisation without groups.
+// The inputs are x, and those of moments, gamma and beta that are not nil.
 func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
 	if (gamma == nil) != (beta == nil) {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted("gamma and beta", "one of them"))
@@ -176,17 +176,18 @@ func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node,
 	}, in...)
 }
 
-// normShape holds the sizes of a normalisation: sets of rows of channels with shared moments.
+// normShape describes a normalisation: sets of rows of channels, with shared moments in a set.
 type normShape struct {
 	sets, rows, channels int
-	groups               int  // of channels; 0: the moments are an input, separate for each channel
+	groups               int  // number of channel groups; 0: the moments are an input, separate for each channel
 	moments, affine      bool // whether the operation has these inputs
-	given                bool // the moments do not depend on x
+	given                bool // the moments are constants that do not depend on x
 	epsilon              float64
 	relu                 bool
 }
 
-// record returns the form on a device. Its inputs are x, and moments, gamma and beta if the normalisation has them.
+// record returns the device implementation. Its inputs are x, and moments, gamma and beta if the normalisation has
+// them.
 func (s normShape) record() graph.Recording {
 	shape := kernels.NormShape{Sets: s.sets, Rows: s.rows, Channels: s.channels, Groups: s.groups,
 		Given: s.given, Epsilon: s.epsilon, ReLU: s.relu}

@@ -18,8 +18,7 @@ import (
 
 const epsilon = 1e-5
 
-// normaliseBy computes a normalisation by its definition. Elements with the same result of set share mean and
-// variance.
+// normaliseBy computes a normalisation from its definition. Elements with equal values of set share mean and variance.
 func normaliseBy(x, gamma, beta []float64, channels int, relu bool, set func(i int) int) []float64 {
 	n, mean, variance := map[int]float64{}, map[int]float64{}, map[int]float64{}
 	for i, v := range x {
@@ -158,7 +157,7 @@ func TestStandardise(t *testing.T) {
 		}}})
 }
 
-// The moments are exact for equal elements, and right for a large mean.
+// The moments are exact for equal elements and accurate for a large mean.
 func TestBatchMoments(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := gradcheck.Node(g, tensor.Float32, "x", 4, 50, 3)
@@ -198,7 +197,7 @@ func TestBatchMoments(t *testing.T) {
 	}
 }
 
-// Forward and backward allocate nothing after the first run, in pieces and in sets.
+// Forward and backward allocate nothing after the first run, whether the work is split into pieces or sets.
 func TestNormAllocations(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		g, ok := gorgonia.NewGraph(), gradcheck.Must(t)

@@ -9,11 +9,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// normPiece is the approximate number of elements in a piece of work.
+// normPiece is the approximate number of elements in a unit of parallel work.
 const normPiece = 1 << 15
 
-// piece is a piece of work: rows [from, to) of a set and channels [first, last). The pieces are the same at any
-// number of threads.
+// piece is a unit of parallel work: rows [from, to) of a set and channels [first, last). The pieces do not depend on
+// the number of threads.
 type piece struct{ set, from, to, first, last int }
 
 func piecesOf(sets, rows, channels int) (list []piece) {
@@ -88,7 +88,7 @@ func channelGradient[T graph.Float](dst, u, x, shift, a, b, offset []T, rows, st
 	}
 }
 
-// partials holds sums over pieces, channel by channel: sums of u, and sums of its products.
+// partials holds sums for each piece and channel: sums of u, and sums of products with u.
 type partials[T graph.Float] struct {
 	sum, product []T   // one row of channels for each piece and set
 	at           []int // offset of each piece's sums
@@ -114,7 +114,7 @@ func (p *partials[T]) of(i int) (sum, product []T) {
 	return sum, product
 }
 
-// total adds up the sums of all pieces in order, into [sets, channels].
+// total adds the sums of all pieces, in order, into arrays [sets, channels].
 func (p *partials[T]) total(sum, product []float64, channels int) {
 	clear(sum)
 	clear(product)
@@ -127,8 +127,8 @@ func (p *partials[T]) total(sum, product []float64, channels int) {
 	}
 }
 
-// batchMoments is the operation of [BatchMoments]. It sums differences from the first row of each set, so equal
-// elements have a variance of exactly 0.
+// batchMoments is the operation of [BatchMoments]. It sums the differences from the first row of each set, so the
+// variance of equal elements is exactly 0.
 type batchMoments[T graph.Float] struct {
 	sets, rows, channels int
 	x                    []T

@@ -9,18 +9,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// norm computes a normalisation. If each set has its own moments, it works set by set, while the set is in the cache.
-// If moments are an input, it works piece by piece.
+// norm computes a normalisation. If each set has its own moments, the unit of work is a set, which then stays in the
+// cache. If the moments are an input, the unit of work is a piece.
 type norm[T graph.Float] struct {
 	normShape
 	floor    T
 	partials *partials[T]
 
-	// By set and channel: the mean, 1/sqrt(variance + epsilon), and the factors and offsets of a pass.
+	// For each set and channel: the mean, 1/sqrt(variance + epsilon), and the factors and offsets of a pass.
 	mean, inverse                                          []T
 	scale, b, offset                                       []T
-	sum, product                                           []float64 // sums of the result's gradient, and of its products with x - mean
-	masked                                                 []T       // the result's gradient where ReLU passes it; stored in the memory of dx, which is computed from it later
+	sum, product                                           []float64 // sums of dy, and of dy (x - mean)
+	masked                                                 []T       // dy times the derivative of ReLU, in the memory of dx
 	x, y, dy, dx                                           []T
 	gamma, beta                                            []T
 	forwardItem, mapItem, backwardItem, sumItem, slopeItem func(worker, i int)
@@ -76,7 +76,7 @@ func (f *norm[T]) Forward(in [][]T, out []T) {
 	parallel.For(len(f.partials.pieces), f.mapItem)
 }
 
-// line sets the factor and offset of y as a function of x - mean.
+// line sets the factor and offset of y as a linear function of x - mean.
 func (f *norm[T]) line(at int) {
 	scale, offset := f.scale[at:at+f.channels], f.offset[at:at+f.channels]
 	copy(scale, f.inverse[at:])
@@ -96,12 +96,12 @@ func (f *norm[T]) mapPiece(_, i int) {
 	channelMap(f.y[at:], f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.offset[v:], p.to-p.from, f.channels, f.floor)
 }
 
-// places returns the offset of a piece in x, and the offset of its channels in vectors of channels.
+// places returns the offset of a piece in x, and the offset of its channels in arrays [sets, channels].
 func (f *norm[T]) places(p piece) (x, vector int) {
 	return (p.set*f.rows+p.from)*f.channels + p.first, p.set*f.channels + p.first
 }
 
-// forwardSet computes moments and y of a set.
+// forwardSet computes the moments and y of a set.
 func (f *norm[T]) forwardSet(_, set int) {
 	at, c := set*f.channels, f.channels
 	first := f.x[at*f.rows:][:c]
@@ -156,7 +156,7 @@ func (f *norm[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	f.parameters(gamma, beta)
 }
 
-// gradientOf returns the gradient of y before ReLU, starting at offset at.
+// gradientOf returns the gradient with respect to y before ReLU, from offset at.
 func (f *norm[T]) gradientOf(at int) []T {
 	if f.relu {
 		return f.masked[at:]
@@ -164,7 +164,7 @@ func (f *norm[T]) gradientOf(at int) []T {
 	return f.dy[at:]
 }
 
-// sumPiece adds up the sums that the gradients of a piece's channels need.
+// sumPiece computes the sums of a piece for the gradients of its channels.
 func (f *norm[T]) sumPiece(_, i int) {
 	p := f.partials.pieces[i]
 	at, v := f.places(p)
@@ -181,7 +181,7 @@ func (f *norm[T]) sumPiece(_, i int) {
 	channelSums(sum, product, f.gradientOf(at), f.x[at:], f.mean[v:v+n], rows, f.channels)
 }
 
-// slopes sets the factors and offsets of dx as a function of dy and x - mean. With g = gamma dy and h = (x -
+// slopes sets the factors and offsets of dx as a linear function of dy and x - mean. With g = gamma dy and h = (x -
 // mean)/sqrt(variance + epsilon), dx is (g - mean(g) - h mean(g h))/sqrt(variance + epsilon).
 func (f *norm[T]) slopes(set int) {
 	at, c := set*f.channels, f.channels
@@ -234,7 +234,7 @@ func (f *norm[T]) backwardSet(_, set int) {
 	}
 }
 
-// parameters computes the gradients of gamma and beta, except where they are nil.
+// parameters computes the gradients with respect to gamma and beta, unless they are nil.
 func (f *norm[T]) parameters(gamma, beta []T) {
 	for c := range gamma {
 		total := 0.0

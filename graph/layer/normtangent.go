@@ -13,15 +13,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// errBatchTangent is the error for a direction through the moments of a batch.
+// errBatchTangent is the error for a tangent through batch moments.
 var errBatchTangent = errors.New("the moments of a batch couple its images, and a derivative along one image moves all; want norm group, layer, instance or none, or frozen running moments")
 
-// normTangent adds the tangent of a normalisation that plan describes. A group of n elements has s = sqrt(variance +
-// epsilon) and h = (x - mean)/s. If x moves along t, the tangent is
+// normTangent adds the tangent of the normalisation that plan describes. A group of n elements has s = sqrt(variance +
+// epsilon) and h = (x - mean)/s. For a direction t of x, the tangent is
 //
 //	gamma (t - mean(t) - h mean(h t))/s
 //
-// With given moments the tangent is gamma t/s. The node is differentiable in x, gamma and t.
+// With given moments, the tangent is gamma t/s. The node is differentiable with respect to x, gamma and t.
 func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in []*gorgonia.Node, out, t *gorgonia.Node) (*gorgonia.Node, error) {
 	shapes := make([]tensor.Shape, len(in))
 	diff := make([]bool, len(in)+1)
@@ -58,13 +58,13 @@ func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in
 	return graph.ActivationTangent(out, u, graph.ReLU)
 }
 
-// normAlong computes the tangent of a normalisation. A set is an item of work. It sums over a group in double
-// precision, in order.
+// normAlong computes the tangent of a normalisation. The unit of parallel work is a set. Sums over a group use double
+// precision and a fixed order.
 type normAlong[T graph.Float] struct {
 	normShape
 	x, moments, gamma, t, y   []T
 	dy, dx, dt                []T
-	byGamma                   []float64 // by set and channel: sums of dy P t
+	byGamma                   []float64 // for each set and channel: sums of dy P t
 	forwardItem, backwardItem func(worker, i int)
 }
 
@@ -106,14 +106,14 @@ func (f *normAlong[T]) width() int {
 	return f.channels / f.groups
 }
 
-// line holds the sums of a group of elements.
+// line holds the moments and means of a group of elements.
 type line struct {
 	mean, inverse float64 // mean and 1/s of x
 	u, hu         float64 // means of u and of h u
 }
 
-// group returns the moments of the group of x that begins at channel first of a set. It also returns the means of
-// another array u, times gamma if scaled is set.
+// group returns the moments of the group of x that starts at channel first of a set, and the means of another array u.
+// If scaled is set, u is multiplied by gamma.
 func (f *normAlong[T]) group(set, first int, u []T, scaled bool) line {
 	if f.given {
 		return line{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(float64(f.moments[f.channels+first])+f.epsilon)}
@@ -154,7 +154,7 @@ func (f *normAlong[T]) forwardSet(_, set int) {
 	}
 }
 
-// along returns element i of P u for u scaled by a factor: (u - mean(u) - h mean(h u))/s.
+// along returns element i of P u, for u times a factor: (u - mean(u) - h mean(h u))/s.
 func (f *normAlong[T]) along(l line, i int, u []T, factor float64) float64 {
 	return (factor*float64(u[i]) - l.u - (float64(f.x[i])-l.mean)*l.inverse*l.hu) * l.inverse
 }
@@ -175,9 +175,9 @@ func (f *normAlong[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// backwardSet computes the gradients of a set. Let g = gamma dy. P is symmetric, so t has the gradient P g, and gamma
-// has the gradient sum dy P t. Q(x) = <g, P t> = n (mean(g t) - mean(g) mean(t) - mean(h g) mean(h t))/s has the
-// gradient
+// backwardSet computes the gradients of a set. Let g = gamma dy. P is symmetric, so the gradient with respect to t is P
+// g, and the gradient with respect to gamma is sum dy P t. The gradient of Q(x) = <g, P t> = n (mean(g t) - mean(g)
+// mean(t) - mean(h g) mean(h t))/s is
 //
 //	(h (3 mean(h g) mean(h t) - A) - mean(h t)(g - mean(g)) - mean(h g)(t - mean(t)))/s^2,  A = mean(g t) - mean(g) mean(t).
 func (f *normAlong[T]) backwardSet(_, set int) {
@@ -202,7 +202,7 @@ func (f *normAlong[T]) backwardSet(_, set int) {
 	}
 }
 
-// products adds up dy P t by channel, and returns the sum of gamma dy t.
+// products adds dy P t to the sums of each channel, and returns the sum of gamma dy t.
 func (f *normAlong[T]) products(at, first int, t line) (sum float64) {
 	set := at / (f.rows * f.channels)
 	clear(f.byGamma[set*f.channels+first:][:f.width()])

@@ -9,12 +9,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Shared by operations on pixels: shapes, and arithmetic on rows of channels.
+// Shared code of operations on pixels: shapes, and arithmetic on rows of channels.
 
 // maxElements limits the result of an operation that enlarges images.
 const maxElements = 1 << 30
 
-// imagesOf checks that an operation has one input, and that this input is images.
+// imagesOf checks that an operation has one input and that it has the shape of images.
 func imagesOf(in []tensor.Shape) (tensor.Shape, error) {
 	if len(in) != 1 {
 		return nil, graph.Wanted("1 input", len(in))
@@ -25,7 +25,7 @@ func imagesOf(in []tensor.Shape) (tensor.Shape, error) {
 	return in[0], nil
 }
 
-// checkTimes checks the factor of an operation that enlarges images of shape x.
+// checkTimes checks the scale factor of an operation that enlarges images of shape x.
 func checkTimes(x tensor.Shape, times int) error {
 	switch {
 	case times < 1:
@@ -36,7 +36,7 @@ func checkTimes(x tensor.Shape, times int) error {
 	return nil
 }
 
-// arithmetic holds functions on arrays of one element type.
+// arithmetic holds functions on slices of one element type.
 type arithmetic[T graph.Float] struct {
 	add       func(dst, x []T)                      // dst += x
 	addScaled func(dst []T, a T, x []T)             // dst += a x
@@ -90,7 +90,7 @@ func arithmeticOf[T graph.Float]() arithmetic[T] {
 	}
 }
 
-// mixFew sets dst to a x + b y. It is faster than a kernel call for few elements.
+// mixFew sets dst to a x + b y. For few elements, it is faster than the kernel.
 func mixFew[T graph.Float](dst []T, a T, x []T, b T, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i, v := range x {

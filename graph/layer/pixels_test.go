@@ -21,7 +21,7 @@ import (
 // many channels.
 var images = [][]int{{2, 6, 6, 3}, {1, 5, 7, 2}, {3, 1, 1, 2}, {1, 1, 9, 1}, {2, 4, 3, 17}, {1, 3, 5, 40}}
 
-// pixelsOf computes images by definition. result returns the value of a pixel and channel in image b.
+// pixelsOf computes images from a definition: result returns the value of a pixel and channel in image b.
 func pixelsOf(batch, height, width, channels int, result func(b, y, x, c int) float64) []float64 {
 	var out []float64
 	for b := range batch {
@@ -36,7 +36,7 @@ func pixelsOf(batch, height, width, channels int, result func(b, y, x, c int) fl
 	return out
 }
 
-// windowed pools images of shape s by definition, in windows [from, to) of rows and columns.
+// windowed pools images of shape s from the definition, over windows [from, to) of rows and columns.
 func windowed(v []float64, s []int, kind layer.PoolKind, rows, columns [][2]int) []float64 {
 	return pixelsOf(s[0], len(rows), len(columns), s[3], func(b, y, x, c int) float64 {
 		n, total, most := 0.0, 0.0, math.Inf(-1)
@@ -140,7 +140,8 @@ func gradients(t *testing.T, values []float32, shape []int, build func(x *gorgon
 	return read(y), read(g[0])
 }
 
-// The first of several equal pixels gets the gradient of a maximum, at any number of channels. A NaN is the maximum.
+// The first of several equal maxima gets the gradient, for any number of channels. If an element is NaN, the maximum is
+// NaN.
 func TestMaxPoolTies(t *testing.T) {
 	for _, channels := range []int{1, 3, 16, 35} {
 		var x, want []float32
@@ -149,7 +150,8 @@ func TestMaxPoolTies(t *testing.T) {
 				x, want = append(x, v), append(want, []float32{1, 1, 1, 0, 2, 1}[i])
 			}
 		}
-		// SAME windows of 2 by 2 pixels in steps of 1 on 2 by 3 pixels: rows {0, 1} and {1}, columns {0, 1}, {1, 2} and {2}.
+		// SAME windows of 2 by 2 pixels and stride 1 on 2 by 3 pixels: rows {0, 1} and {1}, columns {0, 1}, {1, 2} and
+		// {2}.
 		pool := func(stride int) (value, gradient []float32) {
 			return gradients(t, x, []int{1, 2, 3, channels}, func(x *gorgonia.Node) (*gorgonia.Node, error) {
 				return layer.Pool(x, layer.PoolOptions{Kind: layer.Max, Size: 2, Stride: stride})
@@ -241,7 +243,7 @@ func TestShuffleCropAddDropout(t *testing.T) {
 			Name:        fmt.Sprintf("add %v", a),
 			Inputs:      []gradcheck.Input{gradcheck.In(3, 2, 2, 7), gradcheck.In(3, 2, 2, 7)},
 			Build:       func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Add(n[0], n[1], a) },
-			Tolerance32: 2e-4, // the slope of a saturated tanh, 1 - y^2, cancels
+			Tolerance32: 2e-4, // the slope of a saturated tanh, 1 - y^2, suffers from cancellation
 		}, gradcheck.Case{
 			Name:        fmt.Sprintf("add to itself, %v", a),
 			Inputs:      []gradcheck.Input{gradcheck.In(5, 3)},

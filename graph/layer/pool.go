@@ -12,29 +12,30 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// PoolKind says how a pooling reduces a window.
+// PoolKind is the reduction of a window to one value.
 type PoolKind string
 
 // The kinds of pooling.
 const (
-	Max     PoolKind = "max"     // the largest value
-	Average PoolKind = "average" // the mean
+	Max     PoolKind = "max"     // maximum
+	Average PoolKind = "average" // mean
 )
 
-// PoolOptions holds the options of a pooling.
+// PoolOptions are the options of a pooling.
 type PoolOptions struct {
 	Kind   PoolKind
 	Size   int  // side of the square window, in pixels
-	Stride int  // 0: Size; windows then do not overlap
+	Stride int  // 0: equal to Size, so windows do not overlap
 	Valid  bool // no padding; otherwise SAME
 }
 
-// Pool returns the maximum or the average of windows of images x [batch, height, width, channels], channel by
-// channel, as [batch, height', width', channels].
+// Pool returns the maximum or the average over windows of images x [batch, height, width, channels], for each channel,
+// as [batch, height', width', channels].
 //
-// With SAME padding height' = ceil(height/stride), and the windows lie as in [Conv]. Pixels outside the image do not
-// count: maxima ignore them, and averages divide by the number of pixels inside. With Valid, height' =
-// floor((height-size)/stride) + 1. If several pixels share the maximum, the first one, row by row, gets the gradient.
+// With SAME padding, height' = ceil(height/stride), and the windows have the same positions as in [Conv]. Pixels
+// outside the image do not count: maxima ignore them, and averages divide by the number of pixels inside. With Valid,
+// height' = floor((height-size)/stride) + 1. If several pixels equal the maximum, the first one in row-major order gets
+// the gradient.
 //
 // Source: Goodfellow et al. 2016, Deep Learning, section 9.3; the padding is TensorFlow's.
 func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
@@ -56,10 +57,10 @@ func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
 		}, x)
 }
 
-// AdaptivePool returns the maximum or the average of height by width bins of images x [batch, h, w, channels],
-// channel by channel, as [batch, height, width, channels]. Bin i of n covers the rows from floor(i h/n) to ceil((i+1)
-// h/n), and columns likewise. Bins overlap if n does not divide h, and repeat pixels if n is larger than h. One bin
-// pools over the whole image. If several pixels share the maximum, the first one, row by row, gets the gradient.
+// AdaptivePool returns the maximum or the average over height by width bins of images x [batch, h, w, channels], for
+// each channel, as [batch, height, width, channels]. Bin i of n covers rows floor(i h/n) to ceil((i+1) h/n), exclusive.
+// The columns are analogous. Bins overlap if n does not divide h, and repeat pixels if n is larger than h. One bin
+// pools over the whole image. If several pixels equal the maximum, the first one in row-major order gets the gradient.
 //
 // Source: PyTorch's adaptive_avg_pool2d and adaptive_max_pool2d; one bin: Lin et al. 2014, section 3.2.
 func AdaptivePool(x *gorgonia.Node, kind PoolKind, height, width int) (*gorgonia.Node, error) {
@@ -100,7 +101,7 @@ func spans(s kernels.Side) (list []span) {
 	return list
 }
 
-// pooling adds the pooling of windows; sides computes their places from the shape of the images.
+// pooling adds a pooling; sides computes the positions of the windows from the shape of the images.
 func pooling(name string, kind PoolKind, key string, attributes map[string]any, sides func(tensor.Shape) (rows, columns kernels.Side, err error), x *gorgonia.Node) (*gorgonia.Node, error) {
 	if kind != Max && kind != Average {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted(`kind "max" or "average"`, fmt.Sprintf("%q", string(kind))))
@@ -165,7 +166,7 @@ func poolFunc[T graph.Float](kind PoolKind, s tensor.Shape, rows, columns []span
 	return graph.NewFunc[T](newMaxPool[T](s, rows, columns))
 }
 
-// means returns the averages of windows along a side of n pixels.
+// means returns the linear map that averages windows along a side of n pixels.
 func means(n int, windows []span) axis {
 	a := axis{in: n, taps: make([][]tap, len(windows))}
 	for i, w := range windows {
@@ -176,8 +177,8 @@ func means(n int, windows []span) axis {
 	return a
 }
 
-// maxPool takes the maximum over rows and then over columns. The forward pass splits the work by rows of the result.
-// The backward pass splits it by images, because windows may overlap.
+// maxPool takes the maximum over rows and then over columns. The forward pass is parallel over rows of the result. The
+// backward pass is parallel over images, because windows may overlap.
 type maxPool[T graph.Float] struct {
 	batch, height, width, channels int
 	rows, columns                  []span

@@ -7,16 +7,16 @@ import (
 
 // axis is a linear map of the pixels along one side of an image: output i is the weighted sum of taps[i].
 type axis struct {
-	in   int // pixels
+	in   int // number of input pixels
 	taps [][]tap
 }
 
 type tap struct {
-	from   int // the input pixel
+	from   int // index of the input pixel
 	weight float64
 }
 
-// transposed returns the map of gradients.
+// transposed returns the transposed map, which maps gradients.
 func (a axis) transposed() axis {
 	t := axis{in: len(a.taps), taps: make([][]tap, a.in)}
 	for i, list := range a.taps {
@@ -27,8 +27,8 @@ func (a axis) transposed() axis {
 	return t
 }
 
-// resample maps the columns of images and then their rows linearly, channel by channel. It is the body of average
-// pooling and of interpolation.
+// resample applies linear maps along the columns and then the rows of images, for each channel. It is the body of
+// average pooling and interpolation.
 type resample[T graph.Float] struct {
 	forward, backward pass[T]
 }
@@ -48,7 +48,7 @@ func (f *resample[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// pass computes one direction. A row of the result is an item of work.
+// pass computes one direction. The unit of parallel work is a row of the result.
 type pass[T graph.Float] struct {
 	batch, channels int
 	rows, columns   axis
@@ -86,10 +86,10 @@ func (p *pass[T]) row(worker, i int) {
 	}
 }
 
-// few is the number of elements up to which plain loops beat kernel calls.
+// few is the maximum number of elements for which plain loops are faster than kernels.
 const few = 15
 
-// combine sets dst to the weighted sum of pieces of src, each as long as dst.
+// combine sets dst to the weighted sum of segments of src. Each segment has the length of dst.
 func (p *pass[T]) combine(dst []T, taps []tap, src []T) {
 	n := len(dst)
 	piece := func(i int) []T { return src[taps[i].from*n:][:n] }

@@ -9,9 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
-// Upsample returns images x [batch, height, width, channels], enlarged by the factor times along both sides, channel
-// by channel. Nearest turns every pixel into a square of equal pixels. Bilinear interpolates pixel i along a side
-// between the two neighbours of the original place (i + 1/2)/times - 1/2, or 0 if that is negative.
+// Upsample enlarges images x [batch, height, width, channels] by the factor times along both sides, for each channel.
+// Nearest repeats every pixel in a square of times by times pixels. Bilinear interpolates pixel i along a side between
+// the two neighbours of position max((i + 1/2)/times - 1/2, 0) in x.
 //
 // Source: PyTorch's interpolate with align_corners=False; Odena et al. 2016 for decoders.
 func Upsample(x *gorgonia.Node, times int, bilinear bool) (*gorgonia.Node, error) {

@@ -12,10 +12,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Shuffle turns channels into pixels: images x [batch, h, w, c times^2] become [batch, h times, w times, c]. Each
-// pixel becomes a square of times by times pixels. Its channel (i times + j) c + k becomes channel k of row i, column
-// j in the square. This order is TensorFlow's depth_to_space and ONNX's DepthToSpace in mode DCR. (PyTorch's
-// pixel_shuffle counts k first.)
+// Shuffle rearranges channels into pixels: images x [batch, h, w, c times^2] become [batch, h times, w times, c]. Each
+// pixel becomes a square of times by times pixels. Channel (i times + j) c + k of the pixel becomes channel k of row i,
+// column j in the square. This order is the order of TensorFlow's depth_to_space and ONNX's DepthToSpace in mode DCR.
+// PyTorch's pixel_shuffle uses another order: k is the most significant index.
 //
 // Source: Shi et al. 2016, equation 4.
 func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
@@ -52,7 +52,7 @@ func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
 	}, x)
 }
 
-// shuffle copies pieces of a row between a pixel and its square. A row of x is an item of work.
+// shuffle copies segments of a row between a pixel and its square. The unit of parallel work is a row of x.
 type shuffle[T graph.Float] struct {
 	rows, width, times, piece int
 	x, y                      []T

@@ -13,16 +13,16 @@ import (
 
 // Shared code for the tangents of layers, and the tangent of the maximum.
 
-// itself is the Tangent of an operation that is linear in its one input: the operation itself, applied to the
-// tangent.
+// itself is the Tangent of an operation that is linear in its only input: it applies the operation to the tangent.
 func itself(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])
 	}
 }
 
-// maxPoolTangent returns, for each window, the element of t at the place of the window's maximum in x. y holds the
-// maxima. If several elements are equal, the first one counts, row by row. The node is differentiable in t.
+// maxPoolTangent returns, for each window, the element of t at the position of the window's maximum in x. y holds the
+// maxima. If several elements are equal, the first one in row-major order counts. The node is differentiable with
+// respect to t.
 func maxPoolTangent(name, key string, sides func(tensor.Shape) (rows, columns kernels.Side, err error), x, y, t *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "tangent of " + name,
@@ -47,7 +47,7 @@ func maxPoolTangent(name, key string, sides func(tensor.Shape) (rows, columns ke
 	}, x, y, t)
 }
 
-// maxTangent picks the elements at the maxima. Its backward pass sends gradients back to the same places.
+// maxTangent gathers the elements at the maxima. Its backward pass scatters gradients to the same positions.
 type maxTangent[T graph.Float] struct {
 	pool      *maxPool[T]
 	t, picked []T
@@ -79,7 +79,7 @@ func (f *maxTangent[T]) row(_, i int) {
 	}
 }
 
-// place returns the place of a window's maximum in a channel, as an offset from the first element of the image.
+// place returns the position of a window's maximum in a channel, as an offset from the first element of the image.
 func (f *maxTangent[T]) place(channel int, rows, columns span, most T) int {
 	p := f.pool
 	first := channel % p.channels

@@ -16,12 +16,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// tangentCase is an operation. Its first input is x, and the others are parameters.
+// tangentCase is an operation. Its first input is x, and its other inputs are parameters.
 type tangentCase struct {
 	name   string
 	inputs []gradcheck.Input
 	apply  func(n []*gorgonia.Node) (*gorgonia.Node, error)
-	held   []int // inputs that do not change the derivative, or only in jumps
+	held   []int // inputs for which the derivative is constant or piecewise constant
 }
 
 func tangentCases() []tangentCase {
@@ -99,7 +99,8 @@ func tangentCases() []tangentCase {
 	)
 }
 
-// The gradients of directional derivatives match finite differences, in the direction, the parameters and x.
+// The gradients of directional derivatives agree with finite differences, with respect to the direction, the parameters
+// and x.
 func TestTangentGradients(t *testing.T) {
 	for _, c := range tangentCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestTangentGradients(t *testing.T) {
 	}
 }
 
-// <dy, J v> = <J^T dy, v>: the directional derivative agrees with the gradient, and with differences of the operation.
+// <dy, J v> = <J^T dy, v>: the directional derivative agrees with the gradient, and with finite differences.
 func TestTangentIsAdjointOfGradient(t *testing.T) {
 	for _, c := range tangentCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -168,7 +169,7 @@ func TestTangentIsAdjointOfGradient(t *testing.T) {
 	}
 }
 
-// drawn adds a float64 input of random numbers.
+// drawn adds a float64 input with random elements.
 func drawn(g *gorgonia.ExprGraph, name string, in gradcheck.Input) *gorgonia.Node {
 	v := tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(in.Shape...))
 	r, lo, hi := rng.New(1, name), in.Lo, in.Hi

@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Average is an exponential moving average of parameters. Its targets follow other parameters of a set, as in the
-// target network of BYOL and the key encoder of MoCo.
+// Average is an exponential moving average (EMA) of parameters. Its targets follow other parameters of a set, as in
+// BYOL's target network and MoCo's key encoder.
 type Average struct {
 	targets, sources [][]float32
 	names            []string // names of the parameters that the targets follow
@@ -17,8 +17,8 @@ type Average struct {
 	body             func(worker, tensor, from, to int)
 }
 
-// NewAverage returns the average of all parameters in a set that have a target. The target of the parameter "name" is
-// called prefix + "name" and has the same shape. [Graph.Targets] makes most targets.
+// NewAverage returns the EMA of all parameters that have a target in the set. The target of the parameter "name" is
+// prefix + "name" and has the same shape. [Graph.Targets] creates most targets.
 func NewAverage(p *Params, prefix string) (*Average, error) {
 	var names []string
 	var targets, sources [][]float32
@@ -38,14 +38,14 @@ func NewAverage(p *Params, prefix string) (*Average, error) {
 	return a, nil
 }
 
-// AverageOf returns the average whose targets follow sources of the same sizes.
+// AverageOf returns an EMA with the given targets, which follow sources with the same sizes.
 func AverageOf(targets, sources [][]float32) *Average {
 	a := &Average{targets: targets, sources: sources, pieces: kernel.NewPieces(targets)}
 	a.body = a.move
 	return a
 }
 
-// Without returns the average without the targets of frozen parameters. Those targets keep their values.
+// Without returns the EMA without the targets of frozen parameters. These targets keep their values.
 func (a *Average) Without(frozen func(name string) bool) *Average {
 	var names []string
 	var targets, sources [][]float32
@@ -59,11 +59,12 @@ func (a *Average) Without(frozen func(name string) bool) *Average {
 	return b
 }
 
-// Pairs returns the elements of the targets, and of the parameters that they follow.
+// Pairs returns the elements of the targets and of their sources.
 func (a *Average) Pairs() (targets, sources [][]float32) { return a.targets, a.sources }
 
-// CopyTargets copies parameters from another run or file into their EMA targets, except targets that were taken too.
-// A target's name is a prefix and the parameter's name. CopyTargets returns the names of the targets that it set.
+// CopyTargets copies parameters that come from another run or file into their EMA targets. It skips targets that also
+// come from there, see taken. The target of a parameter is named prefix + name. CopyTargets returns the names of the
+// targets that it set.
 func CopyTargets(p *Params, prefix string, taken func(name string) bool) (set []string) {
 	for _, name := range p.Names() {
 		of, ok := strings.CutPrefix(name, prefix)
@@ -75,8 +76,7 @@ func CopyTargets(p *Params, prefix string, taken func(name string) bool) (set []
 	return set
 }
 
-// Step sets every target to momentum times the target plus 1 - momentum times its parameter. Momentum 0 copies the
-// parameter.
+// Step sets every target to momentum * target + (1 - momentum) * parameter. Momentum 0 copies the parameter.
 func (a *Average) Step(momentum float64) {
 	a.momentum = float32(momentum)
 	a.pieces.Each(a.body)

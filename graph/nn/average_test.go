@@ -13,7 +13,7 @@ import (
 func TestAverage(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
-	const n = 3*(1<<14) + 7 // pieces, the last one short
+	const n = 3*(1<<14) + 7 // several pieces, the last one shorter
 	for _, name := range []string{"w", "target/w", "free"} {
 		if _, err := g.Param(name, tensor.Shape{n}, nn.Uniform(1)); err != nil {
 			t.Fatal(err)
@@ -48,8 +48,8 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// Targets of frozen parameters keep their bits. Targets of taken parameters are copies, unless the targets were taken
-// too.
+// Targets of frozen parameters keep their bits. Targets of taken parameters are copies, unless the targets were also
+// taken.
 func TestTargets(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)

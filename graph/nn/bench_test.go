@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkResNet18Step times a training step (forward, backward, Adam) of the encoder resnet18 on 64 images of
-// 64x64x3, as tools/peer/resnet18.py does with PyTorch. -cpu 1 uses one thread, -cpu 2 two. (A list of counts would
-// run the first one on the most threads.)
+// 64x64x3, as tools/peer/resnet18.py does in PyTorch. Use -cpu 1 for one thread and -cpu 2 for two. (With -cpu 1,2, the
+// first run would use all threads.)
 func BenchmarkResNet18Step(b *testing.B) {
 	const batch = 64
 	g := nn.NewGraph(nn.NewParams(1))
@@ -51,7 +51,7 @@ func BenchmarkResNet18Step(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	step() // allocates
+	step() // allocates memory
 	b.ReportAllocs()
 	for b.Loop() {
 		step()

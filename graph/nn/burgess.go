@@ -5,9 +5,9 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Burgess is the network of Burgess et al. 2018 in the form of Ross and Doshi-Velez 2021. The encoder has four
-// convolutions with 32 filters of side 4 and stride 2, and two dense layers of 256. The decoder is its mirror image,
-// always with ReLU. Initial weights and biases are drawn from U(-l, l) with l = sqrt(1 / fan in).
+// Burgess is the network of Burgess et al. 2018 in the variant of Ross and Doshi-Velez 2021. The encoder has four
+// convolutions with 32 filters of side 4 and stride 2, and two dense layers with 256 units. The decoder is its mirror
+// image, but always with ReLU. Initial weights and biases are samples of U(-l, l) with l = sqrt(1 / fan in).
 type Burgess struct {
 	Activation string `yaml:"activation" doc:"activation of the encoder: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Every option that takes an activation names all of them.
+// The description of every activation option lists all activations.
 func TestActivationsAreDocumented(t *testing.T) {
 	options := 0
 	var visit func(what string, v reflect.Type)

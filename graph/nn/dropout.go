@@ -11,13 +11,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Dropout sets elements of x to 0 with probability rate and multiplies the others by 1/(1-rate). The mask is an
-// input, name/mask, and new in every step ([Graph.Masks]). Dropout leaves x unchanged
+// Dropout sets elements of x to 0 with probability rate and multiplies the others by 1/(1-rate). The mask is the input
+// name/mask, with new values in every step ([Graph.Masks]). Dropout leaves x unchanged
 //
 //   - at rate 0;
 //   - in a graph that is not for training;
-//   - in a graph of EMA targets ([Graph.Targets]), which use the whole network;
-//   - in a frozen part of the network, if [Graph.Frozen] reports the name.
+//   - in a graph of EMA targets ([Graph.Targets]), which use all units;
+//   - in a frozen part of the network: [Graph.Frozen] is true for name.
 //
 // Source: Srivastava et al. 2014.
 func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.Node, error) {
@@ -31,7 +31,7 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 		return x, nil
 	}
 	input := name + "/mask"
-	for i := 2; g.nodes[input] != nil; i++ { // each further use of a network gets another mask
+	for i := 2; g.nodes[input] != nil; i++ { // each further use of the network has a separate mask
 		input = fmt.Sprintf("%s/mask%d", name, i)
 	}
 	node, err := g.Input(input, x.Shape()...)
@@ -48,19 +48,19 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 	return named(y, name, err)
 }
 
-// idleDropout is a dropout that leaves x unchanged. It has no operation, but [Summarise] lists it.
+// idleDropout is a dropout that leaves x unchanged. It adds no operation, but [Summarise] lists it.
 type idleDropout struct {
 	x    *gorgonia.Node
 	name string
 	rate float64
 }
 
-// Mask is the input of a [Dropout].
+// Mask is the mask of a [Dropout], an input of the graph.
 type Mask struct {
 	Node *gorgonia.Node
 	Rate float64 // probability of 0
 
-	seed    uint64        // seed of the values that Fill is drawing
+	seed    uint64        // seed of the values of the current Fill
 	streams []*rng.Stream // one per worker
 	item    func(worker, i int)
 }
@@ -68,11 +68,11 @@ type Mask struct {
 // Masks lists the masks to fill before every training step of the graph.
 func (g *Graph) Masks() []*Mask { return g.masks }
 
-// maskPiece is the number of mask elements that one stream fills.
+// maskPiece is the number of mask elements per random stream.
 const maskPiece = 1 << 14
 
-// Fill samples the mask: elements are 0 with probability Rate, up to 2^-32, and 1/(1-Rate) otherwise. It draws one
-// number from r, which seeds the streams. They fill pieces of the mask in parallel.
+// Fill samples the mask: elements are 0 with probability Rate (rounded to a multiple of 2^-32) and 1/(1-Rate)
+// otherwise. It draws one number from r as the seed of separate streams, which fill pieces of the mask in parallel.
 func (m *Mask) Fill(r *rng.Stream) {
 	m.seed = r.Uint64()
 	parallel.ForWorkers(len(m.streams), (len(Data(m.Node))+maskPiece-1)/maskPiece, m.item)

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Dropout multiplies by its mask in training. It does nothing in targets, in frozen parts and at rate 0.
+// Dropout multiplies by its mask in training. It does nothing in EMA targets, in frozen parts and at rate 0.
 func TestDropout(t *testing.T) {
 	must := gradcheck.Must(t)
 	p := nn.NewParams(1)
@@ -72,7 +72,7 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// Fill replaces each element of masks that end at a piece, one element before it and one behind it.
+// Fill sets every element of masks whose size is a multiple of the piece size, one less, or one more.
 func TestMaskSizes(t *testing.T) {
 	const piece = 1 << 14
 	for _, n := range []int{1, 2, 3, piece - 1, piece, piece + 1, 2*piece - 1, 2 * piece} {
@@ -90,7 +90,7 @@ func TestMaskSizes(t *testing.T) {
 	}
 }
 
-// Masks have the rate of their dropout and mean 1, at any number of threads.
+// Masks have their dropout's rate and mean 1, for any number of threads.
 func TestMask(t *testing.T) {
 	const n = 3*(1<<14) + 7
 	for _, rate := range []float64{1e-3, 0.1, 0.5, 0.9} {

@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Residual is an encoder of residual blocks (He et al. 2016). A block adds its input to the result of two
-// convolutions with batch norm. Each block halves the sides of the image.
+// Residual is an encoder with residual blocks (He et al. 2016). A block adds its input to the result of two
+// convolutions with batch norm, and halves the sides of the image.
 type Residual struct {
 	Widths   []int `yaml:"widths" doc:"channels of each block"`
 	Features int   `yaml:"features" doc:"width of the result"`
@@ -66,7 +66,7 @@ func (r *Residual) block(g *nn.Graph, x *gorgonia.Node, name string, width int) 
 	return graph.Activate(h, graph.ReLU)
 }
 
-// An encoder with residual blocks is a type with one method. Once it is registered, a config can name it.
+// An encoder with residual blocks is a type with the method Encode. A config can name it after registration.
 func ExampleRegisterEncoder() {
 	err := nn.RegisterEncoder(registry.Entry[nn.Encoder]{Name: "residual", Doc: "residual blocks of two convolutions", Source: "He et al. 2016",
 		New: func() nn.Encoder { return &Residual{Widths: []int{8, 16}, Features: 10} }})

@@ -1,6 +1,6 @@
 package nn
 
-// Names that only the tests need.
+// Unexported functions for the tests.
 var (
 	ParseInit    = parseInit
 	Uniform      = uniform

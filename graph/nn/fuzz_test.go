@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// FuzzLayers checks any list of layers. The list must give an error, or build an encoder, its mirror image and a
-// decoder with the images' shape.
+// FuzzLayers checks arbitrary lists of layers. A list must give an error, or build an encoder, its mirror image, and a
+// decoder whose result has the shape of the images.
 func FuzzLayers(f *testing.F) {
 	for _, s := range []string{
 		"[{conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu}, {residual: {channels: 4, stride: 2}}, {dense: 3}]",
@@ -60,7 +60,7 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// heavy reports layers that take too much memory for a test.
+// heavy reports lists of layers that need too much memory for a test.
 func heavy(list nn.LayerList) bool {
 	for _, c := range list {
 		switch l := c.Value.(type) {

@@ -11,14 +11,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Init writes the initial values of a parameter of a given shape.
+// Init sets the initial values of a parameter with the given shape.
 type Init func(r *rng.Stream, shape tensor.Shape, values []float32)
 
-// Zeros sets everything to 0.
+// Zeros sets all values to 0.
 func Zeros(_ *rng.Stream, _ tensor.Shape, values []float32) { clear(values) }
 
-// GlorotUniform samples U(-l, l) with l = sqrt(6 / (fan in + fan out)), the
-// default of Keras (Glorot and Bengio 2010, equation 16).
+// GlorotUniform samples U(-l, l) with l = sqrt(6 / (fan in + fan out)), the default in Keras (Glorot and Bengio 2010,
+// equation 16).
 func GlorotUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, out := fans(shape)
 	uniform(math.Sqrt(6/(in+out)))(r, shape, values)
@@ -32,7 +32,7 @@ func HeNormal(r *rng.Stream, shape tensor.Shape, values []float32) {
 	}
 }
 
-// heUniform samples U(-l, l) with l = sqrt(6 / fan in): the variance of [HeNormal].
+// heUniform samples U(-l, l) with l = sqrt(6 / fan in). The variance equals the variance of [HeNormal].
 func heUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
 	uniform(math.Sqrt(6/in))(r, shape, values)
@@ -53,8 +53,8 @@ func uniform(limit float64) Init {
 	}
 }
 
-// fans returns the number of inputs and outputs of one unit. Weights are [in, out] or [k, k, in, out]. A bias [out]
-// counts as its own fan.
+// fans returns the number of inputs and outputs of one unit. Weights have shape [in, out] or [k, k, in, out]. For a
+// bias [out], both numbers are out.
 func fans(s tensor.Shape) (in, out float64) {
 	n := len(s)
 	if n < 2 {
@@ -67,10 +67,10 @@ func fans(s tensor.Shape) (in, out float64) {
 	return float64(field * s[n-2]), float64(field * s[n-1])
 }
 
-// initNames are the initialisers of weights that a config can name.
+// initNames are the weight initialisers that a config can name.
 var initNames = []string{"glorot", "he-normal", "he-uniform", "fan-in"}
 
-// parseInit returns an initialiser of weights by name.
+// parseInit returns a weight initialiser by name.
 func parseInit(name string) (Init, error) {
 	if i := slices.Index(initNames, name); i >= 0 {
 		return []Init{GlorotUniform, HeNormal, heUniform, FanInUniform}[i], nil

@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// ConvOptions describes a convolutional layer with SAME padding.
+// ConvOptions are the options of a convolutional layer with SAME padding.
 type ConvOptions struct {
-	Out        int // channels
+	Out        int // output channels
 	Kernel     int // side of the filters
 	Stride     int // 0 means 1
 	Activation graph.Activation
@@ -34,8 +34,8 @@ func Conv(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Nod
 	return named(y, name, err)
 }
 
-// ConvTranspose adds a transposed convolution, which enlarges images by the stride. Its parameters are name/weight
-// [k, k, out, in] and name/bias.
+// ConvTranspose adds a transposed convolution, which enlarges images by the factor Stride. Its parameters are
+// name/weight [k, k, out, in] and name/bias.
 func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Node, error) {
 	in, err := imagesIn(x)
 	if err != nil {
@@ -49,13 +49,13 @@ func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gor
 	return named(y, name, err)
 }
 
-// Dense adds a fully connected layer to rows [batch, in], with a bias and an activation. Its parameters are
-// name/weight [in, out] and name/bias. [GlorotUniform] draws the initial weights; the bias starts at 0.
+// Dense adds a fully connected layer on rows [batch, in], with a bias and an activation. Its parameters are name/weight
+// [in, out] and name/bias. The initial weights come from [GlorotUniform]; the initial bias is 0.
 func Dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
 	return DenseWith(g, x, name, out, a, GlorotUniform)
 }
 
-// DenseWith is [Dense] with a given initialiser of the weights.
+// DenseWith is [Dense] with the given weight initialiser.
 func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation, init Init) (*gorgonia.Node, error) {
 	in, err := columnsIn(x)
 	if err != nil {
@@ -69,7 +69,7 @@ func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activat
 	return named(y, name, err)
 }
 
-// weights makes the parameters of a layer.
+// weights creates the parameters of a layer.
 func weights(g *Graph, name string, init Init, out int, shape ...int) (w, b *gorgonia.Node, err error) {
 	if init == nil {
 		init = GlorotUniform
@@ -88,7 +88,8 @@ func shapeOf(x *gorgonia.Node) string {
 	return fmt.Sprintf("of shape %v", x.Shape())
 }
 
-// named gives a layer's name to its node, so errors of a run show it. If err is set, it adds the name to err instead.
+// named names a layer's node after the layer, for error messages of a run. If err is set, it adds the name to err
+// instead.
 func named(y *gorgonia.Node, name string, err error) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, inLayer(name, err)

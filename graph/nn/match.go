@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Match reports whether a parameter's name fits a pattern. In the pattern * stands for any characters, also slashes:
-// encoder/conv* fits encoder/conv1/weight.
+// Match reports whether a parameter's name matches a pattern. In the pattern, * matches any characters including
+// slashes: encoder/conv* matches encoder/conv1/weight.
 func Match(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -30,8 +30,8 @@ func Match(pattern, name string) bool {
 	return strings.HasSuffix(name, parts[last])
 }
 
-// Matching lists the parameters, including states, with names that fit a pattern of [Match], in the order of their
-// creation. If none fits, it returns an error that suggests a name.
+// Matching lists the parameters and states that match a pattern, see [Match], in the order of their creation. If none
+// matches, the error suggests a name.
 func (p *Params) Matching(pattern string) (names []string, err error) {
 	for _, name := range p.names {
 		if Match(pattern, name) {
@@ -44,8 +44,8 @@ func (p *Params) Matching(pattern string) (names []string, err error) {
 	return names, nil
 }
 
-// near suggests the name nearest to a pattern, or the nearest pattern for all names with one beginning. If nothing is
-// near, it lists the first parts of names.
+// near suggests the name nearest to a pattern, or the nearest pattern for all names with a common prefix. If nothing is
+// near, it lists the first components of the names.
 func (p *Params) near(pattern string) string {
 	var tops, known []string
 	for _, name := range p.names {

@@ -7,12 +7,12 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Mirror implements [Mirrored]. A stage is a convolution, residual, pooling or dense layer, with the norms and
-// activations behind it. The decoder undoes the stages, last stage first. To undo a stage, it adds layers that
-// restore the shape of the stage's input, then the norms and activations of the stage before. A stride becomes a
-// transposed convolution if it divides the side of the filters, otherwise an upsample and a convolution. The layer
-// that made rows from images becomes an image layer. The decoder has no dropout. If a layer has no mirror image, the
-// decoder's Decode returns an error that names the layer.
+// Mirror implements [Mirrored]. A stage is a convolution, residual, pooling or dense layer with the norms and
+// activations after it. The decoder inverts the shapes stage by stage, from the last stage to the first. For each stage
+// it adds layers that restore the shape of the stage's input, then the norms and activations of the previous stage. A
+// strided convolution becomes a transposed convolution if the stride divides the side of the filters. Otherwise it
+// becomes an upsampling and a convolution. The layer that flattens images to rows becomes an image layer. The decoder
+// has no dropout. If a layer has no mirror image, the decoder's Decode returns an error that names the layer.
 func (l *Layers) Mirror() Decoder {
 	list, err := l.List.mirror()
 	if err != nil {
@@ -29,15 +29,16 @@ func (m noMirror) Decode(*Graph, *gorgonia.Node, string, tensor.Shape) (*gorgoni
 	return nil, m.err
 }
 
-// stage is a layer that changes shapes, with the layers behind it.
+// stage is a layer that changes shapes, with the norms and activations after it.
 type stage struct {
 	layer  Layer
 	behind LayerList // norms and activations
 	before Channels  // channels or columns of the stage's input
-	images bool      // the input is images, perhaps flattened
+	images bool      // the input is images or flattened images
 }
 
-// stages splits a list into stages. It returns the channels or columns at its end, and whether the end is images.
+// stages splits a list into stages. It returns the channels or columns of the last result, and whether this result is
+// images.
 func (l LayerList) stages() (stages []stage, width Channels, images bool, err error) {
 	width, images = imageChannels, true
 	for i, c := range l {
@@ -83,8 +84,8 @@ func fixedPool(l Layer) bool {
 	return ok && p.To != nil
 }
 
-// withoutFixedPool drops a final pooling to a fixed size, because the decoder's image layer makes the images before
-// it.
+// withoutFixedPool drops a final pooling to a fixed size, because the decoder's image layer then creates the input of
+// that pooling.
 func withoutFixedPool(stages []stage) []stage {
 	last := len(stages) - 1
 	if last < 0 || !fixedPool(stages[last].layer) {
@@ -96,7 +97,7 @@ func withoutFixedPool(stages []stage) []stage {
 	return stages[:last]
 }
 
-// unnamed returns a norm or activation without its name.
+// unnamed returns a norm or activation layer without its name.
 func unnamed(c LayerChoice) LayerChoice {
 	switch v := c.Value.(type) {
 	case *NormLayer:
@@ -135,7 +136,7 @@ func (l LayerList) mirror() (LayerList, error) {
 	return list, nil
 }
 
-// endsInBlock reports whether a list ends with a residual block, perhaps enlarged. A block already has norm and
+// endsInBlock reports whether a list ends with a residual block, possibly with upsampling. A block already has norm and
 // activation.
 func (l LayerList) endsInBlock() bool {
 	for i := len(l) - 1; i >= 0; i-- {
@@ -147,7 +148,7 @@ func (l LayerList) endsInBlock() bool {
 	return false
 }
 
-// end lists the norms and activations that end a stage's result.
+// end lists the norms and activations at the end of a stage.
 func (s stage) end() LayerList {
 	if r, ok := s.layer.(*ResidualLayer); ok {
 		return append(LayerList{activationPart(r.Activation)}, s.behind...)
@@ -155,7 +156,7 @@ func (s stage) end() LayerList {
 	return s.behind
 }
 
-// undone lists the layers that turn the result of a stage back into the shape of its input.
+// undone lists the layers that map the result of a stage to the shape of its input.
 func (s stage) undone() LayerList {
 	switch v := s.layer.(type) {
 	case *ConvLayer:

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// MLP is a network of fully connected layers. An encoder flattens images, and its last hidden layer gives the
-// features. A decoder adds a linear layer to the image.
+// MLP is a network of fully connected layers. An encoder flattens images, and its last hidden layer gives the features.
+// A decoder has a final linear layer for the image.
 type MLP struct {
 	Hidden     []int  `yaml:"hidden" doc:"widths of the hidden layers"`
 	Activation string `yaml:"activation" doc:"activation of the hidden layers: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
@@ -19,12 +19,13 @@ type MLP struct {
 	Init       string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
 }
 
-// NewMLP returns the default settings: two layers of 256 with ReLU.
+// NewMLP returns the default settings: two layers with 256 units and ReLU.
 func NewMLP() *MLP {
 	return &MLP{Hidden: []int{256, 256}, Activation: "relu", Norm: NoNorm, Init: "glorot"}
 }
 
-// newDenseNorm returns the network of Tonnaer et al. 2022, table 2: layers of 512 and 256 with ReLU, then batch norm.
+// newDenseNorm returns the network of Tonnaer et al. 2022, table 2: layers with 512 and 256 units and ReLU, each
+// followed by batch norm.
 func newDenseNorm() *MLP {
 	return &MLP{Hidden: []int{512, 256}, Activation: "relu", Norm: BatchNorm, Init: "glorot"}
 }
@@ -58,7 +59,7 @@ func (m *MLP) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.No
 	return m.EncoderLayers().Encode(g, images, name)
 }
 
-// Mirror implements [Mirrored]: the same layers in reverse.
+// Mirror implements [Mirrored]: the same layers in reverse order.
 func (m *MLP) Mirror() Decoder {
 	d := *m
 	d.Hidden = slices.Clone(m.Hidden)

@@ -15,18 +15,18 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// LayerList holds the layers of a network from first to last.
+// LayerList lists the layers of a network from first to last.
 type LayerList []LayerChoice
 
 // ConfigType implements config.Typer.
 func (LayerList) ConfigType() string { return "list of layers" }
 
-// Layers is a network from parts: a list of layers of the kinds in [Parts].
+// Layers is a network from a list of layers. [Parts] has the kinds of layers.
 //
-// Layers are named by their kind and number (conv1, conv2, dense1), or by their option name. An encoder takes images,
-// and flattens images at its end. A decoder takes rows of codes and ends in images of the data's size. Its image
-// layer makes images from rows; the layers behind it determine their sides. If images grow too large, the decoder
-// crops them to their upper left.
+// The name of a layer is its kind and number (conv1, conv2, dense1), or its option name. An encoder takes images, and
+// flattens images at its end. A decoder takes rows of codes and ends in images with the data's shape. Its image layer
+// reshapes rows to images. The layers after the image layer determine the sides. If the result is too large, the
+// decoder keeps its upper left part.
 type Layers struct {
 	List LayerList `yaml:"list" doc:"layers, first to last"`
 	Init string    `yaml:"init" doc:"default distribution of the layers' initial weights: he-normal, he-uniform, glorot, fan-in or pytorch"`
@@ -38,7 +38,7 @@ const DefaultLayerInit = "he-normal"
 // NewLayers returns a network of layers with the default distribution of initial weights.
 func NewLayers(list ...LayerChoice) *Layers { return &Layers{List: list, Init: DefaultLayerInit} }
 
-// DecodeConfig reads a list of layers, or {list: [layers], init: NAME}.
+// DecodeConfig reads a list of layers, or a map {list: [layers], init: NAME}.
 func (l *Layers) DecodeConfig(n *config.Node) error {
 	if n.IsList() {
 		if len(n.Items()) == 0 {
@@ -53,7 +53,7 @@ func (l *Layers) DecodeConfig(n *config.Node) error {
 	return n.Decode((*plain)(l))
 }
 
-// EncodeConfig writes the list, and init unless it is the default.
+// EncodeConfig writes the list, or the map if init is not the default.
 func (l *Layers) EncodeConfig() (any, error) {
 	if l.Init == DefaultLayerInit {
 		return l.List, nil
@@ -79,7 +79,7 @@ func (l *Layers) Validate() error {
 	return validLayerInit(l.Init)
 }
 
-// check validates a network from a program, with all its layers.
+// check validates a network that a program has built, with all its layers.
 func (l *Layers) check() error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (l *Layers) check() error {
 
 const noLayers = "the list has no layers; want one or more, such as {dense: 256}"
 
-// Validate checks that every layer accepts the result of the layer before it, and that names are unique.
+// Validate checks that every layer accepts the result of the previous layer and that names are unique.
 func (l LayerList) Validate() error {
 	before, from := Any, ""
 	for i, c := range l {
@@ -169,7 +169,7 @@ func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tenso
 	return h, nil
 }
 
-// misfit is the error for a decoder with a result in another shape than the images.
+// misfit is the error for a decoder whose result has another shape than the images.
 func (l LayerList) misfit(name string, s, image tensor.Shape) error {
 	parts := l.parts()
 	last := parts[len(parts)-1]
@@ -184,7 +184,7 @@ func (l LayerList) misfit(name string, s, image tensor.Shape) error {
 		"the decoder ends in shape %v; want %v, the shape of the images: %s", s[1:], image, hint)}
 }
 
-// part is a layer of a network with its name.
+// part is a named layer of a network.
 type part struct {
 	LayerChoice
 	name  string
@@ -193,8 +193,8 @@ type part struct {
 
 func (p part) key() string { return fmt.Sprintf("layers.%d.%s", p.index, p.Name) }
 
-// parts names the layers and splits residual layers into blocks. It joins a layer with the activation behind it,
-// which saves a pass over the data.
+// parts names the layers and splits residual layers into blocks. It merges a layer and the activation after it, which
+// saves a pass over the data.
 func (l LayerList) parts() (parts []part) {
 	count := map[string]int{}
 	for i, c := range l {
@@ -229,8 +229,8 @@ func (l LayerList) parts() (parts []part) {
 	return parts
 }
 
-// withActivation returns a layer with an activation. It returns nil if the layer already has an activation or cannot
-// have one.
+// withActivation returns a copy of the layer with an activation. It returns nil if the layer already has an activation
+// or does not support one.
 func withActivation(l Layer, activation string) Layer {
 	var its *string
 	switch v := l.(type) {
@@ -257,7 +257,7 @@ func withActivation(l Layer, activation string) Layer {
 	return l
 }
 
-// place adds the layers to a graph. at holds the name of the network and the shape of the decoder's result.
+// place adds the layers to a graph. at has the name of the network and the shape of the decoder's result.
 func (l LayerList) place(at Place, h *gorgonia.Node) (*gorgonia.Node, error) {
 	parts := l.parts()
 	sizes := sizesOf(parts, at.Image)
@@ -284,7 +284,7 @@ func (l LayerList) place(at Place, h *gorgonia.Node) (*gorgonia.Node, error) {
 	return h, nil
 }
 
-// sizesOf lists the height and width that the result of each decoder layer should have.
+// sizesOf lists the required height and width of the result of each decoder layer.
 func sizesOf(parts []part, image tensor.Shape) [][2]int {
 	sizes := make([][2]int, len(parts))
 	if image == nil {
@@ -314,7 +314,7 @@ func (p Place) cropped(y *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // LayerError is the error of an [Encoder] or a [Decoder] for a layer that cannot be built, for example because it does
-// not fit its input. Correct the layer at Key.
+// not accept its input. Key locates the layer in the config.
 type LayerError struct {
 	Name string // path: encoder/residual3/conv1
 	Key  string // key of the layer in a network from parts: layers.3.residual; empty for other networks
@@ -327,7 +327,8 @@ func (e *LayerError) Error() string { return fmt.Sprintf("layer %q: %v", e.Name,
 // Unwrap returns the message without the layer.
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// located adds the layer's key in the config to an error. It keeps the path of an inner layer.
+// located adds the layer's key in the config to an error. If the error already has the path of an inner layer, the path
+// stays.
 func located(err error, name, key string) error {
 	var inner *LayerError
 	if errors.As(err, &inner) {

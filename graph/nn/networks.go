@@ -10,21 +10,21 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Encoder holds the settings of a network from images to features.
+// Encoder describes a network from images to features.
 type Encoder interface {
-	// Encode adds the network for images [batch, height, width, channels] to a graph and returns the features [batch,
-	// columns]. The names of its parameters begin with name.
+	// Encode adds the network to a graph, for images [batch, height, width, channels]. It returns the features [batch,
+	// columns]. The names of its parameters start with name.
 	Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error)
 }
 
-// Decoder holds the settings of a network from codes to images.
+// Decoder describes a network from codes to images.
 type Decoder interface {
-	// Decode adds the network for codes [batch, columns] to a graph. It returns the logits of images of shape
-	// [height, width, channels] as [batch, height, width, channels].
+	// Decode adds the network to a graph, for codes [batch, columns]. It returns the logits of the images, [batch,
+	// height, width, channels]. The shape of one image is image, [height, width, channels].
 	Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error)
 }
 
-// Mirrored is implemented by encoders with a mirror image. A model without a named decoder uses the mirror image.
+// Mirrored is implemented by encoders with a mirror image, the default decoder of a model.
 type Mirrored interface {
 	Mirror() Decoder
 }
@@ -72,7 +72,7 @@ var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.
 		New: func() Decoder { return newResNetAE() }},
 }}
 
-// EncoderChoice is an encoder in a config: `conv64`, or `{mlp: {hidden: [256]}}`.
+// EncoderChoice is the choice of an encoder in a config: `conv64`, or `{mlp: {hidden: [256]}}`.
 type EncoderChoice struct {
 	Name  string
 	Value Encoder
@@ -91,12 +91,12 @@ func (c EncoderChoice) EncodeConfig() (any, error) {
 // ConfigForms implements config.Former.
 func (EncoderChoice) ConfigForms() []any { return []any{config.ChoicesOf(Encoders)} }
 
-// DefaultEncoder chooses conv64 with its defaults.
+// DefaultEncoder returns conv64 with its default settings.
 func DefaultEncoder() EncoderChoice {
 	return EncoderChoice{Name: "conv64", Value: NewConvEncoder()}
 }
 
-// DecoderChoice is a decoder in a config, as [EncoderChoice].
+// DecoderChoice is the choice of a decoder in a config, like [EncoderChoice].
 type DecoderChoice struct {
 	Name  string
 	Value Decoder
@@ -148,9 +148,9 @@ func (e *ConvEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gor
 func (e *ConvEncoder) Mirror() Decoder { return &ConvDecoder{Features: e.Features, Init: e.Init} }
 
 // ConvDecoder has a dense layer, a dense layer to images, and four transposed convolutions with filters of side 4 and
-// stride 2. Both dense layers have ReLU. The images have 64 channels and a sixteenth of the side: 1024 elements for
-// side 64. The first three convolutions have 64, 32 and 32 filters with ReLU. The last one has one filter per channel
-// of the image and gives the logits.
+// stride 2. Both dense layers have ReLU. The images have 64 channels and 1/16 of the final side: 1024 elements for side
+// 64. The first three convolutions have 64, 32 and 32 filters with ReLU. The last one has one filter per channel of the
+// image and returns the logits.
 type ConvDecoder struct {
 	Features int    `yaml:"features" doc:"width of the first dense layer"`
 	Init     string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
@@ -172,7 +172,7 @@ func (d *ConvDecoder) Decode(g *Graph, codes *gorgonia.Node, name string, image 
 	return decode16(d.DecoderLayers(), g, codes, name, image)
 }
 
-// sixteenths checks an image's shape [height, width, channels].
+// sixteenths checks the shape [height, width, channels] of an image: 16 must divide both sides.
 func sixteenths(image tensor.Shape) error {
 	if len(image) != 3 || image[0]%16 != 0 || image[1]%16 != 0 || image.TotalSize() < 1 {
 		return fmt.Errorf("images of shape %v; want [height, width, channels] with sides that 16 divides, or small-conv, which takes any", image)
@@ -187,21 +187,21 @@ func validInit(name string) error {
 	return nil
 }
 
-// RegisterEncoder adds an encoder to [Encoders], and configs can then name it. Call it before reading a config. A
-// second entry with the same name is an error.
+// RegisterEncoder adds an encoder to [Encoders] for use in configs. Call it before reading a config. A second entry
+// with the same name is an error.
 func RegisterEncoder(e registry.Entry[Encoder]) error { return Encoders.Register(e) }
 
-// NamedEncoder returns an encoder by name with its defaults.
+// NamedEncoder returns the encoder with the given name and its default settings.
 func NamedEncoder(name string) (EncoderChoice, error) {
 	c, err := Encoders.Named(name)
 	return EncoderChoice(c), err
 }
 
-// RegisterDecoder adds a decoder to [Decoders], and configs can then name it. Call it before reading a config. A
-// second entry with the same name is an error.
+// RegisterDecoder adds a decoder to [Decoders] for use in configs. Call it before reading a config. A second entry with
+// the same name is an error.
 func RegisterDecoder(e registry.Entry[Decoder]) error { return Decoders.Register(e) }
 
-// NamedDecoder returns a decoder by name with its defaults.
+// NamedDecoder returns the decoder with the given name and its default settings.
 func NamedDecoder(name string) (DecoderChoice, error) {
 	c, err := Decoders.Named(name)
 	return DecoderChoice(c), err

@@ -170,8 +170,8 @@ func TestNetworks(t *testing.T) {
 		width   int // width of the features
 		params  int
 	}{
-		// Weights and biases by hand: convolutions 4*4*c*32+32, 4*4*32*32+32, 4*4*32*64+64, 4*4*64*64+64, dense
-		// 1024*256+256; dense 3*256+256, 256*1024+1024, the convolutions mirrored.
+		// Parameter counts by hand: convolutions 4*4*c*32+32, 4*4*32*32+32, 4*4*32*64+64, 4*4*64*64+64, dense layer
+		// 1024*256+256. Decoder: 3*256+256, 256*1024+1024, and the mirrored convolutions.
 		{"conv64", nn.NewConvEncoder(), nn.NewConvDecoder(), tensor.Shape{64, 64, 1}, 256,
 			544 + 16416 + 32832 + 65600 + 262400 + 1024 + 263168 + 65600 + 32800 + 16416 + 513},
 		{"conv64 in colour, not square", nn.NewConvEncoder(), nn.NewConvDecoder(), tensor.Shape{32, 16, 3}, 256,
@@ -180,7 +180,7 @@ func TestNetworks(t *testing.T) {
 			544 + 16416 + 8256 + 16448 + 262400 + 1024 + 263168 + 65600 + 32800 + 16416 + 513},
 		{"locatello", entry(t, nn.Encoders, "locatello"), entry(t, nn.Decoders, "locatello"), tensor.Shape{64, 64, 1}, 256,
 			544 + 16416 + 8256 + 16448 + 262400 + 1024 + 263168 + 65600 + 32800 + 16416 + 513},
-		// The parameters of each norm are gain, shift and running moments: four numbers for each unit.
+		// Each norm has gamma, beta and running moments: four numbers per unit.
 		{"dense-norm", entry(t, nn.Encoders, "dense-norm"), entry(t, nn.Decoders, "dense-norm"), tensor.Shape{64, 64, 1}, 256,
 			4096*512 + 512 + 4*512 + 512*256 + 256 + 4*256 + 3*256 + 256 + 4*256 + 256*512 + 512 + 4*512 + 512*4096 + 4096},
 		{"burgess", nn.NewBurgess(), nn.NewBurgess(), tensor.Shape{64, 64, 1}, 256,
@@ -294,7 +294,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// entry makes an entry of a registry.
+// entry returns an entry of a registry with its default settings.
 func entry[T any](t *testing.T, r *registry.Registry[T], name string) T {
 	t.Helper()
 	e, err := r.Lookup(name)

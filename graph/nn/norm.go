@@ -22,8 +22,7 @@ const (
 	LayerNorm    = "layer"
 	InstanceNorm = "instance"
 
-	// InstancePixelNorm is instance norm that also normalises images of one pixel. They become beta, whatever their
-	// value.
+	// InstancePixelNorm is instance norm that also normalises images of one pixel. Their result is beta for any input.
 	InstancePixelNorm = "instance-pixel"
 )
 
@@ -37,31 +36,31 @@ func validNorm(name string) error {
 	return nil
 }
 
-// NormOptions describe a normalisation.
+// NormOptions are the options of a normalisation.
 type NormOptions struct {
-	Kind   string // a kind, such as BatchNorm
+	Kind   string // such as BatchNorm
 	Groups int    // groups of channels, for group normalisation
-	Plain  bool   // without learned factors and offsets
-	ReLU   bool   // follow with max(y, 0)
+	Plain  bool   // without gamma and beta
+	ReLU   bool   // apply max(y, 0) after the normalisation
 }
 
 const (
 	normEpsilon = 1e-5
-	runningPart = 0.1 // weight of a batch in the running moments
+	runningPart = 0.1 // weight of a new batch in the running moments
 )
 
-// Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see
-// [layer.BatchNorm] and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, initially 1 and 0. A batch
-// norm in a graph that is not for training, or a frozen batch norm, uses running moments: the state name/running [1,
-// 2, channels]. Instance norm leaves images of one pixel unchanged, because every element would become 0, as in the
-// kind instance-pixel. If a training batch (or a view) has only one row or one pixel in all, batch norm turns it into
-// beta, and x gets no gradient.
+// Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see [layer.BatchNorm]
+// and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, initially 1 and 0. Batch norm uses running
+// moments if the graph is not for training or the batch norm is frozen: the state name/running [1, 2, channels].
+// Instance norm leaves images of one pixel unchanged, because otherwise every element would become 0; the kind
+// instance-pixel does normalise them. If a training batch (or a view) has only one row or one pixel in all, the result
+// of batch norm is beta and x gets no gradient.
 //
-// Running moments follow the moments of every batch in a program ([Graph.Running]), in the order of the steps. Every
-// objective counts, labelled or not, because evaluation sees images of both. With several [Graph.Views] each part
-// counts as a batch. If a graph uses a layer twice, the moments follow both uses in order. EMA targets
-// ([Graph.Targets]) and second batches, which discriminators permute, normalise by the moments of their own batches
-// and do not move the running moments.
+// The running moments are updated with the moments of every batch in a program ([Graph.Running]), in the order of the
+// steps. The batches of all objectives count, labelled or not, because evaluation sees both kinds of images. With
+// several [Graph.Views], each part counts as a batch. If a graph uses a layer twice, the update includes both uses in
+// order. EMA targets ([Graph.Targets]) and second batches, which discriminators permute, are normalised by the moments
+// of their own batch and do not update the running moments.
 func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Node, error) {
 	if err := validNorm(o.Kind); err != nil {
 		return nil, inLayer(name, err)
@@ -116,7 +115,7 @@ func ones(_ *rng.Stream, _ tensor.Shape, values []float32) {
 	}
 }
 
-// zeroMeans sets running moments to means of 0 and variances of 1.
+// zeroMeans sets running moments to mean 0 and variance 1.
 func zeroMeans(r *rng.Stream, shape tensor.Shape, values []float32) {
 	half := len(values) / 2
 	clear(values[:half])
@@ -148,25 +147,25 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 	return layer.BatchNorm(x, moments, gamma, beta, o)
 }
 
-// Running holds the running moments of a batch normalisation.
+// Running are the running moments of a batch normalisation.
 type Running struct {
 	Moments *gorgonia.Node // moments of a batch, [parts, 2, channels]
 	values  []float32
-	count   int // number of elements behind a moment
+	count   int // number of elements per moment
 }
 
-// Running lists the running moments to update ([Running.Follow]) after every training step of the graph.
+// Running lists the running moments for the update after every training step of the graph; see [Running.Follow].
 func (g *Graph) Running() []Running { return g.running }
 
 // Values returns the running moments, [2, channels].
 func (r Running) Values() []float32 { return r.values }
 
-// Count returns the number of elements behind each moment of a part of the batch: rows times pixels.
+// Count returns the number of elements per moment in a part of the batch: rows times pixels.
 func (r Running) Count() int { return r.count }
 
-// Follow moves the running moments a tenth of the way to the moments of each part of a batch, in order. The variance
-// is unbiased: n/(n-1) times the variance of n elements. One element has no such variance, and the running variance
-// stays.
+// Follow updates the running moments with the moments m of each part of a batch, in order: running = 0.9 running + 0.1
+// m. The variance is unbiased: n/(n-1) times the variance of n elements. For n = 1, the running variance does not
+// change.
 func (r Running) Follow(moments []float32) {
 	unbiased := float32(1)
 	if r.count > 1 {

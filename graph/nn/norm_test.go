@@ -27,7 +27,7 @@ func runOf(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 
 func values(m *machine.Machine, n *gorgonia.Node) []float32 { return m.Value(n).Data().([]float32) }
 
-// moments returns mean and variance of some elements.
+// moments returns the mean and variance of the chosen elements.
 func moments(x []float32, choose func(i int) bool) (mean, variance float64) {
 	n := 0.0
 	for i, v := range x {
@@ -45,7 +45,7 @@ func moments(x []float32, choose func(i int) bool) (mean, variance float64) {
 	return mean, variance
 }
 
-// Each kind of normalisation gives its groups of images [6, 3, 2, 8] mean 0 and variance 1.
+// Each kind of normalisation gives mean 0 and variance 1 to its groups in images [6, 3, 2, 8].
 func TestNormKinds(t *testing.T) {
 	for kind, set := range map[string]func(i int) int{
 		nn.BatchNorm:    func(i int) int { return i % 8 },
@@ -84,7 +84,7 @@ func TestNormKinds(t *testing.T) {
 	}
 }
 
-// Without a kind Norm changes nothing. Instance norm does not change images of one pixel.
+// Norm with kind none changes nothing. Instance norm does not change images of one pixel.
 func TestNoNorm(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	x := must[*gorgonia.Node](t)(g.Input("x", 6, 8))
@@ -103,8 +103,8 @@ func TestNoNorm(t *testing.T) {
 	}
 }
 
-// The kind instance-pixel turns images of one pixel into beta. An encoder with one pixel in its last map then gives
-// all images the same code (Cao et al. 2022, table 5).
+// The result of instance-pixel is beta for images of one pixel. An encoder whose last feature map is one pixel then
+// gives all images the same code (Cao et al. 2022, table 5).
 func TestInstancePixelNorm(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
@@ -126,8 +126,8 @@ func TestInstancePixelNorm(t *testing.T) {
 	}
 }
 
-// Running moments follow the moments of each view in turn, with the variance of the population. Evaluation normalises
-// by the running moments. Training normalises by the moments of the batch, view by view.
+// Running moments follow the moments of each view in order, with the unbiased variance. Evaluation normalises by the
+// running moments. Training normalises by the moments of the batch, view by view.
 func TestRunning(t *testing.T) {
 	p := nn.NewParams(1)
 	build := func(training bool) (*nn.Graph, *gorgonia.Node, *gorgonia.Node) {
@@ -166,8 +166,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// A frozen batch norm normalises by its running moments in training too, and so does its target. The running moments
-// do not move.
+// A frozen batch norm normalises by its running moments, also in training, and so does its EMA target. The running
+// moments do not change.
 func TestFrozenNorm(t *testing.T) {
 	for name, frozen := range map[string][]string{"factors and offsets": {"n/gamma", "n/beta"}, "running moments": {"n/running"}} {
 		p := nn.NewParams(1)
@@ -203,7 +203,7 @@ func TestFrozenNorm(t *testing.T) {
 	}
 }
 
-// A network that follows another one has separate states, and no running moments in training.
+// EMA targets have separate states, and no running moments in training.
 func TestFollowing(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
@@ -226,7 +226,7 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
-// Parts of an input share its elements.
+// The parts of an input share its elements.
 func TestParts(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	x := must[*gorgonia.Node](t)(g.Input("x", 4, 3))
@@ -243,7 +243,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The encoder of table 2: parameters by hand, kinds of normalisation, the last layer.
+// The encoder of table 2: number of parameters, kinds of normalisation, last layer.
 func TestNormedEncoder(t *testing.T) {
 	convolutions := 4*4*3*32 + 32 + 4*4*32*32 + 32 + 4*4*32*64 + 64 + 4*4*64*64 + 64 + 4*4*64*128 + 128
 	for _, c := range []struct {

@@ -11,9 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// NormedEncoder has five convolutions with 32, 32, 64, 64 and 128 filters and a 1x1 convolution to the features. ReLU
-// and a normalisation follow each convolution except the last. The first four have filters of side 4 and stride 2.
-// The fifth has no padding and covers the rest of the image: side 4 for images of side 64.
+// NormedEncoder has five convolutions with 32, 32, 64, 64 and 128 filters and a 1x1 convolution to the features. Each
+// convolution except the last has ReLU and then a normalisation. With FinalNorm, the last one has both too. The first
+// four have filters of side 4 and stride 2. The fifth has no padding and reduces the image to one pixel: side 4 for
+// images of side 64.
 //
 // Source: Cao et al. 2022, table 2; padding as in the encoder of Kim and Mnih 2018.
 type NormedEncoder struct {
@@ -51,8 +52,8 @@ func (e *NormedEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*g
 	return encode16(e, g, images, name)
 }
 
-// DenseFanIn adds a fully connected layer. [FanInUniform], PyTorch's default, draws its initial weights and biases.
-// Without bias it adds zeros.
+// DenseFanIn adds a fully connected layer with initial weights and biases from [FanInUniform], PyTorch's default.
+// Without bias, the bias is a constant 0.
 func DenseFanIn(g *Graph, x *gorgonia.Node, name string, out int, bias bool) (*gorgonia.Node, error) {
 	in, err := columnsIn(x)
 	if err != nil {

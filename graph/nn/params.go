@@ -1,8 +1,8 @@
 // Package nn builds neural networks as Gorgonia graphs over named parameters.
 //
-// [Params] holds the parameters of a model. All graphs ([Graph]) of a parameter hold the same tensor, so several
-// graphs train one model together. Layers ([Conv], [Dense], [Norm]) are functions that add nodes and parameters.
-// [Encoder] and [Decoder] are networks of layers. A config can name them, or list them layer by layer ([Layers]).
+// [Params] has the parameters of a model. All graphs ([Graph]) with a parameter share its tensor, so several graphs can
+// train one model. Layers ([Conv], [Dense], [Norm]) are functions that add nodes and parameters. [Encoder] and
+// [Decoder] are networks of layers. A config can name a network, or list its layers ([Layers]).
 package nn
 
 import (
@@ -25,13 +25,13 @@ type Params struct {
 	states  map[string]bool
 }
 
-// NewParams returns an empty set.
+// NewParams returns an empty set of parameters.
 func NewParams(seed uint64) *Params {
 	return &Params{seed: seed, tensors: map[string]*tensor.Dense{}, states: map[string]bool{}}
 }
 
-// IsState reports whether a tensor is a state. An optimiser never changes a state; another rule does. Examples are
-// the running moments of a normalisation and EMA targets. Checkpoints hold states and parameters alike.
+// IsState reports whether a tensor is a state. Optimisers do not change states; other rules update them. Examples are
+// the running moments of a normalisation and EMA targets. Checkpoints contain states and parameters.
 func (p *Params) IsState(name string) bool { return p.states[name] }
 
 // Names lists the parameters in the order of their creation.
@@ -49,7 +49,7 @@ func (p *Params) Count() int {
 	return n
 }
 
-// Trainable returns the number of elements of all parameters without the states.
+// Trainable returns the number of elements of all parameters, excluding states.
 func (p *Params) Trainable() int {
 	n := 0
 	for name, t := range p.tensors {
@@ -60,7 +60,8 @@ func (p *Params) Trainable() int {
 	return n
 }
 
-// Create returns the parameter with a name, and makes it at the first call. A parameter of another shape is an error.
+// Create returns the parameter with the given name, and creates it at the first call. It returns an error if the
+// parameter exists with another shape.
 func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Dense, error) {
 	if t, ok := p.tensors[name]; ok {
 		if !slices.Equal(t.Shape(), shape) {
@@ -68,7 +69,7 @@ func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Den
 		}
 		return t, nil
 	}
-	const copies, size = 4, 4 // the parameter, its gradient and two moments of an optimiser; bytes
+	const copies, size = 4, 4 // the parameter, its gradient and two moments of the optimiser; bytes
 	if err := memory.Check(fmt.Sprintf("training it, of shape %v,", shape), copies*size*(float64(p.Count())+memory.Product(shape...))); err != nil {
 		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
@@ -85,7 +86,7 @@ func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Den
 	return t, nil
 }
 
-// Graph is an expression graph with the parameters of one program.
+// Graph is an expression graph over the parameters of one program.
 type Graph struct {
 	*gorgonia.ExprGraph
 	Params *Params
@@ -93,15 +94,15 @@ type Graph struct {
 	Training bool // normalisations use the moments of the batch, not the running moments
 	Views    int  // equal parts of the batch that are normalised separately; 0: 1
 
-	// Frozen reports which parameters keep their values; nil: none. Frozen parameters are not among the learnables.
-	// If the factors and offsets or the running moments of a batch norm are frozen, it normalises by its running
-	// moments and does not move them.
+	// Frozen reports which parameters keep their values; nil: none. Frozen parameters are not learnables. A batch norm
+	// with frozen gamma and beta, or with frozen running moments, normalises by its running moments and does not update
+	// them.
 	Frozen func(name string) bool
 
-	names   []string // names of its parameters, in the order of first use
+	names   []string // names of the graph's parameters, in the order of first use
 	nodes   map[string]*gorgonia.Node
-	follows bool   // its parameters are states
-	prefix  string // of EMA targets: a target's name is the prefix and the name of the parameter that it follows
+	follows bool   // the graph's parameters are states
+	prefix  string // prefix of EMA targets: a target's name is the prefix and the name of its source parameter
 	running []Running
 	masks   []*Mask
 	idle    []idleDropout
@@ -112,39 +113,39 @@ func NewGraph(p *Params) *Graph {
 	return &Graph{ExprGraph: gorgonia.NewGraph(), Params: p, nodes: map[string]*gorgonia.Node{}}
 }
 
-// Another returns an empty graph over the same parameters, with the same Training, Views and Frozen. Its inputs have
-// separate names.
+// Another returns an empty graph over the same parameters, with the same Training, Views and Frozen. It shares no
+// inputs with g.
 func (g *Graph) Another() *Graph {
 	other := NewGraph(g.Params)
 	other.Training, other.Views, other.Frozen = g.Training, g.Views, g.Frozen
 	return other
 }
 
-// Beside returns a view of the graph with other parameters, which are not among the graph's learnables. Another
-// program trains their network, such as a discriminator.
+// Beside returns a view of the graph with other parameters, which are not learnables of the graph. Use it for a network
+// that another program trains, such as a discriminator.
 func (g *Graph) Beside(p *Params) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: p, nodes: g.nodes}
 }
 
-// Following returns a view of the graph that treats its parameters as states.
+// Following returns a view of the graph whose parameters are states.
 func (g *Graph) Following() *Graph { return g.Targets("") }
 
-// Targets returns a view of the graph with EMA targets as its parameters. A target is a state, named by a prefix and
-// the name of the parameter that it follows; see [Average]. The target of a frozen batch norm normalises by the same
-// running moments.
+// Targets returns a view of the graph whose parameters are EMA targets. A target is a state. Its name is the prefix and
+// the name of its source parameter; see [Average]. The target of a frozen batch norm normalises by the same running
+// moments.
 func (g *Graph) Targets(prefix string) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, Frozen: g.Frozen, follows: true, prefix: prefix}
 }
 
-// IsFrozen reports whether a parameter keeps its values; see [Graph.Frozen].
+// IsFrozen reports whether a parameter is frozen; see [Graph.Frozen].
 func (g *Graph) IsFrozen(name string) bool { return g.Frozen != nil && g.Frozen(name) }
 
-// State returns the node of a state, which is not among the graph's learnables.
+// State returns the node of a state. A state is not a learnable of the graph.
 func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
 	return g.Following().Param(name, shape, init)
 }
 
-// Param returns the node of a parameter. Its value is the shared tensor.
+// Param returns the node of a parameter. The value of the node is the shared tensor.
 func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
 	if g == nil || g.Params == nil {
 		return nil, fmt.Errorf("parameter %q: the graph has no parameters; want one of NewGraph(NewParams(seed))", name)
@@ -166,7 +167,7 @@ func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Nod
 	return g.hold(name, t), nil
 }
 
-// Input adds an input of float32 zeros. Fill it through [Data] before a run.
+// Input adds an input of float32 zeros. Set its elements through [Data] before a run.
 func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 	if err := checkShape(shape); err != nil {
 		return nil, fmt.Errorf("input %q: %w", name, err)
@@ -181,8 +182,8 @@ func (g *Graph) input(name string, t *tensor.Dense) (*gorgonia.Node, error) {
 	return g.hold(name, t), nil
 }
 
-// Parts splits the rows of an input x into equal parts and adds an input for each. The parts share the elements of x:
-// filling them fills x.
+// Parts splits the rows of an input x into equal parts and adds an input for each part. The parts share the memory of
+// x: writing to a part changes x.
 func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err error) {
 	data, shape := Data(x), x.Shape().Clone()
 	if data == nil || shape[0]%parts != 0 {
@@ -208,8 +209,8 @@ func (g *Graph) hold(name string, t *tensor.Dense) *gorgonia.Node {
 	return n
 }
 
-// Learnables lists the names and nodes of the graph's parameters in the order of their first use, without frozen
-// ones.
+// Learnables lists the names and nodes of the graph's parameters in the order of first use, excluding frozen
+// parameters.
 func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	for _, name := range g.names {
 		if !g.IsFrozen(name) {
@@ -219,7 +220,7 @@ func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	return names, nodes
 }
 
-// Weights lists the nodes of learnables with more than one axis. It leaves out biases, and factors and offsets of
+// Weights lists the nodes of learnables with more than one axis. It excludes biases, and gamma and beta of
 // normalisations.
 func (g *Graph) Weights() (weights gorgonia.Nodes) {
 	_, nodes := g.Learnables()
@@ -231,8 +232,8 @@ func (g *Graph) Weights() (weights gorgonia.Nodes) {
 	return weights
 }
 
-// Reached lists the learnables that a scalar has a gradient for. gorgonia.Grad can differentiate the scalar by them.
-// A loss need not depend on all parameters.
+// Reached lists the learnables on which a scalar loss depends. gorgonia.Grad accepts only these: a loss need not depend
+// on all parameters.
 func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes) {
 	seen := map[*gorgonia.Node]bool{loss: true}
 	for stack := (gorgonia.Nodes{loss}); len(stack) > 0; {
@@ -267,7 +268,7 @@ func Data(n *gorgonia.Node) []float32 {
 	return nil
 }
 
-// maxElements limits an array to 4 GiB of float32, more than any network here needs.
+// maxElements limits a tensor to 4 GiB of float32, more than any network here needs.
 const maxElements = 1 << 30
 
 func checkShape(s tensor.Shape) error {

@@ -13,10 +13,10 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Layer holds the settings of one layer in a network from parts ([Layers]): a pointer to a struct.
+// Layer describes one layer in a network from a list ([Layers]). It is a pointer to a struct of settings.
 type Layer interface {
 	// Build adds the layer to x, images [batch, height, width, channels] or rows [batch, columns], and returns the
-	// result. The names of its parameters begin with the Name of the place and a slash.
+	// result. The names of its parameters start with p.Name and a slash.
 	Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 }
 
@@ -24,23 +24,23 @@ type Layer interface {
 type Place struct {
 	Graph  *Graph
 	Name   string       // path of the layer: encoder/conv1
-	Init   string       // default distribution of initial weights in this network
+	Init   string       // default initialiser of weights in this network
 	Image  tensor.Shape // [height, width, channels] of the decoder's result; nil in an encoder
-	Size   [2]int       // in a decoder, the wanted height and width of the result; larger results are cropped
-	Normed bool         // a normalisation with an offset follows directly
+	Size   [2]int       // in a decoder, the required height and width of the result; the network crops larger results
+	Normed bool         // a normalisation with beta is the next layer
 }
 
-// Resizing is implemented by layers that change the height and width of images. A decoder from parts uses it to
-// compute its first size, and then ends in the size of the images.
+// Resizing is implemented by layers that change the height and width of images. A decoder uses it to compute the size
+// of its image layer from the size of the final images.
 type Resizing interface {
-	// Before returns the smallest side of images for which the result has at least the side after.
+	// Before returns the smallest side of the input for which the side of the result is at least after.
 	Before(after int) int
 }
 
-// Form says whether a layer takes or makes images or rows.
+// Form is the form of a layer's input or result: images or rows.
 type Form uint8
 
-// The forms of activations.
+// The forms of inputs and results.
 const (
 	Any    Form = iota // images or rows; as a result, the same as the layer's input
 	Images             // [batch, height, width, channels]
@@ -52,15 +52,15 @@ type Formed interface {
 	Forms() (in, out Form)
 }
 
-// LayerName is the option name, which all layers have.
+// LayerName is the option name, common to all layers.
 type LayerName struct {
 	Name string `yaml:"name,omitempty" doc:"prefix of the layer's parameter names; if absent, kind and number, such as conv1"`
 }
 
-// Named returns the name from the config, or an empty text.
+// Named returns the name from the config, or an empty string.
 func (n LayerName) Named() string { return n.Name }
 
-// Parts lists the kinds of layers for networks from parts.
+// Parts lists the kinds of layers in configs.
 var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[Layer]{
 	{Name: "conv", Doc: "convolution; short form {conv: 32}", New: func() Layer { return NewConvLayer() }},
 	{Name: "deconv", Doc: "transposed convolution, which enlarges images by its stride; short form {deconv: 32}", New: func() Layer { return newDeconvLayer() }},
@@ -91,17 +91,17 @@ var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[L
 	"tanh": "want {activation: tanh}", "sigmoid": "want {activation: sigmoid}", "leaky-relu": "want {activation: leaky-relu}",
 }}
 
-// RegisterLayer adds a kind of layer to [Parts], and networks in configs can then use it. Call it before reading a
-// config. A second entry with the same name is an error.
+// RegisterLayer adds a kind of layer to [Parts] for use in configs. Call it before reading a config. A second entry
+// with the same name is an error.
 func RegisterLayer(e registry.Entry[Layer]) error { return Parts.Register(e) }
 
-// LayerChoice is a layer in a config: `flatten`, `{dense: 256}` or `{conv: {channels: 32, stride: 2}}`.
+// LayerChoice is the choice of a layer in a config: `flatten`, `{dense: 256}` or `{conv: {channels: 32, stride: 2}}`.
 type LayerChoice struct {
 	Name  string
 	Value Layer
 }
 
-// short lists the options that the short forms of layers give: {dense: 256} is {dense: {units: 256}}.
+// short maps a layer to the option that its short form sets: {dense: 256} is {dense: {units: 256}}.
 var short = map[string]string{
 	"conv": "channels", "deconv": "channels", "residual": "channels", "image": "channels", "dense": "units", "norm": "kind", "activation": "kind",
 	"pool": "kind", "upsample": "times", "shuffle": "times", "crop": "to", "dropout": "rate",
@@ -134,7 +134,7 @@ func (LayerChoice) ConfigForms() []any {
 // Channels is a number of channels or columns, or imageChannels.
 type Channels int
 
-// imageChannels stands for the number of channels in the decoder's images.
+// imageChannels means the number of channels in the decoder's images.
 const imageChannels Channels = -1
 
 // DecodeConfig reads a number or `image`.
@@ -154,7 +154,7 @@ func (c *Channels) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes the number, or `image`, or nothing for 0.
+// EncodeConfig writes the number or `image`. It writes nothing for 0.
 func (c Channels) EncodeConfig() (any, error) {
 	switch c {
 	case 0:
@@ -186,7 +186,7 @@ func (c Channels) validate(key string) error {
 	return nil
 }
 
-// of returns the number at a place.
+// of returns the number of channels for a place in a network.
 func (c Channels) of(p Place) (int, error) {
 	if c != imageChannels {
 		return int(c), nil
@@ -205,7 +205,7 @@ func validActivation(key, name string) error {
 	return nil
 }
 
-// optionalActivation checks the name of an activation; empty stands for none.
+// optionalActivation checks the name of an activation; an empty name means none.
 func optionalActivation(key, name string) error {
 	if name == "" {
 		return nil
@@ -221,7 +221,7 @@ func parsedActivation(name string) (graph.Activation, error) {
 	return graph.ParseActivation(name)
 }
 
-// oneOf checks a name; what says what it names.
+// oneOf checks that a name is known; what describes the name in the message.
 func oneOf(key, what, name string, known ...string) error {
 	if !slices.Contains(known, name) {
 		return config.Invalid(key, "unknown %s %q%s", what, name, registry.Suggest(name, known))

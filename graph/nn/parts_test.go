@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// networks is a config with networks from parts.
+// networks is a config with networks from lists of layers.
 type networks struct {
 	Encoder nn.EncoderChoice `yaml:"encoder"`
 	Decoder nn.DecoderChoice `yaml:"decoder"`
@@ -44,7 +44,7 @@ func decoderOf(t *testing.T, list string) nn.Decoder {
 	return parse(t, "decoder: {layers: "+list+"}").Decoder.Value
 }
 
-// built holds the parameters of a network and its result on random numbers.
+// built holds the parameters of a network and its result for random input.
 type built struct {
 	names  []string
 	values [][]float32
@@ -79,7 +79,7 @@ func build(t *testing.T, network any, image tensor.Shape) built {
 	return b
 }
 
-// asDecoder hides the methods of an encoder.
+// asDecoder hides the Encode method of a decoder.
 type asDecoder struct{ nn.Decoder }
 
 func TestPresetsAreLists(t *testing.T) {
@@ -132,7 +132,8 @@ func same(t *testing.T, what string, a, b built) {
 	}
 }
 
-// TestDecodersEndInTheSize checks that decoders and mirror images of encoders end in images of any size.
+// TestDecodersEndInTheSize checks that decoders and mirror images of encoders return images of the required size, for
+// any size.
 func TestDecodersEndInTheSize(t *testing.T) {
 	decoders := map[string]nn.Decoder{}
 	for name, list := range map[string]string{
@@ -238,7 +239,7 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// doubled is a layer registered by a program.
+// doubled is a layer from outside the package.
 type doubled struct {
 	Times float64 `yaml:"times" doc:"factor"`
 }

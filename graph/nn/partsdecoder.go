@@ -9,11 +9,11 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// How the variance of initial weights counts the inputs of a unit in a transposed convolution.
+// The fan in of a transposed convolution, for the variance of its initial weights.
 const (
-	fanOverlap = "overlap" // channels times the filter elements that meet at a pixel: (kernel/stride)^2
-	fanIn      = "in"      // channels times elements of a filter
-	fanOut     = "out"     // output channels times elements of a filter, as PyTorch counts
+	fanOverlap = "overlap" // channels times the number of filter elements per output pixel: (kernel/stride)^2
+	fanIn      = "in"      // channels times filter elements
+	fanOut     = "out"     // output channels times filter elements, as in PyTorch
 )
 
 // DeconvLayer is a transposed convolution; see [layer.ConvTranspose].
@@ -71,7 +71,7 @@ func (l *DeconvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return layer.ConvTranspose(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
 }
 
-// ImageLayer makes images from rows, by a dense layer to height x width x channels columns.
+// ImageLayer maps rows to images: a dense layer with height x width x channels columns, and a reshape.
 type ImageLayer struct {
 	Channels Channels `yaml:"channels" doc:"output channels; image: channels of the decoder's images"`
 	To       Sides    `yaml:"to,omitempty" doc:"output height and width; if absent, chosen to make the later layers end in the decoder's image size"`

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// TestLayerMistakes checks the message and the place of mistakes in lists of layers.
+// TestLayerMistakes checks the message and the position for mistakes in lists of layers.
 func TestLayerMistakes(t *testing.T) {
 	for list, want := range map[string]string{
 		"[{conv: {channel: 32}}, {dense: 8}]":         `net.yaml:1:28: encoder.layers.0.conv.channel: unknown key "channel"; did you mean "channels"?`,
@@ -61,7 +61,7 @@ func TestLayerMistakes(t *testing.T) {
 	}
 }
 
-// TestMisfits checks the message for layers that do not fit images of shape (32, 30, 2).
+// TestMisfits checks the message for layers that cannot process images of shape (32, 30, 2).
 func TestMisfits(t *testing.T) {
 	for list, want := range map[string]string{
 		"[{norm: {kind: group, groups: 3}}]":                  `layer "encoder/norm1": group norm: want a number of groups that divides 2 channels, got 3`,
@@ -97,7 +97,7 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// TestLayersOfPrograms checks that lists from a program, not from a config, are validated.
+// TestLayersOfPrograms checks that lists from Go code, without a config, are also validated.
 func TestLayersOfPrograms(t *testing.T) {
 	upsample := func(times int) nn.LayerChoice {
 		return nn.LayerChoice{Name: "upsample", Value: &nn.UpsampleLayer{Times: times, Kind: "nearest"}}

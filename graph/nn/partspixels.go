@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// Sides are [height, width]. One number in a config sets both, and no number leaves both unset.
+// Sides are [height, width]. One number in a config sets both, no number leaves both unset.
 type Sides []int
 
 // DecodeConfig reads a number or [height, width].
@@ -60,7 +60,7 @@ func (s Sides) valid(key string) error {
 	return nil
 }
 
-// PoolLayer is a pooling over windows, or to a fixed height and width; see [layer.Pool] and [layer.AdaptivePool].
+// PoolLayer is a pooling over windows or to a fixed height and width; see [layer.Pool] and [layer.AdaptivePool].
 type PoolLayer struct {
 	Kind    string `yaml:"kind" doc:"average or max"`
 	To      Sides  `yaml:"to,omitempty" doc:"output height and width for images of any size, instead of size; 1: one window, the whole image"`
@@ -70,7 +70,7 @@ type PoolLayer struct {
 	LayerName
 }
 
-// newPoolLayer returns the default settings: means over windows of side 2.
+// newPoolLayer returns the default settings: average pooling over windows of side 2.
 func newPoolLayer() *PoolLayer {
 	return &PoolLayer{Kind: string(layer.Average), Size: 2, Padding: samePadding}
 }
@@ -126,7 +126,7 @@ func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return layer.Pool(x, layer.PoolOptions{Kind: layer.PoolKind(l.Kind), Size: l.Size, Stride: l.step(), Valid: l.Padding == validPadding})
 }
 
-// Interpolations for enlarged images.
+// Interpolations of upsampling.
 const (
 	nearest  = "nearest"
 	bilinear = "bilinear"
@@ -161,7 +161,7 @@ func (l *UpsampleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error)
 	return layer.Upsample(x, l.Times, l.Kind == bilinear)
 }
 
-// ShuffleLayer enlarges images by turning channels into pixels; see [layer.Shuffle].
+// ShuffleLayer enlarges images by rearranging channels into pixels; see [layer.Shuffle].
 type ShuffleLayer struct {
 	Times int `yaml:"times" doc:"factor for height and width; divides the channels by its square"`
 	LayerName
@@ -184,7 +184,8 @@ func (l *ShuffleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) 
 	return layer.Shuffle(x, l.Times)
 }
 
-// cropLayer keeps the upper left of images; see [layer.Crop]. Decoders crop images that are too large without it.
+// cropLayer keeps the upper left part of images; see [layer.Crop]. Decoders do not need it: they crop images that are
+// too large.
 type cropLayer struct {
 	To Sides `yaml:"to" doc:"output height and width"`
 	LayerName

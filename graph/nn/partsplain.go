@@ -9,7 +9,7 @@ import (
 
 const normSources = "Ioffe and Szegedy 2015 (batch); Wu and He 2018 (group); Ba et al. 2016 (layer); Ulyanov et al. 2016 (instance)"
 
-// defaultGroups is the number of groups for group norm in networks from parts.
+// defaultGroups is the default number of groups in group norm.
 const defaultGroups = 8
 
 // NormLayer is a normalisation; see [Norm].
@@ -73,7 +73,7 @@ func (l *ActivationLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, erro
 	return graph.Activate(x, a)
 }
 
-// flattenLayer makes rows from images.
+// flattenLayer flattens images to rows.
 type flattenLayer struct{ LayerName }
 
 // Forms implements [Formed].

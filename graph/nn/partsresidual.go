@@ -16,14 +16,14 @@ const (
 	bottleneckBlock = "bottleneck"
 )
 
-// bottleneckShare is the divisor of a bottleneck's channels.
+// bottleneckShare is the divisor for the inner channels of a bottleneck.
 const bottleneckShare = 4
 
-// ResidualLayer is one or more residual blocks, activation(f(x) + shortcut(x)) (He et al. 2016, section 3). A basic f
-// is convolution, norm, activation, convolution, norm. A bottleneck has a 1x1 convolution to a quarter of the
-// channels, a convolution and a 1x1 convolution. A config can also list the layers of f. If f changes channels or
-// sides, the shortcut is a 1x1 convolution and norm (projection), otherwise x. Padding is symmetric, as in public
-// code. A block with upsample first enlarges images (nearest).
+// ResidualLayer is one or more residual blocks activation(f(x) + shortcut(x)) (He et al. 2016, section 3). In a basic
+// block, f is convolution, norm, activation, convolution, norm. In a bottleneck block, f is a 1x1 convolution to a
+// quarter of the channels, a convolution, and a 1x1 convolution. A config can also list the layers of f. The shortcut
+// is x. If f changes channels or sides, the shortcut is a projection: a 1x1 convolution and norm. Padding is symmetric,
+// as in common implementations. With upsample, a block first enlarges images (nearest).
 type ResidualLayer struct {
 	Channels   Channels  `yaml:"channels" doc:"output channels"`
 	Stride     int       `yaml:"stride" doc:"stride of the first block: 2 halves the sides, rounded up"`
@@ -106,7 +106,7 @@ func (l *ResidualLayer) Before(after int) int {
 	return (after-1)*l.Stride + 1
 }
 
-// blocks lists the residual blocks one by one. Only the first has the stride and the upsample.
+// blocks lists the residual blocks. Only the first block has the stride and the upsampling.
 func (l *ResidualLayer) blocks() (list []Layer) {
 	one := *l
 	one.Times = 1
@@ -118,7 +118,7 @@ func (l *ResidualLayer) blocks() (list []Layer) {
 	return list
 }
 
-// Build implements [Layer]. It adds one block.
+// Build implements [Layer]. It adds a single block.
 func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	a, err := parsedActivation(l.Activation)
 	if err != nil {
@@ -161,7 +161,7 @@ func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 	return layer.Add(y, large, a)
 }
 
-// enlarged enlarges the images of a block.
+// enlarged enlarges the input images of a block.
 func (l *ResidualLayer) enlarged(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	y, err := layer.Upsample(x, l.Upsample, false)
 	return named(y, name, err)
@@ -182,8 +182,8 @@ func (l *ResidualLayer) body(out int) LayerList {
 	return LayerList{conv(out, l.Kernel, l.Stride), norm, act, conv(out, l.Kernel, 1), norm}
 }
 
-// shortcut returns the second term of the sum: x enlarged, or its projection if channels or sides change. It enlarges
-// after the projection, because equal pixels then give the same result as a projection of the large images.
+// shortcut returns the second term of the sum: the enlarged x, or its projection if channels or sides change. It
+// upsamples after the projection. The result is the same as for a projection of the large images, at lower cost.
 func (l *ResidualLayer) shortcut(p Place, x, large *gorgonia.Node, in, out int) (*gorgonia.Node, error) {
 	if in == out && l.Stride == 1 {
 		return large, nil

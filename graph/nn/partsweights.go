@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Weighted holds the options shared by layers with weights.
+// Weighted holds the common options of layers with weights.
 type Weighted struct {
 	Activation string `yaml:"activation,omitempty" doc:"activation computed in the same pass; equivalent to an activation layer after this layer"`
 	Bias       *bool  `yaml:"bias,omitempty" doc:"add an offset to each channel; if absent, true unless the next layer is a norm, with its offset"`
@@ -34,17 +34,17 @@ func (w *Weighted) Validate() error {
 	return validLayerInit(w.Init)
 }
 
-// Distributions of initial weights and biases in networks from parts only.
+// Further initialisers of weights and biases in lists of layers.
 const (
-	pytorchInit = "pytorch" // weights and biases as [FanInUniform]
-	burgessInit = "burgess" // the same, rounded in another order, for the preset burgess
+	pytorchInit = "pytorch" // weights and biases as in [FanInUniform]
+	burgessInit = "burgess" // the same, but rounded in another order, for the preset burgess
 )
 
 func layerInits() []string { return append(slices.Clone(initNames), pytorchInit, burgessInit) }
 
 func validLayerInit(name string) error { return oneOf("init", "initialiser", name, layerInits()...) }
 
-// initsOf returns the initialisers of weights and biases by name, for units with the fans of a shape (see [fans]).
+// initsOf returns the initialisers of weights and biases by name. The fans are the fans of shape (see [fans]).
 func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) {
 	in, _ := fans(shape)
 	switch name {
@@ -60,8 +60,8 @@ func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) 
 	return func(r *rng.Stream, _ tensor.Shape, values []float32) { init(r, shape, values) }, Zeros, nil
 }
 
-// parameters makes the weights and the bias of a layer. The weights have the given shape; the units have the fans of
-// the shape fan.
+// parameters creates the weights and the bias of a layer. The weights have the given shape. The initialisers use the
+// fans of the shape fan.
 func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) (weights, bias *gorgonia.Node, a graph.Activation, err error) {
 	if a, err = parsedActivation(w.Activation); err != nil {
 		return nil, nil, a, err
@@ -80,7 +80,7 @@ func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) 
 	return weights, bias, a, err
 }
 
-// Padding of convolutions and pools.
+// Padding of convolutions and pooling.
 const (
 	samePadding      = "same"
 	validPadding     = "valid"
@@ -113,8 +113,8 @@ func (l *ConvLayer) Validate() error {
 	return validFilters(l.Channels, l.Kernel, l.Stride, l.Padding, symmetricPadding)
 }
 
-// validFilters checks the options shared by convolutions and transposed convolutions. paddings lists further kinds of
-// padding.
+// validFilters checks the common options of convolutions and transposed convolutions. paddings lists further allowed
+// kinds of padding.
 func validFilters(channels Channels, kernel, stride int, padding string, paddings ...string) error {
 	if err := channels.validate("channels"); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding, Symmetric: l.Padding == symmetricPadding})
 }
 
-// between returns the number of channels in images x and in a layer's result.
+// between returns the number of channels in images x and in the result of a layer.
 func (c Channels) between(p Place, x *gorgonia.Node) (in, out int, err error) {
 	if in, err = imagesIn(x); err == nil {
 		out, err = c.of(p)

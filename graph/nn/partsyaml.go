@@ -7,8 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// YAML writes the network as the value of a config key such as encoder. It uses short forms and omits options with
-// default values.
+// YAML writes the network as the value of a config key such as encoder, in short forms and without default values.
 func (l *Layers) YAML(key string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:\n  layers:\n", key)
@@ -79,7 +78,7 @@ func (l LayerList) flow() (string, error) {
 	return "[" + strings.Join(items, ", ") + "]", nil
 }
 
-// optionsOf returns settings as the node of a config.
+// optionsOf returns settings as a config node.
 func optionsOf(settings any) (*config.Node, error) {
 	source, err := config.Encode(settings)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 )
 
-// EncoderParts is implemented by encoders that are lists of layers.
+// EncoderParts is implemented by encoders that are a list of layers.
 type EncoderParts interface {
-	// EncoderLayers returns the list. The caller owns its layers.
+	// EncoderLayers returns the list. The caller may modify it.
 	EncoderLayers() *Layers
 }
 
-// DecoderParts is implemented by decoders that are lists of layers.
+// DecoderParts is implemented by decoders that are a list of layers.
 type DecoderParts interface {
-	// DecoderLayers returns the list. The caller owns its layers.
+	// DecoderLayers returns the list. The caller may modify it.
 	DecoderLayers() *Layers
 }
 
@@ -43,13 +43,13 @@ func activationPart(kind string) LayerChoice {
 	return LayerChoice{"activation", &ActivationLayer{Kind: kind}}
 }
 
-// exampleEncoder is the list for a config that names none.
+// exampleEncoder is the default list of the encoder "layers".
 func exampleEncoder() *Layers {
 	return NewLayers(convPart(32, 3, 2, ""), normPart(BatchNorm, defaultGroups), activationPart("relu"),
 		residualPart(64, 2, 1, BatchNorm, defaultGroups), densePart(256, "", ""), activationPart("relu"))
 }
 
-// exampleDecoder is the list for a config that names none.
+// exampleDecoder is the default list of the decoder "layers".
 func exampleDecoder() *Layers {
 	r := residualPart(32, 1, 1, BatchNorm, defaultGroups)
 	r.Value.(*ResidualLayer).Upsample = 2
@@ -63,8 +63,8 @@ func (l *Layers) EncoderLayers() *Layers { return l }
 // DecoderLayers implements [DecoderParts].
 func (l *Layers) DecoderLayers() *Layers { return l }
 
-// SmallConv has four convolutions with 32, 32, 64 and 64 filters of side 3 and stride 2, and a dense layer, for
-// images of any size. As a decoder it is the mirror image: every convolution follows an enlargement to equal pixels.
+// SmallConv has four convolutions with 32, 32, 64 and 64 filters of side 3 and stride 2, and a dense layer, for images
+// of any size. As a decoder it is the mirror image: nearest upsampling before every convolution.
 type SmallConv struct {
 	Width      int    `yaml:"width" doc:"filters of the first two convolutions; later convolutions have twice as many"`
 	Features   int    `yaml:"features" doc:"width of the dense layer"`
@@ -89,7 +89,7 @@ func (s *SmallConv) Validate() error {
 	return validNormed(s.Norm, s.Groups, s.Width)
 }
 
-// validNormed checks a kind of normalisation, and that its groups divide a width.
+// validNormed checks a kind of normalisation, and that the number of groups divides a width.
 func validNormed(norm string, groups, width int) error {
 	if err := validRange("width", width, 1, maxChannels); err != nil {
 		return err
@@ -134,10 +134,10 @@ func (s *SmallConv) Mirror() Decoder { return s }
 
 const resnetSource = "He et al. 2016, section 3 and 4.2"
 
-// ResNet18 is the residual network of 18 layers for small images, in the form of self-supervised work on CIFAR and
-// Tiny ImageNet. It begins with a convolution of side 3 and stride 1; the original has side 7, stride 2 and a
-// pooling. Eight basic blocks follow, two each with 64, 128, 256 and 512 channels. Every pair but the first begins
-// with stride 2. The mean over the image gives 512 features.
+// ResNet18 is the residual network of 18 layers for small images, as used in self-supervised learning on CIFAR and Tiny
+// ImageNet. It starts with a convolution of side 3 and stride 1; the original starts with side 7, stride 2 and a
+// pooling. Eight basic blocks follow, two each with 64, 128, 256 and 512 channels. Every pair except the first starts
+// with stride 2. Global average pooling gives 512 features.
 type ResNet18 struct {
 	Width    int    `yaml:"width" doc:"channels of the first blocks; the last blocks have 8 times as many"`
 	Norm     string `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
@@ -187,9 +187,9 @@ func (s *ResNet18) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgon
 // Mirror implements [Mirrored].
 func (s *ResNet18) Mirror() Decoder { return s.EncoderLayers().Mirror() }
 
-// ResNetAE is a residual encoder for autoencoders. It keeps the places of pixels until its dense layer. It has a
-// convolution, four residual blocks of stride 2 and a dense layer. As a decoder it is the mirror image, and its
-// blocks enlarge images by 2.
+// ResNetAE is a residual encoder for autoencoders. It has no global pooling, so the dense layer sees the positions of
+// features. It has a convolution, four residual blocks with stride 2, and a dense layer. As a decoder it is the mirror
+// image, and its blocks enlarge images by the factor 2.
 type ResNetAE struct {
 	Width    int    `yaml:"width" doc:"channels of the first convolution; the blocks have 2, 4, 4 and 8 times this number"`
 	Norm     string `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
@@ -254,7 +254,7 @@ func (d *ConvDecoder) DecoderLayers() *Layers {
 	return &Layers{append(list, deconvParts(fanOut, 64, 32, 32)...), d.Init}
 }
 
-// deconvParts lists transposed convolutions, named conv1 to conv4. The last one makes the image.
+// deconvParts lists transposed convolutions with names conv1 to conv4. The last one returns the image.
 func deconvParts(fan string, channels ...Channels) (list LayerList) {
 	for i, c := range append(channels, imageChannels) {
 		d := newDeconvLayer()
@@ -321,13 +321,13 @@ func (m *MLP) DecoderLayers() *Layers {
 	return l
 }
 
-// checkedEncoder is an encoder made from a list of layers, with settings to check.
+// checkedEncoder is an encoder that is a list of layers and has settings to check.
 type checkedEncoder interface {
 	EncoderParts
 	config.Validator
 }
 
-// encode16 adds an encoder for images with sides that 16 divides.
+// encode16 adds an encoder for images with sides divisible by 16.
 func encode16(e checkedEncoder, g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	if err := e.Validate(); err != nil {
 		return nil, inLayer(name, err)
@@ -341,7 +341,7 @@ func encode16(e checkedEncoder, g *Graph, images *gorgonia.Node, name string) (*
 	return e.EncoderLayers().Encode(g, images, name)
 }
 
-// decode16 adds a list of layers that decodes images with sides that 16 divides.
+// decode16 adds a list of layers as a decoder for images with sides divisible by 16.
 func decode16(l *Layers, g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
 	if err := sixteenths(image); err != nil {
 		return nil, inLayer(name, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/configtest"
 )
 
-// Numbers of settings are accepted in the ranges that their messages state.
+// Settings accept the ranges of numbers that their messages state.
 func TestRanges(t *testing.T) {
 	configtest.CheckRanges(t, "testdata/layerranges.txt", nn.Parts.Entries)
 	configtest.CheckRanges(t, "testdata/encoderranges.txt", nn.Encoders.Entries)

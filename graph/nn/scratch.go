@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Scratch estimates the bytes that out and the operations before it take in addition to their results and gradients.
-// It counts weights and rows in the kernels' layout, and sums of weight gradients over groups of images.
+// Scratch estimates the scratch memory of out and the operations before it, in bytes, without results and gradients. It
+// counts weights and rows in kernel layout, and sums of weight gradients over groups of images.
 func Scratch(out *gorgonia.Node) float64 {
 	sub := out.Graph().ExactSubgraphRoots(out)
 	var own, shared float64
@@ -26,27 +26,27 @@ func Scratch(out *gorgonia.Node) float64 {
 			stride, _ := attributes["stride"].(int)
 			layouts, pooled := convScratch(in[0][0], in[1], stride)
 			own += layouts
-			shared = max(shared, pooled) // layers share this memory, because they use it in turn
+			shared = max(shared, pooled) // layers share this memory, because they run one after another
 		case "dense":
 			rows := float64(in[0][0])
 			own += rows * float64(in[1][1])                                         // the gradient before the activation
-			shared = max(shared, float64(in[1].TotalSize())+rows*float64(in[1][0])) // transposed weights and separate rows
+			shared = max(shared, float64(in[1].TotalSize())+rows*float64(in[1][0])) // transposed weights, separate rows
 		}
 	}
 	const size = 4 // bytes
 	return size * (own + shared)
 }
 
-// convScratch estimates the scratch numbers of a convolution with weights [k, k, in, out] on a batch. layouts is the
-// memory for the weights in kernel layout. pooled is the memory that layers use in turn.
+// convScratch estimates the scratch elements of a convolution with weights [k, k, in, out] on a batch. layouts counts
+// the weights in kernel layout. pooled counts the memory that layers share.
 func convScratch(batch int, w tensor.Shape, stride int) (layouts, pooled float64) {
-	const most, least = 5 << 20, 8 // limits of the sums over groups of the batch: about most numbers in all, and at least this many groups
+	const most, least = 5 << 20, 8 // most elements of all sums over groups of the batch; least number of groups
 	size := float64(w.TotalSize())
 	sums := min(float64(batch)*size, max(most, least*size))
 	switch {
-	case w[0] == 3 && stride == 1: // Winograd's F(4x4, 3x3): 36 products of a filter for 9
+	case w[0] == 3 && stride == 1: // Winograd's F(4x4, 3x3): 36 elements per filter of 9
 		return 0, max(4*size, sums)
-	case w[0] == 4 && stride == 2 && w[2]%16 == 0 && w[3]%16 == 0: // F(4x4, 2x2): 25 for 4 of 16, forward and backward; and transposed
+	case w[0] == 4 && stride == 2 && w[2]%16 == 0 && w[3]%16 == 0: // F(4x4, 2x2): 25 for 4 of 16, forward, backward and transposed
 		return (2*25.0/4 + 1) * size, sums
 	}
 	return 2 * size, sums

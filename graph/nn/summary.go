@@ -16,17 +16,17 @@ import (
 type LayerSummary struct {
 	Name       string  `json:"layer"`      // path, such as encoder/conv1; without a path, the operation's name
 	Operation  string  `json:"operation"`  // such as "convolution 3x3, stride 2, relu"
-	Output     []int   `json:"output"`     // shape without the batch
+	Output     []int   `json:"output"`     // shape without the batch axis
 	Parameters int     `json:"parameters"` // number of learned values
 	FLOP       float64 `json:"flop"`       // floating-point operations of the forward pass; a multiplication and an addition count as two
 }
 
-// Summarise lists the layers of a network from its graph, in the order of the computation: the operations between in
-// and out, joined by layer. A layer's name comes from its parameters or its node. It works for any network built with
-// operations from packages graph and layer. A dropout, which acts only in training, has a row too.
+// Summarise lists the layers of a network from its graph in the order of computation. It includes the operations from
+// in to out, with one row per layer. A layer's name comes from its parameters or its node. Summarise works for any
+// network of operations from packages graph and layer. It also lists dropout, although dropout acts only in training.
 //
-// Dense layers and convolutions count 2 FLOP for every product in their matrices. Their biases and activations are
-// free. Copies count 0. Other operations count 1 for each element of input or result, whichever is larger.
+// Dense layers and convolutions have 2 FLOP per product in their matrices. Their biases and activations do not count,
+// and copies count 0. Other operations count 1 per element of their input or result, whichever is larger.
 func Summarise(g *Graph, in, out *gorgonia.Node) []LayerSummary {
 	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in,
 		seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
@@ -40,7 +40,7 @@ type summary struct {
 	sub     *gorgonia.ExprGraph // lists operands in their order
 	in      *gorgonia.Node
 	seen    map[*gorgonia.Node]bool
-	at      map[string]int // row index by name
+	at      map[string]int // row index of each name
 	counted map[string]bool
 	rows    []LayerSummary
 }
@@ -66,7 +66,7 @@ func operandsOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
 	return list
 }
 
-// addIdle adds a row for each dropout that leaves a node unchanged.
+// addIdle adds a row for each dropout that leaves the node unchanged.
 func (s *summary) addIdle(n *gorgonia.Node) {
 	for _, d := range s.graph.idle {
 		if d.x == n {
@@ -103,8 +103,8 @@ func (s *summary) add(n *gorgonia.Node, operands gorgonia.Nodes) {
 	row.FLOP += flop(operation, n, operands)
 }
 
-// layer returns the common path of the parameters among operands. It also counts the learned values that no row has
-// counted yet.
+// layer returns the common path of the parameters among operands. It also returns the number of learned values that are
+// not in a row yet.
 func (s *summary) layer(operands gorgonia.Nodes) (name string, count int) {
 	for _, o := range operands {
 		if o.Op() != nil || s.graph.Params.Get(o.Name()) == nil || s.graph.nodes[o.Name()] != o {
@@ -121,7 +121,7 @@ func (s *summary) layer(operands gorgonia.Nodes) (name string, count int) {
 	return name, count
 }
 
-// given returns the name of a node, or a name made from its operation.
+// given returns the name of a node, or a name from its operation.
 func (s *summary) given(n *gorgonia.Node, operands gorgonia.Nodes, operation string) string {
 	if name := n.Name(); strings.Contains(name, "/") && !strings.ContainsAny(name, "(%") {
 		return name
@@ -162,7 +162,7 @@ func describe(operation string, attributes map[string]any, operands gorgonia.Nod
 	return text
 }
 
-// copies lists the operations that compute nothing.
+// copies lists the operations that only copy or move elements.
 var copies = map[string]bool{"reshape": true, "crop": true, "shuffle": true, "stop gradient": true, "slice columns": true, "slice rows": true, "concat columns": true}
 
 // flop counts the floating-point operations of a node for one image.
@@ -191,8 +191,8 @@ func flop(operation string, n *gorgonia.Node, operands gorgonia.Nodes) float64 {
 	return most
 }
 
-// FLOP counts the floating-point operations of a forward pass: for out and all nodes before it, for the whole batch.
-// It counts as [Summarise] does.
+// FLOP counts the floating-point operations of a forward pass, for out and all nodes before it and for the whole batch.
+// The rules are the rules of [Summarise].
 func FLOP(out *gorgonia.Node) (sum float64) {
 	sub := out.Graph().ExactSubgraphRoots(out)
 	for _, n := range sub.AllNodes() {
@@ -209,22 +209,22 @@ func FLOP(out *gorgonia.Node) (sum float64) {
 	return sum
 }
 
-// SummariseEncoder lists the layers of an encoder on images [height, width, channels]. It makes parameters for this
-// purpose and drops them.
+// SummariseEncoder lists the layers of an encoder for images [height, width, channels]. It creates temporary
+// parameters.
 func SummariseEncoder(e Encoder, image tensor.Shape) ([]LayerSummary, error) {
 	return summariseNew("images", image, func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error) {
 		return e.Encode(g, in, "encoder")
 	})
 }
 
-// SummariseDecoder lists the layers of a decoder from the given number of codes to images [height, width, channels].
+// SummariseDecoder lists the layers of a decoder for the given number of codes and images [height, width, channels].
 func SummariseDecoder(d Decoder, codes int, image tensor.Shape) ([]LayerSummary, error) {
 	return summariseNew("codes", tensor.Shape{codes}, func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error) {
 		return d.Decode(g, in, "decoder", image)
 	})
 }
 
-// summariseNew lists the layers of a network with new parameters, for an input of one row.
+// summariseNew lists the layers of a network with temporary parameters, for an input of one row.
 func summariseNew(input string, row tensor.Shape,
 	build func(g *Graph, in *gorgonia.Node) (*gorgonia.Node, error)) ([]LayerSummary, error) {
 	g := NewGraph(NewParams(0))

@@ -47,8 +47,8 @@ func compare(t *testing.T, rows, want []nn.LayerSummary) {
 	}
 }
 
-// TestResNet18 checks known numbers: the parameters of PyTorch's resnet18 with a 3x3 stem and without its last layer,
-// and the multiplications on images of side 32.
+// TestResNet18 compares with known numbers: the parameters of PyTorch's resnet18 with a 3x3 stem and without its last
+// layer, and the multiplications for images of side 32.
 func TestResNet18(t *testing.T) {
 	rows := must[[]nn.LayerSummary](t)(nn.SummariseEncoder(nn.NewResNet18(), tensor.Shape{32, 32, 3}))
 	parameters, products := 0, 0.0
@@ -63,7 +63,7 @@ func TestResNet18(t *testing.T) {
 	}
 }
 
-// outside is an encoder made from plain nodes.
+// outside is an encoder of plain nodes.
 type outside struct{}
 
 func (outside) Encode(g *nn.Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
