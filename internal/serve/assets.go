@@ -17,10 +17,10 @@ var pageFiles embed.FS
 //go:embed assets/*
 var ownFiles embed.FS
 
-// kinds maps the extensions of page files to their media types.
+// kinds maps the file extensions of page assets to media types.
 var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
-// assets holds the files of pages by name: the files of package web, and the files below serve/.
+// assets holds the files of pages by name: the files of package web, and the files in serve/.
 var assets = sync.OnceValue(func() map[string]*content {
 	list := map[string]*content{}
 	add := func(name string, text []byte) {
@@ -33,7 +33,7 @@ var assets = sync.OnceValue(func() map[string]*content {
 	}
 	own, err := ownFiles.ReadDir("assets")
 	if err != nil {
-		panic(err) // the files are part of the program
+		panic(err) // the files are embedded
 	}
 	for _, f := range own {
 		text, err := ownFiles.ReadFile("assets/" + f.Name())
@@ -48,10 +48,10 @@ var assets = sync.OnceValue(func() map[string]*content {
 	return list
 })
 
-// widgets are the widgets of package web that pages show.
+// widgets are the widgets of package web on the pages.
 var widgets = []string{"curves", "explore"}
 
-// asset answers with a file of the pages.
+// asset answers with a page asset.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 	c, ok := assets()[r.PathValue("name")]
 	if !ok {
@@ -63,14 +63,14 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 // page is the data of every page.
 type page struct {
 	Title   string
-	Scripts []string // scripts of package web, then the page's
-	Runs    string   // the folder
-	Single  bool     // the folder itself is a run, without a list
-	Run     string   // the run that the page shows; empty: no single run
-	Failure string   // why it shows nothing
+	Scripts []string // scripts of package web, then scripts of the page
+	Runs    string   // the folder of runs
+	Single  bool     // the folder itself is a run, so there is no list
+	Run     string   // the run of the page; empty: no single run
+	Failure string   // why the page has no content
 }
 
-// newPage makes a page that shows widgets of package web and loads its own scripts.
+// newPage returns a page that shows widgets of package web and loads its own scripts.
 func (s *Server) newPage(title string, shown []string, own ...string) page {
 	p := page{Title: title, Runs: s.runs.dir, Single: s.runs.single, Scripts: web.Scripts(shown...)}
 	for _, name := range append([]string{"shared.js"}, own...) {
@@ -83,7 +83,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl"))
 })
 
-// sendPage answers with a page of pages/, and with 404 if the page has no content.
+// sendPage answers with a page of pages/. If the page has no content, the status is 404.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) error {
 	render := func() (any, error) {
 		var b bytes.Buffer

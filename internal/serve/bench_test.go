@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// many makes a folder with so many finished runs of different seeds and weights.
+// many makes a folder with n finished runs that differ in seed and weights.
 func many(b testing.TB, n int) string {
 	b.Helper()
 	from, err := trained()
@@ -45,11 +45,11 @@ func many(b testing.TB, n int) string {
 	return dir
 }
 
-// manyRuns is how many runs the list must show in 200 ms.
+// manyRuns is a number of runs that the list must show within 200 ms.
 const manyRuns = 5000
 
-// BenchmarkList answers for the list of 5000 runs: with a kept answer, after a change of the runs, and with a filter
-// and an order.
+// BenchmarkList requests the list of 5000 runs: from the cache, after a change of the runs, and with a filter and an
+// order.
 func BenchmarkList(b *testing.B) {
 	dir := many(b, manyRuns)
 	s, err := New(b.Context(), dir, Options{})
@@ -82,7 +82,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkScan looks again at 5000 unchanged runs.
+// BenchmarkScan scans 5000 unchanged runs.
 func BenchmarkScan(b *testing.B) {
 	dir := many(b, manyRuns)
 	r, err := openRuns(b.Context(), dir, false)
@@ -99,7 +99,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a folder of 5000 runs that has an index.
+// BenchmarkOpen opens a folder of 5000 runs with an index.
 func BenchmarkOpen(b *testing.B) {
 	dir := many(b, manyRuns)
 	for b.Loop() {

@@ -25,20 +25,20 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Length of BenchmarkBeside.
+// Duration of BenchmarkBeside.
 var (
 	steps  = flag.Int("steps", 0, "BenchmarkBeside: steps of a training; 0: 2000 with -long, or 40")
 	rounds = flag.Int("rounds", 0, "BenchmarkBeside: trainings on each side; 0: 2 with -long, or 1")
 	rate   = flag.Int("rate", 200, "BenchmarkBeside: requests per second")
 )
 
-// besideVisits makes the test binary the visitors of BenchmarkBeside.
+// besideVisits is the environment variable that makes the test binary act as the visitors of BenchmarkBeside.
 const besideVisits = "UNRAVEL_TEST_VISITS"
 
-// BenchmarkBeside trains the VAE of vae/sprites, alone and together with unravel serve. The server shows it and 300
-// other runs to visitors: 200 requests a second for all pages and their data, and four pages that follow the training.
-// Server and visitors are separate processes. Visitors have low priority, because most real visitors are on other
-// machines. The metric served/alone is the ratio of the medians of the training times.
+// BenchmarkBeside trains the VAE of vae/sprites, alone and next to unravel serve. The server shows this run and 300
+// other runs to visitors. They send 200 requests per second for all pages and their data, and four pages follow the
+// training. Server and visitors are separate processes. Visitors have low priority, because most real visitors are on
+// other machines. The metric served/alone is the ratio of the median training times.
 func BenchmarkBeside(b *testing.B) {
 	n, pairs := *steps, *rounds
 	if n == 0 {
@@ -58,7 +58,7 @@ func BenchmarkBeside(b *testing.B) {
 		for i := range 2 * pairs {
 			name := fmt.Sprintf("training%d", i)
 			train := func() float64 { return besideTraining(b, program, filepath.Join(dir, name), n) }
-			if i%4 == 0 || i%4 == 3 { // a drift of the machine's speed is on both sides
+			if i%4 == 0 || i%4 == 3 { // a drift of the machine's speed affects both sides
 				alone = append(alone, train())
 				b.Logf("%s alone: %.2f s", name, alone[len(alone)-1])
 				continue
@@ -88,7 +88,7 @@ func median(v []float64) float64 {
 	return (s[len(s)/2] + s[(len(s)-1)/2]) / 2
 }
 
-// besideTraining trains and returns the seconds that the epochs took.
+// besideTraining trains and returns the duration of the epochs in seconds.
 func besideTraining(b *testing.B, program, dir string, steps int) (seconds float64) {
 	const epoch = 20
 	cmd := exec.CommandContext(b.Context(), program, "train", "vae/sprites", "--run", dir, fmt.Sprintf("train.epoch_steps=%d", min(epoch, steps)),
@@ -111,7 +111,8 @@ func besideTraining(b *testing.B, program, dir string, steps int) (seconds float
 	return seconds
 }
 
-// besideServer starts a server and its visitors, who see a training that is about to begin. The function that it returns ends both.
+// besideServer starts a server, and visitors who watch a training before and after its start. The returned function
+// stops both.
 func besideServer(b *testing.B, program, dir, name string) func() visits {
 	server := exec.CommandContext(b.Context(), program, "serve", dir, "--listen=127.0.0.1:0")
 	said, err := server.StderrPipe()
@@ -139,23 +140,23 @@ func besideServer(b *testing.B, program, dir, name string) func() visits {
 		b.Fatal(err)
 	}
 	return func() (v visits) {
-		_ = in.Close() // they end
+		_ = in.Close() // the visitors end
 		if err := json.NewDecoder(out).Decode(&v); err != nil {
 			b.Fatal(err)
 		}
 		if err := visitors.Wait(); err != nil {
 			b.Fatal(err)
 		}
-		_ = server.Process.Kill() // on every system alike
-		_ = server.Wait()         // it was killed
+		_ = server.Process.Kill() // works on every system
+		_ = server.Wait()         // the process was killed
 		return v
 	}
 }
 
-// visits is the outcome of requests.
+// visits are the results of requests.
 type visits struct {
 	Seconds      float64
-	Milliseconds []float64 // of every request but previews, from when it was due
+	Milliseconds []float64 // latency of every request except previews, from its scheduled time
 	Failed       []string
 }
 
@@ -165,7 +166,7 @@ func (v *visits) add(more visits) {
 	v.Failed = append(v.Failed, more.Failed...)
 }
 
-// visit sends requests until standard input ends, and prints their outcome.
+// visit sends requests until the end of standard input, and prints the results.
 func visit(address, run string) error {
 	priority.Lower()
 	perSecond, err := strconv.Atoi(os.Getenv(besideVisits + "_RATE"))
@@ -174,7 +175,7 @@ func visit(address, run string) error {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until its other end is closed
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the other end closes the pipe
 		end()
 	}()
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -190,7 +191,7 @@ func visit(address, run string) error {
 	general := []string{"", "api/runs", "api/runs?sort=-loss", "api/runs?filter=state%3Drunning", "assets/base.js", "assets/serve/serve.css", "compare",
 		"api/compare?filter=seed%3C20", "api/run?dir=sweep1/run_seed1", "api/curves?dir=sweep1/run_seed1"}
 	paths := slices.Concat(general, []string{"run" + q, "api/run" + q, "api/curves" + q})
-	var there atomic.Bool // the training
+	var there atomic.Bool // the training has begun
 	under.Go(func() {
 		for ; get(client, address+"api/run"+q) != nil; time.Sleep(100 * time.Millisecond) {
 			if ctx.Err() != nil {
@@ -208,13 +209,13 @@ func visit(address, run string) error {
 	})
 	begin := time.Now()
 	for i := 0; ctx.Err() == nil; i++ {
-		due := begin.Add(time.Duration(i) * time.Second / time.Duration(perSecond)) // also after a delay
+		due := begin.Add(time.Duration(i) * time.Second / time.Duration(perSecond)) // keeps the schedule after a delay
 		time.Sleep(time.Until(due))
 		path, preview := general[i%len(general)], i%perSecond == perSecond-1
 		if there.Load() {
 			path = paths[i%len(paths)]
 		}
-		if preview = preview && there.Load(); preview { // one a second, which waits until it is computed
+		if preview = preview && there.Load(); preview { // one per second; it waits for the computation
 			path = "api/preview" + q
 		}
 		under.Go(func() {
@@ -235,7 +236,7 @@ func visit(address, run string) error {
 	return json.NewEncoder(os.Stdout).Encode(&v)
 }
 
-// get reads an answer whole.
+// get reads a complete answer.
 func get(c *http.Client, address string) error {
 	a, err := c.Get(address)
 	if err != nil {

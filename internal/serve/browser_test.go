@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// chromium opens a browser, which takes too long for -short.
+// chromium opens a browser. It skips the test in short mode.
 func chromium(t *testing.T) *browser.Browser {
 	t.Helper()
 	if testing.Short() {
@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Long names and problems of runs leave room for state, progress and loss.
+// Long names and problems of runs leave enough space for state, progress and loss.
 func TestListFits(t *testing.T) {
 	b := chromium(t)
 	long := strings.Repeat("long-name_", 12)
@@ -78,10 +78,10 @@ func TestListFits(t *testing.T) {
 	}
 }
 
-// nasty is a name that would be a script if a page took it for HTML.
+// nasty is a name that would run a script if a page took it for HTML.
 const nasty = `<img src=x onerror=alert(1)>'"&#{{7}}`
 
-// Names and texts of runs appear as plain text on every page, for any content.
+// Names and texts of runs appear as plain text on every page, whatever they contain.
 func TestHostileNames(t *testing.T) {
 	b := chromium(t)
 	dir := folder(t, nasty, "plain")
@@ -109,7 +109,7 @@ fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.tit
 		t.Error("a name became a picture")
 	}
 
-	// A report runs its scripts, and reads nothing of the server.
+	// A report runs its scripts but cannot read from the server.
 	q := b.Tab()
 	q.Forgive("Content Security Policy")
 	q.Forgive("Refused to connect")
@@ -118,7 +118,7 @@ fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.tit
 	q.Wait(`document.title === "kept out"`)
 }
 
-// The page of a run that trains grows: points, state and the decoder come by themselves, and the zoom stays.
+// The page of a run in training is updated: new points, state and decoder appear, and the zoom stays.
 func TestLive(t *testing.T) {
 	b := chromium(t)
 	dir := folder(t, "one")
@@ -173,7 +173,7 @@ func TestLive(t *testing.T) {
 	p.Wait(`!document.getElementById("failure").hidden`)
 }
 
-// The list takes filters and an order, and shows what changes.
+// The list supports filters and an order, and shows changes.
 func TestLiveList(t *testing.T) {
 	b := chromium(t)
 	dir, _ := everyState(t)
@@ -190,7 +190,7 @@ func TestLiveList(t *testing.T) {
 	p.Wait(rows + ` === "done deep/er/two" && document.querySelector("#runs th").getAttribute("aria-sort") === "descending"`)
 	var address string
 	p.Eval("location.search", &address)
-	p.Go(h.URL + "/" + address) // the address holds filter and order
+	p.Go(h.URL + "/" + address) // the address contains filter and order
 	p.Wait(rows + ` === "done deep/er/two" && document.getElementById("filter").value === "state=finished"`)
 	if err := os.RemoveAll(filepath.Join(dir, "done")); err != nil {
 		t.Fatal(err)

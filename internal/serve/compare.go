@@ -21,23 +21,23 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// comparison is the answer of /api/compare: the chosen runs, their differing settings, and their results.
+// comparison is the answer of /api/compare: the chosen runs, the settings that differ between them, and their results.
 type comparison struct {
 	Version  int        `json:"version"`
-	Matched  int        `json:"matched"` // runs that are chosen; of these the first maxCompared are compared
+	Matched  int        `json:"matched"` // number of chosen runs; the first maxCompared are compared
 	Missing  []string   `json:"missing"` // chosen runs that do not exist
 	Settings []string   `json:"settings"`
 	Metrics  []measured `json:"metrics"`
-	By       []string   `json:"by"` // settings that groups share; none: no groups
+	By       []string   `json:"by"` // settings with equal values in a group; none: no groups
 	Groups   []group    `json:"groups"`
-	Colours  []string   `json:"colours"` // values of the setting shown by colours; empty: each run has a colour
+	Colours  []string   `json:"colours"` // values of the setting that determines the colours; empty: one colour per run
 	Runs     []compared `json:"runs"`
 }
 
-// measured is a metric of some of the runs.
+// measured is a metric that some of the runs have.
 type measured struct {
 	Name   string `json:"name"`
-	Better string `json:"better,omitempty"` // higher or lower; empty: not known
+	Better string `json:"better,omitempty"` // higher or lower; empty: unknown
 }
 
 // compared is a chosen run.
@@ -45,18 +45,18 @@ type compared struct {
 	Dir      string      `json:"dir"`
 	State    sweep.State `json:"state"`
 	Progress float64     `json:"progress"`
-	Group    int         `json:"group"`    // place in Groups
-	Colour   int         `json:"colour"`   // place in Colours, or of the run
+	Group    int         `json:"group"`    // index in Groups
+	Colour   int         `json:"colour"`   // index in Colours, or the number of the run
 	Settings []*string   `json:"settings"` // null: the run lacks the setting
 	Results  []*estimate `json:"results"`  // null: not measured
 }
 
-// estimate is a number with its interval, if known.
+// estimate is a number with its interval if known.
 type estimate struct {
 	Value web.Number  `json:"value"`
-	Low   *web.Number `json:"low,omitempty"` // lower end of the interval; none: no interval
+	Low   *web.Number `json:"low,omitempty"` // lower end of the interval; nil: no interval
 	High  *web.Number `json:"high,omitempty"`
-	Runs  int         `json:"runs,omitempty"` // number of runs in the mean
+	Runs  int         `json:"runs,omitempty"` // number of runs in a mean
 }
 
 // group is a set of runs with equal values of some settings.
@@ -74,20 +74,20 @@ const (
 	confidence       = 0.95
 )
 
-// butSeed stands for all settings but the seed.
+// butSeed means all settings except the seed.
 const butSeed = "-seed"
 
-// choice says which runs to compare, and how.
+// choice describes which runs to compare, and how.
 type choice struct {
 	query
 	runs   []string // names; none: all runs that pass the filters
 	by     string   // a column to group by, or butSeed; empty: no groups
-	colour string   // the column shown by colours; empty: each run has a colour
+	colour string   // the column that determines the colours; empty: one colour per run
 
-	differing []index.Column // differing columns of the chosen runs; nil: not computed yet
+	differing []index.Column // columns that differ between the chosen runs; nil: not computed yet
 }
 
-// readChoice reads the parameters run and filter, which may repeat, and the parameters by and colour.
+// readChoice reads the parameters run and filter, which can occur several times, and the parameters by and colour.
 func readChoice(r *http.Request) (c choice, err error) {
 	if c.query, err = readQuery(r); err == nil {
 		v := r.URL.Query()
@@ -96,7 +96,7 @@ func readChoice(r *http.Request) (c choice, err error) {
 	return c, err
 }
 
-// chosenRuns returns the runs of a choice, and the chosen names without a run.
+// chosenRuns returns the runs of a choice, and the chosen names that are not runs.
 func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err error) {
 	if list, err = filter(now, c.filters); err != nil || len(c.runs) == 0 {
 		return list, nil, err
@@ -145,7 +145,7 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	return v, v.groupBy(&c, list)
 }
 
-// cellsOf returns the values of a run in columns.
+// cellsOf returns the values of a run in the given columns.
 func cellsOf(one *run, columns []index.Column) []*string {
 	cells := make([]*string, len(columns))
 	for i, c := range columns {
@@ -163,7 +163,7 @@ func entriesOf(list []*run) []*index.Run {
 	return entries
 }
 
-// results reads the stored results of a finished run by name. It returns none if they are unreadable.
+// results reads the stored results of a finished run by name. If they are unreadable, it returns none.
 func (s *Server) results(one *run) map[string]metrics.Result {
 	if one.base != sweep.Finished {
 		return nil
@@ -180,7 +180,7 @@ func (s *Server) results(one *run) map[string]metrics.Result {
 	return all
 }
 
-// estimateOf returns a result of a run with its stored interval, and notes which values are better.
+// estimateOf returns a result of a run with its stored interval. It sets m.Better.
 func estimateOf(one *run, name string, stored map[string]metrics.Result, m *measured) *estimate {
 	value, ok := one.Results.Get(name)
 	if !ok {
@@ -214,7 +214,7 @@ func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
 	return []index.Column{column}, nil
 }
 
-// groupBy puts runs into groups, and computes the means of their results.
+// groupBy groups the runs, and computes the mean of each result.
 func (v *comparison) groupBy(c *choice, list []*run) error {
 	columns, err := c.groupColumns(list)
 	if err != nil || c.by == "" {
@@ -251,7 +251,7 @@ func (v *comparison) groupBy(c *choice, list []*run) error {
 	return nil
 }
 
-// groupName names the values that the runs of a group share.
+// groupName returns a name for a group: the values that its runs share.
 func groupName(one *run, columns []index.Column) string {
 	var parts []string
 	for _, c := range columns {
@@ -268,8 +268,8 @@ func groupName(one *run, columns []index.Column) string {
 	return strings.Join(parts, ", ")
 }
 
-// meanOf returns the mean of values. From two values on it adds the 95 % interval by Student's distribution, m +- t
-// s/sqrt(n). It returns nil without values.
+// meanOf returns the mean of values, or nil without values. For two or more values it adds the 95 % confidence interval
+// by Student's t distribution, m +- t s/sqrt(n).
 func meanOf(values []float64) *estimate {
 	n := float64(len(values))
 	if n == 0 {
@@ -288,7 +288,7 @@ func meanOf(values []float64) *estimate {
 const (
 	maxCurves      = 60  // runs
 	maxPanels      = 40  // losses and metrics
-	maxCurvePoints = 400 // points of a curve; a longer curve is thinned out
+	maxCurvePoints = 400 // points of a curve; longer curves are subsampled
 )
 
 // overlay is the answer of /api/compare/curves.
@@ -297,8 +297,8 @@ type overlay struct {
 	Curves *web.Curves `json:"curves"`
 }
 
-// overlay overlays the curves of chosen runs: a panel for each loss and each metric. Each run has a colour, or each value
-// of the setting named by the parameter colour.
+// overlay overlays the curves of chosen runs in a panel for each loss and each metric. Each run has a colour, or each
+// value of the setting named by the parameter colour.
 func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	list, _, err := c.chosenRuns(now)
 	if err != nil {
@@ -313,7 +313,7 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	for i, one := range list[:min(len(list), maxCurves)] {
 		lines, err := s.linesOf(one)
 		if err != nil {
-			continue // a log that cannot be read has no curves; the page of the run says why
+			continue // a run with an unreadable log has no curves; its page shows the error
 		}
 		place, name := colours[i].place, one.Dir
 		if c.colour != "" || c.by != "" {
@@ -338,7 +338,7 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	return v, nil
 }
 
-// panelKey is a loss of an objective, or a metric.
+// panelKey identifies a panel: a loss of an objective, or a metric.
 type panelKey struct{ objective, name string }
 
 func (k panelKey) title() string {
@@ -348,7 +348,7 @@ func (k panelKey) title() string {
 	return "Loss: " + k.objective + ", " + k.name
 }
 
-// compare orders metrics before losses, and sums before their parts.
+// compare orders metrics before losses, and totals before their terms.
 func (k panelKey) compare(o panelKey) int {
 	part := func(k panelKey) int {
 		switch {
@@ -389,7 +389,7 @@ func curvesOf(lines []rundir.Line) map[panelKey]*points {
 	return all
 }
 
-// thinned keeps at most maxCurvePoints numbers at equal distances, including the last.
+// thinned keeps at most maxCurvePoints equally spaced numbers, including the last one.
 func thinned(values []float32) []float32 {
 	step := (len(values) + maxCurvePoints - 1) / maxCurvePoints
 	if step < 2 {
@@ -402,14 +402,14 @@ func thinned(values []float32) []float32 {
 	return some
 }
 
-// coloured is the value of a run that its colour stands for, and the colour's position in the palette.
+// coloured is the value of a run that determines its colour, and the index of the colour in the palette.
 type coloured struct {
 	value string
 	place int
 }
 
-// colours returns the colours of runs: by the values of a column, by group, or one for each run. values lists the
-// coloured values, with numbers in order.
+// colours returns the colours of runs: by the values of a column, by group, or one per run. values lists the coloured
+// values; numbers are in order.
 func (c *choice) colours(list []*run) (colours []coloured, values []string, err error) {
 	values, colours = []string{}, make([]coloured, len(list))
 	columns, err := c.groupColumns(list)
@@ -455,7 +455,7 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 	return colours, values, nil
 }
 
-// linesOf returns the lines of a run's log. It reads only a changed log.
+// linesOf returns the lines of a run's log. It reads the log only after a change.
 func (s *Server) linesOf(one *run) ([]rundir.Line, error) {
 	return s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
 		lines, _, err := s.runs.lines(one)

@@ -22,7 +22,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// varied makes a folder of finished runs by seed and weight of the loss lsbd; results are made up: dlsbd is weight/1000 + seed/100.
+// varied makes a folder of finished runs that differ in seed and weight of the loss lsbd. Results are invented: dlsbd
+// is weight/1000 + seed/100.
 func varied(t testing.TB, seeds int, weights ...int) string {
 	t.Helper()
 	var names []string
@@ -49,8 +50,8 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 			if err := json.Unmarshal([]byte(s), &r); err != nil {
 				t.Fatal(err)
 			}
-			r.Config, r.Files, r.Before, r.Sum = rundir.FileHash(config), nil, nil, "" // as the records of earlier versions
-			text, _ := json.Marshal(r)                                                 // it came from JSON
+			r.Config, r.Files, r.Before, r.Sum = rundir.FileHash(config), nil, nil, "" // it came from JSON
+			text, _ := json.Marshal(r)                                                 // valid, because the record came from JSON
 			return string(text)
 		})
 		edit(t, filepath.Join(dir, name, rundir.MetricsFile), func(s string) string {
@@ -81,7 +82,7 @@ func edit(t testing.TB, path string, change func(string) string) {
 	}
 }
 
-// answered asks for JSON.
+// answered requests JSON.
 func answered[T any](t testing.TB, address string) (v T) {
 	t.Helper()
 	a, text := ask(t, "GET", address)
@@ -107,7 +108,8 @@ func TestCompare(t *testing.T) {
 	if len(all.Metrics) == 0 || all.Metrics[0] != (measured{"dlsbd", "lower"}) {
 		t.Fatalf("metrics %+v", all.Metrics)
 	}
-	// 0.01, 0.02, 0.03: mean 0.02, deviation 0.01, and t with 2 degrees of freedom is 4.302652729911275
+	// 0.01, 0.02, 0.03 have mean 0.02 and standard deviation 0.01, and t with 2 degrees of freedom is
+	// 4.302652729911275.
 	e := all.Groups[0].Results[0]
 	if half := 4.302652729911275 * 0.01 / math.Sqrt(3); math.Abs(float64(e.Value)-0.02) > 1e-12 || math.Abs(float64(*e.Low)-(0.02-half)) > 1e-9 ||
 		math.Abs(float64(*e.High)-(0.02+half)) > 1e-9 || e.Runs != 3 {
@@ -137,7 +139,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Answers during the first reading of the runs are not kept.
+// Answers before the end of the first scan are not cached.
 func TestCompareReading(t *testing.T) {
 	s, h := started(t, folder(t, "one"), Options{})
 	read := s.runs.now.Load()
@@ -184,7 +186,7 @@ func TestCompareCurves(t *testing.T) {
 	}
 }
 
-// The runs of the folder fill a table.
+// The runs of the folder fill in a table.
 func TestTableFills(t *testing.T) {
 	_, h := started(t, folder(t, "one"), Options{})
 	all := answered[[]tableEntry](t, h.URL+"/api/tables")
@@ -205,7 +207,7 @@ func TestTableFills(t *testing.T) {
 	}
 }
 
-// The pages in a browser: marks by keyboard, choice in the address, sorted tables.
+// The pages in a browser: selection by keyboard, choice in the address, sorted tables.
 func TestComparePages(t *testing.T) {
 	b := chromium(t)
 	_, h := started(t, varied(t, 3, 10, 20, 4000), Options{})
@@ -268,7 +270,7 @@ func TestComparePages(t *testing.T) {
 	shots(p, "table", t)
 }
 
-// shots looks at a page at three widths, light and dark.
+// shots checks a page at three widths, light and dark.
 func shots(p *browser.Page, name string, t *testing.T) {
 	t.Helper()
 	for _, size := range [][2]int64{{390, 844}, {1280, 900}, {3840, 2160}} {
@@ -308,7 +310,7 @@ func TestCompareHostile(t *testing.T) {
 	p.Wait(`document.querySelector("h1").textContent === ` + strconv.Quote(name))
 }
 
-// BenchmarkCompare compares 500 runs, as a page asks for it after something has changed.
+// BenchmarkCompare compares 500 runs, as a page does after a change.
 func BenchmarkCompare(b *testing.B) {
 	var weights []int
 	for w := range maxCompared / 5 {

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// The pace of streams, and the largest number of streams.
+// The intervals of streams, and the maximum number of streams.
 const (
 	streamPause = 500 * time.Millisecond
 	pingPause   = 15 * time.Second
@@ -21,9 +21,9 @@ const (
 )
 
 // events streams the changes of a run: new points of its curves (event curves), its new state (state) and new
-// checkpoints (checkpoint). The parameter from, or the header Last-Event-ID, tells how much of the log the browser has.
-// After the event reset the browser must read the curves again: the log was rewritten, as happens when a run continues
-// from a checkpoint.
+// checkpoints (checkpoint). The parameter from, or the header Last-Event-ID, is the number of log bytes that the
+// browser has. After the event reset, the browser must read the curves again. It means that the log was rewritten, for
+// example by a run that continues from a checkpoint.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, one *run) error {
 	if s.streams.Add(1) > maxStreams {
 		s.streams.Add(-1)
@@ -37,7 +37,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, one *run) error 
 		from = id
 	}
 	e := &stream{server: s, name: one.Dir, w: w, out: http.NewResponseController(w)}
-	e.at, _ = strconv.ParseInt(from, 10, 64) // "": from the beginning
+	e.at, _ = strconv.ParseInt(from, 10, 64) // "": from the start
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -65,17 +65,17 @@ type stream struct {
 	w      http.ResponseWriter
 	out    *http.ResponseController
 
-	at         int64 // bytes of the log that were sent
+	at         int64 // number of log bytes sent so far
 	file       os.FileInfo
-	state      string // as it was sent
+	state      string // last sent state
 	checkpoint string
 	sent       time.Time
 }
 
-// send writes and flushes. It returns false if the visitor is gone or does not read.
+// send writes and flushes. It returns false if the visitor has disconnected or does not read.
 func (e *stream) send(text string) bool {
 	e.sent = time.Now()
-	_ = e.out.SetWriteDeadline(e.sent.Add(writePatience)) // the connection then has no deadline
+	_ = e.out.SetWriteDeadline(e.sent.Add(writePatience)) // an error means that the connection has no deadline
 	_, err := e.w.Write([]byte(text))
 	return err == nil && e.out.Flush() == nil
 }
@@ -89,7 +89,7 @@ func (e *stream) event(name string, v any) bool {
 	return e.send(fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", name, e.at, text))
 }
 
-// look sends new points, states and checkpoints. It returns false when the stream ends.
+// look sends new points, states and checkpoints. It returns false at the end of the stream.
 func (e *stream) look() bool {
 	one, err := e.server.runs.find(e.name)
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *stream) look() bool {
 		return false
 	}
 	r := rowOf(one, nil, time.Now())
-	text, _ := json.Marshal(r) // a row encodes
+	text, _ := json.Marshal(r) // a row has a JSON form
 	left := r.Left
 	r.Left = 0
 	same, _ := json.Marshal(r)

@@ -41,7 +41,7 @@ func listen(t *testing.T, address string, header ...string) *listener {
 	return &listener{t, a, bufio.NewReader(a.Body)}
 }
 
-// next returns the data and the id of the next event of a name; "": the stream has ended.
+// next returns the data and the id of the next event with a name, or "" at the end of the stream.
 func (l *listener) next(name string) (data, id string) {
 	l.t.Helper()
 	event := ""
@@ -64,12 +64,13 @@ func (l *listener) next(name string) (data, id string) {
 	}
 }
 
-// epochLine is a line of a log.
+// epochLine returns a line of a log.
 func epochLine(epoch int) string {
 	return fmt.Sprintf(`{"step":%d,"epoch":%d,"images":9,"seconds":2,"losses":{"unsupervised":{"loss":%d.5}}}`+"\n", epoch, epoch, 10-epoch)
 }
 
-// Points come as the log grows, once each; half a line waits for its other half, and nonsense is left out.
+// The stream sends each new point of the log once. It sends a partial line only after its rest, and skips invalid
+// lines.
 func TestEvents(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()
@@ -111,11 +112,11 @@ func TestEvents(t *testing.T) {
 	if err := json.Unmarshal([]byte(data), &more); err != nil || more.Panels[0].Series[0].Y.Shape[0] != 1 || id != fmt.Sprint(c.At+int64(len(third))) {
 		t.Errorf("%v %s %s", err, data, id)
 	}
-	again := listen(t, h.URL+"/api/events?dir=one&from=0", "Last-Event-ID", fmt.Sprint(c.At)) // the browser's, after a broken connection
+	again := listen(t, h.URL+"/api/events?dir=one&from=0", "Last-Event-ID", fmt.Sprint(c.At)) // as the browser does after a lost connection
 	if data, _ := again.next("curves"); data == "" {
 		t.Error("no points after a broken connection")
 	}
-	write(t, epochLine(1), log) // as a run that continues from an earlier checkpoint does
+	write(t, epochLine(1), log) // as a run that continues from an earlier checkpoint
 	if data, _ := l.next("reset"); data == "" {
 		t.Error("the log was rewritten, and nothing said so")
 	}
@@ -128,7 +129,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// The number of streams is bounded, and an ended stream makes room for another.
+// The number of streams is limited, and the end of a stream frees its slot.
 func TestManyStreams(t *testing.T) {
 	s, h := started(t, folder(t, "one"), Options{})
 	var all []*listener

@@ -15,12 +15,11 @@ import (
 	"sync"
 )
 
-// pagePolicy lets pages load scripts, styles and data from this server only, and show pictures that they draw
-// themselves.
+// pagePolicy lets pages load scripts, styles and data only from this server, and show pictures that they draw.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guard refuses methods other than GET and HEAD, names of other machines, requests from other pages, and visitors
+// guard rejects methods other than GET and HEAD, host names of other machines, requests from other sites, and visitors
 // without the token.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,14 +56,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 }
 
 // refuse answers with an error in plain text and closes the connection, because visitors without the token must not
-// hold one.
+// keep connections open.
 func refuse(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Connection", "close")
-	http.Error(w, text, code) // Error keeps other headers
+	http.Error(w, text, code) // Error keeps the other headers
 }
 
-// knows reports whether the host of a request names this server. A foreign domain that leads here is an attack by DNS
-// rebinding: the browser would let that domain's page read the answers.
+// knows reports whether the host of a request is a name of this server. It prevents DNS rebinding: with a foreign
+// domain that resolves to this server, a browser would let pages of that domain read the answers.
 func (s *Server) knows(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -75,11 +74,11 @@ func (s *Server) knows(host string) bool {
 		return true
 	}
 	at, err := netip.ParseAddr(name)
-	// With a token any address is safe: a number cannot be rebound.
+	// With a token, any IP address is safe: rebinding needs a domain name.
 	return err == nil && (at.IsLoopback() || s.options.Token != "")
 }
 
-// digest hides a token: the time to compare two digests reveals nothing about the token.
+// digest hides a token: the time to compare two digests does not reveal the token.
 func digest(token string) [sha256.Size]byte { return sha256.Sum256([]byte("unravel serve " + token)) }
 
 func (s *Server) same(token string) bool {
@@ -87,13 +86,14 @@ func (s *Server) same(token string) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// cookie is the name of the cookie with the token. The name differs between the ports of a machine.
+// cookie is the name of the token's cookie, a digest of the token. The ports of a machine share cookies, and their
+// servers need different names.
 func (s *Server) cookie() string {
 	d := digest("cookie " + s.options.Token)
 	return "unravel-" + hex.EncodeToString(d[:6])
 }
 
-// admitted reports whether a request has the token, in a cookie or a header.
+// admitted reports whether a request has the token in a cookie or a header.
 func (s *Server) admitted(r *http.Request) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return s.same(token)
@@ -102,7 +102,7 @@ func (s *Server) admitted(r *http.Request) bool {
 	return err == nil && s.same(c.Value)
 }
 
-// enter moves the token from the address into a cookie, which keeps it out of histories and links.
+// enter moves the token from the address into a cookie. The token then does not appear in histories and links.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if !s.same(q.Get("token")) {
@@ -116,9 +116,9 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// limited is a listener with a bounded number of open connections. At the bound, a new connection replaces the oldest
-// one without a permitted request. Visitors without the token therefore lock nobody out. If every connection has a
-// permitted request, new connections wait.
+// limited is a listener with a limited number of open connections. At the limit, a new connection replaces the oldest
+// connection without a permitted request. Visitors without the token therefore cannot block others. If every connection
+// has a permitted request, new connections wait.
 type limited struct {
 	net.Listener
 	free chan struct{}
@@ -126,14 +126,14 @@ type limited struct {
 	once sync.Once
 
 	lock      sync.Mutex
-	strangers []*counted // the oldest one first
+	strangers []*counted // oldest first
 }
 
 func limit(l net.Listener, n int) net.Listener {
 	return &limited{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
 }
 
-// Accept waits for a connection, and until few enough are open.
+// Accept waits for a connection, and then for a free slot.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.free <- struct{}{}:
@@ -166,7 +166,7 @@ func (l *limited) evict() {
 	}
 	l.lock.Unlock()
 	if oldest != nil {
-		_ = oldest.Close() // the visitor sees it
+		_ = oldest.Close() // the visitor notices the closed connection
 	}
 }
 
@@ -186,7 +186,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// admit marks the connection of a permitted request.
+// admit marks the connection of a request as permitted.
 func admit(ctx context.Context) {
 	if c, ok := ctx.Value(connectionKey{}).(*counted); ok {
 		c.from.know(c)

@@ -20,7 +20,7 @@ import (
 
 const secret = "the secret of another folder"
 
-// around makes a folder of runs next to a secret, with links to the secret inside.
+// around makes a folder of runs next to a secret file, with links from the folder to the secret.
 func around(t *testing.T) string {
 	t.Helper()
 	top := folder(t, "runs/one", "runs/linked")
@@ -33,19 +33,19 @@ func around(t *testing.T) string {
 		"linked/checkpoint.safetensors": "../../secret.txt", "outside": "../secret", "one/figures/out": "../../../secret",
 	} {
 		path := filepath.Join(runs, filepath.FromSlash(from))
-		_ = os.Remove(path) // it need not be there
+		_ = os.Remove(path) // the file may not exist
 		if err := os.Symlink(filepath.FromSlash(to), path); err != nil {
 			t.Skip("no links here:", err)
 		}
 	}
-	write(t, "", runs, "config", "x") // no run
+	write(t, "", runs, "config", "x") // not a run
 	if err := os.Symlink("../../secret/config.yaml", filepath.Join(runs, "config", rundir.Config)); err != nil {
 		t.Fatal(err)
 	}
 	return runs
 }
 
-// No address leads out of the folder of runs, in any notation.
+// No address reads a file outside the folder of runs, in any notation.
 func TestNoEscape(t *testing.T) {
 	_, h := started(t, around(t), Options{})
 	ways := []string{
@@ -82,7 +82,7 @@ func TestNoEscape(t *testing.T) {
 	}
 }
 
-// raw sends the bytes of a request and returns the answer's code and text.
+// raw sends a request as bytes and returns the answer's status code and text.
 func raw(t *testing.T, at, request string) (code int, text string) {
 	t.Helper()
 	c, err := net.Dial("tcp", at)
@@ -99,11 +99,11 @@ func raw(t *testing.T, at, request string) (code int, text string) {
 	}
 	defer a.Body.Close()
 	var b strings.Builder
-	_, _ = bufio.NewReader(a.Body).WriteTo(&b) // what came
+	_, _ = bufio.NewReader(a.Body).WriteTo(&b) // the answer so far
 	return a.StatusCode, b.String()
 }
 
-// Only this server's own names, methods that read, and its own pages are answered.
+// The server only answers requests with its own names, methods that read, and its own pages.
 func TestRefused(t *testing.T) {
 	long.NotShort(t)
 	_, h := started(t, folder(t, "one"), Options{Hosts: []string{"lab.example"}})
@@ -136,7 +136,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Every answer tells the browser to be strict; reports are cut off.
+// Every answer has strict security headers; reports are sandboxed.
 func TestPolicies(t *testing.T) {
 	_, h := started(t, folder(t, "one"), Options{})
 	for _, address := range []string{"/", "/run?dir=one", "/api/runs", "/api/none", "/assets/base.js", "/figure?dir=one&name=losses.png"} {
@@ -200,7 +200,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// The server bounds headers and connections, and ends cleanly with visitors that read nothing.
+// The server limits headers and connections, and shuts down cleanly with visitors that do not read.
 func TestBounds(t *testing.T) {
 	long.NotShort(t)
 	s, err := New(t.Context(), folder(t, "one"), Options{})
@@ -229,7 +229,7 @@ func TestBounds(t *testing.T) {
 		}
 		idle = append(idle, c)
 		if i%2 == 0 {
-			fmt.Fprintf(c, "GET /api/events?dir=one HTTP/1.1\r\nHost: localhost\r\n\r\n") // and never reads
+			fmt.Fprintf(c, "GET /api/events?dir=one HTTP/1.1\r\nHost: localhost\r\n\r\n") // and does not read
 		} else {
 			fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: loc")
 		}
@@ -246,7 +246,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Visitors without the token hold no connection that another visitor needs.
+// Visitors without the token do not block connections of other visitors.
 func TestStrangersMakeRoom(t *testing.T) {
 	const tries = 5 // a busy machine may be slow once
 	for i := range tries {
@@ -259,7 +259,8 @@ func TestStrangersMakeRoom(t *testing.T) {
 	t.Error("an answer always waits until strangers' time is over")
 }
 
-// besideStrangers returns how long a visitor with the token waits for an answer beside more strangers than a server has connections.
+// besideStrangers returns how long a visitor with the token waits for an answer. There are more visitors without the
+// token than connections.
 func besideStrangers(t *testing.T) time.Duration {
 	t.Helper()
 	const token = "right-horse"
@@ -296,7 +297,7 @@ func besideStrangers(t *testing.T) time.Duration {
 	}
 	defer c.Close()
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	_ = c.SetReadDeadline(time.Now().Add(idlePatience / 2)) // a connection that is kept is closed after idlePatience
+	_ = c.SetReadDeadline(time.Now().Add(idlePatience / 2)) // the server closes a kept connection after idlePatience
 	if text, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 403 ") {
 		t.Errorf("a refused connection stays: %q, %v", text, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Pipes instead of a run's files stop neither the list nor a page.
+// Named pipes instead of a run's files do not block the list or a page.
 func TestPipesOfRuns(t *testing.T) {
 	dir := folder(t, "bad", "good")
 	for _, name := range []string{rundir.LogFile, rundir.ReportFile, rundir.MetricsFile, rundir.StateFile} {

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// everyState makes a folder with a run of every state; running is the running one.
+// everyState makes a folder with a run in every state; running is the run in progress.
 func everyState(t *testing.T) (dir string, running *rundir.Run) {
 	t.Helper()
 	dir = folder(t, "done", "deep/er/two", "begun", "killed", "broken", "half")
@@ -38,7 +38,8 @@ func everyState(t *testing.T) (dir string, running *rundir.Run) {
 	return dir, running
 }
 
-// The page of a missing run says so, with 404, and nothing more. A folder that has just become a run has its page.
+// The page of a missing run has status 404 and only says that the run is missing. A folder that has just become a run
+// has a page.
 func TestRunPage(t *testing.T) {
 	dir := folder(t, "one")
 	_, h := started(t, dir, Options{})
@@ -54,7 +55,7 @@ func TestRunPage(t *testing.T) {
 	}
 }
 
-// Pictures of a run have the captions of its report, in that order; animations are among them.
+// The pictures of a run have the captions of its report, in the same order, including animations.
 func TestFigures(t *testing.T) {
 	dir := folder(t, "one")
 	write(t, "GIF89a", dir, "one", rundir.FiguresDir, "traversals.gif")
@@ -106,8 +107,7 @@ func TestStates(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 
-	// The list sees changes: a run that ends, one that vanishes, and one that begins. A look that began before may miss
-	// the last two.
+	// The list shows changes: runs that end, disappear or start. A scan that started earlier may miss the last two.
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestFilterAndSort(t *testing.T) {
 	}
 }
 
-// An answer that the browser has is not sent again, and large ones are sent compressed.
+// The server does not send an answer again that the browser has cached. It compresses large answers.
 func TestSentOnce(t *testing.T) {
 	_, h := started(t, folder(t, "one"), Options{})
 	for _, address := range []string{"/", "/api/runs", "/api/curves?dir=one", "/api/run?dir=one", "/assets/base.js", "/assets/serve/serve.css", "/report?dir=one", "/figure?dir=one&name=losses.png"} {
@@ -186,7 +186,7 @@ func TestSentOnce(t *testing.T) {
 	}
 }
 
-// A folder that is itself a run shows the run, and gets no index of runs. A folder that will become a run waits for it.
+// A folder that is a run shows the run, and has no index of runs. A folder that will become a run waits for it.
 func TestSingle(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(folder(t, "one"), "one")
@@ -203,7 +203,7 @@ func TestSingle(t *testing.T) {
 	if l := value[listing](t, h.URL+"/api/runs"); l.Total != 0 {
 		t.Errorf("%+v", l)
 	}
-	r, err := rundir.Create(empty) // which must find it empty
+	r, err := rundir.Create(empty) // Create needs an empty folder
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// No file of a run changes, and a folder that cannot be written is shown.
+// The server changes no file of a run, and can show a read-only folder.
 func TestReadOnly(t *testing.T) {
 	dir := folder(t, "one")
 	before := listOf(t, filepath.Join(dir, "one"))
@@ -242,7 +242,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// listOf lists the files of a folder with sizes and times.
+// listOf lists the files in a folder with their sizes and times.
 func listOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

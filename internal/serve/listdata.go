@@ -16,19 +16,19 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// listing is the answer of /api/runs: some of the runs, and the columns that differ between them.
+// listing is the answer of /api/runs: a part of the runs, and the columns that differ between them.
 type listing struct {
 	Version int                 `json:"version"`
-	Reading bool                `json:"reading,omitempty"` // not all runs were read yet
+	Reading bool                `json:"reading,omitempty"` // some runs have not been read yet
 	Total   int                 `json:"total"`             // runs in the folder
 	Matched int                 `json:"matched"`           // runs that pass the filters
-	From    int                 `json:"from"`              // place of the first row
+	From    int                 `json:"from"`              // index of the first row
 	States  map[sweep.State]int `json:"states"`            // states of all runs
 	Columns []column            `json:"columns"`
 	Rows    []row               `json:"rows"`
 }
 
-// column is a column of a listing after the fixed columns.
+// column is a column of a listing, in addition to the fixed columns.
 type column struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // setting or result
@@ -43,10 +43,10 @@ type row struct {
 	Epochs   int             `json:"epochs"`
 	Progress float64         `json:"progress"` // from 0 to 1
 	Losses   json.RawMessage `json:"losses,omitempty"`
-	Seconds  float64         `json:"seconds,omitempty"` // seconds that the run took
-	Left     float64         `json:"left,omitempty"`    // seconds to go
+	Seconds  float64         `json:"seconds,omitempty"` // duration of the run
+	Left     float64         `json:"left,omitempty"`    // remaining time
 	Ended    string          `json:"ended,omitempty"`
-	Cells    []*string       `json:"cells"` // by column; null: the run has no value
+	Cells    []*string       `json:"cells"` // by column; null: no value
 }
 
 // Limits of a listing.
@@ -58,10 +58,10 @@ const (
 	maxQuery    = 8 << 10
 )
 
-// query is a request for a list.
+// query is a request for a listing.
 type query struct {
 	filters     []string
-	sort        string // name of a column, after - for descending order
+	sort        string // name of a column; with the prefix -: descending order
 	from, count int
 }
 
@@ -85,14 +85,14 @@ func readQuery(r *http.Request) (q query, err error) {
 	return q, nil
 }
 
-// chosen holds the runs that pass the filters, with their columns.
+// chosen has the runs that pass the filters, and their columns.
 type chosen struct {
 	runs    []*run
 	columns []index.Column
 	kinds   []column
 }
 
-// lists keeps the requested lists.
+// lists caches the requested lists.
 type lists struct {
 	answers
 	chosen store[*chosen] // by filters
@@ -108,7 +108,7 @@ func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	return s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
 }
 
-// list makes a listing.
+// list returns a listing.
 func (l *lists) list(now *snapshot, q query) (*listing, error) {
 	c, err := l.choose(now, q.filters)
 	if err != nil {
@@ -133,7 +133,7 @@ func rowOf(one *run, columns []index.Column, moment time.Time) row {
 		Seconds: one.Seconds, Left: p.left(moment).Seconds(), Ended: one.Ended, Cells: cellsOf(one, columns)}
 }
 
-// choose returns the runs that pass the filters, with the progress of the snapshot.
+// choose returns the runs that pass the filters, with their progress in the snapshot.
 func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
 	c, err := l.chosen.of(now.content, strings.Join(filters, "\x00"), func() (*chosen, error) { return choose(now, filters) })
 	if err != nil {
@@ -180,10 +180,10 @@ func filter(now *snapshot, filters []string) ([]*run, error) {
 	return found, nil
 }
 
-// stateOrder is the order of states in a list without a requested order.
+// stateOrder is the default order of states in a list.
 var stateOrder = map[sweep.State]int{sweep.Running: 0, sweep.Failed: 1, sweep.Damaged: 1, sweep.Stopped: 2, sweep.Finished: 3, sweep.Waiting: 4}
 
-// sortRuns sorts runs by a column. Without a column, running runs come first, then the newest.
+// sortRuns sorts runs by a column. Without a column, running runs come first and newer runs come before older runs.
 func sortRuns(c *chosen, by string) ([]*run, error) {
 	list := slices.Clone(c.runs)
 	name, down := strings.CutPrefix(by, "-")
@@ -212,7 +212,7 @@ func sortRuns(c *chosen, by string) ([]*run, error) {
 	return list, nil
 }
 
-// cell is the value of a run in a column, for sorting.
+// cell is the value of a run in a column, as a sort key.
 type cell struct {
 	there, number bool
 	value         float64
@@ -221,7 +221,7 @@ type cell struct {
 
 func numberCell(v float64, there bool) cell { return cell{there: there, number: true, value: v} }
 
-// compare orders numbers before texts. Runs without a value come last in both directions.
+// compare orders numbers before strings. Runs without a value are last, in ascending and descending order.
 func (a cell) compare(b cell, down bool) int {
 	switch {
 	case a.there != b.there:
@@ -242,7 +242,7 @@ func (a cell) compare(b cell, down bool) int {
 	return order
 }
 
-// sortKey returns a function from a run to its cell in a column.
+// sortKey returns a function that maps a run to its cell in a column.
 func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	switch name {
 	case "loss":
@@ -265,16 +265,16 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	}, nil
 }
 
-// searchEntry is a search in the answer of /api/searches: its trials by number, with their values of the objective.
+// searchEntry is a search in the answer of /api/searches: its trials by number, and their objective values.
 type searchEntry struct {
 	Folder    string       `json:"folder"`
-	Problem   string       `json:"problem,omitempty"` // why it cannot be read
+	Problem   string       `json:"problem,omitempty"` // why the search cannot be read
 	Method    string       `json:"method,omitempty"`
 	Objective string       `json:"objective,omitempty"`
 	Better    string       `json:"better,omitempty"` // higher or lower
 	Budget    string       `json:"budget,omitempty"`
-	Keys      []string     `json:"keys,omitempty"` // of the settings
-	Best      int          `json:"best"`           // place of the best trial; -1: none
+	Keys      []string     `json:"keys,omitempty"` // setting names
+	Best      int          `json:"best"`           // index of the best trial; -1: none
 	Trials    []trialEntry `json:"trials"`
 }
 
@@ -285,10 +285,10 @@ type trialEntry struct {
 	State    sweep.State `json:"state"`
 	Epochs   int         `json:"epochs,omitempty"`
 	Value    *float64    `json:"value"`    // null: none
-	Settings []string    `json:"settings"` // by the keys
+	Settings []string    `json:"settings"` // in the order of the keys
 }
 
-// maxSearched bounds the number of runs among which trials are looked for.
+// maxSearched limits the number of runs in which to look for trials.
 const maxSearched = 10000
 
 // searchData answers with the searches in the folder.
@@ -297,14 +297,14 @@ func (s *Server) searchData(w http.ResponseWriter, r *http.Request) error {
 	return s.searches.send(w, r, now.content, "", func() (any, error) { return searches(s.runs.dir, now), nil })
 }
 
-// searches reads the searches among the runs. The trials of a search lie beside each other.
+// searches reads the searches among the runs. The trials of a search are in the same parent folder.
 func searches(dir string, now *snapshot) []searchEntry {
 	list := []searchEntry{}
 	if len(now.list) > maxSearched {
 		return list
 	}
 	folders, dirs := []string{}, map[string][]string{}
-	names := map[string]string{} // in addresses, by folder
+	names := map[string]string{} // names in addresses, by folder
 	for _, one := range now.list {
 		parent, whole := path.Dir(one.path), filepath.Join(dir, filepath.FromSlash(one.path))
 		if dirs[parent] == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// A preview converts no data set: a server changes no file.
+// A preview does not convert data sets, because a server changes no files.
 func TestPreviewLeavesCache(t *testing.T) {
 	dir := folder(t, "one")
 	pictures := filepath.Join(t.TempDir(), "pictures")

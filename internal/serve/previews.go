@@ -23,21 +23,21 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// previews keeps the previews of the newest checkpoints of runs. It opens at most one checkpoint at a time, and each
+// previews caches the previews of the newest checkpoints of runs. It opens at most one checkpoint at a time, and each
 // checkpoint at most once.
 type previews struct {
 	runs   *runs
 	open   func(ctx context.Context, dir string) ([]byte, error)
 	cancel context.CancelFunc
 	launch func(one *run, v *preview) // computes a preview in the background, until cancel
-	work   sync.WaitGroup             // previews under way
+	work   sync.WaitGroup             // running computations
 
 	turn chan struct{} // held while a checkpoint is open
 
 	lock sync.Mutex
 	kept map[string]*preview // by path
-	over bool                // no preview begins any more
-	rest time.Time           // until then no newer checkpoint of a run is opened
+	over bool                // no further preview starts
+	rest time.Time           // until then, no newer checkpoint of a run is opened
 }
 
 // preview is the preview of a run's checkpoint.
@@ -48,23 +48,23 @@ type preview struct {
 	err     error
 }
 
-// The pace of opening checkpoints: opening takes at most the given fraction of the time.
+// The rate of opening checkpoints: a pause of previewShare times the duration of the last preview.
 const (
 	previewShare = 40
-	previewWait  = 20 * time.Second // longest wait of a request
+	previewWait  = 20 * time.Second // maximum waiting time of a request
 	maxPreviews  = 24
 )
 
 func newPreviews(r *runs, open func(ctx context.Context, dir string) ([]byte, error)) *previews {
 	p := &previews{runs: r, open: open, turn: make(chan struct{}, 1), kept: map[string]*preview{}}
-	ctx, cancel := context.WithCancel(context.Background()) // a preview outlives the request that asked first
+	ctx, cancel := context.WithCancel(context.Background()) // a preview continues after the end of its first request
 	p.cancel, p.launch = cancel, func(one *run, v *preview) {
 		p.work.Go(func() { p.compute(ctx, one, v) })
 	}
 	return p
 }
 
-// close stops the current preview, and waits for it.
+// close stops the current preview and waits for its end.
 func (p *previews) close() {
 	p.lock.Lock()
 	p.over = true
@@ -82,8 +82,8 @@ func (p *previews) version(one *run) string {
 	return fmt.Sprintf("%d-%d", s.modified, s.size)
 }
 
-// of returns the preview of a run's newest checkpoint. While the newest has to wait, it returns the preview of the
-// checkpoint before.
+// of returns the preview of a run's newest checkpoint. If it is too early to open the newest one, it returns the
+// preview of the previous checkpoint.
 func (p *previews) of(one *run) (*preview, error) {
 	version := p.version(one)
 	if version == "" {
@@ -140,11 +140,11 @@ func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	p.rest = time.Now().Add(previewShare * time.Since(begin))
 }
 
-// enclosed reports a file of a run that links out of the folder of runs.
+// enclosed returns an error if a file of a run is a link to outside the folder of runs.
 func (r *runs) enclosed(one *run) error {
 	return fs.WalkDir(r.root.Load().FS(), filepath.ToSlash(one.path), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
-			return nil // a file that vanished meanwhile is not read
+			return nil // nobody reads a file that has just been deleted
 		}
 		if _, err := r.root.Load().Stat(filepath.FromSlash(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is a link that leads out of the folder of runs", path)
@@ -153,8 +153,8 @@ func (r *runs) enclosed(one *run) error {
 	})
 }
 
-// previewData answers with the preview of a run's newest checkpoint, or the reason for its failure. It answers 202
-// during the computation.
+// previewData answers with the preview of a run's newest checkpoint, or its error. During the computation, the status
+// is 202.
 func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) error {
 	v, err := s.previews.of(one)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) e
 	if errors.As(v.err, new(ownFault)) || errors.Is(v.err, context.Canceled) {
 		return v.err
 	}
-	if v.err != nil { // the run's fault: an unreadable checkpoint or data set, for example
+	if v.err != nil { // the run causes the error: an unreadable checkpoint or data set, for example
 		c, err := jsonContent(previewAnswer{Problem: strings.ToValidUTF8(v.err.Error(), "\uFFFD"), Pictures: []picture{}})
 		if err != nil {
 			return err
@@ -188,12 +188,12 @@ func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) e
 type previewAnswer struct {
 	position
 	Warning  string          `json:"warning,omitempty"`
-	Problem  string          `json:"problem,omitempty"` // why nothing is shown
+	Problem  string          `json:"problem,omitempty"` // why there is no preview
 	Pictures []picture       `json:"pictures"`
 	Explore  json.RawMessage `json:"explore,omitempty"`
 }
 
-// position is the known position of a checkpoint in the training.
+// position is the position of a checkpoint in the training, if known.
 type position struct {
 	Epoch *int `json:"epoch,omitempty"`
 	Step  *int `json:"step,omitempty"`
@@ -206,8 +206,8 @@ type picture struct {
 	Source  string `json:"src"` // a data URL
 }
 
-// NewPreview opens the newest checkpoint of a run's folder and computes its preview as JSON: reconstructions,
-// traversals and the interactive decoder. It writes nothing, neither to the folder nor to the cache of data sets.
+// NewPreview opens the newest checkpoint in a run's folder and computes its preview as JSON: reconstructions,
+// traversals and the interactive decoder. It writes no files, neither in the folder nor in the cache of data sets.
 func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
 	if err := train.PrepareRun(cache.WithoutMaking(ctx), dir, nil); err != nil {
@@ -243,12 +243,12 @@ type ownFault struct{ error }
 
 func (f ownFault) Unwrap() error { return f.error }
 
-// maxPreview bounds the bytes of a preview.
+// maxPreview is the maximum size of a preview in bytes.
 const maxPreview = 64 << 20
 
-// PreviewProcess returns a function for [Options] that computes each preview in a separate process with one thread. The
-// server then survives a broken or very large checkpoint. It starts the program with args and the run's folder; the
-// program prints [NewPreview].
+// PreviewProcess returns a function for [Options] that computes each preview in a separate process with one thread. A
+// broken or very large checkpoint then does not affect the server. The arguments of the program are args and the run's
+// folder. The program must print the result of [NewPreview].
 func PreviewProcess(program string, args ...string) func(ctx context.Context, dir string) ([]byte, error) {
 	return func(ctx context.Context, dir string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir))...)
@@ -273,11 +273,11 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 	}
 }
 
-// bounded keeps the written bytes up to a size.
+// bounded is a buffer with a maximum size.
 type bounded struct {
 	bytes.Buffer
 	most    int
-	forgive bool // drop further bytes
+	forgive bool // drop further bytes without an error
 }
 
 func (b *bounded) Write(p []byte) (int, error) {

@@ -19,7 +19,7 @@ import (
 type opened struct {
 	calls, now, most atomic.Int64
 	fail             atomic.Bool
-	begin            chan struct{} // closed: previews are made
+	begin            chan struct{} // closed: previews are computed
 }
 
 func (o *opened) preview(ctx context.Context, dir string) ([]byte, error) {
@@ -39,7 +39,7 @@ func (o *opened) preview(ctx context.Context, dir string) ([]byte, error) {
 	return []byte(`{"of":"` + filepath.Base(dir) + `"}`), nil
 }
 
-// One checkpoint is opened at a time, each once, whoever asks.
+// The server opens one checkpoint at a time, and each only once, for any number of visitors.
 func TestPreviewOnce(t *testing.T) {
 	o := &opened{begin: make(chan struct{})}
 	dir := folder(t, "one", "two", "three")
@@ -80,7 +80,7 @@ func TestPreviewOnce(t *testing.T) {
 	}
 }
 
-// During training, the next checkpoint is opened only after a rest, which keeps the training fast.
+// During training, the server waits before it opens the next checkpoint, so the training stays fast.
 func TestPreviewRests(t *testing.T) {
 	o := &opened{begin: make(chan struct{})}
 	dir := folder(t, "one")

@@ -20,13 +20,13 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// maxShown bounds the files that a page reads completely.
+// maxShown is the maximum size of files that a page reads completely.
 const maxShown = 64 << 20
 
-// maxSent bounds the files that are sent unchanged.
+// maxSent is the maximum size of files that are sent unchanged.
 const maxSent = 1 << 30
 
-// description is the answer of /api/run: everything that a page says about a run in words.
+// description is the answer of /api/run: the texts on the page of a run.
 type description struct {
 	row
 	Model    string          `json:"model"`
@@ -69,7 +69,7 @@ func (s *Server) describe(one *run) description {
 	return d
 }
 
-// choiceOf returns a run's choice for a key, such as the name of its model.
+// choiceOf returns a run's choice for a config key, such as the name of its model.
 func choiceOf(one *run, key string) string {
 	for k := range one.Settings.All() {
 		if rest, ok := strings.CutPrefix(k, key+"."); ok {
@@ -81,7 +81,7 @@ func choiceOf(one *run, key string) string {
 	return value
 }
 
-// read reads a file of a run, up to a length.
+// read reads a file of a run with at most the given length.
 func (s *Server) read(one *run, name string, most int64) ([]byte, error) {
 	f, err := s.runs.open(one, name)
 	if err != nil {
@@ -98,10 +98,10 @@ func (s *Server) read(one *run, name string, most int64) ([]byte, error) {
 // curvesAnswer is the answer of /api/curves.
 type curvesAnswer struct {
 	Curves *web.Curves `json:"curves"`
-	At     int64       `json:"at"` // bytes of the log that the curves cover: /api/events continues there
+	At     int64       `json:"at"` // number of log bytes in the curves; /api/events continues there
 }
 
-// curvesData answers with the curves of a run. It reads only a changed log.
+// curvesData answers with the curves of a run. It reads the log only after a change.
 func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
 	return s.curves.send(w, r, s.runs.stamp(one, rundir.LogFile), one.path, func() (any, error) {
 		lines, at, err := s.runs.lines(one)
@@ -126,7 +126,7 @@ func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
 	return readLines(f, maxShown)
 }
 
-// readLines reads lines of a log. It skips invalid lines and an unfinished last line.
+// readLines reads lines of a log. It skips invalid lines and an incomplete last line.
 func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err error) {
 	in := bufio.NewReader(io.LimitReader(from, most))
 	for {
@@ -145,10 +145,10 @@ func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err
 	}
 }
 
-// pictureKinds are the media types of the pictures of runs.
+// pictureKinds are the media types of pictures.
 var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
 
-// maxFigures bounds the pictures that a page lists.
+// maxFigures limits the number of pictures on a page.
 const maxFigures = 200
 
 // figures lists the pictures of a run: first the pictures that Unravel draws, in the order of reports, then other
@@ -184,7 +184,7 @@ func (s *Server) figureNames(one *run) []string {
 	return names
 }
 
-// figureData answers with a listed picture of a run.
+// figureData answers with a picture of a run. The picture must be in the list of figures.
 func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) error {
 	name := r.URL.Query().Get("name")
 	if !slices.Contains(s.figureNames(one), name) {
@@ -193,8 +193,8 @@ func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) er
 	return s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
 }
 
-// reportPolicy lets a report run its own scripts. It cuts the report off from this server and everything else, because
-// a report may come from anybody.
+// reportPolicy lets a report run its own scripts, but isolates it from this server and all others, because a report is
+// not trusted.
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
 	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
@@ -226,7 +226,7 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 // runPage answers with the page of a run.
 func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("dir")
-	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may begin
+	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may start later
 	p.Run = name
 	if _, err := s.runs.find(name); err != nil && !s.runs.begins(name) {
 		p.Failure = err.Error()
@@ -234,7 +234,7 @@ func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
 	return s.sendPage(w, r, "run.tmpl", p)
 }
 
-// listPage answers with the list of runs, or with the only run.
+// listPage answers with the list of runs, or with the page of the only run.
 func (s *Server) listPage(w http.ResponseWriter, r *http.Request) error {
 	if now := s.runs.current(); s.runs.single && len(now.list) == 1 {
 		p := s.newPage(now.list[0].Dir, widgets, "run.js")

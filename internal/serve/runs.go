@@ -23,21 +23,21 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// run is the state of a run at a moment.
+// run is the state of a run at one time.
 type run struct {
-	*index.Run // with this package's state; Dir is the name in addresses
+	*index.Run // State is the state of this package, Dir is the name in addresses
 	progress
 
 	path   string      // relative to the folder, with slashes
-	base   sweep.State // as the index has it
-	serial int         // other numbers are other contents
+	base   sweep.State // state in the index
+	serial int         // changes with the contents
 }
 
-// snapshot is the state of all runs at a moment. A snapshot does not change.
+// snapshot is the state of all runs at one time. It is immutable.
 type snapshot struct {
 	list    []*run // by name
 	byName  map[string]*run
-	reading bool // not all runs were read yet
+	reading bool // some runs have not been read yet
 	content int  // changes with settings, results and states
 	version int  // changes with anything
 }
@@ -51,15 +51,15 @@ func (s *snapshot) states() map[sweep.State]int {
 	return counts
 }
 
-// runs are the runs of a folder. While visitors ask for them, they are looked at again regularly.
+// runs are the runs in a folder. They are scanned regularly while visitors request them.
 type runs struct {
 	dir    string
 	single bool // the folder is a run itself
 
 	root   atomic.Pointer[os.Root]
 	now    atomic.Pointer[snapshot]
-	asked  atomic.Int64 // when somebody asked last, in nanoseconds
-	looked atomic.Int64 // when the runs were looked at last
+	asked  atomic.Int64 // time of the last request, in nanoseconds
+	looked atomic.Int64 // time of the last scan
 	wake   chan struct{}
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -68,18 +68,19 @@ type runs struct {
 	serial int
 }
 
-// The pace of looking: it takes at most the given fraction of the time, because it must not slow training runs.
+// The rate of scans: a pause of scanShare times the duration of the last scan, because scans must not slow training
+// runs.
 const (
 	scanPause   = time.Second
 	scanShare   = 100
-	askPatience = 15 * time.Second // nobody looks at runs that nobody asks for
+	askPatience = 15 * time.Second // without requests for this time, scans stop
 
-	firstPatience = 5 * time.Second // longest wait of the start for the first look
+	firstPatience = 5 * time.Second // maximum waiting time for the first scan at the start
 
-	lookPatience = 150 * time.Millisecond // longest wait of a request for another look
+	lookPatience = 150 * time.Millisecond // maximum waiting time of a request for a new scan
 )
 
-// openRuns looks at the runs of a folder.
+// openRuns scans the runs in a folder.
 func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
@@ -97,14 +98,14 @@ func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 	r.cancel = cancel
 	first := make(chan struct{})
 	r.done.Go(func() {
-		if !r.single { // nothing is written into the folder of a run, no index either
+		if !r.single { // a server writes nothing into the folder of a run, not even an index
 			r.recall(background)
 		}
-		_ = r.scan(background) // the next look may succeed
+		_ = r.scan(background) // the next scan may succeed
 		close(first)
 		r.watch(background)
 	})
-	select { // thousands of runs that no index knows take longer: pages say that they are being read
+	select { // without an index, thousands of runs take longer: pages say that runs are being read
 	case <-first:
 	case <-time.After(firstPatience):
 	case <-ctx.Done():
@@ -119,14 +120,14 @@ func (r *runs) close() error {
 	return r.root.Load().Close()
 }
 
-// recall takes runs from the index of the folder, which is much quicker than reading all runs. Without an index it
+// recall reads the runs from the index of the folder, which is much faster than reading all runs. Without an index, it
 // reads all runs.
 func (r *runs) recall(ctx context.Context) {
 	x, err := index.Open(ctx, r.dir)
 	if err != nil {
 		return
 	}
-	defer x.Close() // the folders hold everything that it has
+	defer x.Close() // the index can be rebuilt from the folders
 	list, err := x.Runs(ctx)
 	if err != nil {
 		return
@@ -138,7 +139,7 @@ func (r *runs) recall(ctx context.Context) {
 	}
 }
 
-// watch looks at the runs repeatedly while visitors ask for them.
+// watch scans the runs repeatedly while visitors request them.
 func (r *runs) watch(ctx context.Context) {
 	for pause := scanPause; ; {
 		if time.Since(time.Unix(0, r.asked.Load())) > askPatience {
@@ -155,16 +156,16 @@ func (r *runs) watch(ctx context.Context) {
 			}
 		}
 		begin := time.Now()
-		_ = r.scan(ctx) // after an error the last snapshot stays
+		_ = r.scan(ctx) // after an error, the last snapshot stays
 		pause = max(scanPause, scanShare*time.Since(begin))
 	}
 }
 
-// reopen opens the folder again if another folder has taken its name.
+// reopen opens the folder again if its path is now another folder.
 func (r *runs) reopen() {
 	now, err := os.Stat(r.dir)
 	if err != nil {
-		return // the folder is gone
+		return // the folder was deleted
 	}
 	old := r.root.Load()
 	if before, err := old.Stat("."); err == nil && os.SameFile(before, now) {
@@ -176,8 +177,8 @@ func (r *runs) reopen() {
 	}
 }
 
-// current returns the last snapshot, and requests another look. After a pause without requests it waits a moment for
-// the new snapshot.
+// current returns the last snapshot and requests a new scan. After a pause without requests, it waits briefly for the
+// new snapshot.
 func (r *runs) current() *snapshot {
 	now := time.Now()
 	before := r.asked.Swap(now.UnixNano())
@@ -193,7 +194,7 @@ func (r *runs) current() *snapshot {
 	return r.now.Load()
 }
 
-// find returns the run with a name. It accepts only names of found runs, and no name leads outside the folder.
+// find returns the run with the given name. Only names of known runs are valid, so no name leads outside the folder.
 func (r *runs) find(name string) (*run, error) {
 	if one, ok := r.current().byName[name]; ok {
 		return one, nil
@@ -201,7 +202,7 @@ func (r *runs) find(name string) (*run, error) {
 	return nil, missing(fmt.Sprintf("there is no run %q", name))
 }
 
-// begins reports whether a folder has become a run since the last look.
+// begins reports whether a folder has become a run since the last scan.
 func (r *runs) begins(name string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return false
@@ -213,10 +214,10 @@ func (r *runs) begins(name string) bool {
 // folder returns the path of a run.
 func (r *runs) folder(one *run) string { return filepath.Join(r.dir, filepath.FromSlash(one.path)) }
 
-// stamp distinguishes versions of a file of a run.
+// stamp identifies a version of a file of a run.
 func (r *runs) stamp(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
 
-// open opens a file of a run for reading. A link out of the folder of runs is an error.
+// open opens a file of a run for reading. A link to outside the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
 	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
 }
@@ -266,7 +267,7 @@ func (r *runs) scan(ctx context.Context) error {
 	return nil
 }
 
-// look returns the run of a folder. An unchanged run is returned as it was before.
+// look returns the run of a folder. For an unchanged run, it returns old.
 func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	dir := filepath.Join(r.dir, filepath.FromSlash(path))
 	fresh := old
@@ -303,7 +304,7 @@ func (r *runs) read(dir, path string) *run {
 	return one
 }
 
-// outside returns the first of a run's standard files that links out of the folder, or an empty text.
+// outside returns the first standard file of a run that is a link to outside the folder, or an empty string.
 func (r *runs) outside(path string) string {
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
 		if _, err := r.root.Load().Stat(filepath.FromSlash(path + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -313,21 +314,21 @@ func (r *runs) outside(path string) string {
 	return ""
 }
 
-// progress is the progress of a run that only its folder shows, not the index. Two values are compared to detect a
-// change.
+// progress is the progress of a run. It is in the folder of the run, not in the index. It must be comparable, to detect
+// changes.
 type progress struct {
 	state   sweep.State // as [index.Live] reports it
-	seen    bool        // its files were looked at
+	seen    bool        // its files were read
 	log     fileStamp
-	epoch   int     // epochs finished
-	epochs  int     // epochs of the config
-	loss    float64 // loss of the last epoch, the sum of the objectives' totals
+	epoch   int     // finished epochs
+	epochs  int     // epochs in the config
+	loss    float64 // loss of the last epoch: the sum of the objectives' totals
 	losses  string  // losses of the last epoch, as JSON
-	seconds float64 // seconds of the last epoch
+	seconds float64 // duration of the last epoch
 	written time.Time
 }
 
-// fileStamp distinguishes versions of a file.
+// fileStamp identifies a version of a file.
 type fileStamp struct {
 	size, modified int64
 }
@@ -340,11 +341,11 @@ func stampOf(dir, name string) fileStamp {
 	return fileStamp{info.Size(), info.ModTime().UnixNano()}
 }
 
-// progressOf reads the progress that the index does not have.
+// progressOf reads the progress, which the index does not have.
 func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progress {
 	p := one.progress
 	if p.seen && (one.base == sweep.Finished || one.base == sweep.Failed || one.base == sweep.Damaged) {
-		return p // it does not go on without a change of the index
+		return p // the run cannot continue without a change of the index
 	}
 	p.seen = true
 	epochs, _ := one.Settings.Get("train.epochs")
@@ -386,7 +387,7 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	if err != nil {
 		return
 	}
-	text = text[:bytes.LastIndexByte(text, '\n')+1] // a line without an end is being written
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // a line without a newline is incomplete
 	for len(text) > 0 {
 		at := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
 		var line rundir.Line
@@ -408,7 +409,7 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	}
 }
 
-// left estimates the time until the last epoch ends; 0 if the time is unknown or the training is over.
+// left estimates the time to the end of the last epoch; 0 if the time is unknown or the training has ended.
 func (p *progress) left(now time.Time) time.Duration {
 	if p.state != sweep.Running || p.epoch == 0 || p.epoch >= p.epochs {
 		return 0

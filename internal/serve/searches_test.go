@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// searched makes a folder with a search of two trials, and a run of its own.
+// searched makes a folder with a search of two trials and a separate run.
 func searched(t *testing.T) string {
 	t.Helper()
 	dir := folder(t, "s/trial000", "s/trial001", "alone")
@@ -21,7 +21,8 @@ func searched(t *testing.T) string {
 	return dir
 }
 
-// A search shows its trials, its objective and its best trial; one that cannot be read says why.
+// The page of a search shows its trials, its objective and its best trial. For an unreadable search, it shows the
+// error.
 func TestSearches(t *testing.T) {
 	dir := searched(t)
 	_, h := started(t, dir, Options{})
@@ -49,7 +50,7 @@ func TestSearches(t *testing.T) {
 	}
 }
 
-// The list of runs draws the objective over the trials and over every setting.
+// The list of runs plots the objective over the trials and over every setting.
 func TestSearchPanels(t *testing.T) {
 	b := chromium(t)
 	_, h := started(t, searched(t), Options{})

@@ -1,8 +1,8 @@
-// Package serve shows the runs of a folder in a browser, also while they train. It lists all runs, and shows for each
-// its curves, pictures of its newest checkpoint and its report. It only reads: no request changes a file, takes a lock
-// of a run, or reads a file outside the folder.
+// Package serve shows the runs in a folder in a browser, also during training. It lists all runs. For each run, it
+// shows its curves, the pictures of its newest checkpoint, and its report. It only reads: no request changes a file,
+// locks a run, or reads a file outside the folder.
 //
-// Every page is a file of pages/ with a script of assets/, and loads its data from addresses below /api/.
+// Every page is a file in pages/ with a script in assets/. It loads its data from addresses below /api/.
 package serve
 
 import (
@@ -31,13 +31,13 @@ import (
 
 // Options tell the server how to show runs.
 type Options struct {
-	Token string       // required from every visitor; empty: no token
-	Hosts []string     // names of the server that browsers may use, besides this machine's names
-	Log   *slog.Logger // errors of connections; nil: silent
+	Token string       // every visitor needs it; empty: no token
+	Hosts []string     // further host names of the server, besides the names of this machine
+	Log   *slog.Logger // logs connection errors; nil: no log
 
-	Single bool // the folder is one run, which may not have begun; nothing is written into it
+	Single bool // the folder is a single run, which may not have started; nothing is written into it
 
-	// Preview computes the preview of a run folder's newest checkpoint as JSON; nil means [NewPreview], in this
+	// Preview computes the preview of the newest checkpoint in a run folder as JSON. nil means [NewPreview] in this
 	// process.
 	Preview func(ctx context.Context, dir string) ([]byte, error)
 }
@@ -48,16 +48,16 @@ type Server struct {
 	runs     *runs
 	previews *previews
 	lists    lists
-	logs     store[[]rundir.Line] // of compared runs
+	logs     store[[]rundir.Line] // logs of compared runs
 	tables   shownTables
 	streams  atomic.Int64 // number of open streams
 	handler  http.Handler
-	ended    chan struct{} // closed when the server shuts down: streams end
+	ended    chan struct{} // closed at shutdown, which ends streams
 
 	compared, overlays, searches, pages, described, curves answers
 }
 
-// Limits on one visitor's use of the server.
+// Limits for one visitor.
 const (
 	maxConnections = 512
 	maxHeader      = 16 << 10
@@ -67,7 +67,8 @@ const (
 	endPatience    = 500 * time.Millisecond
 )
 
-// New prepares to show the runs of a folder, at any depth, or the run in it. The context bounds the first look at the runs.
+// New returns a server for the runs in a folder, at any depth, or for the run in the folder itself. The context ends
+// the first scan.
 func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	o.Log = plain.Or(o.Log)
 	if o.Preview == nil {
@@ -83,10 +84,10 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// answer answers a request. An error is sent as JSON.
+// answer answers a request. An error becomes a JSON answer.
 type answer func(w http.ResponseWriter, r *http.Request) error
 
-// ofRun answers about the run that the parameter dir names.
+// ofRun returns an answer for the run that the parameter dir names.
 func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		one, err := s.runs.find(r.URL.Query().Get("dir"))
@@ -97,7 +98,7 @@ func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *
 	}
 }
 
-// ofChoice answers about the runs that the query chooses.
+// ofChoice returns an answer for the runs that the query chooses.
 func (s *Server) ofChoice(kept *answers, compare func(now *snapshot, c choice) (any, error)) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c, err := readChoice(r)
@@ -109,7 +110,7 @@ func (s *Server) ofChoice(kept *answers, compare func(now *snapshot, c choice) (
 	}
 }
 
-// page answers with a page that loads all its data from other addresses.
+// page returns an answer: a page that loads all its data from other addresses.
 func (s *Server) page(name, title string, shown []string, own ...string) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		return s.sendPage(w, r, name, s.newPage(title, shown, own...))
@@ -154,7 +155,7 @@ func (s *Server) routes() http.Handler {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Serve answers the requests of a listener until the context ends. It then stops the work under way and closes the
+// Serve answers the requests of a listener until the context ends. It then cancels pending work and closes the
 // listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
@@ -186,14 +187,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return errors.Join(err, s.runs.close())
 }
 
-// content is a kept answer: its text, a compressed copy where that helps, and its tag.
+// content is a cached answer: its body, a compressed copy if it is smaller, and its entity tag.
 type content struct {
 	kind, tag    string
 	body, zipped []byte
-	code         int // status of the answer; 0: success
+	code         int // status code; 0: success
 }
 
-// leastZipped is the least length of a compressed text.
+// leastZipped is the minimum length of a body to compress.
 const leastZipped = 1 << 10
 
 func newContent(kind string, body []byte) *content {
@@ -211,7 +212,7 @@ func newContent(kind string, body []byte) *content {
 	return c
 }
 
-// jsonContent returns newContent of a value as JSON.
+// jsonContent returns the content for a value as JSON.
 func jsonContent(v any) (*content, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -220,7 +221,7 @@ func jsonContent(v any) (*content, error) {
 	return newContent("application/json", text), nil
 }
 
-// send answers a request with the content, or tells the browser that its copy is current. It returns nil.
+// send answers a request with the content, or with "not modified" if the browser has it. It returns nil.
 func (c *content) send(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	if c.code == 0 {
@@ -241,12 +242,12 @@ func (c *content) send(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(c.code)
 	}
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a visitor who is gone needs nothing
+		_, _ = w.Write(body) // an error means that the visitor has disconnected
 	}
 	return nil
 }
 
-// requestError is an error of a visitor, with the status of its answer.
+// requestError is an error caused by the visitor, with a status code.
 type requestError struct {
 	code int
 	text string
@@ -257,7 +258,7 @@ func (e requestError) Error() string { return e.text }
 func missing(text string) error { return requestError{http.StatusNotFound, text} }
 func wrong(text string) error   { return requestError{http.StatusBadRequest, text} }
 
-// sendError answers with an error, as JSON.
+// sendError answers with an error as JSON.
 func sendError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
 	if e, ok := err.(requestError); ok {
@@ -269,9 +270,10 @@ func sendError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(text)
 }
 
-// store keeps values by key, each for one version of its data. It makes one value at a time. Goroutines may share it.
+// store caches one value per key, each for one version of its data. It computes one value at a time. It is safe for
+// concurrent use.
 type store[V any] struct {
-	most int // number of kept values; 0: maxKept
+	most int // maximum number of values; 0: maxKept
 	lock sync.Mutex
 	kept map[string]kept[V]
 }
@@ -281,10 +283,10 @@ type kept[V any] struct {
 	value   V
 }
 
-// maxKept bounds the number of kept answers.
+// maxKept is the default maximum number of values.
 const maxKept = 64
 
-// of returns the value kept under a key, or makes a fresh one.
+// of returns the value of a key, or a fresh one if the version differs.
 func (s *store[V]) of(version any, key string, fresh func() (V, error)) (V, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -301,10 +303,10 @@ func (s *store[V]) of(version any, key string, fresh func() (V, error)) (V, erro
 	return v, err
 }
 
-// answers keeps the answers to requests.
+// answers caches the answers to requests.
 type answers struct{ store[*content] }
 
-// send answers a request with the answer kept under a key, or makes a fresh one: content, or a value for JSON.
+// send answers a request with the cached answer of a key, or with a fresh one: content, or a value for JSON.
 func (a *answers) send(w http.ResponseWriter, r *http.Request, version any, key string, fresh func() (any, error)) error {
 	c, err := a.of(version, key, func() (*content, error) {
 		v, err := fresh()

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// tiny is an experiment of a moment.
+// tiny is an experiment that takes a moment.
 const tiny = `name: tiny
 seed: 1
 dataset: {square: {size: 16, side: 4}}
@@ -32,7 +32,7 @@ train: {epochs: 3, batch: 32}
 metrics: {final: [dlsbd], during: fast}
 `
 
-// trained is a finished run, trained once.
+// trained is a finished run. It is trained once.
 var trained = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "serve")
 	if err != nil {
@@ -57,12 +57,12 @@ func TestMain(m *testing.M) {
 	}
 	code := leak.Main(func() int { return browser.Main(m) })
 	if dir, err := trained(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(dir)) // leftovers are harmless
+		_ = os.RemoveAll(filepath.Dir(dir)) // files that remain are harmless
 	}
 	os.Exit(code)
 }
 
-// folder makes a folder of runs with a finished run of each name.
+// folder makes a folder with a finished run for each name.
 func folder(t testing.TB, names ...string) string {
 	t.Helper()
 	from, err := trained()
@@ -78,7 +78,7 @@ func folder(t testing.TB, names ...string) string {
 	return dir
 }
 
-// started begins to show a folder, until the test ends.
+// started serves a folder until the end of the test.
 func started(t testing.TB, dir string, o Options) (*Server, *httptest.Server) {
 	t.Helper()
 	s, err := New(t.Context(), dir, o)
@@ -97,7 +97,7 @@ func started(t testing.TB, dir string, o Options) (*Server, *httptest.Server) {
 	return s, h
 }
 
-// ask sends a request and returns the answer's code and text.
+// ask sends a request and returns the answer's status code and text.
 func ask(t testing.TB, method, address string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
@@ -136,7 +136,7 @@ func value[T any](t testing.TB, address string) (v T) {
 	return v
 }
 
-// until reads JSON repeatedly until the condition holds.
+// until reads JSON repeatedly until the condition is true.
 func until[T any](t testing.TB, address string, wanted func(T) bool) T {
 	t.Helper()
 	for {

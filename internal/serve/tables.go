@@ -18,20 +18,20 @@ type tableEntry struct {
 	Title   string   `json:"title"`
 	Source  string   `json:"source"`
 	Scales  []string `json:"scales"`
-	Printed int      `json:"printed"` // cells with printed values
-	Trains  bool     `json:"trains"`  // whether rows come from runs; other tables are computed by the command only
+	Printed int      `json:"printed"` // number of cells with published values
+	Trains  bool     `json:"trains"`  // rows come from runs; only the command computes other tables
 	Command string   `json:"command"`
 }
 
-// tableAnswer is the answer of /api/table: a table filled as far as the folder's runs allow.
+// tableAnswer is the answer of /api/table: a table, filled in from the runs in the folder.
 type tableAnswer struct {
 	tableEntry
 	Scale    string          `json:"scale"`
 	Summary  string          `json:"summary"`
-	Finished int             `json:"finished"` // finished runs among the table's runs at the scale
+	Finished int             `json:"finished"` // number of finished runs for the table at this scale
 	Running  int             `json:"running"`
 	Needed   int             `json:"needed"`
-	Third    string          `json:"third"` // meaning of a cell's third number
+	Third    string          `json:"third"` // meaning of the third number in a cell
 	Groups   []show.Span     `json:"groups"`
 	Heads    []show.Head     `json:"heads"`
 	Lines    []show.Line     `json:"lines"`
@@ -39,10 +39,10 @@ type tableAnswer struct {
 	Remarks  []string        `json:"remarks"`
 }
 
-// shownTables keeps the answers about tables.
+// shownTables caches the answers about tables.
 type shownTables struct {
 	answers
-	hashes map[string][]string // hashes of the runs of tables, by name and scale
+	hashes map[string][]string // hashes of the runs for a table, by name and scale
 }
 
 // entryOf describes a table.
@@ -69,7 +69,7 @@ var tableList = sync.OnceValues(func() (*content, error) {
 	return jsonContent(list)
 })
 
-// tablesData answers with the tables that come with Unravel.
+// tablesData answers with the list of built-in tables.
 func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) error {
 	c, err := tableList()
 	if err != nil {
@@ -81,14 +81,14 @@ func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) error {
 // tableData answers with a table.
 func (s *Server) tableData(w http.ResponseWriter, r *http.Request) error {
 	name, scale := r.URL.Query().Get("name"), r.URL.Query().Get("scale")
-	if !slices.Contains(tables.Names(), name) { // a name must not open a file
+	if !slices.Contains(tables.Names(), name) { // a name must not open an arbitrary file
 		return missing("there is no table of that name")
 	}
 	now := s.runs.current()
 	return s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs, now, name, scale) })
 }
 
-// table fills a table from runs. It leaves rows without runs to the command.
+// table fills in a table from runs. It skips rows without runs: only the command computes them.
 func (k *shownTables) table(ctx context.Context, all *runs, now *snapshot, name, scale string) (*tableAnswer, error) {
 	e, t, err := entryOf(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (k *shownTables) table(ctx context.Context, all *runs, now *snapshot, name,
 			a.Running++
 		}
 	}
-	if a.Finished == 0 { // no config need be read
+	if a.Finished == 0 { // no need to read a config
 		folders = nil
 	}
 	r, err := t.Compute(ctx, tables.Options{Scale: scale, Folders: folders, RunsOnly: true, Ledger: t.Ledger()})
@@ -136,7 +136,7 @@ func (k *shownTables) table(ctx context.Context, all *runs, now *snapshot, name,
 	return a, nil
 }
 
-// needed returns the hashes of a table's runs, which take a while to compute and never change.
+// needed returns the hashes of the runs for a table. They take a while to compute and never change.
 func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
 	key := t.Name + " " + scale
 	if list, ok := k.hashes[key]; ok || !t.Trains() {
