@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// Decode reads the bytes of a model of any program. Lists have at most as many elements as the file has bytes. It does
-// not follow references to other files, and does not read graphs within nodes.
+// Decode reads the bytes of a model from any program. The length of a list is at most the number of bytes in the file.
+// Decode does not follow references to other files and does not read graphs inside nodes.
 func Decode(data []byte) (*Model, error) {
 	m := &Model{Metadata: map[string]string{}}
 	graph := false
@@ -53,11 +53,11 @@ func Decode(data []byte) (*Model, error) {
 	return m, nil
 }
 
-// field is a field of a message: a number, or bytes.
+// field is a field of a message: a number or bytes.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
-	varint uint64 // also the bits of a fixed number
+	varint uint64 // also the bits of a fixed-width number
 	bytes  []byte
 }
 
@@ -99,7 +99,7 @@ func eachField(data []byte, f func(field) error) error {
 	return nil
 }
 
-// decodePair returns the fields 1 and 2 of a message.
+// decodePair returns fields 1 and 2 of a message.
 func decodePair(data []byte) (first, second field, err error) {
 	err = eachField(data, func(f field) error {
 		switch f.number {
@@ -212,7 +212,7 @@ func (n *Node) decodeAttribute(data []byte) error {
 	return nil
 }
 
-// appendInts appends the integers of a field: one, or many in packed form.
+// appendInts appends the integers of a field: a single one, or several in packed form.
 func appendInts[T int | int64](list []T, f field) ([]T, error) {
 	if f.kind == protowire.VarintType {
 		return append(list, T(f.varint)), nil
@@ -241,10 +241,10 @@ func appendFloats(list []float32, f field) ([]float32, error) {
 	return list, nil
 }
 
-// elements are the fields of a tensor that hold elements.
+// elements are the fields of a tensor for its elements.
 type elements struct {
 	kind   Type
-	packed bool // raw has the elements, not the other fields
+	packed bool // the elements are in raw, not in the other fields
 	raw    []byte
 	floats []float32
 	ints   []int64
@@ -285,7 +285,7 @@ func (t *Tensor) decode(data []byte) error {
 	return t.take(&e)
 }
 
-// take converts elements to float32 or int64.
+// take converts elements to float32 or int64, and sets Floats or Ints.
 func (t *Tensor) take(e *elements) error {
 	size, ok := elementSizes[e.kind]
 	if !ok {
@@ -328,7 +328,7 @@ func (e *elements) decodeRaw(size int) {
 	}
 }
 
-// appendValue reads a value with its type. A shape that the file leaves open is nil.
+// appendValue reads a value with its type. If the file does not specify the shape, the shape is nil.
 func appendValue(list *[]Value, what string, data []byte) error {
 	var v Value
 	err := eachField(data, func(f field) error {
@@ -337,7 +337,7 @@ func appendValue(list *[]Value, what string, data []byte) error {
 			v.Name = string(f.bytes)
 		case 2:
 			return eachField(f.bytes, func(f field) error {
-				if f.number != 1 { // of a tensor
+				if f.number != 1 { // not a tensor
 					return errors.New("it is no tensor")
 				}
 				return v.decodeType(f.bytes)
@@ -364,7 +364,7 @@ func (v *Value) decodeType(data []byte) error {
 		case 2:
 			v.Shape = []int{}
 			return eachField(f.bytes, func(f field) error {
-				if f.number != 1 { // a dimension
+				if f.number != 1 { // not a dimension
 					return nil
 				}
 				size, _, err := decodePair(f.bytes)

@@ -20,8 +20,7 @@ const (
 	kindInts   = 7
 )
 
-// message is a protocol buffer under construction. Zero and empty fields are left out, as in proto3,
-// unless always writes them.
+// message is a protocol buffer under construction. As in proto3, it omits zero and empty fields; always writes them.
 type message []byte
 
 func (m *message) bytes(field protowire.Number, b []byte) {

@@ -1,5 +1,5 @@
-// Package onnx writes and reads neural networks in the ONNX format (https://onnx.ai): a protocol buffer of nodes,
-// weights and named inputs and outputs. It knows the format, not the computations of operators; see package onnxrun.
+// Package onnx writes and reads neural networks in the ONNX format (https://onnx.ai): a protocol buffer with nodes,
+// weights, and named inputs and outputs. It does not run operators; see package onnxrun.
 //
 // Field numbers are as in onnx/onnx.proto of ONNX 1.12, which introduced operator set 17.
 package onnx
@@ -15,10 +15,10 @@ const (
 	Opset     = 17
 )
 
-// standardDomain is a name of the domain of the standard operators, besides the empty one.
+// standardDomain is a name for the domain of the standard operators. The other name is the empty string.
 const standardDomain = "ai.onnx"
 
-// Any is a dimension of unknown size until the network runs: the number of images.
+// Any is a dimension whose size is known only at run time: the number of images.
 const Any = -1
 
 // anyName is the name of Any in a file.
@@ -34,7 +34,7 @@ type Model struct {
 	IR, Opset int // versions of a decoded model; Encode writes IRVersion and Opset
 }
 
-// Graph is a network. A node comes after the nodes that give its inputs.
+// Graph is a network. Nodes are in topological order: a node follows the nodes that compute its inputs.
 type Graph struct {
 	Name            string
 	Nodes           []Node
@@ -42,15 +42,15 @@ type Graph struct {
 	Inputs, Outputs []Value
 }
 
-// Node is an operator with the names of its inputs and outputs. An empty name is an input or output that is left out.
+// Node is an operator with the names of its inputs and outputs. An empty name is an omitted input or output.
 type Node struct {
 	Op, Name        string
-	Domain          string // of the operator; empty: the standard
+	Domain          string // domain of the operator; empty: the standard domain
 	Inputs, Outputs []string
-	Attributes      map[string]any // int, float32, string or []int; decoded also []float32, *Tensor and Unread
+	Attributes      map[string]any // int, float32, string or []int; after Decode also []float32, *Tensor and Unread
 }
 
-// Operator returns the name of the node's operator, with its domain unless that is the standard one.
+// Operator returns the name of the node's operator, with the domain if it is not the standard domain.
 func (n *Node) Operator() string {
 	if n.Domain == "" || n.Domain == standardDomain {
 		return n.Op
@@ -58,10 +58,10 @@ func (n *Node) Operator() string {
 	return n.Domain + "." + n.Op
 }
 
-// Unread is an attribute of a kind that Decode does not read, such as a graph. It is the number of the kind.
+// Unread is the kind number of an attribute that Decode does not read, such as a graph.
 type Unread int
 
-// Tensor is a constant. Either Floats or Ints holds its elements in row-major order.
+// Tensor is a constant. Its elements are in Floats or Ints, in row-major order.
 type Tensor struct {
 	Name   string
 	Shape  []int
@@ -69,7 +69,7 @@ type Tensor struct {
 	Ints   []int64
 }
 
-// Value is an array that is an input or an output.
+// Value is an input or an output.
 type Value struct {
 	Name, Doc string
 	Type      Type  // element type of a decoded value; 0: float32
@@ -79,7 +79,7 @@ type Value struct {
 // Type is an element type, by its number in the format.
 type Type int
 
-// The element types that are read.
+// The element types that Decode reads.
 const (
 	Float Type = 1
 	Int32 Type = 6
@@ -87,10 +87,10 @@ const (
 	Bool  Type = 9
 )
 
-// elementSizes are the bytes of an element.
+// elementSizes are the sizes of elements in bytes.
 var elementSizes = map[Type]int{Float: 4, Int32: 4, Int64: 8, Bool: 1}
 
-// typeNames are the format's names of element types.
+// typeNames are the names of element types in the format.
 var typeNames = []string{"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64",
 	"STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"}
 
@@ -101,7 +101,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("number %d", int(t))
 }
 
-// check reports an invalid graph: a value that is defined twice or used before its definition.
+// check returns an error for an invalid graph: a value that is defined twice or used before its definition.
 func (g *Graph) check() error {
 	known := map[string]bool{}
 	define := func(name string) error {

@@ -19,7 +19,7 @@ func sample() *onnx.Model {
 		}}}
 }
 
-// An encoded model decodes to itself, with the versions of the format.
+// A model is equal to its encoded and decoded copy, except for the versions of the format.
 func TestRoundTrip(t *testing.T) {
 	data, err := onnx.Encode(sample())
 	if err != nil {

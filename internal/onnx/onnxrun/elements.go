@@ -9,10 +9,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// elementBlock is the number of elements of an item of work.
+// elementBlock is the number of elements per unit of parallel work.
 const elementBlock = 1 << 14
 
-// mapped returns f of every element of x.
+// mapped returns f applied to every element of x.
 func mapped(x *value, f func(dst, src []float32)) *value {
 	asFloats(x)
 	y := x.like()
@@ -30,7 +30,7 @@ func unary(f func(dst, src []float32)) operator {
 	}, 0}
 }
 
-// slowly computes element by element, in float64.
+// slowly applies a function elementwise in float64.
 func slowly(f func(float64) float64) func(dst, src []float32) {
 	return func(dst, src []float32) {
 		for i, x := range src {
@@ -39,7 +39,7 @@ func slowly(f func(float64) float64) func(dst, src []float32) {
 	}
 }
 
-// activated computes an activation of the kernels.
+// activated applies an activation of package kernel.
 func activated(a kernel.Activation) func(dst, src []float32) {
 	return func(dst, src []float32) {
 		copy(dst, src)
@@ -51,7 +51,7 @@ func identity(*attributes) compute {
 	return func(in []*value) *value { return in[0] }
 }
 
-// dropout is the identity after training.
+// dropout is the identity in inference.
 func dropout(a *attributes) compute {
 	attribute(a, "ratio", float32(0.5))
 	attribute(a, "seed", 0)
@@ -90,7 +90,7 @@ func elu(a *attributes) compute {
 	}
 }
 
-// gelu is x Phi(x), or its approximation by tanh.
+// gelu is x Phi(x) or its tanh approximation.
 func gelu(a *attributes) compute {
 	f := kernel.GELU
 	if a.word("approximate", "none", "tanh") == "tanh" {
@@ -99,7 +99,7 @@ func gelu(a *attributes) compute {
 	return func(in []*value) *value { return mapped(in[0], f) }
 }
 
-// hardSigmoid is alpha x + beta, limited to [0, 1].
+// hardSigmoid is alpha x + beta, clipped to [0, 1].
 func hardSigmoid(a *attributes) compute {
 	alpha, beta := attribute(a, "alpha", float32(0.2)), attribute(a, "beta", float32(0.5))
 	return func(in []*value) *value {
@@ -111,7 +111,7 @@ func hardSigmoid(a *attributes) compute {
 	}
 }
 
-// clip limits elements. The limits are attributes before operator set 11, and inputs since.
+// clip limits elements. The limits are attributes before operator set 11, and inputs in later sets.
 func clip(a *attributes) compute {
 	low, high := float32(math.Inf(-1)), float32(math.Inf(1))
 	if a.opset < 11 {
@@ -137,7 +137,7 @@ func clip(a *attributes) compute {
 	}
 }
 
-// cast converts between float32, integers and truth values.
+// cast converts between float32, integers and booleans.
 func cast(a *attributes) compute {
 	to := onnx.Type(attribute(a, "to", 0))
 	attribute(a, "saturate", 1)
@@ -188,7 +188,7 @@ func not(*attributes) compute {
 	}
 }
 
-// broadcastShape returns the shape of a function of arrays of two shapes: axes of size 1 are repeated.
+// broadcastShape returns the broadcast of two shapes: axes of size 1 are repeated.
 func broadcastShape(x, y []int) []int {
 	shape, ok := broadcast(x, y)
 	if !ok {
@@ -198,7 +198,7 @@ func broadcastShape(x, y []int) []int {
 	return shape
 }
 
-// broadcast is broadcastShape that reports whether the shapes fit together.
+// broadcast is broadcastShape with a report whether the shapes are compatible.
 func broadcast(x, y []int) (shape []int, ok bool) {
 	shape = make([]int, max(len(x), len(y)))
 	for k := range shape {
@@ -221,7 +221,7 @@ func broadcast(x, y []int) (shape []int, ok bool) {
 	return shape, true
 }
 
-// strides returns the distances of elements of an array along the axes of a shape that it is repeated to.
+// strides returns the strides of an array along the axes of a shape to which it is broadcast.
 func strides(of, shape []int) []int {
 	list := make([]int, len(shape))
 	step := 1
@@ -234,7 +234,7 @@ func strides(of, shape []int) []int {
 	return list
 }
 
-// overRows calls body for every row along the last axis of a shape, with its number and its place.
+// overRows calls body for every row along the last axis of a shape, with the row's number and index.
 func overRows(shape []int, body func(row int, at []int)) {
 	rank := len(shape) - 1
 	rows := product(shape[:rank])
@@ -255,7 +255,7 @@ func overRows(shape []int, body func(row int, at []int)) {
 	})
 }
 
-// offset is the position of the first element of a row.
+// offset is the offset of the first element of a row.
 func offset(at, strides []int) (n int) {
 	for k, i := range at {
 		n += i * strides[k]
@@ -263,7 +263,7 @@ func offset(at, strides []int) (n int) {
 	return n
 }
 
-// combine computes f of the elements of two arrays, in the shape that both are repeated to.
+// combine applies f to the elements of two arrays, which are broadcast to shape.
 func combine[A, B any](shape, ofX, ofY []int, x, y []A, f func(a, b A) B) []B {
 	if len(shape) == 0 {
 		return []B{f(x[0], y[0])}
@@ -282,8 +282,8 @@ func combine[A, B any](shape, ofX, ofY []int, x, y []A, f func(a, b A) B) []B {
 	return z
 }
 
-// pair brings two values to the same order of elements. Images in the order of the kernels stay in it: both values then
-// get shapes in this order, and last is true.
+// pair converts two values to the same order of elements. If a value is in the order of the kernels, both values get
+// shapes in this order, and last is true.
 func pair(x, y *value) (a, b *value, last bool) {
 	if !x.last && !y.last || len(x.shape) > 4 || len(y.shape) > 4 {
 		return x.plain(), y.plain(), false
@@ -305,7 +305,7 @@ func imageOrder(x *value) *value {
 	return &value{shape: []int{x.shape[0], x.shape[3], x.shape[1], x.shape[2]}, floats: x.floats, last: true}
 }
 
-// apply computes a function of two values of the same type.
+// apply applies a function to two values of the same type.
 func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64) int64) *value {
 	if (x.ints == nil) != (y.ints == nil) {
 		panic(failed("one input has integers and the other float32; want the same type"))
@@ -326,7 +326,7 @@ func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64)
 	return z
 }
 
-// binary is an operator of two arrays.
+// binary is an operator on two arrays.
 func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
 	return operator{2, 2, func(a *attributes) compute {
 		divides := a.node.Op == "Div"
@@ -339,7 +339,7 @@ func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) oper
 	}, 0}
 }
 
-// several is an operator of any number of arrays.
+// several is an operator on any number of arrays.
 func several(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
 	return operator{1, many, func(*attributes) compute {
 		return func(in []*value) (z *value) {
@@ -358,7 +358,7 @@ func several(floats func(a, b float32) float32, ints func(a, b int64) int64) ope
 	}, 0}
 }
 
-// compare is an operator of two arrays that gives truth values.
+// compare is an operator on two arrays with booleans as the result.
 func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operator {
 	return operator{2, 2, func(*attributes) compute {
 		return func(in []*value) *value {
@@ -377,7 +377,7 @@ func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operato
 	}, 0}
 }
 
-// where takes elements of the second input where the first is true, and of the third elsewhere.
+// where selects elements of the second input where the first input is true, and of the third input elsewhere.
 func where(*attributes) compute {
 	return func(in []*value) *value {
 		c, x, y := in[0].plain(), in[1].plain(), in[2].plain()

@@ -10,18 +10,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// window is the geometry of a convolution or of pooling.
+// window is the geometry of a convolution or pooling.
 type window struct {
-	kernel, strides, dilations [2]int // of height and width; a kernel of 0 is not known before the weights
-	pads                       [4]int // before height and width, then after
+	kernel, strides, dilations [2]int // for height and width; a kernel of 0 comes from the weights
+	pads                       [4]int // before height and width, then after them
 	auto                       string
 	ceil                       bool
 }
 
-// mostPixels is the largest kernel, stride, dilation and pad.
+// mostPixels is the maximum kernel size, stride, dilation and padding.
 const mostPixels = 1 << 12
 
-// windowOf reads the geometry of a node.
+// windowOf reads the geometry from the attributes of a node.
 func windowOf(a *attributes) (w window) {
 	list := func(name string, to []int, least int) {
 		got := attribute(a, name, []int(nil))
@@ -47,7 +47,7 @@ func windowOf(a *attributes) (w window) {
 	return w
 }
 
-// over returns the geometry for images of a size, with its pads, and the size of the result.
+// over returns the geometry for images of a given size, with its padding, and the size of the result.
 func (w window) over(h, wide int) (window, [2]int) {
 	var out [2]int
 	for k, n := range []int{h, wide} {
@@ -70,14 +70,14 @@ func (w window) over(h, wide int) (window, [2]int) {
 			panic(failed("windows of %d by %d pixels do not fit into images of %d by %d", w.kernel[0], w.kernel[1], h, wide))
 		}
 		out[k] = room/w.strides[k] + 1
-		if w.ceil && room%w.strides[k] != 0 && out[k]*w.strides[k] < n+w.pads[k] { // a window begins in the image or before it
+		if w.ceil && room%w.strides[k] != 0 && out[k]*w.strides[k] < n+w.pads[k] { // the window starts in the image or in the padding before it
 			out[k]++
 		}
 	}
 	return w, out
 }
 
-// convolution is a convolution, by the kernels if they have its geometry.
+// convolution is a convolution. It uses package kernel for the geometries that the package supports.
 func convolution(a *attributes) compute {
 	w, groups := windowOf(a), attribute(a, "group", 1)
 	var weights cached
@@ -112,8 +112,8 @@ func convolution(a *attributes) compute {
 	}
 }
 
-// checkConv checks the inputs of a convolution, and returns its bias. The weights have the channels of x along one axis,
-// and the channels of the result along another.
+// checkConv checks the inputs of a convolution and returns its bias. In the weights, axisIn has the channels of x and
+// axisOut has the channels of the result.
 func checkConv(in []*value, groups, axisIn, axisOut int) []float32 {
 	asImages(in[0], "its input")
 	asImages(in[1], "its weights")
@@ -143,7 +143,7 @@ func (w *window) square() bool {
 	return w.kernel[0] == w.kernel[1] && w.strides[0] == w.strides[1] && w.dilations == [2]int{1, 1}
 }
 
-// taps calls f for the pixels of the image under the window of pixel y, x of the result.
+// taps calls f for each image pixel in the window of pixel y, x of the result.
 func (w *window) taps(y, x, height, width int, f func(ky, kx, row, column int)) {
 	for ky := range w.kernel[0] {
 		row := y*w.strides[0] - w.pads[0] + ky*w.dilations[0]
@@ -158,7 +158,7 @@ func (w *window) taps(y, x, height, width int, f func(ky, kx, row, column int)) 
 	}
 }
 
-// convolve computes a convolution of any geometry. The weights are [kh, kw, in/groups, out].
+// convolve computes a convolution with any geometry. The weights are [kh, kw, in/groups, out].
 func (w *window) convolve(y, x *value, weights, bias []float32, groups int) {
 	c, h, wide := x.shape[1], x.shape[2], x.shape[3]
 	channels, height, width := y.shape[1], y.shape[2], y.shape[3]
@@ -182,7 +182,7 @@ func (w *window) convolve(y, x *value, weights, bias []float32, groups int) {
 	})
 }
 
-// convTranspose is a transposed convolution by the kernels.
+// convTranspose is a transposed convolution with package kernel.
 func convTranspose(a *attributes) compute {
 	w := windowOf(a)
 	a.only("group", 1)
@@ -225,7 +225,7 @@ func convTranspose(a *attributes) compute {
 	}
 }
 
-// cached keeps weights in the kernels' order while a node gets the same weights.
+// cached caches weights in kernel order while a node gets the same weights.
 type cached struct {
 	from   *value
 	floats []float32
@@ -238,10 +238,10 @@ func (c *cached) of(from *value, compute func() []float32) []float32 {
 	return c.floats
 }
 
-// products multiplies matrices of rows, by the kernels.
+// products multiplies matrices with package dense. It caches a layer per size.
 type products map[[3]int]*dense.Layer
 
-// of returns x w + bias for x [rows, in] and w [in, out]. Without rows or columns there is nothing to sum.
+// of returns x w + bias for x [rows, in] and w [in, out]. It also handles empty matrices.
 func (p products) of(x, w, bias, y []float32, rows, in, out int) {
 	if rows == 0 || out == 0 {
 		return
@@ -262,7 +262,7 @@ func (p products) of(x, w, bias, y []float32, rows, in, out int) {
 	p[key].Forward(x, w, bias, y)
 }
 
-// gemm is alpha A B + beta C, with A or B transposed.
+// gemm is alpha A B + beta C, with optional transposition of A and B.
 func gemm(a *attributes) compute {
 	alpha, beta := attribute(a, "alpha", float32(1)), attribute(a, "beta", float32(1))
 	turnA, turnB := a.flag("transA", 0), a.flag("transB", 0)
@@ -299,7 +299,7 @@ func gemm(a *attributes) compute {
 	}
 }
 
-// scaledSum returns alpha y + beta c for a c that can be repeated to the shape of y; nil is 0. It changes y.
+// scaledSum returns alpha y + beta c, where c is broadcast to the shape of y; nil is 0. It modifies y.
 func scaledSum(y *value, alpha float32, c *value, beta float32) *value {
 	for i := range y.floats {
 		y.floats[i] *= alpha
@@ -313,7 +313,7 @@ func scaledSum(y *value, alpha float32, c *value, beta float32) *value {
 	return apply(y, c, func(a, b float32) float32 { return a + beta*b }, nil)
 }
 
-// matMul is the product of matrices, or of matrices in arrays with further axes before the last two.
+// matMul is the matrix product over the last two axes. Earlier axes are broadcast.
 func matMul(*attributes) compute {
 	plans := products{}
 	return func(in []*value) *value {
@@ -336,7 +336,7 @@ func matMul(*attributes) compute {
 		}
 		stack := broadcastShape(x.shape[:rx], w.shape[:rw])
 		y := newFloats(slices.Concat(stack, []int{rows, columns}))
-		if product(w.shape[:rw]) == 1 { // one matrix for all rows
+		if product(w.shape[:rw]) == 1 { // a single matrix for all rows
 			plans.of(x.floats, w.floats, nil, y.floats, product(x.shape[:rx])*rows, inner, columns)
 		} else {
 			plans.stacked(x, w, y, stack)
@@ -352,7 +352,7 @@ func matMul(*attributes) compute {
 	}
 }
 
-// stacked multiplies the matrices of the last two axes of x and w, which repeat to a stack of matrices.
+// stacked multiplies the matrices in the last two axes of x and w, whose other axes are broadcast to stack.
 func (p products) stacked(x, w, y *value, stack []int) {
 	rx, rw := len(x.shape)-2, len(w.shape)-2
 	rows, inner, columns := x.shape[rx], x.shape[rx+1], w.shape[rw+1]
@@ -368,7 +368,7 @@ func (p products) stacked(x, w, y *value, stack []int) {
 	}
 }
 
-// batchNorm is (x - mean) / sqrt(variance + epsilon) scale + offset, by channel.
+// batchNorm is (x - mean) / sqrt(variance + epsilon) scale + offset, for each channel.
 func batchNorm(a *attributes) compute {
 	epsilon := attribute(a, "epsilon", float32(1e-5))
 	attribute(a, "momentum", float32(0.9))
@@ -396,7 +396,7 @@ func batchNorm(a *attributes) compute {
 	}
 }
 
-// scaledChannels returns x scale + offset, by channel.
+// scaledChannels returns x scale + offset, for each channel.
 func scaledChannels(x *value, scale, offset []float32) *value {
 	y, c := x.like(), x.shape[1]
 	if x.last || len(x.shape) == 2 {
@@ -423,7 +423,7 @@ func scaledChannels(x *value, scale, offset []float32) *value {
 	return y
 }
 
-// maxPool is the largest pixel of each window, by channel.
+// maxPool is the maximum of each window, for each channel.
 func maxPool(a *attributes) compute {
 	a.only("storage_order", 0)
 	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
@@ -435,7 +435,7 @@ func maxPool(a *attributes) compute {
 	})
 }
 
-// averagePool is the mean of each window, by channel.
+// averagePool is the mean of each window, for each channel.
 func averagePool(a *attributes) compute {
 	padding := a.flag("count_include_pad", 0)
 	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
@@ -445,7 +445,7 @@ func averagePool(a *attributes) compute {
 			kernel.Add(out, image[(row*wide+column)*c:][:c])
 			n++
 		})
-		if padding { // zeros around the image count, but not what lies beyond them
+		if padding { // zero padding counts, but pixels beyond the padding do not
 			n = w.within(0, y, h) * w.within(1, x, wide)
 		}
 		for i := range out {
@@ -454,7 +454,7 @@ func averagePool(a *attributes) compute {
 	})
 }
 
-// within counts the rows (k = 0) or columns of a window inside the image with its padding.
+// within counts the rows (k = 0) or columns (k = 1) of a window inside the padded image.
 func (w *window) within(k, at, size int) (n int) {
 	for i := range w.kernel[k] {
 		if at*w.strides[k]+i*w.dilations[k] < size+w.pads[k]+w.pads[2+k] {
@@ -464,7 +464,7 @@ func (w *window) within(k, at, size int) (n int) {
 	return n
 }
 
-// pooling computes each pixel of the result by a function of its window.
+// pooling computes each pixel of the result as a function of its window.
 func pooling(a *attributes, pixel func(w *window, out, image []float32, y, x, h, wide int)) compute {
 	w := windowOf(a)
 	w.ceil = a.flag("ceil_mode", 0)

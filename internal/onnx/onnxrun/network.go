@@ -1,7 +1,7 @@
-// Package onnxrun computes neural networks in the ONNX format, in float32, with the kernels of package kernel.
+// Package onnxrun runs neural networks in the ONNX format, in float32, with package kernel.
 //
-// It supports the operators that Unravel exports, and the common ones in image networks from PyTorch, for operator sets
-// 9 to 20 (https://onnx.ai/onnx/operators). Results have the same bits at any number of threads.
+// It supports the operators that Unravel exports and the common operators of image networks from PyTorch, for operator
+// sets 9 to 20 (https://onnx.ai/onnx/operators). Results have the same bits for any number of threads.
 package onnxrun
 
 import (
@@ -15,39 +15,39 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// The operator sets that are read.
+// The supported operator sets.
 const (
 	FirstOpset = 9
 	LastOpset  = 20
 )
 
-// Network is a network with one input and one output, ready to run. One goroutine at a time may use it.
+// Network is a network with one input and one output, ready to run. It is not safe for concurrent use.
 type Network struct {
 	Input  onnx.Value
 	Output string
 
-	names  []string // of values
-	fixed  []*value // by value: constants; nil: computed by a run
+	names  []string // names of values
+	fixed  []*value // constants, by value; nil: computed in a run
 	input  int
 	output int
 	steps  []step
 }
 
-// step computes a value.
+// step computes one value.
 type step struct {
 	node *onnx.Node
 	run  compute
-	in   []int // values; -1: left out
+	in   []int // indices of values; -1: omitted
 	out  int
-	last []int // values that no later step takes
+	last []int // values that no later step uses
 }
 
-// compute computes a node's output from its inputs; an input that is left out is nil. It panics with a [failure] if
-// the inputs do not fit.
+// compute computes a node's output from its inputs; an omitted input is nil. It panics with a [failure] for invalid
+// inputs.
 type compute func(in []*value) *value
 
-// New prepares a network with its output of a name, or its only output. It computes all that does not depend on the
-// input.
+// New prepares a network for the output with the given name, or for its only output. It computes all values that do not
+// depend on the input.
 func New(m *onnx.Model, output string) (*Network, error) {
 	if m.Opset < FirstOpset || m.Opset > LastOpset {
 		return nil, fmt.Errorf("it has operator set %d; want %d to %d", m.Opset, FirstOpset, LastOpset)
@@ -78,7 +78,7 @@ func New(m *onnx.Model, output string) (*Network, error) {
 	return n, nil
 }
 
-// chooseOutput returns the name of an output of the graph.
+// chooseOutput returns the name of the output to compute.
 func chooseOutput(g *onnx.Graph, name string) (string, error) {
 	var names []string
 	for _, v := range g.Outputs {
@@ -97,10 +97,10 @@ func chooseOutput(g *onnx.Graph, name string) (string, error) {
 	return name, nil
 }
 
-// mostNamed is the number of names in an error.
+// mostNamed is the maximum number of names in an error.
 const mostNamed = 12
 
-// quoted lists names for an error.
+// quoted formats names for an error.
 func quoted(names []string) string {
 	var list []string
 	for _, n := range names {
@@ -109,7 +109,7 @@ func quoted(names []string) string {
 	return strings.Join(shortened(list, ""), ", ")
 }
 
-// shortened returns the first elements of a list, and the number of further ones; what says what they are.
+// shortened returns the first elements of a list, and the number of remaining ones; what describes the elements.
 func shortened(list []string, what string) []string {
 	if len(list) <= mostNamed {
 		return list
@@ -117,18 +117,18 @@ func shortened(list []string, what string) []string {
 	return append(slices.Clone(list[:mostNamed]), fmt.Sprintf("and %d more%s", len(list)-mostNamed, what))
 }
 
-// planner orders the nodes of a graph.
+// planner determines the order of the nodes.
 type planner struct {
 	graph   *onnx.Graph
 	opset   int
-	numbers map[string]int   // of values, by name
-	makers  map[string]maker // of values, by name
+	numbers map[string]int   // numbers of values, by name
+	makers  map[string]maker // by name of the value
 }
 
-// maker is an output of a node.
+// maker identifies an output of a node.
 type maker struct{ node, output int }
 
-// number returns the number of a value of the network.
+// number returns the number of the value with the given name.
 func (p *planner) number(n *Network, name string) int {
 	i, ok := p.numbers[name]
 	if !ok {
@@ -139,7 +139,7 @@ func (p *planner) number(n *Network, name string) int {
 	return i
 }
 
-// define enters the constants, the input and the outputs of nodes, and returns the input.
+// define registers the constants, the input and the outputs of nodes, and returns the input.
 func (p *planner) define(n *Network) (input onnx.Value, err error) {
 	taken := map[string]bool{}
 	define := func(name string) error {
@@ -161,7 +161,7 @@ func (p *planner) define(n *Network) (input onnx.Value, err error) {
 	}
 	var inputs []string
 	for _, v := range p.graph.Inputs {
-		if !taken[v.Name] { // initialisers were inputs, too, in early versions of the format
+		if !taken[v.Name] { // in early versions of the format, initialisers were also inputs
 			inputs, input = append(inputs, v.Name), v
 		}
 	}
@@ -191,7 +191,7 @@ func (p *planner) define(n *Network) (input onnx.Value, err error) {
 	return input, nil
 }
 
-// label names a node in errors.
+// label describes a node for errors.
 func label(n *onnx.Node) string {
 	name := n.Name
 	if name == "" && len(n.Outputs) > 0 {
@@ -200,17 +200,17 @@ func label(n *onnx.Node) string {
 	return fmt.Sprintf("%s %q", n.Operator(), name)
 }
 
-// order lists what to compute for an output: outputs of nodes, each after the values that it takes.
+// order lists the node outputs that are needed for an output, in topological order.
 func (p *planner) order(output string) (list []maker, err error) {
 	const begun, done = 1, 2
 	state := map[maker]int{}
 	type visit struct {
 		at   maker
-		next int // input to look at
+		next int // next input to visit
 	}
-	var path []visit // depth first, without recursion: a file may have a long chain of nodes
+	var path []visit // depth first without recursion, because a file may have a long chain of nodes
 	enter := func(name, by string) error {
-		if i, ok := p.numbers[name]; ok && i >= 0 { // a constant or the input
+		if i, ok := p.numbers[name]; ok && i >= 0 { // a constant, or the input
 			return nil
 		}
 		m, ok := p.makers[name]
@@ -257,7 +257,7 @@ func (p *planner) order(output string) (list []maker, err error) {
 	return list, nil
 }
 
-// unknown returns an error that names all nodes with an operator that is not known.
+// unknown returns an error that lists all nodes with an unknown operator.
 func (p *planner) unknown(order []maker) error {
 	nodes := map[string][]string{}
 	var ops []string
@@ -283,7 +283,7 @@ func (p *planner) unknown(order []maker) error {
 		strings.Join(shortened(list, " operators"), "; "), strings.Join(Operators(), ", "))
 }
 
-// add adds a step for an output of a node, or computes it now if it is constant.
+// add adds a step for an output of a node. If the output is constant, it computes the output at once.
 func (p *planner) add(n *Network, m maker) error {
 	node := &p.graph.Nodes[m.node]
 	s := step{node: node, out: p.number(n, node.Outputs[m.output])}
@@ -329,7 +329,7 @@ func (s *step) compute(values []*value) (v *value, err error) {
 	return v, nil
 }
 
-// release notes which values each step takes last.
+// release determines the values that each step uses last.
 func (n *Network) release() {
 	seen := map[int]bool{n.output: true}
 	for i := len(n.steps) - 1; i >= 0; i-- {
@@ -343,12 +343,12 @@ func (n *Network) release() {
 	}
 }
 
-// Run computes the output for an input. It keeps x, and the result may share its elements.
+// Run computes the output for an input. It does not change x, and the result may share its elements.
 func (n *Network) Run(ctx context.Context, x *onnx.Tensor) (*onnx.Tensor, error) {
 	return n.run(ctx, ofTensor(x))
 }
 
-// RunImages is Run for images [N, H, W, C] of a network that takes [N, C, H, W].
+// RunImages is Run for images [N, H, W, C] and a network that expects [N, C, H, W].
 func (n *Network) RunImages(ctx context.Context, x *onnx.Tensor) (*onnx.Tensor, error) {
 	return n.run(ctx, imageOrder(ofTensor(x)))
 }

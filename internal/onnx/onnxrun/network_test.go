@@ -34,7 +34,7 @@ func node(op, name, in, out string, attributes ...any) onnx.Node {
 	return n
 }
 
-// A faulty network is refused before any computation, with the names of its nodes.
+// New rejects an invalid network before any computation. The error names the nodes.
 func TestNewErrors(t *testing.T) {
 	relu := node("Relu", "r", "x", "y")
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func own(n onnx.Node) onnx.Node {
 	return n
 }
 
-// An input that does not suit a node is an error with the node and the shapes.
+// An invalid input of a node gives an error with the node and the shapes.
 func TestRunErrors(t *testing.T) {
 	for _, c := range []struct {
 		want  string
@@ -122,8 +122,8 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// Nodes may come in any order, unknown operators beside the way to the output do not matter, and a long chain needs no
-// deep recursion.
+// Nodes may be in any order. Unknown operators that the output does not need have no effect. A long chain needs no deep
+// recursion.
 func TestOrder(t *testing.T) {
 	const length = 20_000
 	m := model(node("Sub", "last", fmt.Sprint("v", length, " x"), "y"), node("Loop", "beside", "x", "unused"))
@@ -141,7 +141,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The number of threads changes no bit, and neither does the order of axes in which images come.
+// The bits of the result do not depend on the number of threads or on the axis order of the images.
 func TestThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	data := goldenCases(t)["torch_layers_unfolded"]
@@ -184,7 +184,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// No file makes the reader or a computation panic.
+// No file causes a panic in the reader or in a computation.
 func FuzzNetwork(f *testing.F) {
 	cases := goldenCases(f)
 	for _, name := range []string{"torch_shapes_opset9", "torch_shapes_opset16", "torch_layers_unfolded", "opset18_resize", "opset18_split", "test_gemm_all_attributes"} {
@@ -202,7 +202,7 @@ func FuzzNetwork(f *testing.F) {
 	})
 }
 
-// small reports whether a network asks only for small arrays: large ones take time within the limits.
+// small reports whether all arrays of a network are small: large ones take long, even within the limits.
 func small(m *onnx.Model) bool {
 	large := func(n int) bool { return n < -20 || n > 20 }
 	ints := func(list []int64) bool { return slices.ContainsFunc(list, func(n int64) bool { return large(int(n)) }) }
@@ -255,7 +255,7 @@ func runAll(t *testing.T, m *onnx.Model) {
 	}
 }
 
-// Golden networks with changed bytes are errors or networks.
+// Golden networks with modified bytes give an error or a network.
 func TestDamage(t *testing.T) {
 	cases := goldenCases(t)
 	r := rand.New(rand.NewPCG(5, 5))

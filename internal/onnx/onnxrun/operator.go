@@ -9,14 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// operator computes the nodes of an operation.
+// operator describes an operator and computes its nodes.
 type operator struct {
 	least, most int // numbers of inputs
 	prepare1    func(a *attributes) compute
-	outputs     int // outputs that are computed; 0: the first
+	outputs     int // number of computed outputs; 0: only the first
 }
 
-// attributes are the attributes of a node. It notes the ones that an operator asks for: others would be ignored.
+// attributes are the attributes of a node. It records which attributes the operator reads: an unread attribute is an
+// error.
 type attributes struct {
 	node   *onnx.Node
 	opset  int
@@ -24,7 +25,7 @@ type attributes struct {
 	asked  []string
 }
 
-// prepare checks a node, and returns the computation of an output.
+// prepare checks a node and returns the function that computes one of its outputs.
 func (o operator) prepare(node *onnx.Node, opset, output int) (run compute, err error) {
 	defer catch(&err)
 	if n := len(node.Inputs); n < o.least || n > o.most {
@@ -58,10 +59,10 @@ func between(least, most int) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// many is a number of inputs without a limit.
+// many means no limit on the number of inputs.
 const many = 1 << 30
 
-// attribute returns an attribute, or its default if the node lacks it.
+// attribute returns an attribute, or the default if the node does not have it.
 func attribute[T any](a *attributes, name string, otherwise T) T {
 	a.asked = append(a.asked, name)
 	got, ok := a.node.Attributes[name]
@@ -75,7 +76,7 @@ func attribute[T any](a *attributes, name string, otherwise T) T {
 	return v
 }
 
-// kindOf names the kind of an attribute.
+// kindOf returns the name of an attribute's kind.
 func kindOf(v any) string {
 	switch v.(type) {
 	case int:
@@ -96,12 +97,12 @@ func kindOf(v any) string {
 
 func (a *attributes) has(name string) bool { return a.node.Attributes[name] != nil }
 
-// failure is the panic of a node that cannot be computed.
+// failure is the panic value for a node that cannot be computed.
 type failure struct{ error }
 
 func failed(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
 
-// must returns a value, or fails with an error.
+// must returns a value, or panics with a failure.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(failure{err})
@@ -109,7 +110,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// catch returns a failure as an error.
+// catch recovers a failure as an error.
 func catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -120,19 +121,19 @@ func catch(err *error) {
 	}
 }
 
-// only refuses other integers than the given one.
+// only fails if an integer attribute is not want.
 func (a *attributes) only(name string, want int) {
 	if got := attribute(a, name, want); got != want {
 		panic(failed("its attribute %q is %d; only %d is computed here", name, got, want))
 	}
 }
 
-// flag returns an attribute that is 0 or 1.
+// flag returns an attribute with value 0 or 1.
 func (a *attributes) flag(name string, otherwise int) bool {
 	return attribute(a, name, otherwise) != 0
 }
 
-// word returns an attribute that is one of some words.
+// word returns an attribute with one of the given values.
 func (a *attributes) word(name string, words ...string) string {
 	got := attribute(a, name, words[0])
 	if !slices.Contains(words, got) {

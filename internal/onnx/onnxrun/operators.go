@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// operators are the known operators of the standard domain.
+// operators are the supported operators of the standard domain.
 var operators = map[string]operator{
 	// layers
 	"AveragePool":        {1, 1, averagePool, 0},
@@ -22,7 +22,7 @@ var operators = map[string]operator{
 	"Resize":             {1, 4, resize, 0},
 	"Upsample":           {2, 2, resize, 0},
 
-	// functions of elements
+	// elementwise functions
 	"Abs":         unary(slowly(math.Abs)),
 	"Ceil":        unary(slowly(math.Ceil)),
 	"Clip":        {1, 3, clip, 0},
@@ -48,7 +48,7 @@ var operators = map[string]operator{
 	"Sqrt":        unary(slowly(math.Sqrt)),
 	"Tanh":        unary(kernel.Tanh),
 
-	// functions of two arrays, or more
+	// functions of two or more arrays
 	"Add":            binary(func(a, b float32) float32 { return a + b }, func(a, b int64) int64 { return a + b }),
 	"And":            binary(nil, func(a, b int64) int64 { return truth(a != 0 && b != 0) }),
 	"Div":            binary(func(a, b float32) float32 { return a / b }, quotient),
@@ -68,7 +68,7 @@ var operators = map[string]operator{
 	"Sum":            several(func(a, b float32) float32 { return a + b }, nil),
 	"Where":          {3, 3, where, 0},
 
-	// sums and extremes along axes
+	// reductions
 	"ArgMax":     {1, 1, argExtreme(func(a, b float32) bool { return a > b }), 0},
 	"ArgMin":     {1, 1, argExtreme(func(a, b float32) bool { return a < b }), 0},
 	"LogSoftmax": {1, 1, softmax(true), 0},
@@ -78,7 +78,7 @@ var operators = map[string]operator{
 	"ReduceSum":  {1, 2, reduce(sum, 13), 0},
 	"Softmax":    {1, 1, softmax(false), 0},
 
-	// shapes and places
+	// shapes and indices
 	"Cast":            {1, 1, cast, 0},
 	"Concat":          {1, many, concat, 0},
 	"Constant":        {0, 0, constant, 0},
@@ -121,7 +121,7 @@ func prelu(x, slope float32) float32 {
 	return x
 }
 
-// quotient is rounded towards zero. Nothing divides by zero here: see binary.
+// quotient rounds towards zero. b is not 0: see binary.
 func quotient(a, b int64) int64 {
 	if b == 0 {
 		return 0

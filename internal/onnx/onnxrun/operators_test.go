@@ -42,7 +42,7 @@ func weight(m *onnx.Model, name string) *onnx.Tensor {
 	return &m.Graph.Weights[i]
 }
 
-// Operators and networks of other programs give the values of these programs.
+// Operators and networks from other programs give the values of these programs.
 func TestOperators(t *testing.T) {
 	seen := map[string]bool{}
 	for name, data := range goldenCases(t) {
@@ -74,7 +74,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// compare checks that two tensors agree to 2e-6 of the largest number.
+// compare checks that two tensors agree within 2e-6 times the largest absolute element.
 func compare(got, want *onnx.Tensor) error {
 	if !slices.Equal(got.Shape, want.Shape) || len(got.Floats) != len(want.Floats) || !slices.Equal(got.Ints, want.Ints) {
 		return fmt.Errorf("shape %v, integers %v; want %v, %v", got.Shape, got.Ints, want.Shape, want.Ints)

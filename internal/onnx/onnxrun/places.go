@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// taken returns the elements of x at places along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. Places
-// of -1 get fill. An axis with nil places stays as it is.
+// taken gathers elements of x along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. For a place of -1,
+// the element is fill. nil places leave an axis unchanged.
 func taken(x *value, places [][]int, fill float32) *value {
 	x = x.plain()
 	if len(x.shape) == 0 {
@@ -66,7 +66,7 @@ func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
 	})
 }
 
-// givenInts returns the integers of input k, and otherwise if the input is left out.
+// givenInts returns the integers of input k, or otherwise if the input is omitted.
 func givenInts(in []*value, k int, otherwise []int, what string) []int {
 	if v := given(in, k); v != nil {
 		return asInts(v, what)
@@ -74,7 +74,7 @@ func givenInts(in []*value, k int, otherwise []int, what string) []int {
 	return otherwise
 }
 
-// concat joins arrays along an axis.
+// concat concatenates arrays along an axis.
 func concat(a *attributes) compute {
 	axis := attribute(a, "axis", 1)
 	return func(in []*value) *value {
@@ -104,7 +104,7 @@ func concat(a *attributes) compute {
 	}
 }
 
-// joinedShape returns the shape of arrays side by side along axis k. Their other axes must be equal.
+// joinedShape returns the shape of arrays concatenated along axis k. All other axes must be equal.
 func joinedShape(in []*value, k int) []int {
 	first := in[0]
 	shape := slices.Clone(first.shape)
@@ -122,14 +122,15 @@ func joinedShape(in []*value, k int) []int {
 	return shape
 }
 
-// copyRows copies the rows of n elements of x to place at of the rows of y.
+// copyRows copies rows with n elements of x to offset at in the rows of y.
 func copyRows[T any](y, x []T, rows, row, n, at int) {
 	for r := range rows {
 		copy(y[r*row+at:][:n], x[r*n:])
 	}
 }
 
-// slice takes elements from start to end in steps, along axes. These are attributes before operator set 10.
+// slice takes elements from start to end with a step, along axes. The lists are attributes before operator set 10, and
+// inputs in later sets.
 func slice(a *attributes) compute {
 	var lists [4][]int // starts, ends, axes, steps
 	old := a.opset < 10
@@ -152,7 +153,7 @@ func slice(a *attributes) compute {
 	}
 }
 
-// slicePlaces lists the places of a slice along each axis. nil axes are the first ones, and nil steps are 1.
+// slicePlaces lists the indices of a slice along each axis. nil axes mean the first axes, and nil steps mean 1.
 func slicePlaces(shape, starts, ends, axes, steps []int) [][]int {
 	if axes == nil {
 		axes = countUp(len(starts))
@@ -184,9 +185,9 @@ func countUp(n int) []int {
 	return list
 }
 
-// sliced lists the places of a slice of n elements.
+// sliced lists the indices of a slice of n elements.
 func sliced(n, start, end, step int) []int {
-	lowest, highest := 0, n // of start and end
+	lowest, highest := 0, n // limits of start and end
 	if step < 0 {
 		lowest, highest = -1, n-1
 	}
@@ -204,7 +205,7 @@ func sliced(n, start, end, step int) []int {
 	return list
 }
 
-// gather takes elements at indices along an axis.
+// gather gathers elements at indices along an axis.
 func gather(a *attributes) compute {
 	axis := attribute(a, "axis", 0)
 	return func(in []*value) *value {
@@ -227,7 +228,7 @@ func gather(a *attributes) compute {
 	}
 }
 
-// split takes the parts of an axis; each output is a part.
+// split splits an axis into parts; each output is a part.
 func split(a *attributes) compute {
 	axis, parts := attribute(a, "axis", 0), len(a.node.Outputs)
 	var sizes []int
@@ -266,7 +267,7 @@ func split(a *attributes) compute {
 	}
 }
 
-// equalParts divides n elements into parts of equal size. The last parts may be smaller.
+// equalParts divides n elements into parts of equal size. The last part may be smaller.
 func equalParts(n, parts int) (sizes []int) {
 	each := (n + parts - 1) / parts
 	for at := 0; len(sizes) < parts; at += each {
@@ -275,7 +276,7 @@ func equalParts(n, parts int) (sizes []int) {
 	return sizes
 }
 
-// pad adds elements at both ends of axes: a number, or copies of elements.
+// pad adds elements at both ends of axes: a constant, or copies of elements.
 func pad(a *attributes) compute {
 	mode := a.word("mode", "constant", "reflect", "edge")
 	var pads []int
@@ -291,7 +292,7 @@ func pad(a *attributes) compute {
 	}
 }
 
-// givenNumber returns the number of input k, and otherwise if the input is left out.
+// givenNumber returns the number in input k, or otherwise if the input is omitted.
 func givenNumber(in []*value, k int, otherwise float32) float32 {
 	switch v := given(in, k); {
 	case v == nil:
@@ -305,8 +306,8 @@ func givenNumber(in []*value, k int, otherwise float32) float32 {
 	}
 }
 
-// padPlaces lists the places of elements along each axis after padding; nil: an axis stays. pads has the numbers before
-// each of the axes, then the numbers after them.
+// padPlaces lists the indices of elements along each axis after padding; nil: an unchanged axis. pads has the numbers
+// of added elements before each axis, then the numbers after each axis.
 func padPlaces(shape, pads, axes []int, mode string) [][]int {
 	axesOf(axes, len(shape))
 	if len(pads) != 2*len(axes) {
@@ -324,7 +325,7 @@ func padPlaces(shape, pads, axes []int, mode string) [][]int {
 	return places
 }
 
-// padded lists the places of n elements with others before and after.
+// padded lists the indices for n elements with added elements before and after.
 func padded(n, before, after int, mode string) []int {
 	most := mostElements
 	if mode == "reflect" {

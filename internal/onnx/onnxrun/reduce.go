@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// reduction is a number of a row of numbers.
+// reduction reduces a row of numbers to one number.
 type reduction func(row []float32) float32
 
 func sum(row []float32) float32 { return float32(total(row)) }
@@ -37,7 +37,7 @@ func least(row []float32) float32 {
 	return low
 }
 
-// reduced reduces each row of n elements.
+// reduced reduces each row with n elements.
 func reduced(x []float32, rows, n int, f reduction) []float32 {
 	y := make([]float32, rows)
 	block := max(1, elementBlock/max(1, n))
@@ -49,7 +49,8 @@ func reduced(x []float32, rows, n int, f reduction) []float32 {
 	return y
 }
 
-// reduce reduces axes, all without a list of them. The list is an input since an operator set.
+// reduce reduces the listed axes, or all axes without a list. The list is an input from operator set since, and an
+// attribute in earlier sets.
 func reduce(f reduction, since int) func(a *attributes) compute {
 	return func(a *attributes) compute {
 		keep, none := a.flag("keepdims", 1), false
@@ -72,7 +73,7 @@ func reduce(f reduction, since int) func(a *attributes) compute {
 	}
 }
 
-// reduceAxes reduces some axes of a plain array. It removes them, or keeps them with size 1.
+// reduceAxes reduces axes of a plain array. It removes the axes, or keeps them with size 1.
 func reduceAxes(x *value, axes []int, keep bool, f reduction) *value {
 	var perm []int
 	full, short := []int{}, []int{}
@@ -85,7 +86,7 @@ func reduceAxes(x *value, axes []int, keep bool, f reduction) *value {
 		}
 		perm, full, short = append(perm, k), append(full, d), append(short, d)
 	}
-	x = permuted(x, append(perm, axes...)) // reduced axes last
+	x = permuted(x, append(perm, axes...)) // reduced axes come last
 	shape := short
 	if keep {
 		shape = full
@@ -93,7 +94,7 @@ func reduceAxes(x *value, axes []int, keep bool, f reduction) *value {
 	return &value{shape: shape, floats: reduced(x.floats, product(short), n, f)}
 }
 
-// globalPool reduces whole images, by channel.
+// globalPool reduces whole images, for each channel.
 func globalPool(f reduction) func(a *attributes) compute {
 	return func(*attributes) compute {
 		return func(in []*value) *value {
@@ -108,7 +109,7 @@ func globalPool(f reduction) func(a *attributes) compute {
 	}
 }
 
-// argExtreme returns the place of the extreme along an axis: the first of equal ones.
+// argExtreme returns the index of the extreme element along an axis, the first one of equal elements.
 func argExtreme(before func(a, b float32) bool) func(a *attributes) compute {
 	return func(a *attributes) compute {
 		axis, keep := attribute(a, "axis", 0), a.flag("keepdims", 1)
@@ -145,7 +146,8 @@ func lastAxis(x *value, k int) *value {
 	return permuted(x, append(slices.Delete(countUp(len(x.shape)), k, k+1), k))
 }
 
-// softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13 it is along all axes from one on.
+// softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13, the sum is over all axes from one
+// on.
 func softmax(log bool) func(a *attributes) compute {
 	return func(a *attributes) compute {
 		otherwise := -1
@@ -177,7 +179,7 @@ func softmax(log bool) func(a *attributes) compute {
 	}
 }
 
-// normalise replaces rows of n elements by their softmax or its logarithm.
+// normalise replaces rows with n elements by their softmax or its logarithm.
 func normalise(x []float32, n int, log bool) {
 	for at := 0; at < len(x); at += n {
 		row := x[at : at+n]

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// resizing is a way to find pixels of the original for pixels of the result.
+// resizing maps pixels of the result to coordinates in the original.
 type resizing struct {
 	linear       bool
 	place, round string
 }
 
-// resize resizes along all axes, by factors or to sizes. It takes the nearest pixels, or interpolates linearly.
+// resize resizes all axes, by factors or to sizes, with nearest or linear interpolation.
 func resize(a *attributes) compute {
 	r := resizing{linear: a.word("mode", "nearest", "linear") == "linear", place: "asymmetric", round: "floor"}
 	modern := a.opset >= 11 && a.node.Op == "Resize"
@@ -21,8 +21,8 @@ func resize(a *attributes) compute {
 		a.only("antialias", 0)
 		a.only("exclude_outside", 0)
 		a.word("keep_aspect_ratio_policy", "stretch")
-		attribute(a, "cubic_coeff_a", float32(-0.75))   // of another mode
-		attribute(a, "extrapolation_value", float32(0)) // of another place
+		attribute(a, "cubic_coeff_a", float32(-0.75))   // for another mode
+		attribute(a, "extrapolation_value", float32(0)) // for other coordinates
 	}
 	return func(in []*value) *value {
 		asFloats(in[0])
@@ -45,7 +45,7 @@ func resize(a *attributes) compute {
 	}
 }
 
-// targets returns the size and the factor of each axis, from sizes or else from factors.
+// targets returns the size and the factor of each axis, given sizes or factors.
 func targets(shape []int, scales, sizes *value) (to []int, factors []float64) {
 	to, factors = make([]int, len(shape)), make([]float64, len(shape))
 	switch {
@@ -71,7 +71,7 @@ func targets(shape []int, scales, sizes *value) (to []int, factors []float64) {
 	return to, factors
 }
 
-// source returns the coordinate in an axis of n elements for element i of m elements.
+// source returns the coordinate of element i of m elements, in an axis of n elements.
 func (r resizing) source(i, n, m int, factor float64) float64 {
 	switch r.place {
 	case "asymmetric":

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// transpose permutes axes. Between the orders of ONNX and of the kernels it moves nothing.
+// transpose permutes axes. Between the orders of ONNX and of the kernels it moves no elements.
 func transpose(a *attributes) compute {
 	perm := attribute(a, "perm", []int(nil))
 	return func(in []*value) *value {
@@ -35,7 +35,7 @@ func transpose(a *attributes) compute {
 	}
 }
 
-// permuted returns a plain array with axes in another order.
+// permuted returns a plain array with permuted axes.
 func permuted(x *value, perm []int) *value {
 	rank := len(perm)
 	if slices.IsSorted(perm) {
@@ -68,7 +68,7 @@ func permute[T any](y, x []T, shape, steps []int) {
 	})
 }
 
-// reshape takes a shape with -1 for a size to be found, and 0 for the size of x there.
+// reshape changes the shape. In the new shape, -1 means the remaining size, and 0 means the size of the same axis of x.
 func reshape(a *attributes) compute {
 	allowZero := a.flag("allowzero", 0)
 	return func(in []*value) *value {
@@ -84,7 +84,7 @@ func reshape(a *attributes) compute {
 				to[k] = d
 			}
 			switch {
-			case d >= 0 && d <= mostElements && known*d <= mostElements: // the order excludes an overflow
+			case d >= 0 && d <= mostElements && known*d <= mostElements: // this order prevents an overflow
 				known *= d
 			case d == -1 && open < 0:
 				open = k
@@ -106,7 +106,7 @@ func reshape(a *attributes) compute {
 	}
 }
 
-// flatten returns a matrix: the axes before an axis, and the axes from it on.
+// flatten returns a matrix: axes before the given axis are rows, and the other axes are columns.
 func flatten(a *attributes) compute {
 	axis := attribute(a, "axis", 1)
 	return func(in []*value) *value {
@@ -122,8 +122,9 @@ func flatten(a *attributes) compute {
 	}
 }
 
-// axesInput returns the axes of a node, ascending: an attribute before an operator set, and input k since. They are
-// axes of the first input, or with added axes of the result, which has them in addition.
+// axesInput returns a function for the axes of a node, in ascending order. They are input k from operator set since,
+// and an attribute in earlier sets. They are axes of the first input. If added is set, they are axes of the result,
+// which has these additional axes.
 func axesInput(a *attributes, k, since int, added bool) func(in []*value) []int {
 	var fixed []int
 	if a.opset < since {
@@ -191,7 +192,7 @@ func shapeOf(a *attributes) compute {
 	}
 }
 
-// ofInts returns a list of integers as a value.
+// ofInts returns integers as a value.
 func ofInts(list []int) *value {
 	v := &value{shape: []int{len(list)}, ints: make([]int64, len(list))}
 	for i, n := range list {
@@ -200,7 +201,7 @@ func ofInts(list []int) *value {
 	return v
 }
 
-// constant returns the attribute that a node has.
+// constant is the node's attribute as a constant.
 func constant(a *attributes) compute {
 	var v *value
 	switch {
@@ -221,7 +222,7 @@ func constant(a *attributes) compute {
 	return func([]*value) *value { return v }
 }
 
-// constantOfShape repeats a number.
+// constantOfShape is an array of equal elements.
 func constantOfShape(a *attributes) compute {
 	v := ofTensor(attribute(a, "value", &onnx.Tensor{Shape: []int{1}, Floats: []float32{0}}))
 	return func(in []*value) *value {
@@ -250,13 +251,13 @@ func expanded(x *value, to []int) *value {
 	return y
 }
 
-// repeated repeats an array to a shape.
+// repeated broadcasts an array to a shape.
 func repeated[T any](shape, of []int, x []T) []T {
 	zero := []T{*new(T)}
 	return combine(shape, of, nil, x, zero, func(a, _ T) T { return a })
 }
 
-// depthToSpace makes blocks of pixels from channels.
+// depthToSpace rearranges channels into blocks of pixels.
 func depthToSpace(a *attributes) compute {
 	b, mode := attribute(a, "blocksize", 0), a.word("mode", "DCR", "CRD")
 	return func(in []*value) *value {

@@ -9,24 +9,24 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// mostElements is the largest number of elements of a value: a file of a few bytes can ask for any number.
+// mostElements is the maximum number of elements of a value, because a small file can specify any shape.
 const mostElements = 1 << 28
 
-// value is an array of float32, or of integers and truth values. Nobody changes the elements of a finished value.
+// value is an array of float32, or of integers and booleans. A finished value does not change.
 type value struct {
 	shape  []int
 	floats []float32 // row-major
-	ints   []int64   // not nil for integers
+	ints   []int64   // integers and booleans; nil for float32
 
-	// last says that the shape is [N, C, H, W], but the elements are in the order N, H, W, C of the kernels.
+	// last means that the shape is [N, C, H, W], but the elements are in kernel order: N, H, W, C.
 	last bool
 }
 
 // count returns the number of elements of a shape; see [checkedCount].
 func count(shape []int) int { return must(checkedCount(shape)) }
 
-// checkedCount returns the number of elements of a shape. It takes sizes of 0 for 1 in its limit, which then also limits
-// the rows of empty arrays.
+// checkedCount returns the number of elements of a shape, or an error above the limit. For the limit, sizes of 0 count
+// as 1, which also limits the rows of empty arrays.
 func checkedCount(shape []int) (int, error) {
 	if _, err := dims.Count(shape, 8); err != nil {
 		return 0, err
@@ -40,12 +40,12 @@ func checkedCount(shape []int) (int, error) {
 	return product(shape), nil
 }
 
-// newFloats makes a value of zeros.
+// newFloats returns a value of zeros.
 func newFloats(shape []int) *value {
 	return &value{shape: slices.Clone(shape), floats: make([]float32, count(shape))}
 }
 
-// like makes a value of zeros with the shape, the element type and the order of elements of v.
+// like returns a value of zeros with the shape, element type and element order of v.
 func (v *value) like() *value {
 	if v.ints != nil {
 		return &value{shape: v.shape, ints: make([]int64, len(v.ints))}
@@ -56,7 +56,7 @@ func (v *value) like() *value {
 // len returns the number of elements.
 func (v *value) len() int { return max(len(v.floats), len(v.ints)) }
 
-// reshaped returns the elements of a plain value in another shape of as many elements.
+// reshaped returns the elements of a plain value in another shape with the same number of elements.
 func (v *value) reshaped(shape []int) *value {
 	return &value{shape: shape, floats: v.floats, ints: v.ints}
 }
@@ -79,7 +79,7 @@ func (v *value) plain() *value {
 	return &value{shape: v.shape, floats: turned(v.floats, n, h*w, c)}
 }
 
-// channelsLast returns images [N, C, H, W] with their elements in the order of the kernels.
+// channelsLast returns images [N, C, H, W] with their elements in kernel order.
 func (v *value) channelsLast() *value {
 	if v.last {
 		return v
@@ -88,7 +88,7 @@ func (v *value) channelsLast() *value {
 	return &value{shape: v.shape, floats: turned(v.floats, n, c, h*w), last: true}
 }
 
-// turned transposes n matrices of rows by columns.
+// turned transposes n matrices with the given rows and columns.
 func turned(x []float32, n, rows, columns int) []float32 {
 	if rows == 1 || columns == 1 {
 		return x
@@ -112,7 +112,7 @@ func turned(x []float32, n, rows, columns int) []float32 {
 	return y
 }
 
-// given returns input k, or nil if it is left out.
+// given returns input k, or nil if it is omitted.
 func given(in []*value, k int) *value {
 	if k >= len(in) {
 		return nil
@@ -120,14 +120,14 @@ func given(in []*value, k int) *value {
 	return in[k]
 }
 
-// asImages checks for a value of images.
+// asImages fails if a value is not images.
 func asImages(v *value, what string) {
 	if len(v.shape) != 4 || v.ints != nil {
 		panic(failed("%s: shape %v; want float32 [N, C, H, W]", what, v.shape))
 	}
 }
 
-// asFloats checks for a value of float32.
+// asFloats fails if a value is not float32.
 func asFloats(in ...*value) {
 	for i, v := range in {
 		if v != nil && v.ints != nil {
@@ -136,7 +136,7 @@ func asFloats(in ...*value) {
 	}
 }
 
-// asInts returns integers of an input as a list.
+// asInts returns the integers of an input.
 func asInts(v *value, what string) []int {
 	if v.ints == nil || len(v.shape) > 1 {
 		panic(failed("%s has shape %v of float32 or more than one axis; want a list of integers", what, v.shape))
@@ -148,7 +148,7 @@ func asInts(v *value, what string) []int {
 	return list
 }
 
-// axisOf returns an axis of a rank, counted from the end if it is negative.
+// axisOf returns an axis of an array with the given rank. Negative axes count from the end.
 func axisOf(axis, rank int) int {
 	if axis < -rank || axis >= rank {
 		panic(failed("axis %d is out of range for a value of %d axes", axis, rank))
@@ -159,7 +159,7 @@ func axisOf(axis, rank int) int {
 	return axis
 }
 
-// axesOf returns distinct axes in ascending order.
+// axesOf returns axes in ascending order. It fails for duplicates.
 func axesOf(axes []int, rank int) []int {
 	list := make([]int, len(axes))
 	for i, a := range axes {
@@ -172,7 +172,7 @@ func axesOf(axes []int, rank int) []int {
 	return list
 }
 
-// ofTensor returns a constant as a value.
+// ofTensor converts a constant to a value.
 func ofTensor(t *onnx.Tensor) *value {
 	return &value{shape: t.Shape, floats: t.Floats, ints: t.Ints}
 }
