@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Residual blocks of stride 2 pad as PyTorch's conv2d with padding 1. The expected result is PyTorch's. Their mirror
-// images keep SAME padding, because transposed convolutions have no other.
+// Residual blocks with stride 2 pad as PyTorch's conv2d with padding 1. The expected result is from PyTorch. Mirror
+// images keep SAME padding, because transposed convolutions have no symmetric padding.
 func TestSymmetricPadding(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	x, err := g.Input("images", 1, 4, 4, 1)

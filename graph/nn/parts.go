@@ -47,7 +47,7 @@ const (
 	Rows               // [batch, columns]
 )
 
-// Formed is implemented by layers that accept or return only one form. Configs are checked with it.
+// Formed is implemented by layers that accept or return only one form. The validation of configs uses it.
 type Formed interface {
 	Forms() (in, out Form)
 }

@@ -2,11 +2,11 @@ package geometry
 
 import "math"
 
-// Assign returns a different column for every row of a cost matrix (rows x columns, rows <= columns), with the least
-// sum of costs. It is the Hungarian algorithm with shortest augmenting paths.
+// Assign returns a different column for every row of a cost matrix (rows x columns, rows <= columns). The assignment
+// minimises the sum of costs. It is the Hungarian algorithm with shortest augmenting paths.
 func Assign(cost [][]float64) []int {
 	rows, columns := len(cost), len(cost[0])
-	u, v := make([]float64, rows+1), make([]float64, columns+1) // prices; index 0 is no row, no column
+	u, v := make([]float64, rows+1), make([]float64, columns+1) // dual variables (prices); index 0 is no row and no column
 	rowOf, before := make([]int, columns+1), make([]int, columns+1)
 	slack, done := make([]float64, columns+1), make([]bool, columns+1)
 	for row := 1; row <= rows; row++ {
@@ -15,7 +15,7 @@ func Assign(cost [][]float64) []int {
 			slack[j], done[j] = math.Inf(1), false
 		}
 		at := 0
-		for rowOf[at] != 0 { // grow the tree of cheapest paths until it meets a free column
+		for rowOf[at] != 0 { // grow the tree of shortest paths until it reaches a free column
 			done[at] = true
 			i, next, least := rowOf[at], 0, math.Inf(1)
 			for j := 1; j <= columns; j++ {
@@ -46,7 +46,7 @@ func Assign(cost [][]float64) []int {
 	return chosen
 }
 
-// shiftPrices moves the prices of the tree's rows and columns by the least slack.
+// shiftPrices changes the prices of the tree's rows and columns by the minimum slack.
 func shiftPrices(least float64, u, v, slack []float64, rowOf []int, done []bool) {
 	for j := range slack {
 		if done[j] {

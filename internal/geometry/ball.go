@@ -2,40 +2,40 @@ package geometry
 
 import "math"
 
-// Ball is the smallest ball that holds a set of points.
+// Ball is the smallest enclosing ball of a set of points.
 type Ball struct {
 	Centre []float64
 	Radius float64
 
-	// Multipliers holds a weight l_i >= 0 for each point: their sum is 1, they are 0 inside the ball,
-	// and centre = sum_i l_i p_i. They need not be unique.
+	// Multipliers has a weight l_i >= 0 for each point. The sum of the weights is 1, weights are 0 inside the ball, and
+	// centre = sum_i l_i p_i. The weights need not be unique.
 	Multipliers []float64
 
-	// Interrupt, if set, is polled; its error ends the search.
+	// Interrupt, if not nil, is called regularly; its error ends the search.
 	Interrupt func() error
 
 	points  cloud
 	support []int     // affinely independent points with positive multipliers
 	weights []float64 // their multipliers
-	centre  []float64 // in the cloud's coordinates
+	centre  []float64 // in the coordinates of the cloud
 
-	edges, corner []float64 // an orthonormal basis of the support's span; edges in that basis
-	lengths       []float64 // squared, of the edges
-	direction     []float64 // direction of the multipliers
+	edges, corner []float64 // an orthonormal basis of the support's span; the edges in this basis
+	lengths       []float64 // squared lengths of the edges
+	direction     []float64 // search direction of the multipliers
 }
 
-// Relative sizes that count as rounding, and a number of steps that no sound computation reaches.
+// Relative tolerances for rounding errors, and a number of steps that no valid computation reaches.
 const (
 	ballTolerance   = 1e-14 // relative excess of a squared radius
 	affineTolerance = 1e-13 // distance of a point from the span of other points, relative to its length
 	maxBallSteps    = 100000
 )
 
-// Enclose makes b the smallest ball that holds all points.
+// Enclose makes b the smallest enclosing ball of all points.
 //
-// Enclose climbs the dual problem, max sum_i l_i |p_i|^2 - |sum_i l_i p_i|^2, with the squared radius as its value. The
-// farthest point outside joins the support, and points leave it before their multiplier becomes negative. The value
-// grows with every point that joins, so no support recurs.
+// Enclose maximises the dual problem, max sum_i l_i |p_i|^2 - |sum_i l_i p_i|^2. The optimum is the squared radius. The
+// farthest point outside joins the support, and a point leaves the support before its multiplier becomes negative. The
+// value increases with every point that joins, so no support occurs twice.
 func (b *Ball) Enclose(points []float64, columns int) error {
 	if err := b.points.read(points, columns); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (b *Ball) Enclose(points []float64, columns int) error {
 	return nil
 }
 
-// Gradient overwrites dx with the gradient of scale * Radius in the enclosed points: scale * l_i (p_i - centre) /
+// Gradient overwrites dx with the gradient of scale * Radius with respect to the points: scale * l_i (p_i - centre) /
 // radius, by the envelope theorem; 0 if the radius is 0. The sum over the points is 0.
 func (b *Ball) Gradient(scale float64, dx []float64) {
 	clear(dx)
@@ -86,7 +86,7 @@ func (b *Ball) Gradient(scale float64, dx []float64) {
 	}
 }
 
-// farthest returns the first point with the largest distance from the centre.
+// farthest returns the first of the points with the largest distance from the centre.
 func (b *Ball) farthest() (far int, square float64) {
 	square = -1
 	for i := range b.points.rows {
@@ -106,7 +106,7 @@ func (b *Ball) value() float64 {
 	return sum
 }
 
-// recentre sets the centre to the support's weighted mean.
+// recentre sets the centre to the weighted mean of the support.
 func (b *Ball) recentre() {
 	sum := 0.0
 	for _, w := range b.weights {
@@ -119,8 +119,8 @@ func (b *Ball) recentre() {
 	}
 }
 
-// climb moves the multipliers towards the centre of the sphere through the support. It reports whether
-// they got there; if not, a point has left.
+// climb moves the multipliers towards the centre of the sphere through the support. It reports whether it reached them;
+// otherwise a point has left the support.
 func (b *Ball) climb() (done bool) {
 	if len(b.support) == 1 {
 		b.weights[0] = 1
@@ -139,7 +139,7 @@ func (b *Ball) climb() (done bool) {
 			step, leaves = b.weights[i]/-t, i
 		}
 	}
-	if leaves < 0 && k >= 0 { // rounding hides the direction
+	if leaves < 0 && k >= 0 { // rounding errors hide the direction
 		leaves, step = k, 0
 	}
 	for i, t := range b.direction {
@@ -155,8 +155,8 @@ func (b *Ball) climb() (done bool) {
 	return false
 }
 
-// factor writes the edges from the support's first point to the others as combinations of orthonormal
-// vectors. It returns the first point in the span of the points before it, or -1.
+// factor writes the edges from the support's first point to the other points as combinations of orthonormal vectors. It
+// returns the first point in the span of the points before it, or -1.
 func (b *Ball) factor() int {
 	d, n := b.points.columns, len(b.support)-1
 	b.edges, b.corner, b.lengths = resize(b.edges, n*d), zeros(b.corner, n*n), resize(b.lengths, n)
@@ -167,7 +167,7 @@ func (b *Ball) factor() int {
 			v[j] = p - base[j]
 		}
 		b.lengths[k] = dot(v, v)
-		for range 2 { // twice is enough for orthogonality to rounding
+		for range 2 { // two passes give orthogonality up to rounding errors
 			for l := range k {
 				f := dot(b.edges[l*d:(l+1)*d], v)
 				r[l] += f
@@ -186,8 +186,8 @@ func (b *Ball) factor() int {
 	return -1
 }
 
-// circumcentre sets the direction towards the multipliers of the support's circumcentre. This is the point of the
-// support's span at equal distances from all support points.
+// circumcentre sets the direction to the multipliers of the support's circumcentre. This point in the support's span
+// has equal distances from all support points.
 func (b *Ball) circumcentre() {
 	n := len(b.support) - 1
 	b.direction = resize(b.direction, n+1)
@@ -202,8 +202,8 @@ func (b *Ball) circumcentre() {
 	}
 }
 
-// combine turns coordinates in the orthonormal basis into multipliers of edges, and returns the
-// remainder for the first point.
+// combine converts coordinates in the orthonormal basis to multipliers of edges. It returns the remainder, the
+// multiplier of the first point.
 func (b *Ball) combine(y []float64) (rest float64) {
 	n := len(b.support) - 1
 	rest = 1
@@ -217,8 +217,8 @@ func (b *Ball) combine(y []float64) (rest float64) {
 	return rest
 }
 
-// exchange sets the direction in which point k replaces the points before it. Point k is a combination of these points,
-// so the centre stays.
+// exchange sets a direction in which point k replaces the points before it. Point k is an affine combination of these
+// points, so the centre stays.
 func (b *Ball) exchange(k int) {
 	n := len(b.support) - 1
 	b.direction = zeros(b.direction, n+1)

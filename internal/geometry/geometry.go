@@ -1,12 +1,12 @@
-// Package geometry measures sets of points: smallest enclosing balls, geometric medians, diameters, mean distances and
-// principal components. It also fits maps from points to targets: isometries, and affine maps by least squares, least
-// absolute deviations, least mean length or least largest error.
+// Package geometry computes properties of sets of points: smallest enclosing balls, geometric medians, diameters, mean
+// distances and principal components. It also fits maps from points to targets: isometries, and affine maps that
+// minimise squared errors, absolute deviations, mean Euclidean lengths, or the maximum error.
 //
-// Points are rows of numbers, one after the other: point i of a set with c columns is points[i*c : (i+1)*c]. All optima
-// are exact up to rounding, at any position and scale of the points. Points may repeat, and may lie on a line or a
-// plane. Each optimum has the gradient of its value.
+// Points are rows in a slice: point i of a set with c columns is points[i*c : (i+1)*c]. All optima are exact up to
+// rounding, for any position and scale of the points. Points may be equal, and may lie on a line or in a plane. Each
+// optimum has a gradient.
 //
-// Methods such as [Ball.Enclose] reuse their memory in the next call.
+// Methods such as [Ball.Enclose] reuse the memory of the previous call.
 package geometry
 
 import (
@@ -38,7 +38,7 @@ func rowsOf(what string, points []float64, columns int) (int, error) {
 	return len(points) / columns, nil
 }
 
-// pairedRows checks points and as many targets, and returns their number.
+// pairedRows checks points and targets with the same number of rows, and returns this number.
 func pairedRows(x []float64, columns int, y []float64, targets int) (int, error) {
 	rows, err := rowsOf("points", x, columns)
 	if err != nil {
@@ -51,13 +51,13 @@ func pairedRows(x []float64, columns int, y []float64, targets int) (int, error)
 	return rows, err
 }
 
-// cloud is a set of points, moved and scaled to fit in [-1, 1] around its first point. This keeps sums of squares from
-// overflow, underflow and cancellation.
+// cloud is a set of points, shifted and scaled to [-1, 1] around its first point. This prevents overflow, underflow and
+// cancellation in sums of squares.
 type cloud struct {
 	rows, columns int
 	x             []float64
 	origin        []float64
-	scale         float64 // 0: all points are the same
+	scale         float64 // 0: all points are equal
 }
 
 func (c *cloud) read(points []float64, columns int) error {
@@ -86,7 +86,7 @@ func (c *cloud) read(points []float64, columns int) error {
 	return nil
 }
 
-// move shifts the cloud to a new origin, given in its coordinates.
+// move shifts the cloud to a new origin, in the coordinates of the cloud.
 func (c *cloud) move(points, origin []float64) {
 	c.original(c.origin, origin)
 	for i, v := range points {
@@ -96,14 +96,14 @@ func (c *cloud) move(points, origin []float64) {
 
 func (c *cloud) point(i int) []float64 { return c.x[i*c.columns : (i+1)*c.columns] }
 
-// original sets dst to a place of the cloud in the coordinates of the points read.
+// original converts point p from the coordinates of the cloud to the original coordinates, in dst.
 func (c *cloud) original(dst, p []float64) {
 	for j, v := range p {
 		dst[j] = c.origin[j] + v*c.scale
 	}
 }
 
-// interrupted polls an Interrupt function, which may be nil.
+// interrupted calls an Interrupt function, which may be nil.
 func interrupted(interrupt func() error) error {
 	if interrupt == nil {
 		return nil
@@ -111,7 +111,7 @@ func interrupted(interrupt func() error) error {
 	return interrupt()
 }
 
-// resize returns a slice of n arbitrary elements, in s's memory if it fits.
+// resize returns a slice of n arbitrary elements, in the memory of s if it is large enough.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -119,7 +119,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// zeros returns n zeros, in s's memory if it fits.
+// zeros returns n zeros, in the memory of s if it is large enough.
 func zeros(s []float64, n int) []float64 {
 	s = resize(s, n)
 	clear(s)
@@ -146,7 +146,7 @@ func squaredDistance(a, b []float64) float64 {
 	return sum
 }
 
-// axpy adds f * x to y.
+// axpy adds f x to y.
 func axpy(f float64, x, y []float64) {
 	y = y[:len(x)]
 	for i, v := range x {

@@ -91,7 +91,7 @@ func distance(points []float64, columns, i int, c []float64) float64 {
 	return d
 }
 
-// extent returns a bound of the distances between points.
+// extent returns an upper bound of the distances between points.
 func extent(points []float64, columns int) float64 {
 	e := 0.0
 	for i := range len(points) / columns {
@@ -100,7 +100,7 @@ func extent(points []float64, columns int) float64 {
 	return 2 * e
 }
 
-// magnitude returns the largest absolute number.
+// magnitude returns the largest absolute value.
 func magnitude(x []float64) float64 {
 	m := 0.0
 	for _, v := range x {
@@ -109,7 +109,7 @@ func magnitude(x []float64) float64 {
 	return m
 }
 
-// checkBall tests the conditions of the smallest ball alone: it holds all points, and its centre is a
+// checkBall tests the optimality conditions of the smallest ball: it contains all points, and its centre is a weighted
 // mean of points on its surface.
 func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
 	t.Helper()
@@ -144,8 +144,8 @@ func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
 	}
 }
 
-// checkMedian tests that unit vectors to the points, or shorter ones at the median,
-// balance.
+// checkMedian tests the optimality condition: the sum of unit vectors to the points is 0. For points at the median, the
+// vectors may be shorter.
 func checkMedian(t *testing.T, points []float64, columns int, m *geometry.Median) {
 	t.Helper()
 	n, mean, size := len(points)/columns, 0.0, magnitude(points)
@@ -170,7 +170,7 @@ func checkMedian(t *testing.T, points []float64, columns int, m *geometry.Median
 	}
 }
 
-// draw makes sets of points of the kinds that break algorithms.
+// draw samples sets of points that are difficult for the algorithms.
 func draw(r *rand.Rand, n, columns, kind int) []float64 {
 	x := make([]float64, n*columns)
 	for i := range x {
@@ -193,15 +193,15 @@ func draw(r *rand.Rand, n, columns, kind int) []float64 {
 		case 7:
 			x[i] = 1e-150 * r.NormFloat64()
 		case 8:
-			x[i] = math.Exp(5 * r.NormFloat64()) // heavy tails
+			x[i] = math.Exp(5 * r.NormFloat64()) // heavy-tailed
 		case 9:
-			x[i] = math.Floor(row/3) + 1e-9*r.NormFloat64() // near repetitions
+			x[i] = math.Floor(row/3) + 1e-9*r.NormFloat64() // nearly equal points
 		}
 	}
 	return x
 }
 
-// cases returns how many of n drawn cases run: a quarter, and with -long all.
+// cases returns the number of random cases to run: n/4, or n with -long.
 func cases(n int) int {
 	if long.Enabled() {
 		return n
@@ -284,7 +284,7 @@ func TestHardSets(t *testing.T) {
 	if b.Gradient(1, dx); magnitude(dx) != 0 {
 		t.Errorf("gradient of a radius of 0 is %v, want 0", dx)
 	}
-	// Two of three points coincide and hold the median; they share the pull.
+	// Two of three points are equal and are the median; they share its gradient.
 	m, err = geometricMedian([]float64{0, 0, 0, 0, 3, 4}, 2)
 	if m.Gradient(3, make([]float64, 6)); err != nil || m.MeanDistance != 5.0/3 {
 		t.Errorf("median of a majority: %+v (%v)", m, err)

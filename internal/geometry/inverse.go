@@ -8,8 +8,8 @@ type inverse struct {
 	pivots []int
 }
 
-// of sets a to the inverse of an n x n matrix, by Gauss-Jordan elimination in place. It reports
-// whether the matrix is regular to within rounding.
+// of sets a to the inverse of an n x n matrix, by Gauss-Jordan elimination in place. It reports whether the matrix is
+// regular up to rounding.
 func (v *inverse) of(matrix []float64, n int) bool {
 	v.a, v.pivots = resize(v.a, n*n), resize(v.pivots, n)
 	a := v.a
@@ -44,7 +44,7 @@ func (v *inverse) of(matrix []float64, n int) bool {
 			axpy(-f, row, a[i*n:(i+1)*n])
 		}
 	}
-	for k := n - 1; k >= 0; k-- { // swapped rows of the matrix are swapped columns of its inverse
+	for k := n - 1; k >= 0; k-- { // row swaps of the matrix are column swaps of its inverse
 		if p := v.pivots[k]; p != k {
 			for i := range n {
 				a[i*n+k], a[i*n+p] = a[i*n+p], a[i*n+k]
@@ -54,7 +54,7 @@ func (v *inverse) of(matrix []float64, n int) bool {
 	return true
 }
 
-// pivotRow returns the row from k on with the largest number in column k.
+// pivotRow returns the row with the largest absolute value in column k, from row k on.
 func pivotRow(a []float64, n, k int) int {
 	best := k
 	for i := k + 1; i < n; i++ {

@@ -8,24 +8,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Isometry is the best map h(x) = Q^T x + b from points to targets that keeps distances: the columns
-// of Q^T are orthonormal. It minimises the mean squared residual (orthogonal Procrustes problem).
+// Isometry is the isometry h(x) = Q^T x + b from points to targets that minimises the mean squared residual (orthogonal
+// Procrustes problem). The columns of Q^T are orthonormal.
 type Isometry struct {
 	Matrix    []float64 // Q, columns x targets
 	Offset    []float64 // b, one per target
 	Residuals []float64 // rows x targets: y_i - h(x_i)
-	Error     float64   // the mean squared length of a row of residuals
+	Error     float64   // mean squared length of a row of residuals
 
 	rows, columns, targets int
 
-	x, y        []float64 // minus their means
-	mean, other []float64 // of points and targets
+	x, y        []float64 // centred points and targets
+	mean, other []float64 // means of points and targets
 	u, v        mat.Dense // singular vectors of sum_i y_i x_i^T: targets x columns, columns x columns
 	values      []float64
 }
 
-// Fit finds the isometry. An isometry exists if the targets are at least as many as the columns. If several are best,
-// as for points in a plane, Fit returns one of them.
+// Fit computes the isometry. It exists if the number of targets is at least the number of columns. If the optimum is
+// not unique, as for points in a plane, Fit returns one of the optima.
 func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error {
 	rows, err := pairedRows(x, columns, y, targets)
 	switch {
@@ -90,19 +90,19 @@ func (s *Isometry) write(x, y []float64) {
 	}
 }
 
-// Through overwrites dy and dx with the gradients of a function in targets and points. g is the gradient of the
-// function in the residuals, and Through passes it back through the optimal map. With the singular values s_i and
-// vectors u_i, v_i of M = sum_i y_i x_i^T,
+// Through overwrites dy and dx with the gradients of a function with respect to targets and points. g is the gradient
+// of the function with respect to the residuals, and Through propagates it through the optimal map. With the singular
+// values s_i and singular vectors u_i, v_i of M = sum_i y_i x_i^T,
 //
 //	dQ^T = U ((U^T dM V - V^T dM^T U) / (s_i + s_j)) V^T + (1 - U U^T) dM V S^-1 V^T.
 //
-// Directions with s_i + s_j = 0 leave the map undetermined; Through holds the map fixed there.
+// If s_i + s_j = 0, the map is not unique in that direction, and Through treats the map as constant there.
 func (s *Isometry) Through(g, dy, dx []float64) {
 	rows, c, t := s.rows, s.columns, s.targets
 	copy(dy, g)
-	subtractMean(dy, t) // through the offset
+	subtractMean(dy, t) // gradient through the offset
 	pull := mat.NewDense(t, c, nil)
-	for i := range rows { // gradient in Q^T
+	for i := range rows { // gradient with respect to Q^T
 		for k, v := range dy[i*t : (i+1)*t] {
 			axpy(-v, s.x[i*c:(i+1)*c], pull.RawRowView(k))
 		}
@@ -130,7 +130,7 @@ func (s *Isometry) Through(g, dy, dx []float64) {
 	}
 	turned.Mul(&s.u, skew)
 	turned.Add(&turned, &rest)
-	across.Mul(&turned, s.v.T()) // gradient in M
+	across.Mul(&turned, s.v.T()) // gradient with respect to M
 	for i := range rows {
 		p, y, to := s.x[i*c:(i+1)*c], s.y[i*t:(i+1)*t], dx[i*c:(i+1)*c]
 		clear(to)

@@ -6,21 +6,22 @@ import (
 	"slices"
 )
 
-// joint finds the map b of coordinates d that minimises the largest length of an error vector r_i = y_i - b^T d_i. It
-// uses an interior-point method for
+// joint computes the map b of coordinates d that minimises the maximum length of the error vectors r_i = y_i - b^T d_i.
+// It uses an interior-point method for
 //
 //	min s  with  |r_i|^2 <= s  for all rows i.
 //
-// Its multipliers l_i >= 0 add up to 1. Any such multipliers prove a bound. Let c be the least-squares map with weights
-// l_i. As squares are convex, no map within a distance R of c has a largest squared length below
+// Its multipliers l_i >= 0 have sum 1. Any such multipliers give a lower bound. Let c be the weighted least-squares map
+// with weights l_i. Because squares are convex, the largest squared length of any map within a distance R of c is at
+// least
 //
 //	sum_i l_i |y_i - c^T d_i|^2 - 2 R |sum_i l_i d_i (y_i - c^T d_i)^T|,
 //
-// where the second term accounts for rounding. The y are residuals of least squares of length 1 at most and the d have
-// mean square 1. Therefore |b| <= 1 at the optimum, and R = 1 + |c|.
+// where the second term accounts for rounding errors. The y are residuals of least squares with length at most 1, and
+// the d have mean square 1. Therefore |b| <= 1 at the optimum, and R = 1 + |c|.
 //
-// The method runs on a working set of rows. Rows with errors larger than all errors of the set join the set, until no
-// such row is left.
+// The method uses a working set of rows. Rows with larger errors than all rows in the set join the set, until there are
+// no such rows.
 type joint struct {
 	interrupt func() error
 
@@ -34,36 +35,36 @@ type joint struct {
 	chosen  []bool
 	lengths []float64 // squared lengths of the errors of all rows
 
-	// by row of the working set
+	// for each row of the working set
 	multipliers, slacks []float64
 	errors              []float64 // r_i
-	steps               []float64 // decrease of r_i by b's step
-	falls, turns        []float64 // steps of slacks (first order) and of multipliers
-	aims                []float64 // aims of the multipliers at fixed slacks
+	steps               []float64 // decrease of r_i by the step of b
+	falls, turns        []float64 // steps of slacks (first order) and multipliers
+	aims                []float64 // targets of the multipliers for fixed slacks
 
-	system, factor  []float64 // Newton's equations in (s, b)
+	system, factor  []float64 // Newton's equations for (s, b)
 	square, corner  []float64 // p x p: sum_i l_i d_i d_i^T, and its factor
 	right, move     []float64
 	rest, outer     []float64
-	best            []float64 // b of the least gap with this working set
+	best            []float64 // b with the smallest gap for this working set
 	bestMultipliers []float64
 	bestSquare      float64
 	bestGap         float64
 }
 
 const (
-	jointGap      = 1e-10 // relative to s, above which the method tries again
-	jointAccepted = 1e-6  // accepted as an optimum: with many ties, rounding may leave more than jointGap
-	jointEnough   = 1e-14 // relative gap for the end of the method
-	jointSoon     = 1e-3  // relative gap for the end of the method while rows may still join
-	jointSteps    = 100   // limit of interior-point steps; most computations take 10 to 20
-	jointPatience = 15    // steps without a smaller gap
+	jointGap      = 1e-10 // relative gap above which the method tries again
+	jointAccepted = 1e-6  // accepted as an optimum: with many ties, rounding errors may exceed jointGap
+	jointEnough   = 1e-14 // relative gap at which the method ends
+	jointSoon     = 1e-3  // relative gap at which the method ends while rows may still join
+	jointSteps    = 100   // maximum number of interior-point steps; most fits need 10 to 20
+	jointPatience = 15    // number of steps without a smaller gap
 
-	// MaxJoint bounds the numbers of a map that JointMinimax or LeastNorms finds.
+	// MaxJoint is the maximum number of coefficients for JointMinimax and LeastNorms.
 	MaxJoint = 2000
 )
 
-// improveJointly minimises the largest length of a row of residuals.
+// improveJointly minimises the maximum length of a row of residuals.
 func (r *Regression) improveJointly() error {
 	r.kind, r.Largest, r.Gap = byJoint, 0, 0
 	r.joint.rows = r.joint.rows[:0]
@@ -101,7 +102,7 @@ func (r *Regression) improveJointly() error {
 	return nil
 }
 
-// longest returns the largest length of a row, over scale, its largest element.
+// longest returns the maximum length of a row, divided by scale. The largest element is scale.
 func longest(rows []float64, columns int, scale float64) (most float64) {
 	if scale == 0 {
 		return 0
@@ -112,7 +113,7 @@ func longest(rows []float64, columns int, scale float64) (most float64) {
 	return math.Sqrt(most)
 }
 
-// squareOver returns the squared length of a row over scale.
+// squareOver returns the squared length of a row divided by scale.
 func squareOver(row []float64, scale float64) (square float64) {
 	for _, v := range row {
 		square += v / scale * (v / scale)
@@ -121,7 +122,7 @@ func squareOver(row []float64, scale float64) (square float64) {
 }
 
 // solve sets b, the multipliers of the working set and the errors of c. It returns the largest squared length and the
-// lower bound that the multipliers prove.
+// lower bound from the multipliers.
 func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float64, err error) {
 	j.x, j.y, j.p, j.targets = x, y, 1+x.rank, targets
 	n := j.p*targets + 1
@@ -192,8 +193,8 @@ func (j *joint) measure() (most float64) {
 	return most
 }
 
-// join adds to the working set at most count rows, the rows with the largest errors above a squared length. It reports
-// whether any row joined.
+// join adds up to count rows to the working set: the rows with the largest errors, if their squared lengths are larger
+// than above. It reports whether any row joined.
 func (j *joint) join(count int, above float64) (joined bool) {
 	for range count {
 		far := -1
@@ -214,8 +215,8 @@ func (j *joint) join(count int, above float64) (joined bool) {
 func (j *joint) error(k int) []float64 { return j.errors[k*j.targets : (k+1)*j.targets] }
 func (j *joint) step(k int) []float64  { return j.steps[k*j.targets : (k+1)*j.targets] }
 
-// begin starts the interior-point method at the present map, with a value well above its errors and
-// equal multipliers.
+// begin starts the interior-point method at the current map with equal multipliers. The initial s is well above the
+// squared errors.
 func (j *joint) begin() {
 	m := len(j.rows)
 	j.multipliers, j.slacks = resize(j.multipliers, m), resize(j.slacks, m)
@@ -240,8 +241,8 @@ func (j *joint) update(m []float64) (most float64) {
 	return most
 }
 
-// descend follows the central path until the gap is small enough. It leaves the map and the
-// multipliers of the least gap, and the errors of c.
+// descend follows the central path until the gap is small enough. The results are the map and the multipliers with the
+// smallest gap, and the errors of c.
 func (j *joint) descend(enough, central float64) {
 	worse := 0
 	for range jointSteps {
@@ -266,8 +267,8 @@ func (j *joint) descend(enough, central float64) {
 	j.update(j.c)
 }
 
-// bound sets c to the map of least squares with the multipliers as weights, and returns the lower
-// bound that they prove. It normalises their sum to 1, and leaves the errors of b.
+// bound normalises the multipliers to sum 1, sets c to the weighted least-squares map, and returns the lower bound. The
+// errors afterwards are the errors of b.
 func (j *joint) bound() float64 {
 	sum := 0.0
 	for _, v := range j.multipliers {
@@ -307,11 +308,11 @@ func (j *joint) bound() float64 {
 	}
 }
 
-// leastCentral are lower limits of the products of multipliers and slacks, relative to their mean.
-// They are tried in turn, in case many ties mislead the method.
+// leastCentral are lower limits for the products of multipliers and slacks, relative to their mean. The method tries
+// them in order, because many ties can make it fail.
 var leastCentral = [...]float64{1e-3, 0.1, 1e-2, 0.3, 1e-4}
 
-// newton takes a step of Mehrotra's predictor-corrector method. It reports whether it succeeded.
+// newton makes a step of Mehrotra's predictor-corrector method. It reports whether the step succeeded.
 func (j *joint) newton(central float64) bool {
 	j.assemble()
 	if !decompose(j.factor, j.system, len(j.right), 1e-16) {
@@ -321,7 +322,7 @@ func (j *joint) newton(central float64) bool {
 	for k := range m {
 		mean += j.multipliers[k] * j.slacks[k] / float64(m)
 	}
-	clear(j.aims) // the predictor aims at products 0 of multipliers and slacks
+	clear(j.aims) // for the predictor, the target of the products is 0
 	clear(j.right)
 	j.direction()
 	reach, left := j.reach(1), 0.0
@@ -335,12 +336,12 @@ func (j *joint) newton(central float64) bool {
 	return true
 }
 
-// assemble sets the matrix of Newton's equations, with q = d_i r_i^T, w = l_i/slack_i:
+// assemble sets the matrix of Newton's equations, with q = d_i r_i^T and w = l_i/slack_i:
 //
 //	sum_i w_i / 2    sum_i w_i q^T
 //	sum_i w_i q      sum_i (l_i d_i d_i^T, for every target) + 2 w_i q q^T
 //
-// for (s, b). The value comes first. This keeps rounding in nearly irrelevant directions of b away from it.
+// for (s, b). s is the first unknown, which protects it from rounding errors of nearly irrelevant directions of b.
 func (j *joint) assemble() {
 	n, p := len(j.right), j.p
 	clear(j.system)
@@ -367,9 +368,9 @@ func (j *joint) assemble() {
 	}
 }
 
-// decompose sets factor to R with R^T R = matrix, n x n upper triangles. A pivot at the level of
-// rounding stands for a direction without effect, along which nothing is solved. It reports whether
-// the numbers are finite.
+// decompose sets factor to the upper triangle R with R^T R = matrix (n x n). A pivot at the level of rounding errors
+// means a direction without effect, and the solution is 0 along this direction. decompose reports whether the numbers
+// are finite.
 func decompose(factor, matrix []float64, n int, rounding float64) bool {
 	copy(factor, matrix)
 	for a := range n {
@@ -396,8 +397,9 @@ func decompose(factor, matrix []float64, n int, rounding float64) bool {
 	return true
 }
 
-// direction solves Newton's equations for the aims. Each round solves for the remainder of the rounds before, row by
-// row. This cancels the rounding in the assembled system, to which rows with small slacks contribute most.
+// direction solves Newton's equations for the aims, with iterative refinement: each round solves for the residual,
+// which is computed row by row. This removes rounding errors of the assembled matrix, which rows with small slacks
+// dominate.
 func (j *joint) direction() {
 	clear(j.move)
 	clear(j.steps)
@@ -447,8 +449,8 @@ func substitute(factor, x []float64) {
 	}
 }
 
-// correct sets the aims to a given product, less the second-order remainder of the predictor's step. It sets the right
-// side to the corresponding part of b's slope.
+// correct sets the aims for a given product, minus the second-order term of the predictor's step. It sets the
+// right-hand side to the corresponding part of b's gradient.
 func (j *joint) correct(product, part float64) {
 	clear(j.right)
 	for k, i := range j.rows {
@@ -465,8 +467,8 @@ func (j *joint) slack(k int, reach float64) float64 {
 	return j.slacks[k] + reach*(j.falls[k]-reach*dot(u, u))
 }
 
-// reach returns the fraction of the step, at most 1, at which it has gone the given part of the way to the first zero
-// of a slack or a multiplier.
+// reach returns a fraction of the step, at most 1: the given part of the distance to the first zero of a slack or a
+// multiplier.
 func (j *joint) reach(part float64) float64 {
 	least := 1.0
 	for k, v := range j.turns {
@@ -483,8 +485,8 @@ func (j *joint) reach(part float64) float64 {
 	return least
 }
 
-// central returns a fraction of the step, at most reach. After this fraction no product of a multiplier and its slack
-// is far below their mean. A step that left the central path would be the last long step.
+// central returns a fraction of the step, at most reach, after which no product of multiplier and slack is far below
+// the mean product. After a step that leaves the central path, only short steps would be possible.
 func (j *joint) central(reach, part float64) float64 {
 	for range 40 {
 		least, mean := math.Inf(1), 0.0
@@ -509,7 +511,7 @@ func (j *joint) advance(reach float64) {
 		j.slacks[k] = j.slack(k, reach)
 		r := j.error(k)
 		j.residual(j.b, i, r)
-		if exact := j.s - dot(r, r); exact > 1e-8*j.s { // a smaller difference is rounding
+		if exact := j.s - dot(r, r); exact > 1e-8*j.s { // a smaller difference is a rounding error
 			j.slacks[k] = exact
 		}
 	}

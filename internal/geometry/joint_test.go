@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// checkJoint tests by duality that no map has a smaller largest length of a row of residuals.
+// checkJoint proves by duality that no map has a smaller maximum length of the residuals.
 func checkJoint(t *testing.T, x []float64, columns int, y []float64, targets int, f *geometry.Regression) {
 	t.Helper()
 	n := len(y) / targets
@@ -62,7 +62,7 @@ func TestDrawnJointMinimax(t *testing.T) {
 			n = 1000
 		}
 		x, y := draw(r, n, columns, c), draw(r, n, targets, c/10)
-		if c%10 == 4 || c%10 >= 8 { // rounding counts a billion times where points nearly coincide
+		if c%10 == 4 || c%10 >= 8 { // for nearly equal points, rounding errors are amplified 1e9 times
 			for i := range x {
 				x[i] = float64(float32(math.Sqrt(math.Abs(x[i])) + 1e-5*r.NormFloat64()))
 			}
@@ -87,7 +87,7 @@ func TestDrawnJointMinimax(t *testing.T) {
 	}
 }
 
-// The map of constant points is the targets' best centre: the centre of the smallest ball.
+// The map of constant points is the centre of the smallest enclosing ball of the targets.
 func TestJointMinimaxOfConstants(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 1))
 	for c := range 200 {
@@ -107,7 +107,7 @@ func TestJointMinimaxOfConstants(t *testing.T) {
 	}
 }
 
-// Points with and without enough rows, columns or differences.
+// Degenerate points: too few rows, too few columns, or no differences.
 func TestJointMinimaxAtHardPoints(t *testing.T) {
 	for name, c := range map[string]struct {
 		x       []float64
@@ -122,7 +122,7 @@ func TestJointMinimaxAtHardPoints(t *testing.T) {
 		"constant targets":       {[]float64{0, 1, 5}, 1, []float64{7, 8, 7, 8, 7, 8}, 2, 0},
 		"a repeated column":      {[]float64{0, 0, 0, 0, 1, 1, 1, 1}, 2, []float64{0, 1, 0, 1}, 1, 0.5},
 		"a square's corners":     {[]float64{0, 0, 0, 0}, 1, []float64{0, 0, 0, 1, 1, 0, 1, 1}, 2, math.Sqrt2 / 2},
-		// by column x the second target alternates, and so does the first: 1/2 in each
+		// both targets alternate for equal x, so each error is 1/2
 		"ties": {[]float64{0, 0, 0, 0, 1, 1, 1, 1}, 1, []float64{0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1}, 2, math.Sqrt2 / 2},
 	} {
 		f, err := jointMinimax(c.x, c.columns, c.y, c.targets)
@@ -140,7 +140,7 @@ func TestJointMinimaxAtHardPoints(t *testing.T) {
 	}
 }
 
-// The joint optimum is at least the largest optimum of a target, and at most all of them combined.
+// The joint optimum is between the largest optimum of a single target and the combination of all single optima.
 func TestJointMinimaxIsJoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	lower := 0
@@ -170,7 +170,7 @@ func TestJointMinimaxIsJoint(t *testing.T) {
 	}
 }
 
-// The gradient that the multipliers give, against finite differences.
+// The gradient from the multipliers agrees with finite differences.
 func TestJointMinimaxGradient(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 1))
 	const n, columns, targets = 25, 3, 2
@@ -219,8 +219,7 @@ func TestJointMinimaxErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkJointMinimax has the sizes of Zhang and Sugiyama's studies, and larger ones; kind 5 is a
-// grid.
+// BenchmarkJointMinimax uses the sizes of Zhang and Sugiyama's studies, and larger ones. Kind 5 is a grid.
 //
 //	go test ./internal/geometry -run '^$' -bench JointMinimax
 func BenchmarkJointMinimax(b *testing.B) {

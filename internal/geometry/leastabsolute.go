@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// absolute finds least absolute deviations by the method of Barrodale and Roberts (1973). A basis of as many points as
-// coefficients determines a map. A point leaves the basis if its multiplier is beyond 1. The map slides along the other
-// points to the weighted median of the places where residuals change sign, and the point there joins.
+// absolute computes least absolute deviations with the method of Barrodale and Roberts (1973). A basis determines a
+// map: it has as many points as the map has coefficients. A point leaves the basis if the absolute value of its
+// multiplier exceeds 1. The map then moves to the weighted median of the positions where residuals change sign, and the
+// other points of the basis stay on the map. The point at the median joins the basis.
 //
-// Where many points lie on one map, as on grids, the map may not move for many steps. Every y therefore counts as y +
-// epsilon*tilt with an infinitesimal epsilon and random tilts. Then only the points of the basis lie on their map, and
-// every step gains. The signs that the tilts give to zero residuals certify the optimum of y itself.
+// If many points lie on one map, as on grids, the map may not move for many steps. Therefore every y counts as y +
+// epsilon*tilt, with an infinitesimal epsilon and random tilts. Then only the points of the basis lie on their map, and
+// every step decreases the sum. The signs that the tilts give to zero residuals prove the optimum for y.
 type absolute struct {
 	interrupt func() error
 
@@ -21,14 +22,14 @@ type absolute struct {
 	basis []int
 	in    []bool // whether a point is in the basis
 
-	rest, lean []float64 // residuals of y, and of the tilts
+	rest, lean []float64 // residuals of y and of the tilts
 	matrix     []float64 // rows of the basis
 	inverse    inverse
 
 	pull, step   []float64
-	multipliers  []float64 // of the basis
-	slopes       []float64 // of the residuals along the step
-	breaks       []int     // points with residuals that change sign along the step
+	multipliers  []float64 // multipliers of the basis
+	slopes       []float64 // slopes of the residuals along the step
+	breaks       []int     // points whose residuals change sign along the step
 	order        []int
 	tilts        []float64
 	remainder    []float64
@@ -36,18 +37,18 @@ type absolute struct {
 	coefficients []float64 // the map of the tilts
 }
 
-// Tolerances for residuals, which are 1 at most at first, and for multipliers.
+// Tolerances for residuals, which are at most 1 at the start, and for multipliers.
 const (
 	zeroRest = 1e-12
 	zeroSign = 1e-10
 )
 
-// zeroSlopes are sizes of slopes that count as 0, relative to the largest; see descend.
+// zeroSlopes are relative sizes of slopes that count as 0; see descend.
 var zeroSlopes = [...]float64{1e-9, 1e-7, 1e-11, 1e-6, 1e-5}
 
 func (l *absolute) solve(x *spread, y, b, s []float64) error {
 	l.x = x
-	for _, least := range zeroSlopes { // in turn, in case rounding misleads the method
+	for _, least := range zeroSlopes { // in order: a wrong tolerance can make the method fail
 		if l.descend(y, b, least) {
 			l.certify(s)
 			clear(b)
@@ -58,8 +59,7 @@ func (l *absolute) solve(x *spread, y, b, s []float64) error {
 	return errStalled
 }
 
-// descend exchanges points until no multiplier is beyond 1, and reports whether it
-// succeeds.
+// descend exchanges points until no multiplier exceeds 1 in absolute value. It reports whether it succeeded.
 func (l *absolute) descend(y, b []float64, least float64) bool {
 	if !l.start(y, b) {
 		return false
@@ -85,7 +85,7 @@ func (l *absolute) descend(y, b []float64, least float64) bool {
 	return false
 }
 
-// start chooses a basis of independent points, small residuals first.
+// start chooses a basis of independent points. Points with small residuals come first.
 func (l *absolute) start(y, b []float64) bool {
 	n, p := len(y), len(b)
 	l.in, l.order = resize(l.in, n), resize(l.order, n)
@@ -99,7 +99,7 @@ func (l *absolute) start(y, b []float64) bool {
 	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(math.Abs(y[i]), math.Abs(y[j])) })
 	if len(l.tilts) < n {
 		l.tilts = l.tilts[:0]
-		random := rand.New(rand.NewPCG(1, 2)) // any fixed numbers without a pattern
+		random := rand.New(rand.NewPCG(1, 2)) // any fixed seed
 		for range n {
 			l.tilts = append(l.tilts, random.Float64()-0.5)
 		}
@@ -112,7 +112,7 @@ func (l *absolute) start(y, b []float64) bool {
 	return len(l.basis) == p
 }
 
-// gather adds a point to the basis if its distance from the basis's span is at least far times the point's length.
+// gather adds a point to the basis if its distance from the span of the basis is at least far times its length.
 func (l *absolute) gather(p int, far float64) {
 	l.orthonormal, l.remainder = resize(l.orthonormal, p*p), resize(l.remainder, p)
 	v := l.remainder
@@ -160,7 +160,7 @@ func (l *absolute) measure(y, b []float64) {
 	}
 }
 
-// interpolate sets b, 0 at first, to the map through the basis's values.
+// interpolate sets b, initially 0, to the map through the values of the basis.
 func (l *absolute) interpolate(values, b []float64) {
 	p := len(b)
 	for range 2 { // the second pass corrects rounding
@@ -181,8 +181,8 @@ func snap(r float64) float64 {
 	return r
 }
 
-// price computes the multipliers of the basis. It returns the position and the sign of the multiplier farthest beyond
-// 1; -1 if no multiplier is.
+// price computes the multipliers of the basis. It returns the position and the sign of the multiplier that exceeds 1
+// most; -1 if no multiplier does.
 func (l *absolute) price() (leaves int, side float64) {
 	p := len(l.basis)
 	clear(l.pull)
@@ -215,8 +215,8 @@ func (l *absolute) sign(i int) float64 {
 	return math.Copysign(1, r)
 }
 
-// slide moves the map while this lowers the sum of absolute residuals. The residual of one point of the basis takes the
-// sign of side, and the others stay 0.
+// slide moves the map while the sum of absolute residuals decreases. The residual of point leaves gets the sign of
+// side, and the other residuals of the basis stay 0.
 func (l *absolute) slide(leaves int, side, least float64) bool {
 	p := len(l.basis)
 	for j := range l.step {
@@ -233,7 +233,7 @@ func (l *absolute) slide(leaves int, side, least float64) bool {
 			l.breaks = append(l.breaks, i)
 		}
 	}
-	// The step ends where the sum stops falling: rounding must not prolong it.
+	// The step ends where the sum stops decreasing, so rounding errors do not prolong it.
 	enters := l.median(math.Abs(l.multipliers[leaves]) - 1 - zeroSign)
 	if enters < 0 {
 		return false
@@ -255,8 +255,8 @@ func (l *absolute) slide(leaves int, side, least float64) bool {
 	return true
 }
 
-// median returns the break, in the order of the step, at which twice the sum of absolute slopes reaches fall; -1 if no
-// break does. It reorders the breaks.
+// median returns the first break along the step at which twice the cumulative sum of absolute slopes reaches fall; -1
+// if no break does. It reorders the breaks.
 func (l *absolute) median(fall float64) int {
 	all := l.breaks
 	for len(all) > 1 {
@@ -283,7 +283,7 @@ func (l *absolute) median(fall float64) int {
 		case sum+own >= fall:
 			return pivot
 		case after == len(all):
-			return pivot // rounding: the last one
+			return pivot // rounding errors: the last one
 		default:
 			fall -= sum + own
 			all = all[after:]

@@ -40,7 +40,7 @@ var (
 	jointMinimax  = regression((*geometry.Regression).JointMinimax)
 )
 
-// regression returns a function that gives a new regression, fitted by a method.
+// regression returns a function that creates a regression and fits it with a method.
 func regression(fit func(r *geometry.Regression, x []float64, columns int, y []float64, targets int) error) func(x []float64, columns int, y []float64, targets int) (*geometry.Regression, error) {
 	return func(x []float64, columns int, y []float64, targets int) (*geometry.Regression, error) {
 		r := new(geometry.Regression)

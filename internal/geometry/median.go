@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Median is the geometric median of a set of points: a point with the least mean distance from them.
-// Where it is not unique, for an even number of points on a line, it is the middle of the solutions.
+// Median is the geometric median of a set of points: it minimises the mean distance to the points. If it is not unique,
+// for an even number of points on a line, it is the midpoint of the solutions.
 type Median struct {
 	Centre       []float64
 	MeanDistance float64
 
-	// Interrupt, if set, is polled; its error ends the fit.
+	// Interrupt, if not nil, is called regularly; its error ends the fit.
 	Interrupt func() error
 
 	points   cloud
-	centre   []float64 // in the cloud's coordinates
+	centre   []float64 // in the coordinates of the cloud
 	distance []float64 // distances of the points from the centre
 	nearest  int
-	tried    []bool // points known not to be the median
+	tried    []bool // points that are not the median
 
 	slope, step, place []float64
 	hessian            []float64
@@ -27,18 +27,18 @@ type Median struct {
 }
 
 const (
-	lineTolerance = 1e-13 // relative distance from a line that counts as rounding
-	flatness      = 1e-10 // least mean curvature that a step relies on
-	closeBy       = 1e-3  // distance below which differences lose precision, for an extent of 1
-	restful       = 1e-14 // mean slope that counts as rounding
-	maxMoves      = 2     // moves of the origin to the centre, which restore precision
+	lineTolerance = 1e-13 // relative distance from a line that counts as 0
+	flatness      = 1e-10 // minimum mean curvature for a Newton step
+	closeBy       = 1e-3  // distance below which differences lose precision, for extent 1
+	restful       = 1e-14 // mean slope that counts as 0
+	maxMoves      = 2     // maximum number of moves of the origin to the centre, which restore precision
 	maxMedianStep = 200
 )
 
 // Fit makes m the geometric median of points.
 //
-// Fit takes Newton steps with a line search. The mean distance is not differentiable at the points. If the centre comes
-// near a point, Fit tests the point by the criterion of Vardi and Zhang (2000). It moves away if the point is not the
+// Fit uses Newton steps with a line search. The mean distance is not differentiable at the points. If the centre is
+// near a point, Fit tests the point by the criterion of Vardi and Zhang (2000). It leaves the point if it is not the
 // median.
 func (m *Median) Fit(points []float64, columns int) error {
 	if err := m.points.read(points, columns); err != nil {
@@ -79,9 +79,9 @@ func (m *Median) Fit(points []float64, columns int) error {
 	return nil
 }
 
-// Gradient overwrites dx with the gradient of scale * MeanDistance in the points, by the envelope theorem: scale/n
-// times the unit vector from the centre to the point. Points at the centre share the negative sum of the other points'
-// gradients equally: the total is 0, and no point has more than scale/n.
+// Gradient overwrites dx with the gradient of scale * MeanDistance with respect to the points, by the envelope theorem:
+// scale/n times the unit vector from the centre to the point. Points at the centre share the negative sum of the other
+// gradients equally. The sum of all gradients is 0, and the length of each gradient is at most scale/n.
 func (m *Median) Gradient(scale float64, dx []float64) {
 	c, rows := m.points.columns, m.points.rows
 	m.slope = zeros(m.slope, c)
@@ -110,8 +110,8 @@ func (m *Median) Gradient(scale float64, dx []float64) {
 	}
 }
 
-// onLine sets the centre of collinear points to the middle of the minimisers, and reports whether the
-// points are collinear.
+// onLine sets the centre of collinear points to the midpoint of the minimisers. It reports whether the points are
+// collinear.
 func (m *Median) onLine() bool {
 	p := &m.points
 	far, square := 0, 0.0
@@ -145,8 +145,8 @@ func (m *Median) onLine() bool {
 	return true
 }
 
-// measure sets the distances of the points from the centre and the gradient of their sum in the
-// centre, and returns the sum.
+// measure computes the distances of the points from the centre, and the gradient of their sum with respect to the
+// centre. It returns the sum.
 func (m *Median) measure() (sum float64) {
 	m.slope = zeros(m.slope, m.points.columns)
 	m.nearest = 0
@@ -168,7 +168,7 @@ func (m *Median) measure() (sum float64) {
 	return sum
 }
 
-// search finds the centre of points that are not collinear, starting at the present centre.
+// search finds the centre of points that are not collinear, from the current centre.
 func (m *Median) search() {
 	p := &m.points
 	m.tried = resize(m.tried, p.rows)
@@ -202,8 +202,8 @@ func (m *Median) search() {
 	}
 }
 
-// resting reports whether the centre, one of the points, is the median. It is if the pull of the other points is at
-// most the number of points at the centre.
+// resting reports whether the centre, which is one of the points, is the median. The condition is that the length of
+// the other points' gradient is at most the number of points at the centre.
 func (m *Median) resting() bool {
 	at := 0.0
 	for _, d := range m.distance {
@@ -214,7 +214,7 @@ func (m *Median) resting() bool {
 	return math.Sqrt(dot(m.slope, m.slope)) <= at*(1+1e-10)
 }
 
-// leave moves the centre downhill from a point that is not the median.
+// leave moves the centre downhill, away from a point that is not the median.
 func (m *Median) leave() {
 	at, weights := 0.0, 0.0
 	for _, d := range m.distance {
@@ -253,15 +253,15 @@ func (m *Median) newton() {
 		m.step[j] = -s
 	}
 	solveSymmetric(m.hessian, m.step, flatness)
-	if length := math.Sqrt(dot(m.step, m.step)); length > 2 { // the points fit in [-1, 1]
+	if length := math.Sqrt(dot(m.step, m.step)); length > 2 { // all points are in [-1, 1]
 		for j := range m.step {
 			m.step[j] *= 2 / length
 		}
 	}
 }
 
-// advance goes along the step until the slope is at most half as steep, and reports whether more can
-// be gained.
+// advance moves along the step until the slope is at most half of the initial slope. It reports whether further steps
+// can improve the centre.
 func (m *Median) advance() bool {
 	steep, length := dot(m.slope, m.step), math.Sqrt(dot(m.step, m.step))
 	if !(steep < 0) || math.Sqrt(dot(m.slope, m.slope)) <= restful*float64(m.points.rows) {
@@ -283,7 +283,7 @@ func (m *Median) advance() bool {
 			return false
 		}
 		if math.Abs(s) <= -steep/2 {
-			return t*length > 1e-10*closest // Newton's error is about its square
+			return t*length > 1e-10*closest // the error of a Newton step is about its square
 		}
 		if s < 0 {
 			lo = t
@@ -306,8 +306,8 @@ func (m *Median) advance() bool {
 	return lo > 0
 }
 
-// solveSymmetric overwrites x with a^-1 x for a symmetric, positive definite a. It reads and
-// overwrites a's lower triangle, and keeps pivots above least.
+// solveSymmetric overwrites x with a^-1 x for a symmetric positive definite a. It reads and overwrites the lower
+// triangle of a, and replaces pivots below least by least.
 func solveSymmetric(a, x []float64, least float64) {
 	n := len(x)
 	for j := range n {

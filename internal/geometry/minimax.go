@@ -5,17 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// minimax finds the least largest error t by Stiefel's exchange of points (1959): the dual simplex
-// method for
+// minimax computes the minimum largest error t with Stiefel's exchange algorithm (1959), the dual simplex method for
 //
 //	min t  with  side*(y_i - x_i b) <= t  for all points and sides 1 and -1.
 //
-// A basis has as many of these constraints, taken as equations, as there are unknowns (b, t). Its multipliers are not
-// negative. In each step the most violated constraint joins, the constraint with the first multiplier to reach 0
-// leaves, and t grows.
+// A basis is a set of these constraints as equations, one for each unknown in (b, t). Its multipliers are not negative.
+// In each step, the most violated constraint joins, the constraint whose multiplier reaches 0 first leaves, and t
+// increases.
 //
-// Multipliers may be 0 from the start, as on grids. They then count as the multipliers of a problem with an
-// infinitesimal random tilt of the right-hand side. With this tilt every exchange is a gain.
+// Multipliers may be 0 at the start, as on grids. They then count as the multipliers of a problem with an infinitesimal
+// random tilt of the right-hand side. With this tilt, every exchange increases t.
 type minimax struct {
 	interrupt func() error
 
@@ -23,20 +22,21 @@ type minimax struct {
 	y     []float64
 	basis []constraint
 
-	matrix      []float64 // column k: the coefficients of constraint k
+	matrix      []float64 // column k: coefficients of constraint k
 	inverse     inverse
 	random      rand.PCG
 	tilts       []float64
-	leans       []float64 // parts of the multipliers due to the tilts
+	leans       []float64 // terms of the multipliers from the tilts
 	multipliers []float64
 	unknowns    []float64 // b, t
 	column      []float64
 	entering    []float64
 }
 
-// constraint bounds side * residual of a point by t or, for a point below 0, bounds side times coefficient -1-point
-// from below. No optimum comes near the bound. The fitted values are within the largest error (1 or less) of y, |y| <=
-// 1, and b is their root mean square, so |b| <= 2.
+// constraint is an inequality. For a point >= 0, t is an upper bound of side * residual. For a point below 0, side
+// times coefficient -1-point has a lower bound. The optimum does not reach this bound: the fitted values differ from y
+// by at most the largest error (1 or less), |y| <= 1, and |b| is the root mean square of the fitted values, so |b| <=
+// 2.
 type constraint struct {
 	point int
 	side  float64
@@ -49,16 +49,16 @@ const (
 	zeroDual       = 1e-9
 )
 
-// maxExchanges is a number that no sound computation of p coefficients reaches: measured were 4 p for
-// absolute deviations and 16 p for the largest.
+// maxExchanges is a number of exchanges that no valid computation with p coefficients reaches. Measured maxima are 4 p
+// for absolute deviations and 16 p for the maximum error.
 func maxExchanges(p int) int { return 200 * (p + 10) }
 
-// zeroExchanges are relative sizes of multipliers' slopes that count as 0; see solve.
+// zeroExchanges are relative sizes of the multipliers' slopes that count as 0; see solve.
 var zeroExchanges = [...]float64{1e-9, 1e-7, 1e-11, 1e-6, 1e-5}
 
 func (m *minimax) solve(x *spread, y, b, s []float64) error {
 	m.x, m.y = x, y
-	for _, least := range zeroExchanges { // in turn, in case rounding misleads the method
+	for _, least := range zeroExchanges { // in order: a wrong tolerance can make the method fail
 		if m.climb(len(b), least) && m.certify(s) {
 			copy(b, m.unknowns)
 			return nil
@@ -67,7 +67,7 @@ func (m *minimax) solve(x *spread, y, b, s []float64) error {
 	return errStalled
 }
 
-// climb exchanges constraints until all are satisfied, and reports whether it succeeds.
+// climb exchanges constraints until all are satisfied. It reports whether it succeeded.
 func (m *minimax) climb(p int, least float64) bool {
 	m.start(p)
 	for n := range maxExchanges(p) {
@@ -91,14 +91,14 @@ func (m *minimax) climb(p int, least float64) bool {
 	return false
 }
 
-// start chooses the constraint of the point with the largest |y|, and bounds.
+// start chooses the constraint of the point with the largest |y|, and bounds of the coefficients.
 func (m *minimax) start(p int) {
 	n := p + 1
 	m.basis, m.matrix = resize(m.basis, n), resize(m.matrix, n*n)
 	m.multipliers, m.leans, m.unknowns = resize(m.multipliers, n), resize(m.leans, n), resize(m.unknowns, n)
 	m.column, m.entering = resize(m.column, n), resize(m.entering, n)
 	m.tilts = m.tilts[:0]
-	m.random.Seed(1, 2) // any numbers without a pattern
+	m.random.Seed(1, 2) // any fixed seed
 	for range n {
 		m.tilts = append(m.tilts, float64(m.random.Uint64()>>11)/(1<<53)+0.5)
 	}
@@ -111,7 +111,7 @@ func (m *minimax) start(p int) {
 	side := math.Copysign(1, m.y[far])
 	m.put(p, constraint{far, side})
 	for j, v := range m.x.row(far) {
-		// The bounds balance the remainder of the point and the tilts.
+		// The multipliers of the bounds balance the rest of the point and the tilts.
 		need := -side * v
 		if need == 0 {
 			need = m.tilts[j] - side*v*m.tilts[p]
@@ -120,8 +120,8 @@ func (m *minimax) start(p int) {
 	}
 }
 
-// coefficients sets dst to the coefficients of a constraint, side*x_i b + t >= side*y_i or side*b_j >=
-// -bound, and returns its right-hand side.
+// coefficients sets dst to the coefficients of a constraint, side*x_i b + t >= side*y_i or side*b_j >= -bound. It
+// returns the right-hand side.
 func (m *minimax) coefficients(c constraint, dst []float64) float64 {
 	p := len(dst) - 1
 	if c.point < 0 {
@@ -136,7 +136,7 @@ func (m *minimax) coefficients(c constraint, dst []float64) float64 {
 	return c.side * m.y[c.point]
 }
 
-// put makes a constraint the k-th of the basis.
+// put makes a constraint element k of the basis.
 func (m *minimax) put(k int, c constraint) {
 	n := len(m.basis)
 	m.basis[k] = c
@@ -146,12 +146,12 @@ func (m *minimax) put(k int, c constraint) {
 	}
 }
 
-// measure computes multipliers and unknowns of the basis.
+// measure computes the multipliers and the unknowns of the basis.
 func (m *minimax) measure() {
 	n := len(m.basis)
 	clear(m.unknowns)
 	clear(m.multipliers)
-	for range 2 { // the second pass corrects rounding
+	for range 2 { // the second pass corrects rounding errors
 		m.balance()
 		m.solveBasis()
 	}
@@ -163,7 +163,7 @@ func (m *minimax) measure() {
 	}
 }
 
-// balance corrects the multipliers: with them the basis combines to (0, ..., 0, 1).
+// balance corrects the multipliers: the weighted sum of the basis must be (0, ..., 0, 1).
 func (m *minimax) balance() {
 	n := len(m.basis)
 	for j := range n {
@@ -175,7 +175,7 @@ func (m *minimax) balance() {
 	}
 }
 
-// solveBasis corrects the unknowns to satisfy the basis.
+// solveBasis corrects the unknowns: they must satisfy the basis.
 func (m *minimax) solveBasis() {
 	n := len(m.basis)
 	copy(m.entering, m.unknowns)
@@ -185,7 +185,7 @@ func (m *minimax) solveBasis() {
 	}
 }
 
-// price returns the most violated constraint; ok is false if no constraint is violated.
+// price returns the most violated constraint; ok is false if there is none.
 func (m *minimax) price() (enters constraint, ok bool) {
 	p := len(m.unknowns) - 1
 	b, t := m.unknowns[:p], m.unknowns[p]
@@ -204,8 +204,8 @@ func (m *minimax) price() (enters constraint, ok bool) {
 	return enters, ok
 }
 
-// leaving returns the position of the constraint with the first multiplier to reach 0 as the entering constraint's
-// grows; -1 if no multiplier does.
+// leaving returns the position of the constraint whose multiplier reaches 0 first when the multiplier of the entering
+// constraint increases; -1 if there is none.
 func (m *minimax) leaving(enters constraint, least float64) int {
 	n, leaves := len(m.basis), -1
 	m.coefficients(enters, m.column)
@@ -233,8 +233,8 @@ func (m *minimax) first(i, j int) bool {
 
 func (m *minimax) determined(to []constraint) []constraint { return append(to, m.basis...) }
 
-// certify writes the multipliers of the optimum. It reports whether they are valid: not negative, with
-// sum 1, and 0 for bounds.
+// certify writes the multipliers of the optimum. It reports whether they are valid: not negative, with sum 1, and 0 for
+// bounds.
 func (m *minimax) certify(s []float64) bool {
 	clear(s)
 	sum := 0.0

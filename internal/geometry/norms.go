@@ -5,41 +5,41 @@ import (
 	"slices"
 )
 
-// norms finds the map b of coordinates d that minimises the sum of the lengths of error vectors r_i = y_i - b^T d_i. It
-// uses the primal-dual Newton method of Chan, Golub and Mulet (1999) for
+// norms computes the map b of coordinates d that minimises the sum of the lengths of the error vectors r_i = y_i - b^T
+// d_i. It uses the primal-dual Newton method of Chan, Golub and Mulet (1999) for
 //
 //	min sum_i s_i,  s_i = sqrt(|r_i|^2 + e^2),  u_i = r_i / s_i,
 //
-// with e going to 0. Let the u_i have length 1 at most, and be orthogonal to the coordinates, sum_i d_i u_i^T = 0. They
-// prove a bound: no map has a sum of lengths below sum_i u_i y_i.
+// with e going to 0. Let the u_i have length at most 1 and be orthogonal to the coordinates, sum_i d_i u_i^T = 0. They
+// give a lower bound: every map has a sum of lengths of at least sum_i u_i y_i.
 type norms struct {
 	interrupt func() error
 
 	x          *spread
-	y          []float64 // rows x targets, of mean length 1
+	y          []float64 // rows x targets, with mean length 1
 	p, targets int
 
 	b, step, last   []float64 // p x targets, target by target
 	errors          []float64 // r_i
-	pulls, feasible []float64 // u_i, and the nearest that prove a bound
+	pulls, feasible []float64 // u_i, and the nearest vectors that give a lower bound
 	lengths         []float64 // s_i
 	system, factor  []float64
 	slope, bend     []float64
 
 	best, bestPulls []float64
-	sum, bound      float64 // of the best map
+	sum, bound      float64 // of the best map and its multipliers
 }
 
 const (
-	normsGap      = 1e-10 // relative to the sum, above which a fit has failed
-	normsEnough   = 1e-12 // relative gap for the end of the method
-	normsSteps    = 25    // for one e; most take 7
-	normsSmallest = 1e-15 // e
+	normsGap      = 1e-10 // gap relative to the sum; a larger gap means that the fit has failed
+	normsEnough   = 1e-12 // relative gap at which the method ends
+	normsSteps    = 25    // for one e; most need 7
+	normsSmallest = 1e-15 // smallest e
 )
 
-// LeastNorms makes r the affine map that minimises the mean Euclidean length of the rows of residuals. Mean is the mean length of a row of residuals, which is at most Gap above
-// the best. Row i of Signs is the residuals of row i over their length, and a vector of length 1 at most where that
-// length is 0. The gradient of Mean is the sum over targets of -s_i w / rows.
+// LeastNorms makes r the affine map that minimises the mean Euclidean length of the rows of residuals. Mean is this
+// mean length; it exceeds the minimum by at most Gap. Row i of Signs is row i of the residuals divided by its length,
+// or a vector of length at most 1 where the length is 0. The gradient of Mean is the sum over targets of -s_i w / rows.
 func (r *Regression) LeastNorms(x []float64, columns int, y []float64, targets int) error {
 	return r.withTolerance(x, columns, y, targets, func() error {
 		if err := r.solveTargets(y, 0, nil); err != nil {
@@ -127,7 +127,7 @@ func (s *norms) residual(m []float64, i int, dst []float64) {
 	}
 }
 
-// measure sets the errors and lengths of a map, and returns the sum of the lengths.
+// measure sets the errors and lengths of a map, and returns the sum of lengths.
 func (s *norms) measure(m []float64, e float64) (sum float64) {
 	for i := range s.lengths {
 		r := s.errors[i*s.targets : (i+1)*s.targets]
@@ -138,7 +138,7 @@ func (s *norms) measure(m []float64, e float64) (sum float64) {
 	return sum
 }
 
-// descend takes Newton steps for one e, until they gain less than the sum can differ from that for 0.
+// descend makes Newton steps for one e, until the gain is smaller than the effect of e on the sum.
 func (s *norms) descend(e float64) {
 	sum := s.measure(s.b, e)
 	for range normsSteps {
@@ -167,8 +167,8 @@ func (s *norms) descend(e float64) {
 	}
 }
 
-// polish takes whole Newton steps as long as they halve the slope, since the bound depends on the slope. It is for the
-// end, where steps gain less than rounding hides.
+// polish makes full Newton steps as long as they halve the gradient, because the bound depends on the gradient. It is
+// for the end, where rounding errors hide the gain of a step.
 func (s *norms) polish(e float64) {
 	steep := math.Inf(1)
 	for range normsSteps {
@@ -183,8 +183,8 @@ func (s *norms) polish(e float64) {
 	}
 }
 
-// newton sets the step and moves the pulls with it. It returns the gain that the step promises; 0 if the numbers are
-// not finite.
+// newton sets the step and updates the pulls. It returns the predicted gain of the step; 0 if the numbers are not
+// finite.
 func (s *norms) newton() (gain float64) {
 	s.assemble()
 	if !decompose(s.factor, s.system, len(s.step), 1e-16) {
@@ -196,8 +196,8 @@ func (s *norms) newton() (gain float64) {
 	return dot(s.step, s.slope)
 }
 
-// assemble sets Newton's equations. The slope is sum_i r_i/s_i d_i^T. The matrix is sum_i (1 - (u_i r_i^T + r_i u_i^T)
-// / 2 s_i) / s_i, for every pair of targets, times d_i d_i^T.
+// assemble sets Newton's equations. The gradient is sum_i r_i/s_i d_i^T. The matrix is sum_i (1 - (u_i r_i^T + r_i
+// u_i^T) / 2 s_i) / s_i, for every pair of targets, times d_i d_i^T.
 func (s *norms) assemble() {
 	n, p, t := len(s.step), s.p, s.targets
 	clear(s.system)
@@ -224,7 +224,7 @@ func (s *norms) assemble() {
 	}
 }
 
-// turn moves the pulls along with the step.
+// turn updates the pulls for the step.
 func (s *norms) turn() {
 	t := s.targets
 	for i, length := range s.lengths {
@@ -248,7 +248,7 @@ func (s *norms) turn() {
 	}
 }
 
-// judge computes the sum of the map and the bound that its pulls prove, and keeps the best of both.
+// judge computes the sum of the map and the lower bound from its pulls, and keeps the best sum and bound.
 func (s *norms) judge() {
 	t, n := s.targets, float64(s.x.rows)
 	if sum := s.measure(s.b, 0); sum < s.sum {
@@ -257,7 +257,7 @@ func (s *norms) judge() {
 	}
 	copy(s.feasible, s.pulls)
 	most := 1.0
-	for range 2 { // the coordinates are orthogonal up to rounding, which a second pass corrects
+	for range 2 { // the coordinates are orthogonal up to rounding errors; a second pass corrects them
 		clear(s.slope)
 		for i := range s.lengths {
 			for k, v := range s.feasible[i*t : (i+1)*t] {

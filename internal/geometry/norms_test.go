@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// checkNorms tests by duality that no map has a smaller mean length of a row of residuals.
+// checkNorms proves by duality that no map has a smaller mean length of the residuals.
 func checkNorms(t *testing.T, x []float64, columns int, y []float64, targets int, f *geometry.Regression) {
 	t.Helper()
 	n := len(y) / targets
@@ -48,7 +48,7 @@ func TestDrawnLeastNorms(t *testing.T) {
 			n = 1000
 		}
 		x, y := draw(r, n, columns, c), draw(r, n, targets, c/10)
-		if c%10 == 4 || c%10 >= 8 { // rounding counts a billion times where points nearly coincide
+		if c%10 == 4 || c%10 >= 8 { // for nearly equal points, rounding errors are amplified 1e9 times
 			for i := range x {
 				x[i] = float64(float32(math.Sqrt(math.Abs(x[i])) + 1e-5*r.NormFloat64()))
 			}
@@ -72,7 +72,7 @@ func TestDrawnLeastNorms(t *testing.T) {
 	}
 }
 
-// The map of constant points is their geometric median.
+// The map of constant points is the geometric median of the targets.
 func TestLeastNormsOfConstants(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 1))
 	for c := range 200 {

@@ -8,23 +8,22 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Pairs measures the distances of all pairs of points, in parallel. Its results do not depend on the
-// number of threads.
+// Pairs computes the distances of all pairs of points in parallel. The results do not depend on the number of threads.
 type Pairs struct {
 	points *kernel.Points[float64]
 	scale  float64 // a power of two
 	room   int
 
-	// Interrupt, if set, is polled; its error ends the measurement.
+	// Interrupt, if not nil, is called regularly; its error ends the computation.
 	Interrupt func() error
 
 	workers []pairScratch
-	results []float64 // by block of lanes
+	results []float64 // one for each block of lanes
 }
 
 type pairScratch struct{ tile, once, twice []float64 }
 
-// Set reads points, row by row.
+// Set copies the points from the rows of a matrix.
 func (p *Pairs) Set(points []float64, columns int) error {
 	rows, err := rowsOf("points", points, columns)
 	if err != nil {
@@ -83,8 +82,8 @@ func (p *Pairs) Mean() (float64, error) {
 	return mean * p.scale, err
 }
 
-// Diameter returns the largest distance of two points and the first pair at this distance: the pair with the least i,
-// then the least j > i. A single point has diameter 0, with i = j = 0.
+// Diameter returns the largest distance of two points, and the first pair (i, j) with this distance in lexicographic
+// order, i < j. A single point has diameter 0 and i = j = 0.
 func (p *Pairs) Diameter() (distance float64, i, j int, err error) {
 	n := p.points.Rows
 	if err := p.eachBlock(func(s *pairScratch, lane int) float64 {
@@ -109,7 +108,7 @@ func (p *Pairs) Diameter() (distance float64, i, j int, err error) {
 	return math.Sqrt(most) * p.scale, i, j, nil
 }
 
-// first finds the first pair with the given squared distance, which at least one block has.
+// first returns the first pair with the given squared distance. At least one block has such a pair.
 func (p *Pairs) first(square float64) (a, b int) {
 	n := p.points.Rows
 	if n < 2 {
@@ -138,7 +137,7 @@ func (p *Pairs) first(square float64) (a, b int) {
 	return a, b
 }
 
-// eachBlock stores a result for every block of lanes, unless it is interrupted.
+// eachBlock stores the result of f for every block of lanes, unless it is interrupted.
 func (p *Pairs) eachBlock(f func(s *pairScratch, lane int) float64) error {
 	blocks := (p.points.Rows + kernel.PairLanes - 1) / kernel.PairLanes
 	p.results = resize(p.results, blocks)

@@ -8,10 +8,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// Mean distance and diameter against all pairs, for every number of points around the sizes of a tile.
+// Mean distance and diameter agree with a loop over all pairs, for every number of points near the tile sizes.
 func TestPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var p geometry.Pairs // reused: larger sets leave their memory to smaller ones
+	var p geometry.Pairs // reused: smaller sets use the memory of larger ones
 	for _, n := range []int{130, 1, 2, 31, 33, 63, 64, 65, 200} {
 		points := make([]float64, 3*n)
 		for i := range points {

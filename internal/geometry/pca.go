@@ -12,14 +12,14 @@ import (
 
 // Components are the principal components of points.
 type Components struct {
-	Mean  []float64   // of the points
-	Axes  [][]float64 // unit vectors by descending standard deviation; the largest coordinate of each is positive
-	Sigma []float64   // standard deviation of the points along each axis, n-1 degrees of freedom
+	Mean  []float64   // mean of the points
+	Axes  [][]float64 // unit vectors in descending order of standard deviation; the coordinate with the largest absolute value is positive
+	Sigma []float64   // standard deviation along each axis, with n-1 degrees of freedom
 }
 
-// PCA computes the principal components of n finite points, row by row: as many as points or columns.
-// The axes are right singular vectors from the triangular factor of the centred points; a covariance
-// matrix would square the condition.
+// PCA computes the principal components of n finite points, the rows of a matrix. The number of components is the
+// smaller of the numbers of points and columns. The axes are right singular vectors of the triangular factor of the
+// centred points, because a covariance matrix would square the condition number.
 func PCA(x []float64, columns int) (*Components, error) {
 	if columns < 1 || len(x) == 0 || len(x)%columns != 0 {
 		return nil, fmt.Errorf("principal components: %d numbers in %d columns; want whole points, and at least one", len(x), columns)
@@ -83,7 +83,7 @@ func (c *Components) Project(x []float64, k int) []float64 {
 	return y
 }
 
-// triangle returns R of the QR factorisation of z, n > d.
+// triangle returns R of the QR decomposition of z, for n > d.
 func triangle(z []float64, n, d int) *mat.Dense {
 	a := blas64.General{Rows: n, Cols: d, Stride: d, Data: append([]float64(nil), z...)}
 	tau, size := make([]float64, d), make([]float64, 1)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Points that are stretched along known axes, and a rotation of them.
+// Points with known principal axes, and the same points after a rotation.
 func TestPCA(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	const n = 400

@@ -5,21 +5,21 @@ import (
 	"math"
 )
 
-// Regression is the best affine map h from points to targets, h(x) = W^T x + b, by one of five criteria. Row i of the
+// Regression is the best affine map from points to targets, h(x) = W^T x + b, for one of five criteria. Row i of the
 // residuals is y_i - h(x_i).
 //
-// A direction counts as rounding if the points spread in it less than Tolerance times their widest spread: constant and
-// repeated columns do no harm. (Rounding may hide the optimum from LeastAbsolute or Minimax, as for numbers of very
-// different sizes. They then raise the tolerance until they find an optimum.)
+// The fit ignores a direction if the spread of the points in it is less than Tolerance times the largest spread, as for
+// constant or repeated columns. (Rounding errors may hide the optimum from LeastAbsolute or Minimax, for example for
+// numbers of very different sizes. They then increase the tolerance until they find an optimum.)
 type Regression struct {
 	Weights   []float64 // W, columns x targets
 	Intercept []float64 // b, one per target
 	Residuals []float64 // rows x targets
-	Errors    []float64 // minimised error, one per target
+	Errors    []float64 // minimised error of each target
 
-	// Signs holds the multipliers s of the optimum, rows x targets: for every target
-	// sum_i s_i = 0 and sum_i s_i x_i = 0. The gradient of the optimum in x_i is -s_i w
-	// times a constant that the methods state, by the envelope theorem.
+	// Signs has the multipliers s of the optimum, rows x targets: for every target, sum_i s_i = 0 and sum_i s_i x_i =
+	// 0. By the envelope theorem, the gradient of the optimum with respect to x_i is -s_i w times a constant; see the
+	// methods.
 	Signs []float64
 
 	Largest float64 // set by JointMinimax
@@ -28,33 +28,32 @@ type Regression struct {
 
 	Tolerance float64 // default 1e-12
 
-	// Interrupt, if set, is polled; its error ends the fit.
+	// Interrupt, if not nil, is called regularly; its error ends the fit.
 	Interrupt func() error
 
 	rows, columns, targets int
 
 	x         spread
-	fit, last []float64 // maps of one target in the spread's coordinates
-	fits      []float64 // maps of all targets, one after the other
-	means     []float64 // of the targets
-	rest      []float64 // scaled residuals of the target
-	sign      []float64 // multipliers of the target
+	fit, last []float64 // maps of one target in the coordinates of spread
+	fits      []float64 // maps of all targets
+	means     []float64 // means of the targets
+	rest      []float64 // scaled residuals of the current target
+	sign      []float64 // multipliers of the current target
 	absolute  absolute
 	minimax   minimax
 	joint     joint
 	norms     norms
 	kind      criterion
-	bases     [][]constraint // by target: the constraints that determine the map; empty for least squares
-	scale     float64        // the largest distance of a target from its mean
+	bases     [][]constraint // constraints that determine the map of each target; empty for least squares
+	scale     float64        // largest distance of a target from its mean
 }
 
-// exchange is an algorithm that walks between sets of points. Each set determines a map.
+// exchange is an algorithm that exchanges points of a set. Each set determines a map.
 type exchange interface {
-	// solve sets b to the map of coordinates x that fits y best, |y| <= 1, and s to
-	// the multipliers.
+	// solve sets b to the best map of coordinates x for y, |y| <= 1, and s to the multipliers.
 	solve(x *spread, y, b, s []float64) error
 
-	// determined appends the constraints that determine the map as equations.
+	// determined appends the constraints that hold with equality and determine the map.
 	determined(to []constraint) []constraint
 }
 
@@ -62,9 +61,9 @@ type exchange interface {
 //
 //	mean (y - h(x))^2 + ridge |W|^2
 //
-// with |W|^2 the sum of all squared weights. Among several such maps it has the least |W|. Errors are the means of the squared residuals, without the ridge's part,
-// and Signs are the residuals. The gradient of the minimised error is -2/(rows*targets) times the sum over targets of
-// s_i w.
+// where |W|^2 is the sum of all squared weights. If there are several such maps, it returns the one with minimum |W|.
+// Errors are the mean squared residuals without the ridge penalty, and Signs are the residuals. The gradient of the
+// minimised error is -2/(rows*targets) times the sum over targets of s_i w.
 func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) error {
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
 		return fmt.Errorf("geometry: want a ridge of 0 or more, got %v", ridge)
@@ -81,8 +80,9 @@ func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets
 	return nil
 }
 
-// LeastAbsolute makes r the affine map that minimises, for every target, the mean over the rows of |y - h(x)|. Errors are the means of the absolute residuals. Signs are the signs of
-// the residuals, and from -1 to 1 where the residual is 0. The gradient of Errors[k] is -s_i w / rows.
+// LeastAbsolute makes r the affine map that minimises the mean over the rows of |y - h(x)|, for every target. Errors
+// are the mean absolute residuals. Signs are the signs of the residuals, and numbers in [-1, 1] where the residual is
+// 0. The gradient of Errors[k] is -s_i w / rows.
 func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, targets int) error {
 	if err := r.solve(x, columns, y, targets, 0, &r.absolute); err != nil {
 		return err
@@ -93,9 +93,9 @@ func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, target
 	return nil
 }
 
-// Minimax makes r the affine map that minimises, for every target, the largest |y - h(x)|: the best map in the sense of
-// Chebyshev. Errors are the largest absolute residuals. Signs have the residual's sign where
-// it is largest and are 0 elsewhere. Their absolute values add up to 1, or to 0 if the error is 0. The gradient of
+// Minimax makes r the affine map that minimises the maximum of |y - h(x)|, for every target (Chebyshev approximation).
+// Errors are the maximum absolute residuals. Signs have the sign of the residual where its absolute value is the
+// maximum, and are 0 elsewhere. The sum of their absolute values is 1, or 0 if the error is 0. The gradient of
 // Errors[k] is -s_i w.
 func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int) error {
 	if err := r.solve(x, columns, y, targets, 0, &r.minimax); err != nil {
@@ -107,12 +107,11 @@ func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int)
 	return nil
 }
 
-// JointMinimax makes r the affine map that minimises the largest Euclidean length of a row of residuals, y_i - h(x_i),
-// over all targets together. Errors are the largest absolute residuals, and
-// Largest is the largest length of a row of residuals, which is at most Gap above the best.
-// Signs are l_i r_i / Largest, where the multipliers l_i >= 0 add up to 1 and r_i is a row of
-// residuals. The gradient of Largest is the sum over targets of -s_i w. Where the fit is exact
-// up to rounding, Signs are 0.
+// JointMinimax makes r the affine map that minimises the maximum Euclidean length of a row of residuals, y_i - h(x_i),
+// for all targets together. Errors are the maximum absolute residuals. Largest is the maximum length of a row; it
+// exceeds the minimum by at most Gap. Signs are l_i r_i / Largest, where r_i is a row of residuals and the multipliers
+// l_i >= 0 have sum 1. The gradient of Largest is the sum over targets of -s_i w. For an exact fit up to rounding,
+// Signs are 0.
 func (r *Regression) JointMinimax(x []float64, columns int, y []float64, targets int) error {
 	return r.withTolerance(x, columns, y, targets, func() error {
 		if err := r.solveTargets(y, 0, nil); err != nil {
@@ -128,13 +127,13 @@ func (r *Regression) JointMinimax(x []float64, columns int, y []float64, targets
 	})
 }
 
-// solve fits all targets, one after the other.
+// solve fits all targets separately.
 func (r *Regression) solve(x []float64, columns int, y []float64, targets int, ridge float64, then exchange) error {
 	return r.withTolerance(x, columns, y, targets, func() error { return r.solveTargets(y, ridge, then) })
 }
 
-// withTolerance reads points and targets and fits them. If rounding keeps an algorithm from an
-// optimum, for points nearly in a plane, more directions count as rounding.
+// withTolerance reads and fits points and targets. If rounding errors prevent an optimum, for points nearly in a plane,
+// it increases the tolerance and ignores more directions.
 func (r *Regression) withTolerance(x []float64, columns int, y []float64, targets int, fit func() error) error {
 	tolerance := r.Tolerance
 	if tolerance == 0 {
@@ -158,8 +157,7 @@ func (r *Regression) withTolerance(x []float64, columns int, y []float64, target
 	}
 }
 
-// solveTargets fits one target after the other: by least squares, then its residuals by another
-// algorithm.
+// solveTargets fits each target separately: first by least squares, then the residuals by the other algorithm.
 func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) error {
 	p, targets := 1+r.x.rank, r.targets
 	r.fit, r.sign, r.rest = resize(r.fit, p), resize(r.sign, r.rows), resize(r.rest, r.rows)
@@ -192,7 +190,7 @@ func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) err
 	return nil
 }
 
-// improve lets an algorithm fit the residuals; the largest is scale.
+// improve fits the residuals with another algorithm. scale is the largest absolute residual.
 func (r *Regression) improve(then exchange, scale float64) error {
 	for i := range r.rest {
 		r.rest[i] /= scale
@@ -223,7 +221,7 @@ func (r *Regression) read(x []float64, columns int, y []float64, targets int, to
 	return r.x.read(x, columns, tolerance)
 }
 
-// target sets the residuals to a target minus its mean, and returns the mean.
+// target sets the residuals to a target minus its mean. It returns the mean.
 func (r *Regression) target(y []float64, k int) float64 {
 	mean := 0.0
 	for i := range r.rest {
@@ -236,8 +234,8 @@ func (r *Regression) target(y []float64, k int) float64 {
 	return y[k] + mean
 }
 
-// project sets the fit to the map of least squares with a penalty on the weights of
-// unscaled points, and subtracts it from the residuals.
+// project sets the fit to the least-squares map with a penalty on the weights for unscaled points, and subtracts it
+// from the residuals.
 func (r *Regression) project(penalty float64) {
 	b := r.fit
 	clear(b)
@@ -254,7 +252,7 @@ func (r *Regression) project(penalty float64) {
 	}
 }
 
-// write writes the fits of all targets as maps of the points.
+// write converts the fits of all targets to maps of the points.
 func (r *Regression) write() {
 	p := 1 + r.x.rank
 	for k, mean := range r.means {

@@ -13,15 +13,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// The senses of a fit.
+// The criteria of a fit.
 const (
 	squares = iota
 	absolute
 	largest
 )
 
-// checkFit tests that a fit is consistent and, by duality, the best: multipliers that are orthogonal
-// to all maps bound the optimum from below.
+// checkFit tests that a fit is consistent, and proves by duality that it is optimal: multipliers that are orthogonal to
+// all maps give a lower bound of the optimum.
 func checkFit(t *testing.T, x []float64, columns int, y []float64, targets int, f *geometry.Regression, sense int) {
 	t.Helper()
 	n := len(y) / targets
@@ -90,7 +90,7 @@ func predict(f *geometry.Regression, x []float64, k int) float64 {
 	return h
 }
 
-// tolerated bounds the rounding of a prediction.
+// tolerated is a bound of the rounding error of a prediction.
 func tolerated(f *geometry.Regression, x []float64, columns, k int) float64 {
 	w := 0.0
 	for j := range columns {
@@ -108,7 +108,7 @@ func TestDrawnRegressions(t *testing.T) {
 			n = 1000
 		}
 		x, y := draw(r, n, columns, c), draw(r, n, 2, c/10)
-		if c%10 == 4 || c%10 >= 8 { // rounding counts a billion times where points nearly coincide
+		if c%10 == 4 || c%10 >= 8 { // for nearly equal points, rounding errors are amplified 1e9 times
 			for i := range x {
 				x[i] = float64(float32(math.Sqrt(math.Abs(x[i])) + 1e-5*r.NormFloat64()))
 			}
@@ -131,7 +131,7 @@ func TestDrawnRegressions(t *testing.T) {
 	}
 }
 
-// Where numbers differ by many orders of magnitude, fits are no worse than constants.
+// If numbers differ by many orders of magnitude, fits are at least as good as constants.
 func TestWildRegressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	for c := range 2000 {
@@ -155,7 +155,7 @@ func TestWildRegressions(t *testing.T) {
 	}
 }
 
-// TestLinearProgram compares with gonum's simplex method.
+// TestLinearProgram compares the optima with gonum's simplex method.
 func TestLinearProgram(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for c := range 200 {
@@ -234,7 +234,7 @@ func TestMinimumNorm(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	one := draw(r, 50, 1, 0)
 	var x, y []float64
-	for _, v := range one { // a column twice, a constant, and its double
+	for _, v := range one { // a repeated column, a constant, and a multiple
 		x = append(x, v, v, 7, 2*v)
 		y = append(y, 6*v+1)
 	}
@@ -252,7 +252,7 @@ func TestMinimumNorm(t *testing.T) {
 	}
 }
 
-// The optimum with a ridge has no slope in any weight.
+// With a ridge, the derivative of the criterion with respect to each weight is 0.
 func TestRidge(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	x, y := draw(r, 40, 3, 0), draw(r, 40, 2, 0)
@@ -294,7 +294,7 @@ func TestRidge(t *testing.T) {
 	}
 }
 
-// The gradients that the multipliers give, against finite differences.
+// The gradients from the multipliers agree with finite differences.
 func TestRegressionGradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	const n, columns = 25, 3
@@ -392,7 +392,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkLeastSquares times a fit of 5 targets to 10,000 points of 10 columns.
+// BenchmarkLeastSquares times a fit of 5 targets to 10,000 points with 10 columns.
 func BenchmarkLeastSquares(b *testing.B) {
 	points, targets := make([]float64, 10000*10), make([]float64, 10000*5)
 	for i := range points {

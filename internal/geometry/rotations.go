@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// RotationScatter is the D_k of a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)). Each of n
-// points p_i is turned back by the rotation g_i of its level; the value is the mean squared distance of the points from
-// their mean,
+// RotationScatter is D_k for a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)). The inverse of
+// the rotation g_i of its level is applied to each of n points p_i. The value is the mean squared distance of the
+// results from their mean,
 //
 //	min_Q 1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = g_i^T Q^T p_i,  Q in O(3)
 //
-// with the Q of [alignment]. Two passes make it exact near 0.
+// with Q from [alignment]. A second pass makes the value accurate near 0.
 func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
 	n, s := len(points)/3, momentsOf(points, rotation)
 	q := alignment(s)
@@ -40,10 +40,9 @@ func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 	return sum / float64(n)
 }
 
-// FollowRotations takes n points p of space and rotations g. It returns the representation Q g Q^T, Q in O(3), that
-// turns the points most nearly. It also returns the mean of the points turned back, v = 1/n sum_i g_i^T Q^T p_i; the
-// largest component of v is positive. Unit points that follow exactly, p = Q g v, have |v| = 1. points has the 3n
-// coordinates, and rotation returns g_i, 3 x 3 row by row.
+// FollowRotations returns the representation Q g Q^T, Q in O(3), that fits n points p in space and rotations g best. It
+// also returns the mean v = 1/n sum_i g_i^T Q^T p_i, with a positive largest component. For unit points with an exact
+// fit, p = Q g v, |v| = 1. points has 3n coordinates, and rotation returns g_i, 3 x 3 in row-major order.
 func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]float64, v [3]float64) {
 	s := momentsOf(points, rotation)
 	q = alignment(s)
@@ -54,7 +53,7 @@ func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]f
 			largest = x
 		}
 	}
-	if largest < 0 { // -Q has the same representation
+	if largest < 0 { // -Q gives the same representation
 		for i := range q {
 			q[i] = -q[i]
 		}
@@ -63,10 +62,10 @@ func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]f
 	return q, v
 }
 
-// alignment returns the Q in O(3) with the largest |m|, where m is the mean over rotations g of g^T Q^T p(g). The
-// representation Q g Q^T then turns points p most nearly. With the moments S_ijk, the means of g_ji p_k, m_i = sum_jk
-// Q_kj S_ijk. For a direction e of m, the best Q is the polar factor of N_kj = sum_i e_i S_ijk. For Q, the best e is
-// the direction of m. Neither step lowers |m|; they start from 26 directions.
+// alignment returns the Q in O(3) with the largest |m|, where m is the mean of g^T Q^T p(g) over rotations g. The
+// representation Q g Q^T then fits the points p best. With the moments S_ijk, the means of g_ji p_k, m_i = sum_jk Q_kj
+// S_ijk. For a given direction e of m, the best Q is the polar factor of N_kj = sum_i e_i S_ijk. For a given Q, the
+// best e is the direction of m. Alternating these steps never decreases |m|; alignment starts from 26 directions.
 func alignment(s *[27]float64) (q [9]float64) {
 	best := -1.0
 	for code := range 27 {
@@ -97,7 +96,7 @@ func alignment(s *[27]float64) (q [9]float64) {
 	return q
 }
 
-// polar returns the orthogonal Q with the largest trace of Q^T N.
+// polar returns the orthogonal Q that maximises the trace of Q^T N.
 func polar(s *[27]float64, e [3]float64) (q [9]float64, ok bool) {
 	n := mat.NewDense(3, 3, nil)
 	for i, f := range e {
@@ -119,7 +118,7 @@ func polar(s *[27]float64, e [3]float64) (q [9]float64, ok bool) {
 	return q, true
 }
 
-// aligned returns the mean m for a given Q.
+// aligned returns m for a given Q.
 func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
 	for i := range 3 {
 		for j := range 3 {
@@ -131,7 +130,7 @@ func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
 	return m
 }
 
-// momentsOf returns the means S_ijk of g_ji p_k over points p and their rotations g.
+// momentsOf returns the moments S_ijk: means of g_ji p_k over points p and their rotations g.
 func momentsOf(points []float64, rotation func(i int) *[9]float64) *[27]float64 {
 	var s [27]float64
 	weight := 1 / float64(len(points)/3)

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// spread is a set of points in coordinates for regression: along orthogonal directions, each with mean
-// 0 and mean square 1.
+// spread is a set of points in coordinates for regression: orthogonal directions, with mean 0 and mean square 1 in each
+// direction.
 type spread struct {
 	rows, columns, rank int
 
 	mean  []float64
-	scale float64 // common scale of the columns of the points
+	scale float64 // common scale of the columns
 
-	values     []float64 // singular values of the points minus mean, over scale
-	directions []float64 // rank rows of length columns, each of length 1
+	values     []float64 // singular values of the centred points, divided by scale
+	directions []float64 // rank unit vectors with the given number of columns
 
-	// design holds the coordinates, rows x (1 + rank), behind a column of ones.
+	// design has the coordinates, rows x (1 + rank), after a column of ones.
 	design []float64
 
 	interrupt func() error
@@ -26,8 +26,7 @@ type spread struct {
 	order                        []int
 }
 
-// read decomposes points. It leaves out directions with singular values below tolerance times the
-// largest.
+// read decomposes points. It ignores directions with singular values below tolerance times the largest singular value.
 func (s *spread) read(points []float64, columns int, tolerance float64) error {
 	s.rows, s.columns = len(points)/columns, columns
 	s.centred, s.mean = resize(s.centred, len(points)), resize(s.mean, columns)
@@ -51,8 +50,8 @@ func (s *spread) read(points []float64, columns int, tolerance float64) error {
 	return nil
 }
 
-// centre sets dst to x minus its mean, for every stride-th element, and returns the
-// mean. Equal elements become 0.
+// centre sets dst to x minus its mean, for every stride-th element. It returns the mean. Equal elements become exactly
+// 0.
 func centre(dst, x []float64, stride int) float64 {
 	mean, n := 0.0, float64((len(x)+stride-1)/stride)
 	for i := 0; i < len(x); i += stride {
@@ -64,8 +63,8 @@ func centre(dst, x []float64, stride int) float64 {
 	return x[0] + mean
 }
 
-// decompose computes singular values and right singular vectors: a QR
-// decomposition by reflections, and one-sided Jacobi rotations of R.
+// decompose computes singular values and right singular vectors with a QR decomposition by Householder reflections and
+// one-sided Jacobi rotations of R.
 func (s *spread) decompose(tolerance float64) error {
 	n, c := s.rows, s.columns
 	s.tall = resize(s.tall, n*c)
@@ -110,7 +109,7 @@ func (s *spread) decompose(tolerance float64) error {
 	return nil
 }
 
-// reflect applies to columns of length n the reflection that clears the first column below element k.
+// reflect applies a Householder reflection to columns of length n. It sets the first column to 0 below element k.
 func reflect(columns []float64, n, k int) {
 	v := columns[k:n]
 	norm := math.Sqrt(dot(v, v))
@@ -130,7 +129,7 @@ func reflect(columns []float64, n, k int) {
 	v[0] = norm
 }
 
-// rotate makes every pair of columns of R orthogonal. It reports whether any pair was not.
+// rotate makes every pair of columns of R orthogonal. It reports whether it changed any pair.
 func (s *spread) rotate(m int) (turned bool) {
 	n, c := s.rows, s.columns
 	for i := range c {
@@ -160,7 +159,7 @@ func turn(x, y []float64, cos, sin float64) {
 	}
 }
 
-// whiten computes the design.
+// whiten computes the design matrix.
 func (s *spread) whiten() {
 	p := 1 + s.rank
 	s.design = resize(s.design, s.rows*p)
@@ -175,17 +174,17 @@ func (s *spread) whiten() {
 
 func (s *spread) direction(a int) []float64 { return s.directions[a*s.columns : (a+1)*s.columns] }
 
-// unit returns the factor from a point's component along a direction to the coordinate.
+// unit returns the factor that converts a point's component along a direction to the coordinate.
 func (s *spread) unit(a int) float64 { return math.Sqrt(float64(s.rows)) / s.values[a] }
 
-// row returns the coordinates of a point, after a leading 1.
+// row returns the coordinates of a point after a leading 1.
 func (s *spread) row(i int) []float64 {
 	p := 1 + s.rank
 	return s.design[i*p : (i+1)*p]
 }
 
-// squares adds to the map b the minimiser of sum rest^2 + penalty |w|^2. Here rest are the residuals at b, and w is b
-// in terms of centred points. The coordinates are orthogonal up to rounding, which a second call corrects.
+// squares adds to the map b the minimiser of sum rest^2 + penalty |w|^2. Here rest is the residuals at b, and w is b
+// for centred points. The coordinates are orthogonal up to rounding errors, which a second call corrects.
 func (s *spread) squares(b, rest []float64, penalty float64) {
 	s.slope = zeros(s.slope, len(b))
 	for i, r := range rest {

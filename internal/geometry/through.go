@@ -17,12 +17,13 @@ const (
 	byNorms
 )
 
-// Through overwrites dy and dx with the gradients of a function in targets and points. g is the gradient of the
-// function in the residuals, and Through passes it back through the fitted map, by the conditions of the optimum. For
-// LeastSquares without a ridge the conditions are the normal equations. For LeastAbsolute and Minimax they are the
-// points of the optimal basis, on the map or farthest from it. For JointMinimax they are the points with multipliers,
-// and their balance. Through holds the map fixed in directions that the conditions do not determine. Through must
-// follow the fit.
+// Through overwrites dy and dx with the gradients of a function with respect to targets and points. g is the gradient
+// of the function with respect to the residuals. Through propagates it through the fitted map by implicit
+// differentiation of the optimality conditions. For LeastSquares without a ridge, these are the normal equations. For
+// LeastAbsolute and Minimax, the points of the optimal basis stay on the map or have the largest error. For
+// JointMinimax, the conditions are the largest errors of the points with multipliers, and the balance of the
+// multipliers. If the conditions do not determine the map in a direction, Through treats the map as constant there.
+// Call Through after the fit.
 func (r *Regression) Through(g, dy, dx []float64) {
 	t := r.targets
 	copy(dy, g)
@@ -41,7 +42,7 @@ func (r *Regression) Through(g, dy, dx []float64) {
 	}
 }
 
-// throughTarget adds the part of a target that is fitted alone.
+// throughTarget adds the term of a target that is fitted separately.
 func (r *Regression) throughTarget(k int, g, dy, dx []float64) {
 	p, t := 1+r.x.rank, r.targets
 	pull := zeros(r.last, p)
@@ -62,8 +63,8 @@ func (r *Regression) throughTarget(k int, g, dy, dx []float64) {
 	}
 }
 
-// throughBasis corrects the gradient of the points that determine the map through their equations. It reports whether
-// these equations do determine the map.
+// throughBasis corrects the gradient for the points that determine the map, with their equations. It reports whether
+// the equations determine the map.
 func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy []float64) bool {
 	n := len(basis)
 	matrix, row := make([]float64, n*n), make([]float64, n)
@@ -74,7 +75,7 @@ func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy 
 		} else {
 			copy(row, r.x.row(c.point))
 		}
-		if n > len(pull) && c.point >= 0 { // the largest error is an unknown too
+		if n > len(pull) && c.point >= 0 { // the largest error is also an unknown
 			row[n-1] = c.side
 		}
 		for a, v := range row {
@@ -93,7 +94,7 @@ func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy 
 	return true
 }
 
-// inPoints turns slopes in coordinates into slopes in points.
+// inPoints converts gradients with respect to coordinates to gradients with respect to points.
 func (r *Regression) inPoints(slopes []float64) []float64 {
 	w := make([]float64, r.columns)
 	for a, v := range slopes {
@@ -102,8 +103,8 @@ func (r *Regression) inPoints(slopes []float64) []float64 {
 	return w
 }
 
-// throughJoint differentiates the conditions of JointMinimax, for the active rows i with multipliers
-// l_i, errors r_i and the largest length L:
+// throughJoint differentiates the conditions of JointMinimax, for the active rows i with multipliers l_i, errors r_i
+// and the largest length L:
 //
 //	sum_i l_i d_i r_i^T = 0,  |r_i| = L,  sum_i l_i = 1.
 func (r *Regression) throughJoint(g, dy, dx []float64) {
@@ -153,7 +154,7 @@ func (r *Regression) throughJoint(g, dy, dx []float64) {
 	}
 }
 
-// solveAny solves symmetric equations; where they do not determine the solution it is the shortest.
+// solveAny solves symmetric equations. If the solution is not unique, it returns the solution with minimum norm.
 func solveAny(a *mat.SymDense, b *mat.VecDense) []float64 {
 	n := b.Len()
 	x := mat.NewVecDense(n, nil)

@@ -9,12 +9,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// fit is a map with residuals, and gradients through it.
+// fit is a map with residuals and with gradients through the map.
 type fit interface {
 	Through(g, dy, dx []float64)
 }
 
-// TestThrough compares gradients of functions of residuals, through the fitted map, with differences.
+// TestThrough compares gradients of functions of the residuals, through the fitted map, with finite differences.
 func TestThrough(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 1))
 	fits := map[string]func(x []float64, columns int, y []float64, targets int) (fit, []float64, error){
@@ -83,8 +83,7 @@ func TestThrough(t *testing.T) {
 	}
 }
 
-// TestIsometries tests that moved points are found again, also in more columns, and that no other isometry is
-// better.
+// TestIsometries tests that a fit recovers an isometry, also for more columns, and that no other isometry is better.
 func TestIsometries(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 1))
 	for c := range 200 {
@@ -110,7 +109,7 @@ func TestIsometries(t *testing.T) {
 					}
 				}
 			}
-			// The images of the points are the best targets, at distance 0.
+			// The images of the points are the best targets, with distance 0.
 			images := make([]float64, n*targets)
 			for i := range images {
 				images[i] = y[i] - f.Residuals[i]
@@ -118,7 +117,7 @@ func TestIsometries(t *testing.T) {
 			if err := again.Fit(x, columns, images, targets); err != nil || again.Error > 1e-17*extent(images, targets)*extent(images, targets)+1e-29*magnitude(images)*magnitude(images) {
 				t.Errorf("%v, error %v of a moved copy of extent %v", err, again.Error, extent(images, targets))
 			}
-			// Turning the map by a little, in any plane, gains nothing.
+			// A small rotation of the map, in any plane, does not decrease the error.
 			for a := range targets {
 				for b := range a {
 					if gain := f.Error - turnedError(&f, x, columns, y, targets, a, b); gain > 1e-12*f.Error+1e-15*magnitude(y)*extent(y, targets) {
@@ -137,7 +136,7 @@ func TestIsometries(t *testing.T) {
 	}
 }
 
-// turnedError is the mean squared error of a map that is turned around the mean of the targets.
+// turnedError is the mean squared error of a map after a rotation around the mean of the targets.
 func turnedError(f *geometry.Isometry, x []float64, columns int, y []float64, targets, a, b int) float64 {
 	n, sum := len(x)/columns, 0.0
 	mean := make([]float64, targets)
