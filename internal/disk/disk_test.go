@@ -23,7 +23,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// put writes a file of a test, with its folders.
+// put writes a test file and creates its folder.
 func put(t *testing.T, path, s string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(s), 0o666)); err != nil {
@@ -31,7 +31,7 @@ func put(t *testing.T, path, s string) {
 	}
 }
 
-// holds checks the names and texts of the files in a folder: "a=1 b=2".
+// holds checks the names and contents of the files in a folder: "a=1 b=2".
 func holds(t *testing.T, dir, want string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -51,7 +51,7 @@ func holds(t *testing.T, dir, want string) {
 	}
 }
 
-// saying checks that an error has a text.
+// saying checks that an error contains a text.
 func saying(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -59,7 +59,7 @@ func saying(t *testing.T, err error, want string) {
 	}
 }
 
-// A file is replaced as a whole. With keep its previous version stays, with its own name.
+// A file is replaced atomically. With keep, the previous version stays under a separate name.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
@@ -97,7 +97,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// The next call removes files that it no longer writes. It removes no folders, links and files of others.
+// The next call removes files that it does not write again. It does not remove folders, links and other files.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	call := func(names ...string) {
@@ -122,7 +122,7 @@ func TestFiles(t *testing.T) {
 	call("c", "b")
 	holds(t, dir, "b=new c=new "+list+"b\nc\n own=kept")
 
-	f, err := OpenFiles(dir, "draw") // a call that is cut short
+	f, err := OpenFiles(dir, "draw") // an interrupted call
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A file of the largest size is read, and one byte more is an error.
+// A file of the maximum size can be read; one more byte is an error.
 func TestReadLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	put(t, path, "12345")
@@ -161,7 +161,7 @@ func TestReadLimits(t *testing.T) {
 		most int64
 		ok   bool
 	}{{4, false}, {5, true}, {6, true}} {
-		f, err := os.Open("/dev/zero") // its size is 0
+		f, err := os.Open("/dev/zero") // with size 0
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestReadLimits(t *testing.T) {
 	}
 }
 
-// Only regular files are read. Only regular files with one name are written, and no link is followed.
+// Only regular files can be read. Only regular files with one name can be written, and links are not followed.
 func TestKindsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -266,7 +266,7 @@ func TestCheckDir(t *testing.T) {
 	saying(t, CheckFree(far, math.MaxInt64), " free; want 8.00 EiB")
 }
 
-// Each number comes once, and none after the end of the context.
+// Each calls f once for each number, but not after the end of the context.
 func TestEach(t *testing.T) {
 	for _, n := range []int{0, 1, atOnce, 1000} {
 		counts := make([]atomic.Int32, n)

@@ -6,10 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// atOnce is the number of calls of Each at a time: a network file system answers many requests as fast as one.
+// atOnce is the number of concurrent calls of Each. A network file system answers many requests as fast as one.
 const atOnce = 32
 
-// Each calls f, which looks at files, for the numbers below n, several at once, until the context ends.
+// Each calls f for all numbers below n, several at a time, until the context ends. It is for functions that wait for
+// files.
 func Each(ctx context.Context, n int, f func(int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Files are the files that a command writes into a folder. One file lists the others. The next call reads the list and
-// removes leftovers.
+// Files are the files that a command writes into a folder. One of them lists the others. The next call reads the list
+// and removes files that it does not write again.
 type Files struct {
 	dir    string
 	list   List
-	before []string // names from earlier calls
+	before []string // names of files from earlier calls
 	now    []string
 }
 
-// OpenFiles begins to write the files of a command into an existing folder.
+// OpenFiles starts to write the files of a command into an existing folder.
 func OpenFiles(dir, command string) (*Files, error) {
 	f := &Files{dir: dir, list: List{"made-by-" + command + ".txt",
 		fmt.Sprintf("Files that unravel %s has written here; its next call replaces them, and removes files that it no longer writes.", command)}}
@@ -35,8 +35,8 @@ func OpenFiles(dir, command string) (*Files, error) {
 	return f, nil
 }
 
-// Write writes a file, whole or not at all. The name enters the list before the file enters the folder. A call that is
-// cut short thus leaves no file unknown to the next call.
+// Write writes a file completely or not at all. It adds the name to the list before it creates the file. After an
+// interrupted call, the next call therefore knows all files.
 func (f *Files) Write(name string, content func(io.Writer) error) error {
 	if f.now = append(f.now, name); !slices.Contains(f.before, name) {
 		if err := f.writeList(slices.Concat(f.before, f.now)); err != nil {
@@ -46,7 +46,7 @@ func (f *Files) Write(name string, content func(io.Writer) error) error {
 	return WriteFile(filepath.Join(f.dir, name), content, false)
 }
 
-// Finish removes the files of earlier calls that this one has not written. Folders and links of their names stay.
+// Finish removes files from earlier calls that this call has not written. It does not remove folders and links.
 func (f *Files) Finish() error {
 	for _, name := range f.before {
 		path := filepath.Join(f.dir, name)
@@ -67,13 +67,13 @@ func (f *Files) writeList(names []string) error {
 	}, false)
 }
 
-// List is a file that lists other files of its folder: a heading in the first line, then one line for each file.
+// List is a file that lists other files in its folder: a heading in the first line, then one line per file.
 type List struct{ Name, Head string }
 
-// maxList bounds the bytes of a list.
+// maxList is the maximum size of a list in bytes.
 const maxList = 64 << 20
 
-// Read returns the names in the list of a folder.
+// Read returns the names in the list.
 func (l List) Read(root *os.Root) ([]string, error) {
 	f, err := OpenIn(root, l.Name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (l List) Read(root *os.Root) ([]string, error) {
 	return lines[1:], nil
 }
 
-// Write writes the list of a folder.
+// Write writes the list.
 func (l List) Write(root *os.Root, names []string) error {
 	return root.WriteFile(l.Name, l.text(names), 0o666)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// CheckFree returns an error if the disk of dir has less than bytes free. dir may not exist yet. If the free space is unknown,
-// CheckFree returns nil.
+// CheckFree returns an error if the disk of dir has less than the given number of bytes free. dir need not exist. If
+// the free space is unknown, CheckFree returns nil.
 func CheckFree(dir string, bytes int64) error {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {

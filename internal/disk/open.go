@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// ErrForeign is returned for a link, a pipe or a folder instead of a file. Writing to it would write elsewhere.
+// ErrForeign is returned for a link, a pipe or a folder instead of a file: writing to it would change something else.
 var ErrForeign = errors.New("want a file that is in this folder only; remove it")
 
-// OpenFile opens a file for writing, as os.OpenFile does, but follows no link and refuses a file with
-// other names (hard links).
+// OpenFile opens a file for writing, like os.OpenFile, but it follows no link and rejects files with several names
+// (hard links).
 func OpenFile(path string, flag int) (*os.File, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func OpenFile(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// checkFile returns an error if a path holds anything but a regular file with one name.
+// checkFile returns an error if a path exists and is not a regular file with one name.
 func checkFile(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,8 +56,8 @@ func foreign(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// Own replaces a file that has other names (hard links, as in copies of folders) by a copy. Writing to the copy does
-// not change the file under its other names. Own refuses links, pipes and folders, and ignores a missing file.
+// Own replaces a file with several names (hard links, as in copies of folders) by a copy. Writing to the copy does not
+// change the file under its other names. Own rejects links, pipes and folders, and ignores a missing file.
 func Own(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

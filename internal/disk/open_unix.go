@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// nonBlock does not wait for the other end of a pipe.
+// nonBlock opens a pipe without waiting for its other end.
 const nonBlock = syscall.O_NONBLOCK
 
-// noFollow refuses links, and does not wait either.
+// noFollow rejects links, and does not wait either.
 const noFollow = syscall.O_NOFOLLOW | nonBlock
 
 // names returns the number of names (hard links) of a file.

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Open opens a regular file, or a link to one, for reading. It returns an error for all other kinds of file, and does
+// Open opens a regular file, or a link to one, for reading. It returns an error for all other kinds of files, and does
 // not wait for the other end of a pipe.
 func Open(path string) (*os.File, error) { return openRegular(path, os.OpenFile, os.Stat) }
 
-// OpenIn is [Open] for a file below a folder. The name in the folder is the name in errors.
+// OpenIn is [Open] for a file inside a folder. Errors have the name relative to the folder.
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return openRegular(name, root.OpenFile, root.Stat)
 }
@@ -42,7 +42,7 @@ func irregular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is %s; want a file", path, kindOf(info.Mode()))
 }
 
-// kindOf names the kind of an irregular file.
+// kindOf describes the kind of an irregular file.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:
@@ -57,7 +57,7 @@ func kindOf(mode fs.FileMode) string {
 	return "a device"
 }
 
-// ReadFile reads a file that [Open] opens. A file of more than most bytes is an error.
+// ReadFile reads a file with [Open]. A file with more than most bytes is an error.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return text, errors.Join(err, f.Close())
 }
 
-// ReadAll reads an open file. A file of more than most bytes is an error, which begins with the path.
+// ReadAll reads an open file. A file with more than most bytes is an error. Errors start with the path.
 func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -76,13 +76,13 @@ func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
 	if info.Size() > most {
 		return nil, tooLong(path, most)
 	}
-	text := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // the file may have grown meanwhile
+	text := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // the file may be larger by now
 	_, err = text.ReadFrom(Limited(f, path, most))
 	return text.Bytes(), err
 }
 
-// ReadLimited reads a source that may have no end, such as a device. More than most bytes are an error, which begins
-// with the name.
+// ReadLimited reads from a source without a known end, such as a device. More than most bytes are an error. Errors
+// start with the name.
 func ReadLimited(r io.Reader, name string, most int64) ([]byte, error) {
 	return io.ReadAll(Limited(r, name, most))
 }
@@ -91,7 +91,7 @@ func tooLong(name string, most int64) error {
 	return fmt.Errorf("%s has more than %d bytes; want a shorter file", name, most)
 }
 
-// Limited returns a reader that fails after most bytes. Errors begin with the name.
+// Limited returns a reader that fails after most bytes. Errors start with the name.
 func Limited(r io.Reader, name string, most int64) io.Reader {
 	return &limited{io.LimitedReader{R: r, N: most + 1}, name, most}
 }
@@ -110,7 +110,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Argument returns a path that no program takes for a flag.
+// Argument returns an equivalent path that a program cannot mistake for a flag.
 func Argument(path string) string {
 	if strings.HasPrefix(path, "-") {
 		return "." + string(filepath.Separator) + path

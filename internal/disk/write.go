@@ -1,5 +1,5 @@
 // Package disk replaces files atomically and opens files without following links. If a program is killed, each file is
-// complete, in its old or its new version.
+// complete: either the old or the new version.
 package disk
 
 import (
@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// TemporarySuffix ends the names of unfinished files.
+	// TemporarySuffix is the suffix of the names of unfinished files.
 	TemporarySuffix = ".unravel-tmp"
-	// PrevSuffix is appended to the name of the previous version of a file.
+	// PrevSuffix is the suffix of the name for the previous version of a file.
 	PrevSuffix = ".prev"
 )
 
-// WriteFile replaces a file by the output of a function: all of it, on disk, or none. With keep, the
-// previous version stays under PATH.prev. Two processes must not write the same file at once.
+// WriteFile atomically replaces a file by the output of a function, and syncs it to disk. With keep, the previous
+// version stays as PATH.prev. Two processes must not write the same file at the same time.
 func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 	return WriteFileBy(filepath.Dir(path), path, write, keep)
 }
 
-// WriteFileBy is [WriteFile] by way of a folder: it writes the file in this folder, on the same file system, and then
-// renames it into place.
+// WriteFileBy is [WriteFile] through a folder: it writes the file in this folder, which is on the same file system, and
+// then renames it to path.
 func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) error {
 	tmp := filepath.Join(folder, "."+filepath.Base(path)+TemporarySuffix)
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
@@ -44,7 +44,7 @@ func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) er
 	}
 	if err != nil {
 		if !errors.Is(err, ErrForeign) {
-			os.Remove(tmp) // it may be missing; the error to report is the first
+			os.Remove(tmp) // it may not exist; the first error is the one to report
 		}
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -54,7 +54,7 @@ func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) er
 	return nil
 }
 
-// MakeDir makes a folder and its missing parents.
+// MakeDir creates a folder and its missing parents.
 func MakeDir(path string) error {
 	err := os.MkdirAll(path, 0o777)
 	if err != nil {
@@ -63,7 +63,7 @@ func MakeDir(path string) error {
 	return err
 }
 
-// CheckDir returns an error if a path or a parent of it is a file instead of a folder. A missing folder is no error.
+// CheckDir returns an error if a path or one of its parents is a file. A missing folder is not an error.
 func CheckDir(path string) error {
 	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -78,7 +78,7 @@ func CheckDir(path string) error {
 	}
 }
 
-// writeSynced writes a new file, replaces any leftover of a killed process, and waits until the file is on disk.
+// writeSynced writes a new file, replaces a file of a killed process, and syncs the file to disk.
 func writeSynced(path string, write func(io.Writer) error) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -103,7 +103,7 @@ func writeSynced(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// keepPrevious also gives the file at path the name of the previous version. A file is at path at every moment.
+// keepPrevious gives the file at path the name of the previous version in addition. The path exists at every moment.
 func keepPrevious(folder, path string) error {
 	tmp := filepath.Join(folder, "."+filepath.Base(path)+PrevSuffix+TemporarySuffix)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func keepPrevious(folder, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the first version
 	}
-	if err := os.Rename(path, tmp); err != nil { // a file system without links
+	if err := os.Rename(path, tmp); err != nil { // the file system does not support hard links
 		return err
 	}
 	return os.Rename(tmp, path+PrevSuffix)
@@ -134,7 +134,7 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// IsTemporary reports whether WriteFile gives such a name to unfinished files.
+// IsTemporary reports whether a name is a name for unfinished files of WriteFile.
 func IsTemporary(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, TemporarySuffix)
 }
