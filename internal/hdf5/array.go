@@ -10,36 +10,36 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// Array is an array of a file. It may be used by several goroutines.
+// Array is an array in a file. It is safe for concurrent use.
 type Array struct {
-	Shape []int // empty for a single number
+	Shape []int // empty for a scalar
 	Type  dtype.Type
-	Chunk []int // shape of a chunk; nil: not in chunks
+	Chunk []int // shape of a chunk; nil: not chunked
 
 	file      *File
 	name      string
 	bigEndian bool
-	fill      []byte // an element that was never written, as the file has it; nil: zeros
+	fill      []byte // the fill value in the file's format; nil: zeros
 	filters   []filter
 	place     layout
-	most      []uint64 // largest size of every dimension, undefined without limit; nil: the sizes are fixed
+	most      []uint64 // maximum size of every dimension, undefined if unlimited; nil: fixed sizes
 }
 
-// layout says where an array is.
+// layout describes the storage of an array.
 type layout struct {
 	class     int
-	addr      uint64 // address of the data, or of the index of the chunks
+	addr      uint64 // address of the data or of the chunk index
 	compact   []byte
-	index     int   // kind of index
-	single    chunk // the chunk, if the array has only one
-	pageBits  int   // bits of a page's size in a fixed array
-	wholeEdge bool  // chunks that reach beyond the array are not filtered
+	index     int   // kind of the chunk index
+	single    chunk // the only chunk, for an index of a single chunk
+	pageBits  int   // bits of the page size in a fixed array
+	wholeEdge bool  // chunks at the edge of the array are not filtered
 }
 
-// maxRank is the largest number of dimensions of the format.
+// maxRank is the maximum number of dimensions in the format.
 const maxRank = 32
 
-// Classes of layouts.
+// Layout classes.
 const (
 	compactLayout    = 0
 	contiguousLayout = 1
@@ -47,7 +47,7 @@ const (
 	virtualLayout    = 3
 )
 
-// Kinds of indices of chunks. The first has no number in files.
+// Kinds of chunk indices. The first kind has no number in files.
 const (
 	btree1Index     = 0
 	singleIndex     = 1
@@ -57,10 +57,10 @@ const (
 	btree2Index     = 5
 )
 
-// maxChunk bounds the bytes of a chunk; the format's bound is four times as large.
+// maxChunk limits the size of a chunk in bytes; the limit of the format is four times as large.
 const maxChunk = 1 << 30
 
-// Array opens an array by its path.
+// Array opens the array with the given path.
 func (h *File) Array(path string) (*Array, error) {
 	addr, err := h.find(h.root, path, 0)
 	if err != nil {
@@ -73,7 +73,7 @@ func (h *File) Array(path string) (*Array, error) {
 	return a, nil
 }
 
-// label names the array in errors, with its shape and type if they are known.
+// label describes the array in errors: its name, and its shape and type if they are known.
 func (a *Array) label() string {
 	switch {
 	case a.Type.Name != "":
@@ -84,7 +84,7 @@ func (a *Array) label() string {
 	return a.name
 }
 
-// Rows returns the size of the first dimension, 1 for a single number.
+// Rows returns the size of the first dimension, or 1 for a scalar.
 func (a *Array) Rows() int {
 	if len(a.Shape) == 0 {
 		return 1
@@ -92,13 +92,13 @@ func (a *Array) Rows() int {
 	return a.Shape[0]
 }
 
-// RowBytes returns the bytes of a row.
+// RowBytes returns the size of a row in bytes.
 func (a *Array) RowBytes() int { return a.bytesFrom(min(1, len(a.Shape))) }
 
-// Bytes returns the bytes of the array.
+// Bytes returns the size of the array in bytes.
 func (a *Array) Bytes() int { return a.bytesFrom(0) }
 
-// bytesFrom returns the bytes of all elements with the same first i indices.
+// bytesFrom returns the size of all elements that share their first i indices, in bytes.
 func (a *Array) bytesFrom(i int) int {
 	n := a.Type.Size
 	for _, s := range a.Shape[i:] {
@@ -125,7 +125,7 @@ func (a *Array) read(addr uint64) error {
 		dataspaceMessage: a.readSpace, datatypeMessage: a.readType, layoutMessage: a.readLayout, filterMessage: a.readFilters,
 		oldFillMessage: a.readOldFill, fillMessage: a.readFill, externalMessage: refuseExternal,
 	}
-	// The type says how to read the other messages, and errors name the shape and type of the array.
+	// The type is needed to read the other messages, and errors contain the shape and type of the array.
 	slices.SortStableFunc(messages, func(x, y message) int { return int(x.kind) - int(y.kind) })
 	seen := map[uint16]bool{}
 	for _, m := range messages {
@@ -149,7 +149,7 @@ func (a *Array) read(addr uint64) error {
 	return a.check()
 }
 
-// check compares the messages with each other and with the length of the file.
+// check checks that the messages are consistent with each other and with the size of the file.
 func (a *Array) check() error {
 	if _, err := dims.Count(a.Shape, a.Type.Size); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (a *Array) check() error {
 	return nil
 }
 
-// mostPacked is how many times smaller than its data a deflated stream can be.
+// mostPacked is the maximum compression ratio of deflate.
 const mostPacked = 1040
 
 func (a *Array) readSpace(r *cursor) error {
@@ -221,7 +221,7 @@ func refuseExternal(*cursor) error {
 	return errors.New("has its data in other files, which are not read")
 }
 
-// readOldFill and readFill read the value of elements that were never written.
+// readOldFill and readFill read the fill value.
 func (a *Array) readOldFill(r *cursor) error { return a.setFill(r, r.int(4)) }
 
 func (a *Array) readFill(r *cursor) error {

@@ -10,9 +10,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// thinChunks writes a file with one array of images of 64 x 64 x 3 in deflated chunks of rows x 4 x 4 x 1, cut like the
-// chunks of 3D Shapes. The format is the simplest possible: a superblock of version 3, and an index of chunks without
-// pages.
+// thinChunks writes a file with one array of images of 64 x 64 x 3 in deflated chunks of rows x 4 x 4 x 1, like the
+// chunks of 3D Shapes. The format is as simple as possible: a superblock of version 3, and a chunk index without pages.
 func thinChunks(t testing.TB, rows, perChunk int) string {
 	t.Helper()
 	var file bytes.Buffer
@@ -31,7 +30,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 		packed.Reset()
 		z.Reset(&packed)
 		for row := range perChunk {
-			for p := range 16 { // like drawings: planes, and an edge that moves
+			for p := range 16 { // similar to drawings: flat areas and a moving edge
 				chunk.WriteByte(byte(40*(i%5) + row/480%10*20 + p*(row*7+i)%97/96))
 			}
 		}
@@ -45,7 +44,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 		entries = append(le.AppendUint32(entries, uint32(packed.Len())), 0, 0, 0, 0)
 		file.Write(packed.Bytes())
 	}
-	const pageBits = 24 // more than there are chunks
+	const pageBits = 24 // larger than the number of chunks
 	block := append([]byte("FADB\x00\x01"), make([]byte, 8)...)
 	data := summed(append(block, entries...))
 	count := uint64(bands * 16 * 16 * 3)
@@ -78,7 +77,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 		head = le.AppendUint64(head, v)
 	}
 	out := file.Bytes()
-	binary.Encode(out[copy(out, head):], le, lookup3(head)) // there is room for it
+	binary.Encode(out[copy(out, head):], le, lookup3(head)) // out is large enough
 	path := filepath.Join(t.TempDir(), "images.h5")
 	if err := os.WriteFile(path, out, 0o600); err != nil {
 		t.Fatal(err)
@@ -86,7 +85,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 	return path
 }
 
-// A row of images in thin chunks has the pixels that were written.
+// Images read from thin chunks have the pixels that were written.
 func TestThinChunks(t *testing.T) {
 	h, err := Open(thinChunks(t, 30, 20))
 	if err != nil {
@@ -111,7 +110,7 @@ func TestThinChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkThinChunks reads images in chunks like 3D Shapes, on all processors; MB/s count pixels.
+// BenchmarkThinChunks reads images in chunks like 3D Shapes on all processors; MB/s is the rate of pixels.
 func BenchmarkThinChunks(b *testing.B) {
 	const rows = 4000
 	h, err := Open(thinChunks(b, rows, rows/2))

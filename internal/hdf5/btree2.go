@@ -5,30 +5,30 @@ import (
 	"math/bits"
 )
 
-// tree2 is a B-tree of version 2.
+// tree2 is a version 2 B-tree.
 type tree2 struct {
 	file     *File
 	nodeSize int
-	record   int   // bytes of a record
-	counts   int   // bytes of the number of records of a node
-	below    []int // bytes of the number of records below a node, by level
+	record   int   // size of a record in bytes
+	counts   int   // width of a node's record count in bytes
+	below    []int // width of the record count below a node in bytes, by level
 	nodes    int
 	each     func(record []byte) error
 }
 
-// Kinds of trees, by the kind of their records.
+// Kinds of trees, by the type of their records.
 const (
 	linkNames      = 5
 	chunksPlain    = 10
 	chunksFiltered = 11
 )
 
-// tree2 reads the index of an array that can grow in several dimensions.
+// tree2 reads the index of an array with several unlimited dimensions.
 func (x *index) tree2() error {
 	rank := len(x.grid)
 	at := make([]int, rank)
 	return x.file.walkTree2(x.place.addr, func(kind, size int) (func([]byte) error, error) {
-		width := size - 8 - 4 - 8*rank // bytes of the size of a chunk
+		width := size - 8 - 4 - 8*rank // width of a chunk size in bytes
 		if kind != chunksPlain && kind != chunksFiltered || kind == chunksPlain && size != 8+8*rank || kind == chunksFiltered && (width < 1 || width > 8) {
 			return nil, fmt.Errorf("the tree of the chunks has records of type %d and %d bytes: the file is damaged", kind, size)
 		}
@@ -46,7 +46,7 @@ func (x *index) tree2() error {
 	})
 }
 
-// walkTree2 calls a function, which open returns for the type and the size of a record, with every record of a tree.
+// walkTree2 calls a function for every record of a tree. open returns the function for a type and size of records.
 func (h *File) walkTree2(addr uint64, open func(kind, size int) (func([]byte) error, error)) error {
 	b, err := h.checked(addr, 34, "BTHD")
 	if err != nil {
@@ -63,7 +63,7 @@ func (h *File) walkTree2(addr uint64, open func(kind, size int) (func([]byte) er
 	if root == undefined {
 		return nil
 	}
-	// The numbers in a node have as many bytes as the largest that can be.
+	// The width of a count in a node is the width of the largest possible count.
 	most := uint64((t.nodeSize - 10) / t.record)
 	t.counts = numberBytes(most)
 	t.below = []int{0}
@@ -77,13 +77,13 @@ func (h *File) walkTree2(addr uint64, open func(kind, size int) (func([]byte) er
 	return t.walk(root, n, depth)
 }
 
-// numberBytes is how many bytes numbers up to n take.
+// numberBytes returns the number of bytes for numbers up to n.
 func numberBytes(n uint64) int { return (bits.Len64(n)-1)/8 + 1 }
 
-// pointer is the bytes of a reference to a child of a node of a level.
+// pointer returns the size of a child pointer in a node of the given level, in bytes.
 func (t *tree2) pointer(level int) int { return 8 + t.counts + t.below[level-1] }
 
-// walk reads a node of n records.
+// walk reads a node with n records.
 func (t *tree2) walk(addr uint64, n, level int) error {
 	if t.nodes++; int64(t.nodes) > t.file.size/10+1 {
 		return fmt.Errorf("a tree has no end: the file is damaged")

@@ -2,20 +2,20 @@ package hdf5
 
 import "errors"
 
-// blocks are the sizes of the parts of an extensible array, from its header.
+// blocks are the parameters of an extensible array, from its header.
 type blocks struct {
-	width    int // bytes of an entry
-	maxBits  int // bits of the number of entries
+	width    int // size of an entry in bytes
+	maxBits  int // bits of the maximum number of entries
 	first    int // entries in the index block
 	least    int // entries of the smallest data block
-	pointers int // data blocks of a super block at least
-	pageBits int // bits of the number of entries in a page
-	total    int // largest number of entries
+	pointers int // minimum number of data blocks in a super block
+	pageBits int // bits of the number of entries per page
+	total    int // maximum number of entries
 }
 
-// bitmap says which pages of a data block were written. Its first bit is the highest of a byte.
+// bitmap has a bit for each initialised page of data blocks. Its first bit is the most significant bit of a byte.
 type bitmap struct {
-	bits  []byte // for all data blocks of a super block; empty: all were written
+	bits  []byte // for all data blocks of a super block; empty: all pages are initialised
 	first int
 }
 
@@ -24,9 +24,9 @@ func (m bitmap) has(page int) bool {
 	return len(m.bits) == 0 || m.bits[i/8]>>(7-i%8)&1 != 0
 }
 
-// extensible reads the index of an array that can grow in one dimension. Its entries are in an index block, in data
-// blocks that the index block lists, and in data blocks that super blocks list. Data blocks grow from one super block
-// to the next.
+// extensible reads the index of an array with one unlimited dimension. Its entries are in an index block, in data
+// blocks that the index block lists, and in data blocks that super blocks list. Later super blocks have larger data
+// blocks.
 func (x *index) extensible() error {
 	b, width, err := x.arrayHeader("EAHD", 12+6*8+8)
 	if err != nil {
@@ -40,7 +40,7 @@ func (x *index) extensible() error {
 	if at == undefined {
 		return nil
 	}
-	direct := 0 // super blocks with data blocks in the index block's list
+	direct := 0 // super blocks whose data blocks are in the index block's list
 	for n := p.pointers; n > 1; n /= 2 {
 		direct += 2
 	}
@@ -55,7 +55,7 @@ func (x *index) extensible() error {
 	x.entries(b[14:], width, 0, done)
 	b = b[14+p.first*width:]
 	for u := 0; done < p.total && u < supers; u++ {
-		count, size := 1<<(u/2), p.least<<((u+1)/2) // data blocks of this super block, and their entries
+		count, size := 1<<(u/2), p.least<<((u+1)/2) // number of data blocks in this super block, and their entries
 		list, written := b, []byte(nil)
 		if u < direct {
 			b = b[8*count:]
@@ -79,8 +79,8 @@ func (x *index) extensible() error {
 	return nil
 }
 
-// superBlock returns the addresses of the data blocks of a super block, nil if it was never written. Its bits say which
-// pages of the data blocks were written.
+// superBlock returns the addresses of the data blocks in a super block, and the bitmap of initialised pages. The
+// addresses are nil if the super block was never written.
 func (x *index) superBlock(p *blocks, at uint64, count, size int) (list, written []byte, err error) {
 	if at == undefined {
 		return nil, nil, nil
@@ -96,7 +96,7 @@ func (x *index) superBlock(p *blocks, at uint64, count, size int) (list, written
 	return b[start+bitmaps:], b[start : start+bitmaps], nil
 }
 
-// dataBlock reads n entries of a block of size entries. The first is entry first of the array.
+// dataBlock reads n entries of a block with size entries. The first entry has index first in the array.
 func (x *index) dataBlock(p *blocks, at uint64, size, first, n int, written bitmap) error {
 	if at == undefined {
 		return nil

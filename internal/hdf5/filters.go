@@ -9,16 +9,16 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// worker has the buffers of a thread.
+// worker has the buffers of one thread.
 type worker struct {
 	packed  []byte
-	buffers [2][]byte // between filters
+	buffers [2][]byte // the data between filters
 	chunks  []byte
 	source  bytes.Reader
 	inflate io.ReadCloser
 }
 
-// unpack reads a chunk into dst and undoes its filters, the last one first.
+// unpack reads a chunk into dst and inverts its filters in reverse order.
 func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 	c := r.chunks[i]
 	if c.addr == undefined {
@@ -39,7 +39,7 @@ func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 	if r.place.wholeEdge && r.edge(i) {
 		filters = nil
 	}
-	free := 0 // the buffer without b
+	free := 0 // index of the buffer that does not contain b
 	for k := len(filters) - 1; k >= 0; k-- {
 		if c.mask>>k&1 != 0 {
 			continue
@@ -65,8 +65,8 @@ func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 	return nil
 }
 
-// packedSize bounds the size of n bytes after the filters: a checksum adds 4, and deflate adds a little to
-// incompressible data.
+// packedSize is an upper bound of the size of n bytes after the filters: a checksum adds 4 bytes, and deflate adds a
+// few bytes to incompressible data.
 func packedSize(n int, filters []filter) int {
 	for _, f := range filters {
 		switch f.id {
@@ -86,7 +86,7 @@ func (w *worker) buffer(i, n int) []byte {
 	return w.buffers[i][:n]
 }
 
-// undo undoes a filter: it returns the bytes from which the filter made b, in out or in b.
+// undo inverts a filter: it returns the input of the filter for the output b, in out or in b.
 func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
 	switch f.id {
 	case deflateFilter:
@@ -130,7 +130,7 @@ func (w *worker) deflated(out, b []byte) ([]byte, error) {
 	}
 	n, err := io.ReadFull(w.inflate, out)
 	switch {
-	case err == nil: // the end verifies the checksum
+	case err == nil: // the end of the stream verifies the checksum
 		var one [1]byte
 		if more, end := w.inflate.Read(one[:]); more > 0 {
 			err = fmt.Errorf("more than the %d bytes of a chunk", len(out))
@@ -139,7 +139,7 @@ func (w *worker) deflated(out, b []byte) ([]byte, error) {
 		}
 	case errors.Is(err, io.ErrUnexpectedEOF) && n < len(out):
 		if more, end := w.inflate.Read(out[n:]); more == 0 && end == io.EOF {
-			err = nil // a complete stream that is shorter; the caller compares lengths
+			err = nil // a complete but shorter stream; the caller compares lengths
 		}
 	}
 	if err != nil {
@@ -148,7 +148,7 @@ func (w *worker) deflated(out, b []byte) ([]byte, error) {
 	return out[:n], nil
 }
 
-// lzf unpacks Marc Lehmann's format: runs of literals, and copies of earlier bytes.
+// lzf decompresses Marc Lehmann's LZF format: runs of literals, and copies of earlier bytes.
 func lzf(out, b []byte) ([]byte, error) {
 	n := 0
 	for i := 0; i < len(b); {
@@ -185,7 +185,8 @@ func lzf(out, b []byte) ([]byte, error) {
 	return out[:n], nil
 }
 
-// unshuffle puts the bytes of elements of a size together: src has all first bytes, then all second bytes, and so on.
+// unshuffle inverts the shuffle filter for elements of a size: src has all first bytes, then all second bytes, and so
+// on.
 func unshuffle(dst, src []byte, size int) {
 	n := len(src) / size
 	for j := range size {
@@ -197,7 +198,7 @@ func unshuffle(dst, src []byte, size int) {
 	copy(dst[n*size:], src[n*size:])
 }
 
-// fillWith repeats an element; nil is zeros.
+// fillWith fills dst with copies of an element; nil means zeros.
 func fillWith(dst, element []byte) {
 	if element == nil || len(dst) == 0 {
 		clear(dst)

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Bytes of LZF are runs of 1 to 32 literals, after their number less 1, and copies. A copy is its length less 2 in three
-// bits (7: plus the next byte), the high five bits and the low byte of its distance less 1.
+// LZF consists of runs of literals and of copies. A run of 1 to 32 literals follows its length minus 1. A copy has its
+// length minus 2 in three bits (7: plus the next byte), then the high five bits and the low byte of its distance minus
+// 1.
 func TestLZF(t *testing.T) {
 	far := []byte{}
 	for range 9 {
@@ -45,8 +46,8 @@ func TestLZF(t *testing.T) {
 	}
 }
 
-// The checksum has the sum of words, and the sum of these sums, modulo 65535 with 65535 in place of 0. Words have the
-// high byte first, and a last one ends in 0.
+// The checksum has the sum of words and the sum of these sums, modulo 65535 with 65535 instead of 0. Words are
+// big-endian, and an odd last byte is followed by 0.
 func TestFletcher32(t *testing.T) {
 	modulus := big.NewInt(65535)
 	for _, n := range []int{0, 1, 2, 3, 5, 718, 719, 720, 721, 722, 4001} {
@@ -55,7 +56,7 @@ func TestFletcher32(t *testing.T) {
 			var first, second big.Int
 			for i := range b {
 				if b[i] = step * byte(i+1); step == 255 {
-					b[i] = 255 // the largest sums
+					b[i] = 255 // maximum sums
 				}
 			}
 			for i := 0; i < n; i += 2 {
@@ -78,7 +79,7 @@ func TestFletcher32(t *testing.T) {
 	}
 }
 
-// A filter without a number of bytes takes the size of the elements. Chunks that do not fit are errors.
+// A filter without an element size uses the size of the array's elements. Chunks of a wrong size give errors.
 func TestUndo(t *testing.T) {
 	w := &worker{}
 	for _, c := range []struct {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// member is one member of a group.
+// member is a member of a group.
 type member struct {
 	addr uint64
-	soft string // the path of a soft link, instead of an address
-	why  string // why it cannot be opened
+	soft string // path of a soft link, instead of an address
+	why  string // why the member cannot be opened
 }
 
-// members lists a group; none if it is an array.
+// members returns the members of a group, and none for an array.
 func (h *File) members(addr uint64) (map[string]member, error) {
 	messages, err := h.header(addr)
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *File) members(addr uint64) (map[string]member, error) {
 	return list, nil
 }
 
-// denseLinks reads the links of a group with many members. Such a group keeps its links in a heap.
+// denseLinks reads the links of a large group, which are in a heap.
 func (h *File) denseLinks(d []byte, list map[string]member) error {
 	r := &cursor{b: d}
 	r.skip(1)
@@ -91,10 +91,10 @@ func readLink(d []byte, list map[string]member) error {
 		kind = r.uint(1)
 	}
 	if flags&4 != 0 {
-		r.skip(8) // order of creation
+		r.skip(8) // creation order
 	}
 	if flags&16 != 0 {
-		r.skip(1) // alphabet of the name
+		r.skip(1) // character set of the name
 	}
 	name := string(r.bytes(r.int(1 << (flags & 3))))
 	var m member
@@ -125,7 +125,7 @@ func (h *File) heap(addr uint64) ([]byte, error) {
 	return nil, fmt.Errorf("there is no local heap at %d: the file is damaged", addr)
 }
 
-// symbols reads the tree of a symbol table.
+// symbols reads the B-tree of a symbol table.
 type symbols struct {
 	h     *File
 	heap  []byte
@@ -134,7 +134,7 @@ type symbols struct {
 }
 
 func (s *symbols) read(addr uint64, depth int) error {
-	// A node has at least 24 bytes: there cannot be more than fit into the file.
+	// The size of a node is at least 24 bytes, which limits their number in the file.
 	if s.nodes++; depth > 20 || int64(s.nodes) > s.h.size/24+1 {
 		return errors.New("the tree of a group has no end: the file is damaged")
 	}
@@ -179,7 +179,7 @@ func (s *symbols) entry(b []byte) error {
 	return err
 }
 
-// text returns the text at an offset of the heap.
+// text returns the string at an offset in the heap.
 func (s *symbols) text(at uint64) (string, error) {
 	if at >= uint64(len(s.heap)) {
 		return "", errors.New("a name is outside its heap: the file is damaged")
@@ -188,11 +188,11 @@ func (s *symbols) text(at uint64) (string, error) {
 	return string(text), nil
 }
 
-// Names lists the paths of all readable arrays, sorted.
+// Names returns the sorted paths of all readable arrays.
 func (h *File) Names() []string {
 	const most, depth = 1000, 8
 	var list []string
-	visited := map[uint64]bool{} // links may be circular
+	visited := map[uint64]bool{} // links may form cycles
 	var walk func(at uint64, prefix string, depth int)
 	walk = func(at uint64, prefix string, depth int) {
 		members, err := h.members(at)

@@ -1,10 +1,10 @@
 // Package hdf5 reads arrays of numbers from HDF5 files, as h5py, MATLAB (7.3) and other programs write them
 // (https://docs.hdfgroup.org/hdf5/develop/_f_m_t3.html).
 //
-// It reads superblocks 0 to 3, also behind a user block; groups as symbol tables and as links, including soft links;
-// compact, contiguous and chunked arrays with every index of chunks; the filters deflate, lzf, shuffle and fletcher32;
-// fill values; integers, booleans and IEEE floats of 8 to 64 bits in both byte orders. Other features, such as strings,
-// compound types, links to other files and virtual arrays, cause an error that names them.
+// It reads superblocks 0 to 3, with or without a user block; groups as symbol tables and as links, including soft
+// links; compact, contiguous and chunked arrays with every kind of chunk index; the filters deflate, lzf, shuffle and
+// fletcher32; fill values; integers, booleans and IEEE floats with 8 to 64 bits in both byte orders. Other features,
+// such as strings, compound types, external links and virtual arrays, give an error that names the feature.
 //
 //	f, err := hdf5.Open("3dshapes.h5")
 //	defer f.Close()
@@ -15,8 +15,8 @@
 //		...
 //	}
 //
-// Sizes in a file are compared with the file's length before memory is allocated. Checksums are verified if there are
-// any.
+// Sizes in a file are compared with the size of the file before memory is allocated. Checksums are verified if the file
+// has them.
 package hdf5
 
 import (
@@ -31,17 +31,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// undefined is the address of a missing object.
+// undefined is the address of an object that does not exist.
 const undefined = ^uint64(0)
 
 var le = binary.LittleEndian
 
-// File is an open HDF5 file. It may be used by several goroutines.
+// File is an open HDF5 file. It is safe for concurrent use.
 type File struct {
 	path string
 	f    *os.File
-	size int64 // of the file
-	base int64 // where addresses count from
+	size int64 // size of the file
+	base int64 // file offset of address 0
 	root uint64
 }
 
@@ -69,14 +69,14 @@ func (h *File) Close() error { return h.f.Close() }
 
 const signature = "\x89HDF\r\n\x1a\n"
 
-// Is reports whether data could begin with the signature of a file without a user block, or a file of MATLAB 7.3.
+// Is reports whether start may be the start of an HDF5 file without a user block, or of a MATLAB 7.3 file.
 func Is(start []byte) bool {
 	const userBlock = 512
 	return len(start) >= len(signature) && string(start[:len(signature)]) == signature ||
 		len(start) >= userBlock+len(signature) && string(start[userBlock:userBlock+len(signature)]) == signature
 }
 
-// superblock finds the signature, which a user block of 512 bytes times a power of two may precede.
+// superblock finds and reads the superblock. A user block of 512 bytes times a power of two may precede it.
 func (h *File) superblock() error {
 	for at := int64(0); at < h.size; at = max(512, at*2) {
 		b := make([]byte, min(128, h.size-at))
@@ -125,7 +125,7 @@ func (h *File) readSuperblock(b []byte) error {
 	return nil
 }
 
-// inside reports whether the file has n bytes at an address.
+// inside reports whether n bytes at an address are inside the file.
 func (h *File) inside(addr uint64, n int64) bool {
 	return addr <= uint64(h.size-h.base) && n >= 0 && n <= h.size-h.base-int64(addr)
 }
@@ -155,7 +155,7 @@ func (h *File) fill(b []byte, addr uint64) error {
 	return err
 }
 
-// upTo reads n bytes, or fewer at the end of the file.
+// upTo reads n bytes at an address, or fewer at the end of the file.
 func (h *File) upTo(addr uint64, n int) ([]byte, error) {
 	if addr < uint64(h.size-h.base) {
 		n = int(min(int64(n), h.size-h.base-int64(addr)))
@@ -163,7 +163,7 @@ func (h *File) upTo(addr uint64, n int) ([]byte, error) {
 	return h.at(addr, n)
 }
 
-// checked reads n bytes with a signature, which a checksum follows.
+// checked reads n bytes that start with a signature, and verifies the checksum after them.
 func (h *File) checked(addr uint64, n int, magic string) ([]byte, error) {
 	if n < len(magic) {
 		return nil, errEarly
@@ -183,7 +183,7 @@ func (h *File) checked(addr uint64, n int, magic string) ([]byte, error) {
 
 var errEarly = errors.New("a structure ends early: the file is damaged or cut off")
 
-// cursor reads numbers one after the other and keeps the first error.
+// cursor reads consecutive numbers and keeps the first error.
 type cursor struct {
 	b   []byte
 	err error
@@ -210,7 +210,7 @@ func (c *cursor) uint(n int) (v uint64) {
 	return v
 }
 
-// int reads a number that must fit an int32. Sizes of structures do.
+// int reads a number that must fit an int32, such as the size of a structure.
 func (c *cursor) int(n int) int {
 	v := c.uint(n)
 	if v > 1<<31-1 && c.err == nil {
@@ -222,7 +222,7 @@ func (c *cursor) int(n int) int {
 	return int(v)
 }
 
-// lookup3 is Bob Jenkins' hash of that name with the start value 0, the format's checksum.
+// lookup3 is Bob Jenkins' hash lookup3 with initial value 0, the checksum of the format.
 func lookup3(d []byte) uint32 {
 	rot := bits.RotateLeft32
 	a := 0xdeadbeef + uint32(len(d))

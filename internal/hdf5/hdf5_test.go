@@ -26,7 +26,7 @@ func open(t testing.TB, name string) *File {
 	return h
 }
 
-// ramp returns the elements that testdata/make.py writes.
+// ramp returns the elements in the files of testdata/make.py.
 func ramp(n int, kind dtype.Type) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -41,7 +41,7 @@ func ramp(n int, kind dtype.Type) []float64 {
 	return list
 }
 
-// readAll reads a whole array, slab by slab, as elements of type T.
+// readAll reads an array in slabs as elements of type T.
 func readAll[T dtype.Element](a *Array) ([]T, error) {
 	r, err := a.NewReader()
 	if err != nil {
@@ -61,7 +61,7 @@ func readAll[T dtype.Element](a *Array) ([]T, error) {
 	return out, nil
 }
 
-// check compares all elements, read in slabs of the reader and in small ones.
+// check compares all elements, read in slabs of the reader and in smaller slabs.
 func check(t *testing.T, a *Array, want []float64) {
 	t.Helper()
 	got, err := readAll[float64](a)
@@ -149,7 +149,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// Filters have any order and may come twice; a second gzip compresses the output of the first, which was longer than
+// Filters have any order and may occur twice. A second gzip compresses the output of the first, which was longer than
 // its input.
 func TestFilterOrders(t *testing.T) {
 	h := open(t, "filters.h5")
@@ -270,7 +270,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestDamaged changes bytes and cuts files off: there may be an error, a panic never, nor much memory.
+// TestDamaged modifies and truncates files: errors are allowed, but no panic and no large allocation.
 func TestDamaged(t *testing.T) {
 	for _, name := range []string{"userblock.h5", "old_chunked.h5", "refused.h5"} {
 		whole, err := os.ReadFile(filepath.Join("testdata", name))
@@ -293,7 +293,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// readEverything writes a file and reads its arrays as far as there are no errors.
+// readEverything writes a file and reads its arrays, ignoring errors.
 func readEverything(t testing.TB, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -351,7 +351,7 @@ func FuzzLZF(f *testing.F) {
 }
 
 func TestFilters(t *testing.T) {
-	// A stream with a truncated header, and the next stream by the same worker.
+	// A stream with a truncated header, and then a valid stream, by the same worker.
 	w, packed := &worker{}, []byte{0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27}
 	for _, n := range []int{1, 2, 5, 9} {
 		if _, err := w.deflated(make([]byte, 3), packed[:n]); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -371,7 +371,7 @@ func TestFilters(t *testing.T) {
 	for _, want := range []struct {
 		data string
 		hash uint32
-	}{{"", 0xdeadbeef}, {"Four score and seven years ago", 0x17770551}} { // its author's own values
+	}{{"", 0xdeadbeef}, {"Four score and seven years ago", 0x17770551}} { // values by the author of the hash
 		if got := lookup3([]byte(want.data)); got != want.hash {
 			t.Errorf("%q: %x, want %x", want.data, got, want.hash)
 		}

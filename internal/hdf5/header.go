@@ -21,10 +21,10 @@ const (
 	symbolTableMessage  = 0x11
 )
 
-// message is one message of an object header.
+// message is a message of an object header.
 type message struct {
 	kind   uint16
-	shared bool // data say where the message is
+	shared bool // data are the address of the message
 	data   []byte
 }
 
@@ -86,8 +86,8 @@ func (h *File) messages(addr uint64, skip int, n uint64, head int) (list []messa
 	return list, err
 }
 
-// headerBlocks lists the parts of an object header. The parts do not overlap, so their sum is bounded by the file's
-// size.
+// headerBlocks lists the blocks of an object header. The blocks do not overlap, so their total size is at most the size
+// of the file.
 type headerBlocks struct {
 	list  []headerBlock
 	limit int64
@@ -96,7 +96,7 @@ type headerBlocks struct {
 type headerBlock struct {
 	at   uint64
 	skip int // bytes before the messages
-	n    int // with the skipped bytes, without a checksum
+	n    int // size with the skipped bytes, without a checksum
 }
 
 func (l *headerBlocks) add(at uint64, skip int, n uint64) error {
@@ -108,16 +108,16 @@ func (l *headerBlocks) add(at uint64, skip int, n uint64) error {
 	return nil
 }
 
-// header2 reads an object header of version 2, which begins with b.
+// header2 reads an object header of version 2, which starts with b.
 func (h *File) header2(addr uint64, b []byte) ([]message, error) {
 	r := &cursor{b: b}
 	r.skip(5)
 	flags := r.uint(1)
 	if flags&0x20 != 0 {
-		r.skip(16) // times
+		r.skip(16) // time stamps
 	}
 	if flags&0x10 != 0 {
-		r.skip(4) // when attributes are stored elsewhere
+		r.skip(4) // phase change of attribute storage
 	}
 	n := r.uint(1 << (flags & 3))
 	if r.err != nil {
@@ -125,7 +125,7 @@ func (h *File) header2(addr uint64, b []byte) ([]message, error) {
 	}
 	start, head := len(b)-len(r.b), 4
 	if flags&4 != 0 {
-		head = 6 // with the order of creation
+		head = 6 // with the creation order
 	}
 	if n > uint64(h.size) {
 		return nil, errEarly
@@ -133,7 +133,7 @@ func (h *File) header2(addr uint64, b []byte) ([]message, error) {
 	return h.messages(addr, start, uint64(start)+n, head)
 }
 
-// committed returns the content of a message. A shared message refers to a named type that holds the content.
+// committed returns the content of a message. A shared message refers to a committed datatype with the content.
 func (h *File) committed(m message) ([]byte, error) {
 	if !m.shared {
 		return m.data, nil

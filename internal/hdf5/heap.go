@@ -6,18 +6,18 @@ import (
 	"math/bits"
 )
 
-// fractalHeap holds objects of different lengths, such as the links of a group with many members. The objects lie in
-// blocks. A table lists the blocks in rows of doubling sizes.
+// fractalHeap stores objects of different sizes, such as the links of a large group. The objects are in blocks. A table
+// lists the blocks in rows, whose block sizes double from row to row.
 type fractalHeap struct {
 	file    *File
-	id      int    // bytes of the name of an object
-	offset  int    // bytes of an offset
-	length  int    // bytes of a length
-	width   int    // blocks of a row
-	start   uint64 // bytes of a block of the first row
-	direct  int    // rows of blocks with objects; blocks of further rows have tables
+	id      int    // size of an object's ID in bytes
+	offset  int    // width of an offset in bytes
+	length  int    // width of a length in bytes
+	width   int    // blocks per row
+	start   uint64 // size of a block in the first row, in bytes
+	direct  int    // rows of blocks with objects; blocks of later rows have tables
 	root    uint64
-	rows    int // rows of the root; 0: the root is a block with objects
+	rows    int // rows of the root table; 0: the root is a block with objects
 	largest uint64
 }
 
@@ -42,7 +42,7 @@ func (h *File) fractalHeap(addr uint64) (*fractalHeap, error) {
 	return f, nil
 }
 
-// object returns the object with a name.
+// object returns the object with the given ID.
 func (f *fractalHeap) object(id []byte) ([]byte, error) {
 	r := &cursor{b: id}
 	if kind := r.uint(1) >> 4 & 3; kind != 0 {
@@ -62,13 +62,14 @@ func (f *fractalHeap) object(id []byte) ([]byte, error) {
 	return f.file.at(at+offset, length)
 }
 
-// child returns the block that holds an offset of a table: its address, the offset in it, and its rows if it is a table too.
+// child returns the block at an offset of a table: its address, the offset in the block, and its number of rows if it
+// is a table.
 func (f *fractalHeap) child(at, offset uint64, rows int) (uint64, uint64, int, error) {
 	b, err := f.file.checked(at, 13+f.offset+8*f.width*rows, "FHIB")
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	row, size, first := 0, f.start, uint64(0) // the first two rows have blocks of one size
+	row, size, first := 0, f.start, uint64(0) // blocks of the first two rows have equal sizes
 	for width := uint64(f.width); row < rows && offset-first >= size*width; row++ {
 		first += size * width
 		if row > 0 {

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// chunk says where a chunk is.
+// chunk describes the location of a chunk.
 type chunk struct {
 	addr uint64
-	size int // bytes in the file
+	size int // size in the file, in bytes
 	mask uint32
 }
 
 // index finds the chunks of an array.
 type index struct {
 	*Array
-	grid   []int   // chunks in every dimension
+	grid   []int   // number of chunks in every dimension
 	chunks []chunk // in row-major order of the grid
 	nodes  int     // nodes of a tree read so far
-	order  []int   // dimensions in the order in which an index of chunks counts them
-	sizes  []int   // the count of chunks along each of these dimensions
+	order  []int   // dimensions in the order in which an array index counts chunks
+	sizes  []int   // number of chunks along each of these dimensions
 }
 
-// newIndex reads where all chunks are.
+// newIndex reads the locations of all chunks.
 func newIndex(a *Array) (*index, error) {
 	x := &index{Array: a, grid: make([]int, len(a.Shape))}
 	n := 1
@@ -33,7 +33,7 @@ func newIndex(a *Array) (*index, error) {
 			x.grid[i] = 0
 		}
 	}
-	// A chunk takes at least 8 bytes of the file if it was ever written; some may not have been.
+	// A stored chunk takes at least 8 bytes of the file. Some chunks may not be stored.
 	most := int(min(1<<24, a.file.size/8+1<<20))
 	for _, g := range x.grid {
 		if g > 0 && n > most/g {
@@ -72,7 +72,7 @@ func newIndex(a *Array) (*index, error) {
 	return x, nil
 }
 
-// count determines how array-like indices number their chunks: by the largest shape, with an unlimited dimension first.
+// count determines how array indices number the chunks: by the maximum shape, with an unlimited dimension first.
 func (x *index) count(most int) error {
 	for i := range x.grid {
 		if x.Array.most != nil && x.Array.most[i] == undefined {
@@ -109,7 +109,7 @@ func (x *index) count(most int) error {
 	return nil
 }
 
-// counted returns how many chunks an array of chunks counts.
+// counted returns the number of chunks that an array index counts.
 func (x *index) counted() int {
 	n := 1
 	for _, s := range x.sizes {
@@ -118,7 +118,7 @@ func (x *index) counted() int {
 	return n
 }
 
-// position returns the place in chunks of the i-th of an array of chunks, -1 if it is outside.
+// position returns the position in chunks of entry i of an array index, or -1 for a chunk outside the array.
 func (x *index) position(i int) int {
 	var at [maxRank]int
 	for k := len(x.order) - 1; k >= 0; k-- {
@@ -135,7 +135,7 @@ func (x *index) position(i int) int {
 	return n
 }
 
-// set puts a chunk to its place in the grid.
+// set sets the chunk at a position in the grid.
 func (x *index) set(at []int, c chunk) error {
 	n := 0
 	for i, g := range x.grid {
@@ -148,7 +148,7 @@ func (x *index) set(at []int, c chunk) error {
 	return nil
 }
 
-// visit counts a node. Every node but the root holds at least one chunk or node.
+// visit counts a node. Every node except the root has at least one chunk or node.
 func (x *index) visit() error {
 	if x.nodes++; int64(x.nodes) > x.file.size/24+1 {
 		return errors.New("the tree of the chunks has no end: the file is damaged")
@@ -156,7 +156,7 @@ func (x *index) visit() error {
 	return nil
 }
 
-// tree walks a B-tree of version 1. The level of a child is one below its parent's.
+// tree walks a version 1 B-tree. The level of a child is its parent's level minus 1.
 func (x *index) tree(addr uint64, level int) error {
 	if err := x.visit(); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (x *index) tree(addr uint64, level int) error {
 	return nil
 }
 
-// entry decodes an element of an array of chunks: the address and, if chunks are filtered, size and mask.
+// entry decodes an entry of an array index: the address and, for filtered chunks, size and filter mask.
 func (x *index) entry(b []byte) chunk {
 	c := chunk{le.Uint64(b), x.chunkBytes(), 0}
 	if len(b) > 8 {
@@ -208,7 +208,7 @@ func (x *index) entry(b []byte) chunk {
 	return c
 }
 
-// entries reads n entries. The first is entry first of the array.
+// entries reads n entries. The first entry has index first in the array.
 func (x *index) entries(b []byte, width, first, n int) {
 	for i := range n {
 		if at := x.position(first + i); at >= 0 {
@@ -217,7 +217,7 @@ func (x *index) entries(b []byte, width, first, n int) {
 	}
 }
 
-// arrayHeader reads the header of an array of chunks.
+// arrayHeader reads the header of an array index.
 func (x *index) arrayHeader(magic string, n int) (b []byte, width int, err error) {
 	if b, err = x.file.checked(x.place.addr, n, magic); err != nil {
 		return nil, 0, err
@@ -229,7 +229,7 @@ func (x *index) arrayHeader(magic string, n int) (b []byte, width int, err error
 	return b, width, nil
 }
 
-// fixedArray reads an index with a fixed number of chunks.
+// fixedArray reads the index of an array with fixed dimensions.
 func (x *index) fixedArray() error {
 	b, width, err := x.arrayHeader("FAHD", 24)
 	if err != nil {
@@ -256,8 +256,8 @@ func (x *index) fixedArray() error {
 	return x.pages(at+uint64(len(b))+4, width, page, count, 0, count, bitmap{bits: b[14:]})
 }
 
-// pages reads n entries of size entries in pages, without the pages that were never written. The first entry is entry
-// first of the array.
+// pages reads n of the size entries in pages, without the pages that were never written. The first entry has index
+// first in the array.
 func (x *index) pages(at uint64, width, page, size, first, n int, written bitmap) error {
 	for i := 0; i < n; i, at = i+page, at+uint64(page*width+4) {
 		if !written.has(i / page) {

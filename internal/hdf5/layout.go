@@ -41,13 +41,13 @@ func (a *Array) readLayout(r *cursor) error {
 	switch p.index = r.int(1); p.index {
 	case singleIndex:
 		if flags&2 != 0 {
-			p.single.size, p.single.mask = int(r.uint(8)), uint32(r.uint(4)) // without meaning if it was never written
+			p.single.size, p.single.mask = int(r.uint(8)), uint32(r.uint(4)) // undefined if the chunk was never written
 		}
 	case implicitIndex:
 	case fixedIndex:
 		p.pageBits = r.int(1)
 	case extensibleIndex:
-		r.skip(5) // its header repeats them
+		r.skip(5) // the header of the index repeats them
 	case btree2Index:
 		r.skip(6)
 	default:
@@ -58,7 +58,7 @@ func (a *Array) readLayout(r *cursor) error {
 	return nil
 }
 
-// readOldLayout reads a layout as HDF5 before 1.6 wrote it.
+// readOldLayout reads a layout in the format before HDF5 1.6.
 func (a *Array) readOldLayout(r *cursor) error {
 	p := &a.place
 	rank := r.int(1)
@@ -71,7 +71,7 @@ func (a *Array) readOldLayout(r *cursor) error {
 	case compactLayout:
 		r.skip(4 * rank)
 		p.compact = r.bytes(r.int(4))
-	case contiguousLayout: // followed by the shape, which the dataspace has too
+	case contiguousLayout: // the shape follows, which is also in the dataspace
 	case chunkedLayout:
 		return a.setChunk(r, rank, 4)
 	default:
@@ -80,7 +80,7 @@ func (a *Array) readOldLayout(r *cursor) error {
 	return nil
 }
 
-// setChunk reads the shape of a chunk, with the size of an element as the last dimension.
+// setChunk reads the shape of a chunk. The last dimension is the size of an element.
 func (a *Array) setChunk(r *cursor, rank, width int) error {
 	if rank < 2 || width < 1 || width > 8 {
 		return errors.New("chunks without dimensions: the file is damaged")
@@ -104,13 +104,13 @@ func (a *Array) setChunk(r *cursor, rank, width int) error {
 	return nil
 }
 
-// filter is a step of the pipeline that packed a chunk.
+// filter is a step of a chunk's filter pipeline.
 type filter struct {
 	id     int
 	values []uint32
 }
 
-// Filters that are read.
+// Supported filters.
 const (
 	deflateFilter  = 1
 	shuffleFilter  = 2
@@ -118,7 +118,7 @@ const (
 	lzfFilter      = 32000
 )
 
-// otherFilters names filters that the package does not read.
+// otherFilters has the names of filters that the package does not support.
 var otherFilters = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd", 32026: "blosc2"}
 
 func (a *Array) readFilters(r *cursor) error {

@@ -11,27 +11,27 @@ import (
 	"github.com/unravel-ml/unravel/internal/strided"
 )
 
-// Reader reads rows of an array, on all processors. It is used by one goroutine.
+// Reader reads rows of an array on all processors. It is not safe for concurrent use.
 type Reader struct {
 	*index
 	workers []worker
-	group   int // chunks that a worker unpacks together
+	group   int // number of chunks that a worker unpacks together
 	dst     []byte
 	from    int
 	to      int
 	errs    []error
-	item    func(worker, i int) // of the call of ReadRows
-	first   int                 // group of the call
+	item    func(worker, i int) // loop body of ReadRows
+	first   int                 // first group of the call
 }
 
 const (
-	usualSlab  = 32 << 20  // bytes that are worth starting all processors for
-	mostSlab   = 256 << 20 // bytes of rows that are read together, unless a row has more
-	mostGroup  = 32 << 20  // bytes of chunks that are unpacked together
-	copiedRows = 8         // rows copied at a time: their lines stay in the cache, however thin the chunks are
+	usualSlab  = 32 << 20  // size from which all processors are worth starting, in bytes
+	mostSlab   = 256 << 20 // maximum size of a slab in bytes, unless a row is larger
+	mostGroup  = 32 << 20  // maximum size of a group of chunks in bytes
+	copiedRows = 8         // rows per copy: their cache lines stay in the cache, even for thin chunks
 )
 
-// NewReader reads where the chunks of the array are.
+// NewReader reads the locations of the array's chunks.
 func (a *Array) NewReader() (*Reader, error) {
 	r := &Reader{index: &index{Array: a}, group: 1}
 	if a.place.class != chunkedLayout {
@@ -57,8 +57,8 @@ func (a *Array) NewReader() (*Reader, error) {
 	return r, nil
 }
 
-// Slab returns the best number of rows to read together, starting at a multiple of it: the rows of whole chunks, if
-// they take at most 256 MiB.
+// Slab returns the best number of rows to read together, starting at a multiple of this number. It is the number of
+// rows of whole chunks, up to 256 MiB.
 func (r *Reader) Slab() int {
 	row, rows := max(1, r.RowBytes()), max(1, r.Rows())
 	if r.Chunk == nil {
@@ -68,7 +68,7 @@ func (r *Reader) Slab() int {
 	return min(rows, slab, max(1, mostSlab/row))
 }
 
-// ReadRows reads rows from up to to into dst: elements in C order, little-endian.
+// ReadRows reads rows from <= i < to into dst: little-endian elements in C order.
 func (r *Reader) ReadRows(dst []byte, from, to int) error {
 	row := r.RowBytes()
 	if from < 0 || to > r.Rows() || from > to || len(dst) != (to-from)*row {
@@ -97,9 +97,9 @@ func (r *Reader) ReadRows(dst []byte, from, to int) error {
 	return nil
 }
 
-// readChunks unpacks the chunks that hold rows, in groups of neighbours.
+// readChunks unpacks the chunks of the rows, in groups of neighbouring chunks.
 func (r *Reader) readChunks(dst []byte, from, to int) error {
-	band := len(r.chunks) / r.grid[0] / r.group // groups that share rows
+	band := len(r.chunks) / r.grid[0] / r.group // groups with the same rows
 	r.first = from / r.Chunk[0] * band
 	r.dst, r.from, r.to = dst, from, to
 	parallel.ForWorkers(len(r.workers), ((to-1)/r.Chunk[0]+1)*band-r.first, r.item)
@@ -109,7 +109,7 @@ func (r *Reader) readChunks(dst []byte, from, to int) error {
 	return err
 }
 
-// place unpacks a group of chunks and copies them to their places in the rows of a call.
+// place unpacks a group of chunks and copies them into the rows of a call.
 func (w *worker) place(r *Reader, group int) error {
 	size, n, first := r.chunkBytes(), r.group, group*r.group
 	for i := range n {
@@ -126,7 +126,7 @@ func (w *worker) place(r *Reader, group int) error {
 		}
 	}
 	rank := len(r.Shape)
-	var strides, inside, origin [maxRank]int // bytes per step in rows and in a chunk, and the first element
+	var strides, inside, origin [maxRank]int // strides in rows and in a chunk, in bytes, and the first element
 	s, c := r.Type.Size, r.Type.Size
 	for i := rank - 1; i >= 0; i-- {
 		strides[i], inside[i] = s, c
@@ -150,7 +150,7 @@ func (w *worker) place(r *Reader, group int) error {
 	return nil
 }
 
-// plausible refuses a chunk if its bytes in the file are too few for its content.
+// plausible returns an error for a chunk whose size in the file is too small for its content.
 func (r *Reader) plausible(i int) error {
 	c, size := r.chunks[i], r.chunkBytes()
 	if c.addr != undefined && size > mostPacked*c.size+1<<10 {
@@ -159,7 +159,7 @@ func (r *Reader) plausible(i int) error {
 	return nil
 }
 
-// origin sets the first element of a chunk.
+// origin sets the index of a chunk's first element.
 func (x *index) origin(i int, origin *[maxRank]int) {
 	for j, g := range slices.Backward(x.grid) {
 		origin[j] = i % g * x.Chunk[j]
@@ -167,7 +167,7 @@ func (x *index) origin(i int, origin *[maxRank]int) {
 	}
 }
 
-// edge reports whether a chunk reaches beyond the array.
+// edge reports whether a chunk extends beyond the array.
 func (x *index) edge(i int) bool {
 	for j, g := range slices.Backward(x.grid) {
 		if (i%g+1)*x.Chunk[j] > x.Shape[j] {

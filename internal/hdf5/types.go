@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// classes of datatypes, by number.
+// classes are the names of datatype classes, by number.
 var classes = []string{"integers", "floats", "times", "strings", "bit fields", "opaque bytes", "compound values (such as structures or complex numbers)",
 	"references", "enumerations", "variable-length values", "arrays"}
 
@@ -61,7 +61,7 @@ func integerType(r *cursor, flags uint64, size int) (dtype.Type, error) {
 	return t, nil
 }
 
-// floatFields are offset, precision, and places and sizes of exponent and mantissa of IEEE floats by size in bytes.
+// floatFields are offset, precision, and positions and sizes of exponent and mantissa of IEEE floats, by size in bytes.
 var floatFields = map[int][]int{2: {0, 16, 10, 5, 0, 10}, 4: {0, 32, 23, 8, 0, 23}, 8: {0, 64, 52, 11, 0, 52}}
 
 func floatType(r *cursor, flags uint64, size int) (dtype.Type, error) {
@@ -77,8 +77,8 @@ func floatType(r *cursor, flags uint64, size int) (dtype.Type, error) {
 	return t, nil
 }
 
-// enumType reads an enumeration. It returns the underlying integers, or booleans if the names say so, as h5py stores
-// them. Before version 3 names have a multiple of 8 bytes.
+// enumType reads an enumeration. It returns the underlying integer type. For the names that h5py uses for booleans, it
+// returns a boolean type. Before version 3, the length of names is a multiple of 8 bytes.
 func enumType(r *cursor, n int, packed bool) (dtype.Type, bool, error) {
 	t, bigEndian, err := readType(r)
 	if err != nil {
