@@ -13,70 +13,70 @@ import (
 	"time"
 )
 
-// ErrLost is a holder's error after another process has seen no sign of life and has taken over its claim.
+// ErrLost is the error of a holder after another process has seen no heartbeat for a time and has taken over the claim.
 var ErrLost = fmt.Errorf("another process has taken it over, after a time without a sign of life of this one: %w", ErrHeld)
 
-// A claim holds a path on a file system with locks that do not reach other machines. The claim of generation n of the
-// path "lock" is the folder "lock.claims/n": making a folder is exclusive on every file system. The newest generation
-// counts. Its holder rewrites a counter in the folder, the heartbeat. A process that sees no change for a time, by its
-// clock, makes the folder of the next generation, which again only one process can do. Then it removes the older
-// folder. Generations never begin again: the newest folder stays when its holder has released it.
+// A claim holds a path on a file system whose locks do not reach other machines. The claim with generation n of the
+// path "lock" is the folder "lock.claims/n": creating a folder is exclusive on every file system. Only the newest
+// generation is valid. Its holder rewrites a counter in the folder, the heartbeat. If a process sees no change for a
+// time, by its own clock, it creates the folder of the next generation. Only one process can do so. Then it removes the
+// older folder. Generation numbers are never reused: the newest folder stays after its holder has released it.
 //
-// A holder puts files in place by renaming them out of a folder in the claim's folder, and takes files away by renaming
-// them into this folder. A holder that was stopped and comes back after another process took over its claim can do
-// neither: the folder is gone. The folder's name is random. Another process that was stopped, too, may make the folder
-// of an old generation again before it sees newer generations.
+// A holder creates files by renaming them from a folder inside the claim's folder, and deletes files by renaming them
+// into this folder. A suspended holder can do neither after another process has taken over its claim, because the
+// folder no longer exists. The name of the folder is random, because another process that was suspended may also create
+// the folder of an old generation again before it sees newer generations.
 type claim struct {
 	world *world
 	path  string // the path of the lock
 	dir   string // the folder of the claim
-	files string // the folder for files in dir
+	files string // the folder for files, inside dir
 	me    holder
-	over  bool // this process took it over from a holder that had not released it
+	over  bool // the claim was taken over from a holder that had not released it
 
 	mutex sync.Mutex
 	beats int
 }
 
-// holder describes the process with a claim.
+// holder describes the process that holds a claim.
 type holder struct {
 	Process int     `json:"process"`
 	Host    string  `json:"host,omitempty"`
-	Boot    string  `json:"boot,omitempty"`   // identifies the running system; empty: unknown
-	Device  string  `json:"device,omitempty"` // the file system's number; empty: unknown
-	After   float64 `json:"after"`            // seconds without a heartbeat after which it counts as dead
-	ID      string  `json:"id"`               // the claim's random identifier
+	Boot    string  `json:"boot,omitempty"`   // identifies the current boot of the system; empty: unknown
+	Device  string  `json:"device,omitempty"` // device number of the file system; empty: unknown
+	After   float64 `json:"after"`            // seconds without a heartbeat after which the holder counts as dead
+	ID      string  `json:"id"`               // random identifier of the claim
 }
 
-// world holds the functions through which claims see the machine. Tests replace them.
+// world contains the functions that claims use to access the machine. Tests replace them.
 type world struct {
 	files
-	now   func() time.Duration // never goes back, and stands still while the machine sleeps
+	now   func() time.Duration // monotonic; stands still while the machine sleeps
 	after time.Duration        // time without a heartbeat after which a holder counts as dead
 	me    func(path string) holder
 
-	lock    func(f *os.File) (bool, error) // takes the system's lock of a file
-	mode    string                         // whether claims are used: auto, always, only or never
-	network func(dir string) bool          // reports whether several machines may share a folder's file system
+	lock    func(f *os.File) (bool, error) // takes the system's lock on a file
+	mode    string                         // when to use claims: auto, always, only or never
+	network func(dir string) bool          // reports whether several machines may share the file system of a folder
 }
 
-// files are operations on files; each operation succeeds as a whole or does nothing.
+// files are atomic file operations: each one succeeds completely or does nothing.
 type files interface {
 	Mkdir(path string) error           // fails if the path exists
 	List(dir string) ([]string, error) // names
 	Read(path string) ([]byte, error)
 	Create(path string, text []byte) error  // fails if the path exists
-	Rewrite(path string, text []byte) error // overwrites the beginning of an existing file
+	Rewrite(path string, text []byte) error // overwrites the start of an existing file
 	Rename(from, to string) error
 	Remove(path string) error // a file, or an empty folder
 }
 
 const (
-	holderName = "holder"   // the file in the folder of a claim
-	released   = "released" // the text of a released claim, instead of the counter
-	beatDigits = 16         // width of the counter
-	beatPart   = 12         // heartbeats in the time without one after which a holder counts as dead
-	lookPart   = 8          // a look counts for at most 1/lookPart of that time: a stopped waiter has seen nothing
+	holderName = "holder"   // name of the file in the folder of a claim
+	released   = "released" // text of a released claim, in place of the counter
+	beatDigits = 16         // number of digits of the counter
+	beatPart   = 12         // number of heartbeats within the time without one after which a holder counts as dead
+	lookPart   = 8          // a check counts for at most 1/lookPart of that time, because a suspended waiter saw nothing
 	leastLook  = time.Second
 )
 
@@ -85,25 +85,25 @@ type sight struct {
 	generation int
 	text       string // content of the claim's file
 	alone      time.Duration
-	alive      bool          // the text changed between two looks
-	last       time.Duration // time of the last look
+	alive      bool          // the text changed between two checks
+	last       time.Duration // time of the last check
 }
 
-// Watch remembers the heartbeats of claims, to take over the claims of dead holders.
+// Watch records the heartbeats of claims, in order to take over the claims of dead holders.
 type Watch struct {
 	world *world
-	err   error // the settings or the machine's state are invalid
+	err   error // invalid settings or machine state
 	mutex sync.Mutex
-	seen  map[string]sight // by path of the lock
+	seen  map[string]sight // by path
 }
 
-// NewWatch returns a Watch that has seen nothing.
+// NewWatch returns a Watch without observations.
 func NewWatch() *Watch {
 	w, err := machine()
 	return &Watch{world: w, err: err, seen: map[string]sight{}}
 }
 
-// look notes the heartbeat of the newest claim of a path, if there is one.
+// look records the heartbeat of the newest claim on a path, if there is one.
 func (w *Watch) look(path string) {
 	if newest, err := w.world.generation(path); err == nil && newest > 0 {
 		text, h, _ := w.world.state(path, newest)
@@ -111,7 +111,7 @@ func (w *Watch) look(path string) {
 	}
 }
 
-// Doubts reports whether a path has a claim and the watch has not yet seen a sign of life of its holder.
+// Doubts reports whether a path has a claim whose holder has not yet shown a heartbeat to the watch.
 func (w *Watch) Doubts(path string) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -124,7 +124,7 @@ func (w *world) patience(h holder) time.Duration {
 	return max(w.after, time.Duration(h.After*float64(time.Second)))
 }
 
-// dead looks at the newest claim of a path, and reports whether its holder showed no sign of life for long enough.
+// dead checks the newest claim of a path, and reports whether its holder has shown no heartbeat for long enough.
 func (w *Watch) dead(path string, generation int, text string, after time.Duration) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -139,7 +139,7 @@ func (w *Watch) dead(path string, generation int, text string, after time.Durati
 	return s.alone >= after
 }
 
-// generation returns the newest generation of a path's claims, or 0 without claims.
+// generation returns the newest generation of the claims on a path, or 0 without claims.
 func (w *world) generation(path string) (newest int, err error) {
 	all, err := w.generations(path)
 	for _, n := range all {
@@ -166,7 +166,7 @@ func claimDir(path string, generation int) string {
 	return filepath.Join(path+claimsSuffix, strconv.Itoa(generation))
 }
 
-// state reads a claim. A holder that cannot be read, as while it is being written, is another one than any that can.
+// state reads a claim. An unreadable holder, for example during writing, differs from any readable holder.
 func (w *world) state(path string, generation int) (text string, h holder, free bool) {
 	read, err := w.Read(filepath.Join(claimDir(path, generation), holderName))
 	if err != nil {
@@ -180,9 +180,9 @@ func (w *world) state(path string, generation int) (text string, h holder, free 
 	return text, h, strings.TrimSpace(first) == released
 }
 
-// claim claims a path. It returns a HeldError if the newest claim's holder is not known to be dead. The watch may know
-// this. Or this machine's locks work, this process has the lock of the path, and the holder held the path on this
-// machine.
+// claim claims a path. It returns a HeldError unless the holder of the newest claim is dead. There are two ways to know
+// this. The watch has seen no heartbeat for long enough. Or the locks of this machine work, this process has the lock
+// on the path, and the holder was a process of this machine.
 func (w *Watch) claim(path string, locked bool) (*claim, error) {
 	world := w.world
 	newest, err := world.generation(path)
@@ -219,10 +219,10 @@ func (w *Watch) claim(path string, locked bool) (*claim, error) {
 	return c, nil
 }
 
-// begin turns the new folder, which other processes already see, into the claim of this process. It writes the holder
-// and removes older generations.
+// begin makes the new folder, which other processes already see, the claim of this process. It writes the holder and
+// removes older generations.
 func (c *claim) begin(mine int) error {
-	faster, err := c.faster(mine) // newest was read long ago
+	faster, err := c.faster(mine) // the value of newest may be outdated
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (c *claim) begin(mine int) error {
 		err = c.world.Mkdir(c.files)
 	}
 	if err == nil {
-		faster, err = c.faster(mine) // the folder was taken over and made again meanwhile
+		faster, err = c.faster(mine) // the folder was taken over and created again in the meantime
 	}
 	if err == nil && !faster {
 		if err = c.fence(mine); err == nil {
@@ -250,10 +250,10 @@ func (c *claim) begin(mine int) error {
 	return err
 }
 
-// faster reports whether a newer generation exists. It makes a folder first: a process that changes a folder does not
-// read an outdated list of it.
+// faster reports whether a newer generation exists. It first creates a folder: a process that changes a folder does not
+// see an outdated list of the folder.
 func (c *claim) faster(mine int) (bool, error) {
-	own := filepath.Join(c.path+claimsSuffix, c.me.ID+goneSuffix) // any process that finds it may remove it
+	own := filepath.Join(c.path+claimsSuffix, c.me.ID+goneSuffix) // any process may remove it
 	if err := c.world.Mkdir(own); err != nil {
 		return false, err
 	}
@@ -261,8 +261,8 @@ func (c *claim) faster(mine int) (bool, error) {
 	return newest > mine, errors.Join(err, unlessGone(c.world.Remove(own)))
 }
 
-// fence removes the folders of older generations: their holders can then rename nothing from them. fence first renames
-// each folder to a name that is no generation. It also removes renamed folders that a dead process has left.
+// fence removes the folders of older generations, so that their holders cannot rename files from them. It first renames
+// each folder to a name that is not a generation. It also removes renamed folders that a dead process has left.
 func (c *claim) fence(mine int) error {
 	all, err := c.world.generations(c.path)
 	if err != nil {
@@ -285,7 +285,7 @@ func (c *claim) fence(mine int) error {
 	return err
 }
 
-// clear removes a folder, into which somebody may still put files.
+// clear removes a folder into which other processes may still put files.
 func (c *claim) clear(dir string) error {
 	for {
 		names, err := c.world.List(dir)
@@ -294,7 +294,7 @@ func (c *claim) clear(dir string) error {
 		}
 		open := 0
 		for _, name := range names {
-			if strings.HasPrefix(name, ".nfs") { // it is removed but open on this machine; the folder's new name shuts its holder out
+			if strings.HasPrefix(name, ".nfs") { // deleted but open on this machine; the new name of the folder already excludes its holder
 				open++
 				continue
 			}
@@ -322,13 +322,13 @@ func unlessGone(err error) error {
 	return err
 }
 
-// The endings of the folder of claims, and of a claim that was taken over, until it is removed.
+// The suffix of the folder of claims, and the suffix of a claim that was taken over and will be removed.
 const (
 	claimsSuffix = ".claims"
 	goneSuffix   = ".gone"
 )
 
-// text is the content of the holder's file: the counter, with a fixed number of letters, and the holder.
+// text is the content of the holder's file: the counter, with a fixed number of digits, and the holder.
 func (c *claim) text() []byte {
 	h, err := json.Marshal(c.me)
 	if err != nil {
@@ -339,8 +339,8 @@ func (c *claim) text() []byte {
 
 func (c *claim) head(first string) []byte { return fmt.Appendf(nil, "%-*s\n", beatDigits, first) }
 
-// beat rewrites the counter to show that the holder lives. The error is ErrLost if the claim was taken over; others may
-// pass.
+// beat rewrites the counter to show that the holder is alive. It returns ErrLost if the claim was taken over. Other
+// errors may be temporary.
 func (c *claim) beat() error {
 	newest, err := c.world.generation(c.path)
 	if err == nil && claimDir(c.path, newest) != c.dir {
@@ -350,14 +350,14 @@ func (c *claim) beat() error {
 	c.beats++
 	text := c.head(strconv.Itoa(c.beats))
 	c.mutex.Unlock()
-	err = c.world.Rewrite(filepath.Join(c.dir, holderName), text) // last: a list of folders may be an old one
+	err = c.world.Rewrite(filepath.Join(c.dir, holderName), text) // last, because a list of a folder may be outdated
 	if err != nil && gone(err) {
 		return ErrLost
 	}
 	return err
 }
 
-// release lets others claim the path.
+// release lets other processes claim the path.
 func (c *claim) release() error {
 	err := c.world.Rewrite(filepath.Join(c.dir, holderName), c.head(released))
 	if err != nil && gone(err) {
@@ -366,7 +366,7 @@ func (c *claim) release() error {
 	return err
 }
 
-// remark names the holder of a claim.
+// remark describes the holder of a claim.
 func (h holder) remark() string {
 	if h.Process == 0 {
 		return ""

@@ -12,18 +12,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// work is a run of so many steps. A process that holds the claim stores each step; commits are the stored steps, in
-// order.
+// work is a run with a number of steps. A process that holds the claim stores each step; commits are the stored steps
+// in order.
 type work struct {
 	steps    int
-	after    time.Duration // that waiters wait
+	after    time.Duration // time that waiters wait
 	commits  []string
-	acquired int // newest generation that a process believed to hold
+	acquired int // newest generation that a process has claimed
 	wrong    string
 }
 
-// process takes its part of the work: it claims the path, continues from the stored step, and stores some steps. It may
-// forget to release the claim, like a process that dies.
+// process does its part of the work: it claims the path, continues from the stored step, and stores some steps. It may
+// not release the claim, like a process that dies.
 func (w *work) process(p *process) {
 	const path = "run/lock"
 	watch := p.watch()
@@ -84,7 +84,7 @@ func (w *work) process(p *process) {
 	}
 }
 
-// commit stores a step: as all files are, in the folder of the claim, and from there in its place.
+// commit stores a step like any file: it writes it in the folder of the claim, and renames it into place.
 func (w *work) commit(p *process, c *claim, generation, step int) error {
 	temporary := c.files + "/step"
 	if err := unless(p.Remove(temporary), fs.ErrNotExist); err != nil {
@@ -106,9 +106,9 @@ func (w *work) commit(p *process, c *claim, generation, step int) error {
 	return err
 }
 
-// Processes of several machines share a run and make each of its steps once. Their clocks differ, they are stopped at
-// any moment and come back, or die, and some use outdated lists of folders. No process writes after another has begun.
-// All this also holds for processes that take over a claim without any patience.
+// Processes of several machines share a run and store each of its steps once. Their clocks differ. They are suspended
+// at any time and continue, or die, and some see outdated lists of folders. No process writes after another one has
+// started. This also holds for processes that take over a claim without waiting.
 func TestClaimsInterleaved(t *testing.T) {
 	long.NotShort(t)
 	rounds := 600
@@ -128,7 +128,7 @@ func TestClaimsInterleaved(t *testing.T) {
 				offset: time.Duration(random.Int64N(int64(1000 * time.Hour)))}, w.process)
 		}
 		s.run(2000, 0.03, 0.003)
-		s.start(&process{name: "last", rate: 1}, w.process) // the others may all be dead
+		s.start(&process{name: "last", rate: 1}, w.process) // the other processes may all be dead
 		done := s.run(20000, 0, 0)
 		s.end()
 		if w.wrong != "" {
@@ -146,8 +146,8 @@ func TestClaimsInterleaved(t *testing.T) {
 	}
 }
 
-// A waiter takes over a claim after the claim's time without a heartbeat, counted by the waiter, and not before. A
-// waiter that was stopped has seen nothing meanwhile.
+// A waiter takes over a claim after the claim's time without a heartbeat by its own clock, and not before. The time
+// during which a waiter was suspended does not count.
 func TestClaimPatience(t *testing.T) {
 	var now time.Duration
 	s := &sim{random: rand.New(rand.NewPCG(1, 1)), root: &node{files: map[string]*node{"run": {files: map[string]*node{}}}}, turn: make(chan *process)}
@@ -175,7 +175,7 @@ func TestClaimPatience(t *testing.T) {
 			t.Fatal("taken over from a holder that lives:", err)
 		}
 	}
-	for now += time.Hour; ; now += time.Second { // an hour without a look
+	for now += time.Hour; ; now += time.Second { // an hour without a check
 		if try() {
 			break
 		}

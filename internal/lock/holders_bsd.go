@@ -8,14 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holders reports which locks are held. It takes no lock: a try, however short, could turn away a process that begins.
+// Holders reports which locks are held. It takes no lock, because even a short try could reject a process that starts.
 type Holders struct{}
 
-// NewHolders prepares to ask the system.
+// NewHolders returns a Holders for this system.
 func NewHolders() *Holders { return &Holders{} }
 
-// Use says whether the lock of a path is held. On these systems fcntl, which can ask without locking, knows the locks
-// of flock.
+// Use reports whether the lock on a path is held. On these systems, fcntl can query flock locks without locking.
 func (*Holders) Use(path string) Use {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holders reports which locks were held at the moment of NewHolders. It takes no lock: a try, however short, could turn
-// away a process that begins.
+// Holders reports which locks were held at the time of NewHolders. It takes no lock, because even a short try could
+// reject a process that starts.
 type Holders struct {
 	files map[string]bool // device:inode
 	known bool
 }
 
-// NewHolders reads the system's table of locks.
+// NewHolders reads the system's lock table.
 func NewHolders() *Holders {
 	text, err := os.ReadFile("/proc/locks")
 	h := &Holders{map[string]bool{}, err == nil}
 	for line := range strings.Lines(string(text)) {
-		// 1: FLOCK ADVISORY WRITE 6619 fe:00:10420601 0 EOF; a waiting process has -> in second place
+		// 1: FLOCK ADVISORY WRITE 6619 fe:00:10420601 0 EOF; for a waiting process, the second field is ->
 		if f := strings.Fields(line); len(f) >= 6 && f[1] == "FLOCK" {
 			h.files[f[5]] = true
 		}
@@ -29,8 +29,8 @@ func NewHolders() *Holders {
 	return h
 }
 
-// Use says whether the lock of a path is held. On a network file system other machines may hold a lock that is Free
-// here.
+// Use reports whether the lock on a path is held. On a network file system, another machine may hold a lock that is
+// Free here.
 func (h *Holders) Use(path string) Use {
 	info, err := os.Lstat(path)
 	if err != nil {

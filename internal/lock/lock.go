@@ -1,6 +1,6 @@
-// Package lock locks files between processes. If the operating system supports it, a lock ends with its process,
-// however the process ends. On network file systems, locks may not reach other machines. There, a process also takes a
-// claim; see [ClaimsVariable].
+// Package lock locks files between processes. If the operating system supports locks, a lock ends with its process,
+// even if the process is killed. On network file systems, locks may not reach other machines. There, a process also
+// takes a claim; see [ClaimsVariable].
 package lock
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// The time between two tries to lock a file: the longer one if it is claimed.
+// The time between two tries to lock a file; longer if the file is claimed.
 const (
 	pause      = 20 * time.Millisecond
 	claimPause = 500 * time.Millisecond
 )
 
-// ErrHeld is matched by a [HeldError].
+// ErrHeld matches a [HeldError] in errors.Is.
 var ErrHeld = errors.New("another process holds the lock")
 
-// HeldError is returned while another process holds a lock.
+// HeldError is the error if another process holds a lock.
 type HeldError struct {
-	By    string // the holder, as a remark such as " (process 12)"; empty: not known
-	Ended error  // why [Wait] gave up; nil: it did not wait
+	By    string // the holder, as a remark such as " (process 12)"; empty: unknown
+	Ended error  // why [Wait] stopped waiting; nil: it did not wait
 
 	claimed bool // held by a claim
 }
@@ -39,24 +39,24 @@ func (e *HeldError) Error() string {
 	return ErrHeld.Error() + e.By
 }
 
-// Unwrap returns why waiting ended.
+// Unwrap returns the reason for the end of the wait.
 func (e *HeldError) Unwrap() error { return e.Ended }
 
 // Is reports whether a target is [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// File is a lock that this process holds.
+// File is a lock held by this process.
 type File struct {
-	kernel *file  // nil: the file system refuses locks
-	claim  *claim // nil: the system's lock is enough
+	kernel *file  // nil: the file system does not support locks
+	claim  *claim // nil: the system's lock is sufficient
 	lost   chan struct{}
 	end    chan struct{}
 	beats  sync.WaitGroup
 }
 
-// Try locks the file of a path, which is made if it is missing. The file stays when the lock ends: removing it would let
-// two processes lock two files of the same name. Try also takes over a claim if the watch has seen its heartbeat stand
-// still.
+// Try locks the file at a path, and creates the file if it does not exist. The file stays after the end of the lock:
+// without it, two processes could lock two files with the same name. Try also takes over a claim if the watch has seen
+// no heartbeat for long enough.
 func (w *Watch) Try(path string) (*File, error) {
 	if w.err != nil {
 		return nil, w.err
@@ -64,7 +64,7 @@ func (w *Watch) Try(path string) (*File, error) {
 	kernel, err := w.world.kernel(path)
 	var held *HeldError
 	if errors.As(err, &held) {
-		w.look(path) // its machine may be dead, and the system may need a while to notice
+		w.look(path) // the machine of the holder may be dead, and the system may notice it late
 	}
 	refused := errors.Is(err, errRefused)
 	if err != nil && (!refused || w.world.mode == never) {
@@ -85,7 +85,7 @@ func (w *Watch) Try(path string) (*File, error) {
 	return l, nil
 }
 
-// claims reports whether a path needs a claim in addition to its lock. It does if the locks of the system do not work
+// claims reports whether a path needs a claim in addition to the lock. It does if the locks of the system do not work
 // or may not reach other machines, or if another process has a claim.
 func (w *world) claims(path string, works bool) (bool, error) {
 	switch {
@@ -118,7 +118,7 @@ func (l *File) begin(every time.Duration) {
 	})
 }
 
-// Lost is closed when the claim was taken over; nil: that cannot happen.
+// Lost returns a channel that is closed when the claim is taken over; nil: no takeover is possible.
 func (l *File) Lost() <-chan struct{} { return l.lost }
 
 // Check returns ErrLost if the claim was taken over.
@@ -135,7 +135,7 @@ func (l *File) Check() error {
 }
 
 // Dir returns a folder that exists only while this process holds the claim. Only the holder can rename a file from or
-// into this folder. Dir is empty without a claim.
+// into this folder. Without a claim, Dir returns "".
 func (l *File) Dir() string {
 	if l.claim == nil {
 		return ""
@@ -143,10 +143,10 @@ func (l *File) Dir() string {
 	return l.claim.files
 }
 
-// TakenOver reports whether the holder before had not released the claim.
+// TakenOver reports whether the previous holder had not released the claim.
 func (l *File) TakenOver() bool { return l.claim != nil && l.claim.over }
 
-// Unlock ends the lock. The error is ErrLost if the claim was taken over before.
+// Unlock ends the lock. The error is ErrLost if the claim has been taken over.
 func (l *File) Unlock() error {
 	var err error
 	if l.claim != nil {
@@ -157,8 +157,8 @@ func (l *File) Unlock() error {
 	return errors.Join(err, l.kernel.close())
 }
 
-// Wait locks a file as [Try] does, as soon as it is free. It gives up when the context ends. Wait calls waiting, if not
-// nil, once before it begins to wait.
+// Wait locks a file like [Try], as soon as the file is free. It stops when the context ends. If waiting is not nil,
+// Wait calls it once before it starts to wait.
 func Wait(ctx context.Context, path string, waiting func()) (*File, error) {
 	w := NewWatch()
 	for {
@@ -183,8 +183,8 @@ func Wait(ctx context.Context, path string, waiting func()) (*File, error) {
 	}
 }
 
-// Beat returns the time of the last sign of life for a claim of a path, by the clock of its file system; false if the
-// path is not claimed.
+// Beat returns the time of the last heartbeat of the claim on a path, by the clock of the file system; false if there
+// is no claim.
 func Beat(path string) (time.Time, bool) {
 	w := &world{files: system{}}
 	newest, err := w.generation(path)
@@ -199,10 +199,10 @@ func Beat(path string) (time.Time, bool) {
 	return info.ModTime(), true
 }
 
-// Is reports whether name is the name of the lock file of, or of the folder with its claims.
+// Is reports whether name is the lock file of, or the folder with its claims.
 func Is(name, of string) bool { return name == of || name == of+claimsSuffix }
 
-// kernel takes the system's lock of a path. The error is errRefused if the file system has none.
+// kernel takes the system's lock on a path. The error is errRefused if the file system does not support locks.
 func (w *world) kernel(path string) (*file, error) {
 	if w.mode == only {
 		return nil, errRefused
@@ -223,12 +223,12 @@ func (w *world) kernel(path string) (*file, error) {
 	return &file{f}, nil
 }
 
-// Use is the state of a lock, found without trying to take it.
+// Use is the state of a lock, determined without a try to take it.
 type Use int
 
 // The states of a lock.
 const (
-	Unknown Use = iota // the system does not say; another machine may hold it
-	Free               // no process of this machine holds it
+	Unknown Use = iota // the system does not report it; another machine may hold the lock
+	Free               // no process on this machine holds it
 	Held
 )

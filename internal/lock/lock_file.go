@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// errRefused is the error of a file system without locks.
+// errRefused is the error for a file system without locks.
 var errRefused = errors.New("the file system has no locks; want " + ClaimsVariable + "=" + auto)
 
 const openFlags = os.O_CREATE | os.O_RDWR
 
-// file is a file that the system has locked for this process; nil: none.
+// file is a file that is locked for this process by the system; nil: none.
 type file struct{ f *os.File }
 
 func (l *file) close() error {
@@ -24,7 +24,7 @@ func (l *file) close() error {
 	return l.f.Close()
 }
 
-// excludes reports whether the lock keeps others away: some file systems say yes to everyone.
+// excludes reports whether the lock excludes others, because some file systems grant it to everyone.
 func (l *file) excludes(w *world) bool {
 	f, err := os.OpenFile(l.f.Name(), os.O_RDWR, 0)
 	if err != nil {
@@ -35,17 +35,17 @@ func (l *file) excludes(w *world) bool {
 	return err == nil && !ok
 }
 
-// writeOwner writes the holder into the lock file: the process in the first line, its machine in the second.
+// writeOwner writes the holder into the lock file: the process in the first line, the machine in the second.
 func writeOwner(f *os.File) error {
-	host, _ := os.Hostname() // "": not known
+	host, _ := os.Hostname() // "": unknown
 	_, err := f.WriteAt(fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), host), 0)
 	return err
 }
 
-// ownerSize bounds the bytes read from a lock's file.
+// ownerSize is the maximum number of bytes to read from a lock file.
 const ownerSize = 512
 
-// owner returns the lock's holder, if the file names it.
+// owner returns the holder of a lock, if the file contains it.
 func owner(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, ownerSize))
 	first, _, _ := strings.Cut(string(text), "\n")
@@ -56,7 +56,7 @@ func owner(f *os.File) string {
 	return fmt.Sprintf(" (process %d)", pid)
 }
 
-// Host returns the name of the machine on which the lock of a path was taken last; empty: it is not known.
+// Host returns the name of the machine that last locked a path; empty: unknown.
 func Host(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes an advisory lock that ends with the process, however it ends.
+// tryLock takes an advisory lock that ends with the process, even if the process is killed.
 func tryLock(f *os.File) (bool, error) {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -28,10 +28,10 @@ func tryLock(f *os.File) (bool, error) {
 	}
 }
 
-// stale reports whether a folder of a network's file system was removed while it was in use.
+// stale reports whether a folder on a network file system was removed while it was open.
 func stale(err error) bool { return errors.Is(err, unix.ESTALE) }
 
-// bootID identifies the running system; empty: it is not known.
+// bootID identifies the current boot of the system; empty: unknown.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -40,7 +40,7 @@ func bootID() string {
 	return strings.TrimSpace(string(id))
 }
 
-// device is the number of a folder's file system; empty: it is not known.
+// device is the device number of a folder's file system; empty: unknown.
 func device(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -4,5 +4,5 @@ package lock
 
 import "os"
 
-// tryLock knows no locks on this system; claims are used instead.
+// tryLock returns errRefused: there are no locks on this system, and claims are used instead.
 func tryLock(*os.File) (bool, error) { return false, errRefused }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A lock is held by one at a time; its error names the holder and why waiting ended.
+// Only one process at a time holds a lock. The error names the holder and the reason for the end of the wait.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	l, err := NewWatch().Try(path)

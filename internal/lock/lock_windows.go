@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes a lock that ends with the process. The lock covers one byte far behind the text: other processes can
+// tryLock takes a lock that ends with the process. The lock covers one byte far after the text, so other processes can
 // read the text.
 func tryLock(f *os.File) (bool, error) {
 	at := &windows.Overlapped{Offset: 1 << 20}

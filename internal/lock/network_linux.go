@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// networks are the file systems that several machines may share, by the numbers of statfs(2). FUSE has one number for
-// many kinds of file system, some of them local.
+// networks are the file systems that several machines may share, by their statfs(2) type. FUSE has one type for many
+// kinds of file systems, and some of them are local.
 var networks = []int64{
 	unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.AFS_SUPER_MAGIC, unix.AFS_FS_MAGIC, unix.CODA_SUPER_MAGIC, unix.CEPH_SUPER_MAGIC,
 	unix.V9FS_MAGIC, unix.FUSE_SUPER_MAGIC, unix.OCFS2_SUPER_MAGIC,

@@ -2,5 +2,5 @@
 
 package lock
 
-// network is unknown on this system.
+// network returns false: the kind of file system is unknown on this system.
 func network(string) bool { return false }

@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// stepsEnv makes the test binary a process that takes part in making the steps of a folder.
+// stepsEnv is the environment variable that makes the test binary one of the processes that store the steps of a
+// folder.
 const stepsEnv = "UNRAVEL_TEST_STEPS"
 
 func TestMain(m *testing.M) {
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// makeSteps stores steps, up to so many, while it holds the lock of a folder.
+// makeSteps stores steps up to the given number. It does so only while it holds the lock of the folder.
 func makeSteps(dir string, steps int) error {
 	w := NewWatch()
 	for {
@@ -63,7 +64,7 @@ func makeSteps(dir string, steps int) error {
 			if err != nil {
 				return fmt.Errorf("step %d was made twice: %w", at, err)
 			}
-			_ = mark.Close() // it is empty
+			_ = mark.Close() // the file is empty
 			time.Sleep(3 * time.Millisecond)
 		}
 		lost := l.Unlock()
@@ -76,7 +77,8 @@ func makeSteps(dir string, steps int) error {
 	}
 }
 
-// Processes that are stopped, continued and killed at random moments make each step once, on a file system without locks.
+// Processes that are suspended, continued and killed at random times store each step once, on a file system without
+// locks.
 func TestProcessesWithoutLocks(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()
@@ -120,7 +122,7 @@ func TestProcessesWithoutLocks(t *testing.T) {
 				left++
 			}
 		case <-time.After(10 * time.Millisecond):
-			for c := range running { // in no order
+			for c := range running { // in random order
 				switch random.IntN(12) {
 				case 0:
 					if kills < 8 && c.Process.Kill() == nil {
@@ -146,7 +148,7 @@ func TestProcessesWithoutLocks(t *testing.T) {
 	}
 }
 
-// A lock that the system refuses, or gives to everybody, is no lock: the claim decides. A lock that works shows at once
+// If the system refuses a lock, or grants it to everybody, only the claim counts. A lock that works shows immediately
 // that its holder is dead.
 func TestLocksThatDoNotWork(t *testing.T) {
 	for name, lock := range map[string]func(*os.File) (bool, error){
@@ -168,7 +170,7 @@ func TestLocksThatDoNotWork(t *testing.T) {
 			if _, err := watch().Try(path); !errors.Is(err, ErrHeld) {
 				t.Errorf("held twice: %v", err)
 			}
-			close(one.end) // it dies, and the system ends its lock
+			close(one.end) // the process dies, and the system ends its lock
 			if err := one.kernel.close(); err != nil {
 				t.Fatal(err)
 			}

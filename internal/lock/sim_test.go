@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// sim is a file system that processes share. Each operation is a step, and the next process to take a step is drawn at
-// random. Time passes between steps.
+// sim is a file system shared by processes. Each operation is a step, and the process with the next step is random.
+// Time passes between steps.
 type sim struct {
 	random *rand.Rand
 	root   *node
@@ -21,7 +21,7 @@ type sim struct {
 	steps  int
 
 	procs []*process
-	turn  chan *process // that has taken its step
+	turn  chan *process // the process that has ended its step
 }
 
 // node is a file or a folder.
@@ -31,17 +31,17 @@ type node struct {
 	removed bool
 }
 
-// process is a process of another machine. It may keep lists of folders, as clients of network file systems do.
+// process is a process on another machine. It may cache lists of folders, as clients of network file systems do.
 type process struct {
 	sim    *sim
 	name   string
-	free   bool // it takes its steps when it wants
+	free   bool // it does not wait for its turn
 	keeps  bool
-	offset time.Duration // of its clock
-	rate   float64       // and how fast that goes
+	offset time.Duration // offset of its clock
+	rate   float64       // rate of its clock
 
-	turn    chan bool     // false: it is dead
-	until   time.Duration // time at which it goes on; until then it is asleep or stopped
+	turn    chan bool     // false: the process is dead
+	until   time.Duration // time at which it continues; until then it sleeps or is suspended
 	ended   bool
 	handles map[string]*node
 	lists   map[string]list
@@ -72,14 +72,14 @@ func (s *sim) start(p *process, work func(p *process)) {
 	}()
 }
 
-// wait waits for the turn of a process.
+// wait waits for the turn of the process.
 func (p *process) wait() {
 	if !<-p.turn {
 		panic(died{})
 	}
 }
 
-// step ends a step and waits for the next.
+// step ends a step and waits for the next one.
 func (p *process) step() {
 	if p.free {
 		return
@@ -88,13 +88,14 @@ func (p *process) step() {
 	p.wait()
 }
 
-// sleep lets a time pass.
+// sleep sleeps for a simulated time.
 func (p *process) sleep(d time.Duration) {
 	p.until = p.sim.time + d
 	p.step()
 }
 
-// run takes so many steps; fewer if all processes have ended. Processes are stopped for a while, or die, with some probabilities.
+// run runs up to the given number of steps. It ends earlier if all processes have ended. stop and die are the
+// probabilities that a process is suspended for a while or dies.
 func (s *sim) run(steps int, stop, die float64) (ended bool) {
 	for ; s.steps < steps; s.steps++ {
 		var ready []*process
@@ -140,7 +141,7 @@ func (p *process) now() time.Duration {
 	return p.offset + time.Duration(float64(p.sim.time)*p.rate)
 }
 
-// find returns a node. A process that keeps handles uses the handles of folders that it has used before.
+// find returns a node. A process with cached handles uses the handles of folders that it has opened before.
 func (p *process) find(at string) *node {
 	if n := p.handles[at]; n != nil && p.keeps {
 		if n.removed {
@@ -167,7 +168,7 @@ func (p *process) parent(at string) (*node, string, error) {
 	if n == nil || n.files == nil {
 		return nil, "", fmt.Errorf("%s: %w", at, fs.ErrNotExist)
 	}
-	delete(p.lists, path.Dir(at)) // a process that changes a folder sees its present content
+	delete(p.lists, path.Dir(at)) // a process that changes a folder sees its current content
 	return n, path.Base(at), nil
 }
 
@@ -276,7 +277,7 @@ func (p *process) watch() *Watch {
 	return &Watch{world: &world{files: p, now: p.now, after: time.Minute, me: me, mode: always}, seen: map[string]sight{}}
 }
 
-// unless returns nil instead of some errors.
+// unless returns nil for some errors.
 func unless(err error, these ...error) error {
 	for _, e := range these {
 		if errors.Is(err, e) {

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// ClaimsVariable is the environment variable that says when to use claims in addition to the system's locks: auto,
-// always or never. The value only uses claims alone.
+// ClaimsVariable is the environment variable for the use of claims in addition to the system's locks: auto, always or
+// never. The value only means claims without locks.
 const ClaimsVariable = "UNRAVEL_CLAIMS"
 
-// AfterVariable is the environment variable with the time without a heartbeat after which a claim is taken over.
+// AfterVariable is the environment variable for the time without a heartbeat after which a claim is taken over.
 const AfterVariable = "UNRAVEL_CLAIMS_AFTER"
 
-// usualAfter is this time by default. It is much longer than the silences of an overloaded machine, and than the time
-// for which network file systems cache reads.
+// usualAfter is the default for this time. It is much longer than the pauses of an overloaded machine and the cache
+// times of network file systems.
 const usualAfter = time.Minute
 
 // The values of ClaimsVariable.
@@ -32,7 +32,7 @@ const (
 
 var begun = time.Now()
 
-// machine returns the world with the functions and settings of this machine.
+// machine returns the world of this machine and its settings.
 func machine() (*world, error) {
 	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: usualAfter, me: self, lock: tryLock, mode: auto, network: network}
 	if mode := os.Getenv(ClaimsVariable); mode != "" {
@@ -51,13 +51,14 @@ func machine() (*world, error) {
 	return w, nil
 }
 
-// CheckEnvironment reports invalid settings of claims in the environment. No lock could be taken with them.
+// CheckEnvironment returns an error for invalid settings of claims in the environment. With such settings, every lock
+// fails.
 func CheckEnvironment() error {
 	_, err := machine()
 	return err
 }
 
-// self describes this process, as the holder of a path.
+// self describes this process as the holder of a path.
 func self(path string) holder {
 	host, _ := os.Hostname() // "": not known
 	return holder{Process: os.Getpid(), Host: host, Boot: bootID(), Device: device(filepath.Dir(path)), ID: rand.Text()}
@@ -76,7 +77,7 @@ func (system) List(dir string) (names []string, err error) {
 }
 
 func (system) Read(path string) ([]byte, error) {
-	return os.ReadFile(path) // on NFS, a process that opens a file sees all earlier writes
+	return os.ReadFile(path) // on NFS, opening a file shows all earlier writes
 }
 
 func (system) Create(path string, text []byte) error {
@@ -94,15 +95,15 @@ func (system) Rewrite(path string, text []byte) error {
 		return err
 	}
 	_, err = f.WriteAt(text, 0)
-	return errors.Join(err, f.Close()) // on NFS others see it now
+	return errors.Join(err, f.Close()) // on NFS, others see the write after the close
 }
 
 func (system) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (system) Remove(path string) error { return os.Remove(path) }
 
-// notEmpty reports whether a folder could not be removed because of its content.
+// notEmpty reports whether a folder could not be removed because it is not empty.
 func notEmpty(err error) bool { return errors.Is(err, fs.ErrExist) }
 
-// gone reports whether a file or its folder is not there.
+// gone reports whether a file or its folder does not exist.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || stale(err) }
