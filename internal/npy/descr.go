@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// parseDescr reads a type such as <f4 or |u1.
+// parseDescr parses a type such as <f4 or |u1.
 func parseDescr(descr string) (dt dtype.Type, bigEndian bool, err error) {
 	if len(descr) >= 2 {
 		switch descr[0] {

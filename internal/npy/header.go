@@ -14,13 +14,13 @@ import (
 
 const (
 	magic     = "\x93NUMPY"
-	maxHeader = 1 << 20 // bytes; real headers have about a hundred
+	maxHeader = 1 << 20 // in bytes; typical headers have about a hundred
 )
 
-// ErrFormat is the error of a file in another format.
+// ErrFormat is the error for a file in another format.
 var ErrFormat = errors.New("not a .npy file")
 
-// readHeader reads everything before the elements and returns its length.
+// readHeader reads the part before the elements, and returns its length.
 func readHeader(r io.Reader) (h Header, dt dtype.Type, length int64, err error) {
 	var start [8]byte
 	if n, err := io.ReadFull(r, start[:]); err != nil {
@@ -74,8 +74,7 @@ func shorten(s string) string {
 	return s
 }
 
-// parseHeader reads a Python dictionary with exactly the keys descr, fortran_order
-// and shape, in any order.
+// parseHeader parses a Python dictionary with exactly the keys descr, fortran_order and shape, in any order.
 func parseHeader(text string) (h Header, dt dtype.Type, err error) {
 	p := parser{text: text}
 	seen := map[string]bool{}
@@ -192,7 +191,7 @@ func (p *parser) tuple() []int {
 			p.fail("shape: want integers from 0")
 			return nil
 		}
-		p.text = strings.TrimPrefix(p.text[len(digits):], "L") // Python 2 wrote 3L
+		p.text = strings.TrimPrefix(p.text[len(digits):], "L") // Python 2 wrote 3L for 3
 		shape = append(shape, d)
 		if !p.accept(',') && p.peek() != ')' {
 			p.fail("shape: want , or )")
@@ -201,7 +200,7 @@ func (p *parser) tuple() []int {
 	return shape
 }
 
-// header writes everything before the elements; they begin at a multiple of 64.
+// header returns the part before the elements, padded to a multiple of 64 bytes.
 func header(shape []int, dt dtype.Type) []byte {
 	tuple := strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", ", ")
 	if len(shape) == 1 {

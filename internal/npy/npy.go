@@ -2,9 +2,9 @@
 // 3, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and
 // .npz (a zip archive of .npy files).
 //
-// The package reads all boolean, integer and floating point types of 8 to 64 bits, in either byte order. [Read] wants
-// elements in C order (the last index varies fastest); package arrays reads both orders. A [Reader] checks the header
-// against the size of the file, then gives elements in blocks. An array need not fit in memory:
+// The package reads all boolean, integer and floating-point types with 8 to 64 bits, in either byte order. [Read]
+// expects elements in C order (the last index varies fastest); package arrays reads both orders. A [Reader] checks the
+// header against the size of the file, and then returns elements in blocks. An array need not fit in memory:
 //
 //	r, err := npy.Open("images.npy")
 //	defer r.Close()
@@ -32,11 +32,11 @@ import (
 type Header struct {
 	Shape     []int  // empty for a scalar
 	DType     string // bool, int8 ... int64, uint8 ... uint64, float16, float32, float64
-	Fortran   bool   // the file has the first index vary fastest
+	Fortran   bool   // Fortran order: the first index varies fastest
 	BigEndian bool
 }
 
-// Element is a Go type of elements that are read or written.
+// Element is a Go type for elements.
 type Element = dtype.Element
 
 // Len returns the number of elements.
@@ -48,7 +48,7 @@ func (h Header) Len() int {
 	return n
 }
 
-// Rows returns the size of the first dimension, 1 for a scalar.
+// Rows returns the size of the first dimension, or 1 for a scalar.
 func (h Header) Rows() int {
 	if len(h.Shape) == 0 {
 		return 1
@@ -56,7 +56,7 @@ func (h Header) Rows() int {
 	return h.Shape[0]
 }
 
-// RowLen returns the number of elements that share a first index.
+// RowLen returns the number of elements per row (with the same first index).
 func (h Header) RowLen() int {
 	n := 1
 	for _, d := range h.Shape[min(1, len(h.Shape)):] {
@@ -71,7 +71,7 @@ type Array[T Element] struct {
 	Data  []T
 }
 
-// ReadFile reads a whole .npy file as elements of type T, converted as by [Read].
+// ReadFile reads a .npy file as elements of type T, with the conversions of [Read].
 func ReadFile[T Element](path string) (*Array[T], error) {
 	r, err := Open(path)
 	if err != nil {
@@ -81,14 +81,14 @@ func ReadFile[T Element](path string) (*Array[T], error) {
 	return a, errors.Join(err, r.Close())
 }
 
-// ReadAll reads the remaining elements. The result has the shape of the array if none were read
-// before, otherwise one dimension.
+// ReadAll reads the remaining elements. If none have been read, the result has the shape of the array; otherwise it has
+// one dimension.
 func ReadAll[T Element](r *Reader) (*Array[T], error) {
 	shape := r.Shape
 	if r.left != r.Len() {
 		shape = []int{r.left}
 	}
-	// An unchecked size may be wrong: the data grows while ReadAll reads.
+	// The size in the header may be wrong if it is unchecked, so memory grows with the data.
 	const block = 1 << 20
 	data := []T{}
 	if r.sizeKnown {
@@ -108,9 +108,8 @@ func ReadAll[T Element](r *Reader) (*Array[T], error) {
 	return &Array[T]{append([]int{}, shape...), data}, nil
 }
 
-// Read fills dst with the next elements in C order. Floats are rounded to the type
-// of dst; an integer or boolean dst must hold each element exactly. Reading more
-// elements than are left is an error.
+// Read fills dst with the next elements in C order. Floats are rounded to the type of dst. If dst has integers or
+// booleans, the conversion must be exact. Reading more elements than remain is an error.
 func Read[T Element](r *Reader, dst []T) error {
 	if len(dst) > r.left {
 		return fmt.Errorf("%s: want %d elements, but %d are left of shape %v", r.name, len(dst), r.left, r.Shape)
@@ -140,7 +139,7 @@ func Read[T Element](r *Reader, dst []T) error {
 	return nil
 }
 
-// ReadRaw fills p with the next elements as little-endian bytes, in the order of the file. In a Fortran array the first
+// ReadRaw fills p with the next elements as little-endian bytes, in the order of the file. In Fortran order, the first
 // index varies fastest.
 func (r *Reader) ReadRaw(p []byte) error {
 	n, size := len(p)/r.dt.Size, r.dt.Size
@@ -156,7 +155,7 @@ func (r *Reader) ReadRaw(p []byte) error {
 	return r.took(n)
 }
 
-// Skip passes over n elements, in the order of the file.
+// Skip skips n elements, in the order of the file.
 func (r *Reader) Skip(n int) error {
 	if n < 0 || n > r.left {
 		return fmt.Errorf("%s: want %d elements, but %d are left of shape %v", r.name, n, r.left, r.Shape)
@@ -171,7 +170,7 @@ func (r *Reader) Skip(n int) error {
 	return r.took(n)
 }
 
-// took counts elements that were read.
+// took counts the elements read.
 func (r *Reader) took(n int) error {
 	if r.left -= n; r.left == 0 && n > 0 {
 		return r.finish()
@@ -179,16 +178,17 @@ func (r *Reader) took(n int) error {
 	return nil
 }
 
-// Start returns how many bytes of the file come before the elements.
+// Start returns the number of bytes before the elements.
 func (r *Reader) Start() int { return r.start }
 
 // DataType returns the type of the elements.
 func (r *Reader) DataType() dtype.Type { return r.dt }
 
-// Plausible reports whether the size of the array fits the size of the file, as far as compression allows.
+// Plausible reports whether the size of the array has been checked against the size of the file, as far as compression
+// allows.
 func (r *Reader) Plausible() bool { return r.sizeKnown }
 
-// count returns the number of elements of a shape, or an error if there can be no such array.
+// count returns the number of elements of a shape, or an error if no such array can exist.
 func count(shape []int, size int) (int, error) {
 	if len(shape) > 32 {
 		return 0, fmt.Errorf("%d dimensions; at most 32 are possible", len(shape))

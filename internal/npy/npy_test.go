@@ -17,7 +17,7 @@ import (
 	"testing/iotest"
 )
 
-// open opens an array that NumPy wrote.
+// open opens an array written by NumPy.
 func open(t testing.TB, z *NPZ, name string) *Reader {
 	t.Helper()
 	r, err := z.Open(name)
@@ -117,7 +117,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Blocks of any size give the same elements as the whole.
+// Reads in blocks of any size give the same elements as a single read.
 func TestBlocks(t *testing.T) {
 	for _, size := range []int{1, 3, 7, 16, 80} {
 		for _, file := range []string{"images.npy"} {
@@ -144,7 +144,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// Integers must be exact, booleans booleans.
+// Conversions to integers must be exact, and booleans must be 0 or 1.
 func TestInexact(t *testing.T) {
 	var file bytes.Buffer
 	write := func(err error) *Reader {
@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// npyFile builds a file around a header's text.
+// npyFile returns a file with a given header text.
 func npyFile(version byte, text string, data int) []byte {
 	b := append([]byte(magic), version, 0, byte(len(text)), byte(len(text)>>8))
 	if version > 1 {
@@ -277,7 +277,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// Without a size to compare, a wrong shape is detected when the data ends, without allocating memory for the shape.
+// Without a known size, a wrong shape is detected at the end of the data, without a large allocation.
 func TestHugeShapeOfStream(t *testing.T) {
 	file := npyFile(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000, 1000)}", 1000)
 	r, err := NewReader(iotest.OneByteReader(bytes.NewReader(file)), "stream")
@@ -293,7 +293,7 @@ func TestHugeShapeOfStream(t *testing.T) {
 	}
 }
 
-// A damaged archive is detected by its checksum.
+// The checksum detects a damaged archive.
 func TestDamagedNPZ(t *testing.T) {
 	src, err := os.ReadFile("testdata/stored.npz")
 	if err != nil {
@@ -314,7 +314,7 @@ func TestDamagedNPZ(t *testing.T) {
 	}
 }
 
-// An archive with wrong sizes gives an error, without allocating memory for these sizes.
+// An archive with wrong sizes gives an error without a large allocation.
 func TestHugeShapeInNPZ(t *testing.T) {
 	for _, claimed := range []struct{ shape, uncompressed, compressed uint64 }{
 		{1 << 58, 1<<61 + 128, 1 << 51},

@@ -16,17 +16,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// Reader reads the elements of one array in order. It is used by one goroutine.
+// Reader reads the elements of an array in order. It is not safe for concurrent use.
 type Reader struct {
 	Header
 	name      string
 	src       io.Reader
 	closer    io.Closer
 	dt        dtype.Type
-	left      int  // elements not yet read
+	left      int  // number of unread elements
 	sizeKnown bool // the header was checked against the size of the file
-	checked   bool // src verifies a checksum at its end
-	start     int  // bytes before the elements
+	checked   bool // src verifies a checksum at the end
+	start     int  // number of bytes before the elements
 	buf       []byte
 }
 
@@ -58,7 +58,7 @@ func openFile(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// NewReader reads an array from r. Errors start with name.
+// NewReader returns a reader for an array in r. Errors start with name.
 func NewReader(r io.Reader, name string) (*Reader, error) { return newReader(r, name, -1) }
 
 // newReader checks the header against the size of the data, if it is known.
@@ -91,7 +91,7 @@ func (r *Reader) Close() error {
 	return r.closer.Close()
 }
 
-// finish makes an archive verify its checksum, which it does at the end of a member.
+// finish reads to the end of an archive member, where the archive verifies the checksum.
 func (r *Reader) finish() error {
 	if !r.checked {
 		return nil
@@ -108,7 +108,7 @@ func (r *Reader) truncated(err error) error {
 		fmt.Errorf("truncated: fewer than the %d elements of shape %v", r.Len(), r.Shape)))
 }
 
-// NPZ is an open .npz file. A damaged archive, or one with wrong sizes, gives errors.
+// NPZ is an open .npz file. Reading from a damaged archive, or from one with wrong sizes, gives errors.
 type NPZ struct {
 	path string
 	file *os.File
@@ -127,7 +127,7 @@ func OpenNPZ(path string) (*NPZ, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: not a .npz file: %w", path, err)
 	}
-	// It inflates a third faster than the standard library (BenchmarkDeflated).
+	// This decompressor is a third faster than the standard library (BenchmarkDeflated).
 	z.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	return &NPZ{path, f, size, z}, nil
 }
@@ -143,7 +143,7 @@ func (z *NPZ) Names() []string {
 	return names
 }
 
-// Open returns a reader of one array; several may be open at once.
+// Open returns a reader for one array; several readers may be open at the same time.
 func (z *NPZ) Open(name string) (*Reader, error) {
 	named := func(f *zip.File) bool { return f.Name == name+".npy" }
 	i := slices.IndexFunc(z.zip.File, named)
@@ -167,7 +167,7 @@ func (z *NPZ) Open(name string) (*Reader, error) {
 		src.Close()
 		return nil, err
 	}
-	// an archive can claim any size, but compression saves about a thousandfold at most
+	// an archive can claim any size, but the maximum compression ratio is about 1000
 	packed := min(f.CompressedSize64, uint64(z.size))
 	r.sizeKnown = f.UncompressedSize64 <= 2000*packed+1<<20
 	r.closer, r.checked = src, true

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// Write writes an array in C order, little endian, format version 1.
+// Write writes an array in C order, little-endian, in format version 1.
 func Write[T Element](w io.Writer, shape []int, data []T) error {
 	dt := dtype.Of[T]()
 	n, err := count(shape, dt.Size)
@@ -24,7 +24,7 @@ func Write[T Element](w io.Writer, shape []int, data []T) error {
 	return WriteElements(w, data)
 }
 
-// WriteElements writes elements of an array behind its header, or behind others.
+// WriteElements writes elements of an array after its header or after earlier elements.
 func WriteElements[T Element](w io.Writer, data []T) error {
 	const block = 1 << 13
 	buf := make([]byte, 0, min(block, len(data))*dtype.Of[T]().Size)
@@ -38,7 +38,7 @@ func WriteElements[T Element](w io.Writer, data []T) error {
 	return nil
 }
 
-// WriteHeader writes the header of an array. The elements must follow in C order, little endian.
+// WriteHeader writes the header of an array. The elements must follow in C order, little-endian.
 func WriteHeader[T Element](w io.Writer, shape []int) error {
 	dt := dtype.Of[T]()
 	if _, err := count(shape, dt.Size); err != nil {
@@ -48,9 +48,9 @@ func WriteHeader[T Element](w io.Writer, shape []int) error {
 	return err
 }
 
-// encode appends elements to buf, little endian.
+// encode appends elements to buf in little-endian order.
 func encode[T Element](buf []byte, data []T) []byte {
-	if list, ok := any(data).([]int); ok { // whose size depends on the machine
+	if list, ok := any(data).([]int); ok { // the size of int depends on the machine
 		for _, x := range list {
 			buf = binary.LittleEndian.AppendUint64(buf, uint64(x))
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// NumPy writes the same bytes.
+// The bytes equal the bytes that NumPy writes.
 func TestWriteLikeNumPy(t *testing.T) {
 	pixels := make([]uint8, 80)
 	for i := range pixels {
@@ -155,7 +155,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		a, err := ReadAll[float64](r)
-		if err != nil && (r.dt.Kind == 'b' || r.Fortran) { // bytes that are neither 0 nor 1; another order
+		if err != nil && (r.dt.Kind == 'b' || r.Fortran) { // bytes other than 0 and 1; Fortran order
 			return
 		}
 		if err != nil || len(a.Data) != r.Len() {
@@ -181,7 +181,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzNPZ tests that no archive makes reading panic.
+// FuzzNPZ tests that no archive causes a panic.
 func FuzzNPZ(f *testing.F) {
 	small, err := archive("a", []int{2}, []float32{1, 2})
 	if err != nil {
@@ -206,7 +206,7 @@ func FuzzNPZ(f *testing.F) {
 			if a, err := ReadAll[float64](r); err == nil && len(a.Data) != r.Len() {
 				t.Errorf("%s: %d elements, header %+v", name, len(a.Data), r.Header)
 			}
-			r.Close() // damaged data may be an error here too
+			r.Close() // for damaged data, this may also be an error
 		}
 	})
 }
