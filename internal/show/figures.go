@@ -14,14 +14,14 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// File is a file that shows a result.
+// File is a file with a view of a result.
 type File struct {
 	Name  string
 	Write func(io.Writer) error
 }
 
-// Files lists the files that show the result: its text in four formats, ranks and Kendall's tau if the table compares
-// columns, and the figures with values.
+// Files returns the files for the result: its text in four formats, the figures with values, and, if the table compares
+// columns, ranks and Kendall's tau.
 func Files(r *tables.Result) []File {
 	var list []File
 	add := func(end string, write func(io.Writer, *tables.Result) error) {
@@ -41,7 +41,7 @@ func Files(r *tables.Result) []File {
 	return slices.Concat(list, rankFiles(r), curveFiles(r))
 }
 
-// curveFiles returns the plots of the curves as PNG files: one for each column with a point and each data set.
+// curveFiles returns the curves as PNG plots: one for each column with a point and each data set.
 func curveFiles(r *tables.Result) (list []File) {
 	if r.Table.Curves == nil {
 		return nil
@@ -61,7 +61,7 @@ func curveFiles(r *tables.Result) (list []File) {
 	return list
 }
 
-// setsOf lists the labels of a table's data sets: an empty one if it lists none.
+// setsOf lists the labels of a table's data sets, or one empty label if the table has none.
 func setsOf(t *tables.Table) (list []string) {
 	if len(t.DataSets) == 0 {
 		return []string{""}
@@ -81,7 +81,7 @@ func curveFile(r *tables.Result, set, name string, options report.CurveOptions, 
 	return File{r.Name + "-" + name + ".png", func(w io.Writer) error { return report.Curves(w, options, series) }}
 }
 
-// seriesOf returns the curves of a column. The argument is the column's name in cells.
+// seriesOf returns the curves of a column. cells is the name of the column in cells.
 func seriesOf(r *tables.Result, cells string) (list []report.Series) {
 	for i, row := range r.Table.Rows {
 		c := r.Cell(row.Label, cells)
@@ -98,23 +98,22 @@ func seriesOf(r *tables.Result, cells string) (list []report.Series) {
 	return list
 }
 
-// rankFiles returns the flow charts of ranks of a result that compares columns, one for each data set. A line for
-// every row connects its ranks in neighbouring columns, as in figure 13 of Cao et al. 2022. If columns agreed, no
-// lines would cross.
+// rankFiles returns bump charts of ranks for a result that compares columns, one for each data set. A line for every
+// row connects its ranks in adjacent columns, as in figure 13 of Cao et al. 2022. If all columns agree, no lines cross.
 func rankFiles(r *tables.Result) (list []File) {
 	if r.Agreement == nil || len(r.Table.Columns) < 2 {
 		return nil
 	}
 	sets := setsOf(r.Table)
 	for i, set := range sets {
-		if series := rankLines(r, i, len(sets)); len(series) > 1 { // otherwise there is nothing to cross
+		if series := rankLines(r, i, len(sets)); len(series) > 1 { // a single line crosses nothing
 			list = append(list, curveFile(r, set, "ranks", report.CurveOptions{YLabel: "rank", Names: r.Agreement.Columns, Down: true, Marked: true}, series))
 		}
 	}
 	return list
 }
 
-// rankLines returns the ranks of rows by column on a data set. It skips rows without a rank.
+// rankLines returns the ranks of rows by column for a data set. It skips rows without a rank.
 func rankLines(r *tables.Result, set, sets int) (list []report.Series) {
 	for _, row := range r.Rows {
 		s := report.Series{Name: row.Label}
@@ -132,7 +131,7 @@ func rankLines(r *tables.Result, set, sets int) (list []report.Series) {
 	return list
 }
 
-// boxPlot returns the box plot of a result; nil if the table has no plot or its rows have no run.
+// boxPlot returns the box plot of a result, or nil if the table has no plot or its rows have no runs.
 func boxPlot(r *tables.Result) *report.BoxPlot {
 	f := r.Table.Boxes
 	if f == nil {
@@ -160,7 +159,7 @@ func boxPlot(r *tables.Result) *report.BoxPlot {
 	return p
 }
 
-// boxPicture returns the box plot for the HTML page, as a data URL; empty if the table has none.
+// boxPicture returns the box plot for the HTML page as a data URL, or an empty URL if there is none.
 func boxPicture(r *tables.Result) (template.URL, error) {
 	p := boxPlot(r)
 	if p == nil {
@@ -168,13 +167,13 @@ func boxPicture(r *tables.Result) (template.URL, error) {
 	}
 	var png bytes.Buffer
 	err := p.WritePNG(&png)
-	return template.URL(web.PNG(png.Bytes())), err // our own picture
+	return template.URL(web.PNG(png.Bytes())), err // the picture is from this program
 }
 
 // tenth rounds to tenths of a pixel.
 func tenth(v float64) float64 { return math.Round(10*v) / 10 }
 
-// plot is a square of dots, our values upward and the printed ones to the right.
+// plot is a square scatter plot: our values on the vertical axis, published values on the horizontal axis.
 type plot struct {
 	Size  int
 	Ticks []tick
@@ -192,14 +191,14 @@ type dot struct {
 	Title  string
 }
 
-// The sides of the plot and its margin, in pixels.
+// The side of the plot and its margin, in pixels.
 const (
 	plotSize   = 420
 	plotMargin = 40
 )
 
-// plotOf places the cells with both values, on logarithmic axes if the table compares ratios. It is nil if no value is
-// printed.
+// plotOf plots the cells with both values, on logarithmic axes if the table compares ratios. It returns nil if there
+// are no published values.
 func plotOf(r *tables.Result) *plot {
 	if r.Printed == 0 {
 		return nil
@@ -232,7 +231,7 @@ func plotOf(r *tables.Result) *plot {
 	return p
 }
 
-// position returns a cell's position on the axes; false if it lacks a value.
+// position returns a cell's coordinates on the axes; false if it lacks a value.
 func position(c *tables.Cell, log bool) (x, y float64, ok bool) {
 	switch {
 	case c.Ours == nil || c.Theirs == nil || log && (*c.Ours <= 0 || *c.Theirs <= 0):
@@ -243,7 +242,7 @@ func position(c *tables.Cell, log bool) (x, y float64, ok bool) {
 	return *c.Theirs, *c.Ours, true
 }
 
-// limits returns the smallest and the largest value of the plot. Linear axes include 0.
+// limits returns the minimum and maximum value of the plot. Linear axes include 0.
 func limits(r *tables.Result, log bool) (low, high float64) {
 	if log {
 		low, high = math.Inf(1), math.Inf(-1)
@@ -264,7 +263,7 @@ func limits(r *tables.Result, log bool) (low, high float64) {
 	return low, high
 }
 
-// tickStep returns the distance between ticks. An axis has at least four ticks.
+// tickStep returns the distance between ticks. An axis has four or more ticks.
 func tickStep(low, high float64) float64 {
 	step := math.Pow(10, math.Floor(math.Log10(high-low)))
 	for (high-low)/step < 4 {

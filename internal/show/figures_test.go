@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// The flow chart of a data set shows the ranks of its cells. A missing rank leaves a gap, and a row without ranks has
-// no line.
+// The chart of a data set shows the ranks in its cells. A missing rank leaves a gap, and a row without ranks has no
+// line.
 func TestRankFiles(t *testing.T) {
 	var columns []tables.Column
 	for _, label := range []string{"MIG", "SAP", "DCI"} {
@@ -58,7 +58,7 @@ func TestRankFiles(t *testing.T) {
 	}
 }
 
-// A box has the label of its row, or the label that the figure gives it.
+// The label of a box is the label of its row, unless the figure has another label for it.
 func TestBoxLabels(t *testing.T) {
 	f := &tables.Boxes{Column: "MIG", Rows: []string{"a", "b"}}
 	r := &tables.Result{Table: &tables.Table{Boxes: f, Columns: []tables.Column{{Label: "MIG"}}}}

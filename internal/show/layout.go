@@ -1,4 +1,4 @@
-// Package show writes results of tables: as text, Markdown, CSV, LaTeX and HTML, with figures.
+// Package show writes the results of tables as text, Markdown, CSV, LaTeX and HTML, with figures.
 package show
 
 import (
@@ -10,24 +10,24 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// layout is a result as text for all writers: marked cells and footnotes.
+// layout is a result as text, in a common form for all writers: cells with marks, and footnotes.
 type layout struct {
 	*tables.Result
 	Heads     []tables.Column // the columns to show
 	Groups    []group
-	Parts     []group // tables below each other on pages: one, or one for each group of data sets
-	Compared  bool    // some cell has a printed value
+	Parts     []group // a page has one table, or one for each group of data sets
+	Compared  bool    // some cell has a published value
 	Lines     []Line
 	Footnotes []Footnote
 	Columns   []columnDoc
 	Remarks   []string
-	Grids     []grid // tables of the agreement
+	Grids     []grid // tables of the agreement between columns
 }
 
-// group is a heading above neighbouring columns.
+// group is a heading above adjacent columns.
 type group struct {
 	Name         string
-	First, After int // columns
+	First, After int // range of columns
 }
 
 type columnDoc struct{ Label, Doc string }
@@ -55,7 +55,7 @@ var commonMarks = []struct {
 func layoutOf(r *tables.Result) *layout {
 	t := r.Table
 	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.Columns, Compared: r.Printed > 0}
-	if len(t.DataSets) > 0 { // each column becomes a group of them
+	if len(t.DataSets) > 0 { // each column becomes a group with a column per data set
 		l.Heads = nil
 		for _, c := range t.Columns {
 			for _, d := range t.DataSets {
@@ -117,7 +117,7 @@ func (l *layout) groupsIn(first, after int) (list []group) {
 	return list
 }
 
-// show writes a cell as text, and adds a footnote if its reason is new.
+// show formats a cell. For a new reason, it adds a footnote.
 func (l *layout) show(c tables.Cell, common, decimals int) Cell {
 	s := Cell{Ours: none, Theirs: none, Third: none, Status: c.Status}
 	if c.Ours != nil {
@@ -162,7 +162,7 @@ func (l *layout) show(c tables.Cell, common, decimals int) Cell {
 	return s
 }
 
-// footnote returns the mark of a text; a new text gets a new mark.
+// footnote returns the mark of a footnote with this text. It adds a footnote for a new text.
 func (l *layout) footnote(text string, common int) string {
 	notes := l.Footnotes[common:]
 	at := slices.IndexFunc(notes, func(f Footnote) bool { return f.Text == text })
@@ -173,7 +173,7 @@ func (l *layout) footnote(text string, common int) string {
 	return letters(at)
 }
 
-// fixed writes a number with the given decimals, never as -0.
+// fixed formats a number with the given number of decimals, and never as -0.
 func fixed(v float64, decimals int) string {
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(text, "-0.") == "" {
@@ -182,7 +182,7 @@ func fixed(v float64, decimals int) string {
 	return text
 }
 
-// letters returns the n-th of a, b, ..., z, aa, ab, ...
+// letters returns element n of a, b, ..., z, aa, ab, ...
 func letters(n int) string {
 	text := ""
 	for n++; n > 0; n = (n - 1) / 26 {
@@ -191,7 +191,7 @@ func letters(n int) string {
 	return text
 }
 
-// View is a computed table as text, for pages.
+// View is the text of a computed table, for pages.
 type View struct {
 	Groups    []Span // headings above neighbouring columns
 	Heads     []Head
@@ -207,35 +207,35 @@ type Span struct {
 	Columns int    `json:"columns"`
 }
 
-// Head is a column's label, with a definition of its values if the label needs one.
+// Head is the label of a column, and a definition of its values if necessary.
 type Head struct {
 	Label string `json:"label"`
 	Doc   string `json:"doc,omitempty"`
 }
 
-// Line is a row.
+// Line is a row of the table.
 type Line struct {
 	Label    string `json:"label"`
 	Cells    []Cell `json:"cells"`
-	Compared bool   `json:"-"` // some cell of the line has a printed value
+	Compared bool   `json:"-"` // some cell of the row has a published value
 }
 
-// Cell is a cell as text: ours, the printed value, and how they compare.
+// Cell is the text of a cell: our value, the published value, and their comparison.
 type Cell struct {
 	Ours   string        `json:"ours"`
 	Theirs string        `json:"theirs,omitempty"`
 	Third  string        `json:"third,omitempty"`
-	Mark   string        `json:"mark,omitempty"` // of a footnote
+	Mark   string        `json:"mark,omitempty"` // mark of a footnote
 	Status tables.Status `json:"status"`
 }
 
-// Footnote is the text of a mark.
+// Footnote is a footnote with its mark.
 type Footnote struct {
 	Mark string `json:"mark"`
 	Text string `json:"text"`
 }
 
-// Lines returns the table as text.
+// Lines returns the text of a table.
 func Lines(r *tables.Result) View {
 	l := layoutOf(r)
 	v := View{Third: differenceLabel(r.Table), Lines: l.Lines, Footnotes: l.Footnotes, Remarks: l.Remarks}

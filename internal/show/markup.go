@@ -13,7 +13,7 @@ import (
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "|", `\|`, "~", `\~`)
 
-// Markdown writes the table with its footnotes. A row has three lines, or one, as in Print.
+// Markdown writes the table with its footnotes. A row has three lines or one line, as in Text.
 func Markdown(w io.Writer, r *tables.Result) error {
 	l, escape := layoutOf(r), markdownEscapes.Replace
 	var b strings.Builder
@@ -45,7 +45,7 @@ func Markdown(w io.Writer, r *tables.Result) error {
 	return send(w, r, b.String())
 }
 
-// markdown writes some columns below their name, if any.
+// markdown writes a group of columns below its name, if it has one.
 func (l *layout) markdown(b *strings.Builder, part group) {
 	escape := markdownEscapes.Replace
 	row := func(first string, cell func(c int) string) {
@@ -76,7 +76,7 @@ var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", 
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, `"`, "''",
 	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`, "×", `$\times$`)
 
-// LaTeX writes a tabular that needs no package, and the footnotes below it.
+// LaTeX writes a tabular without packages, followed by the footnotes.
 func LaTeX(w io.Writer, r *tables.Result) error {
 	l, escape := layoutOf(r), latexEscapes.Replace
 	var b strings.Builder
@@ -95,7 +95,7 @@ func LaTeX(w io.Writer, r *tables.Result) error {
 	return send(w, r, b.String())
 }
 
-// latex writes some columns as a tabular.
+// latex writes a group of columns as a tabular.
 func (l *layout) latex(b *strings.Builder, part group) {
 	escape := latexEscapes.Replace
 	fmt.Fprintf(b, "\\begin{tabular}{l%s}\n\\hline\n", strings.Repeat("r", part.After-part.First))
@@ -152,8 +152,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"several": func(l *layout) bool { return len(l.Parts) > 1 },
 }).Parse(pageText))
 
-// HTML writes one page without a script or other files: the table, a plot of our values against the printed
-// ones, footnotes and definitions.
+// HTML writes a single page without scripts or other files: the table, a scatter plot of our values and the published
+// values, footnotes and definitions.
 func HTML(w io.Writer, r *tables.Result) error {
 	l := layoutOf(r)
 	boxes, err := boxPicture(r)

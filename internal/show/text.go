@@ -25,9 +25,9 @@ func differenceLabel(t *tables.Table) string {
 	return "difference"
 }
 
-// Text writes the table as text, in lines of at most width letters where possible. Groups of columns that do not fit
-// follow below. A row has three lines: our values, the printed values and the differences. Without printed values a
-// row has one line.
+// Text writes the table as text with a maximum line width where possible. Groups of columns that do not fit follow
+// below. A row has three lines: our values, the published values and the differences. Without published values, a row
+// has one line.
 func Text(w io.Writer, r *tables.Result, width int) error {
 	l := layoutOf(r)
 	var b strings.Builder
@@ -49,13 +49,13 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 	return send(w, r, b.String())
 }
 
-// theirs returns the label of the printed values.
+// theirs returns the label of the published values.
 func theirs(t *tables.Table) string {
 	return cmp.Or(t.Printed.Label, "paper")
 }
 
-// grid returns the cells: for each row a line with our values, and if it has printed values a line with these and a line
-// with the differences.
+// grid returns the lines of the table. A row has a line with our values. If it has published values, it also has a line
+// with these and a line with the differences.
 func (l *layout) grid() *grid {
 	g := &grid{}
 	for _, h := range l.Heads {
@@ -79,7 +79,7 @@ func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
 }
 
-// wrap writes a footnote in lines of a width.
+// wrap writes a footnote with a maximum line width.
 func wrap(b *strings.Builder, mark, text string, width int) {
 	at := letterCount(mark)
 	b.WriteString(mark)
@@ -95,7 +95,7 @@ func wrap(b *strings.Builder, mark, text string, width int) {
 	b.WriteString("\n")
 }
 
-// CSV writes a line for each cell, with all digits.
+// CSV writes a line for each cell, with full precision.
 func CSV(w io.Writer, r *tables.Result) error {
 	comparison := "difference"
 	if r.Table.Timed() {
@@ -129,13 +129,13 @@ type grid struct {
 	Title string
 	Heads []head
 	Lines [][]string // a label and the cells
-	signs []bool     // by line: whether signs stand left of the digits; nil: in no line
+	signs []bool     // whether a line has signs before the digits; nil: no line has signs
 }
 
 // head is the heading of a column.
 type head struct{ Group, Label string }
 
-// widths returns the widths of the columns; column 0 has the labels.
+// widths returns the widths of the columns; column 0 contains the labels.
 func (g *grid) widths() []int {
 	list := make([]int, 1+len(g.Heads))
 	for c, h := range g.Heads {
@@ -149,7 +149,7 @@ func (g *grid) widths() []int {
 	return list
 }
 
-// group returns the end of the columns from one on that share its group.
+// group returns the end of the adjacent columns with the same group as column from.
 func (g *grid) group(from int) (after int) {
 	for after = from; after <= len(g.Heads) && g.Heads[after-1].Group == g.Heads[from-1].Group; {
 		after++
@@ -157,8 +157,8 @@ func (g *grid) group(from int) (after int) {
 	return after
 }
 
-// fitting returns the end of the columns that fit next to each other. It takes whole groups, part of a group that is
-// too wide alone, and at least one column.
+// fitting returns the end of the columns that fit in the width. It returns whole groups, or a part of a group that is
+// too wide, and always at least one column.
 func (g *grid) fitting(from, width int, widths []int) (after int) {
 	left := width - widths[0]
 	for after = from; after <= len(g.Heads); {
@@ -175,7 +175,7 @@ func (g *grid) fitting(from, width int, widths []int) (after int) {
 	return after
 }
 
-// print writes the grid in lines of at most width letters where possible. Columns that do not fit follow below.
+// print writes the grid with a maximum line width where possible. Columns that do not fit follow below.
 func (g *grid) print(b *strings.Builder, width int) {
 	widths := g.widths()
 	for from := 1; from <= len(g.Heads); {
@@ -233,7 +233,7 @@ func (g *grid) markdown(b *strings.Builder) {
 	}
 }
 
-// grids returns the agreement as tables of text: mean ranks of all columns and of each group, then tau.
+// grids returns the agreement as tables of text: mean ranks over all columns and for each group, then Kendall's tau.
 func grids(r *tables.Result) []grid {
 	a := r.Agreement
 	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(len(r.Rows), "row")}
@@ -269,7 +269,7 @@ func grids(r *tables.Result) []grid {
 	return []grid{ranks, tau}
 }
 
-// number writes a number with some decimals; none for NaN.
+// number formats a number with the given number of decimals. NaN becomes a dash.
 func number(v float64, decimals int) string {
 	if math.IsNaN(v) {
 		return none
@@ -277,7 +277,7 @@ func number(v float64, decimals int) string {
 	return fixed(v, decimals)
 }
 
-// ranks writes the rank of every row in every column, a line each.
+// ranks writes the rank of every row in every column, one per line.
 func ranks(w io.Writer, r *tables.Result) error {
 	records := [][]string{{"table", "row", "column", "rank"}}
 	for _, row := range r.Rows {
@@ -290,7 +290,7 @@ func ranks(w io.Writer, r *tables.Result) error {
 	return writeRecords(w, r, records)
 }
 
-// tau writes a line with Kendall's tau for every two columns; it skips pairs without a tau.
+// tau writes Kendall's tau for every pair of columns, one per line. It skips pairs without a tau.
 func tau(w io.Writer, r *tables.Result) error {
 	records := [][]string{{"table", "column", "other", "tau"}}
 	for i, a := range r.Agreement.Columns {
