@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// BenchmarkFor times sections of two items of a microsecond, by the pause between two sections. With pause=0 helpers
-// look for work; after 100 microseconds they sleep. The time beyond a microsecond is the costs of package scaling.
+// BenchmarkFor times parallel sections with two items of one microsecond, for several pauses between sections. With
+// pause=0, idle helpers are still polling; after 100 microseconds they sleep. The time above one microsecond is the
+// cost in package scaling.
 //
 //	go test ./internal/parallel -run '^$' -bench For
 func BenchmarkFor(b *testing.B) {

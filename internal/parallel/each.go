@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Each calls body for every i below n, on all cores, until the context ends. It returns the error of the context, or
-// otherwise the error of the smallest i that failed.
+// Each calls body for every i below n, on all cores, until the context ends. It returns the context's error if there is
+// one, otherwise the error of the smallest i that failed.
 func Each(ctx context.Context, n int, body func(i int) error) error {
 	errs := make([]error, n)
 	var ended atomic.Bool

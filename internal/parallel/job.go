@@ -5,41 +5,41 @@ import (
 	"sync/atomic"
 )
 
-// spinLimit is the number of times that the caller polls for the others before it sleeps: some ten
-// microseconds. On a busy machine a thread may be off its processor for much longer, and spinning
-// would keep it from returning.
+// spinLimit is the number of times that the caller polls for the helpers before it sleeps, about ten microseconds. On a
+// busy machine, a helper may be off its processor much longer, and the spinning caller would occupy a processor.
 const spinLimit = 20000
 
-// line separates variables that different threads write: two cache lines, which processors fetch together.
+// line separates variables that different threads write. Its size is two cache lines, because processors fetch pairs of
+// lines.
 type line [128]byte
 
-// job is a call of For, in a slot of the pool. The next call uses the slot again after all holders of the job have let
-// go of it.
+// job is a call of For in a slot of the pool. The next call reuses the slot after all references to the job have been
+// released.
 type job struct {
-	bit    uint64 // of the slot
+	bit    uint64 // bit of the slot
 	body   func(worker, i int)
-	scope  *scope // of the caller; nil: none
+	scope  *scope // scope of the caller; nil: none
 	n      int64
 	chunk  int64
-	limit  int32 // workers
+	limit  int32 // maximum number of workers
 	awake  chan struct{}
 	lock   sync.Mutex
-	failed *Panic // panic of the smallest item
+	failed *Panic // panic of the item with the smallest index
 	_      line
-	next   atomic.Int64 // item
+	next   atomic.Int64 // next item
 	_      line
 
-	finished   atomic.Int64 // items
-	asleep     atomic.Bool  // the caller
-	workers    atomic.Int32 // number of workers that joined
-	references atomic.Int32 // number of holders; 0: no worker may join
+	finished   atomic.Int64 // number of finished items
+	asleep     atomic.Bool  // the caller sleeps
+	workers    atomic.Int32 // number of workers that have joined
+	references atomic.Int32 // number of references; 0: no worker may join
 }
 
-// Chunk returns how many of n items a worker takes at once. It takes few, to let all workers end at about the same
-// time, but more of very many items: workers would otherwise wait for the counter.
+// Chunk returns how many of n items a worker takes at once. Small chunks let all workers end at about the same time.
+// For very many items, chunks are larger, because workers would otherwise contend for the counter.
 func Chunk(n, workers int) int { return max(1, n/(32*workers)) }
 
-// open begins a call. The caller is worker 0 and holds the job.
+// open starts a call. The caller is worker 0 and has a reference to the job.
 func (j *job) open(body func(worker, i int), n, workers int) {
 	j.body, j.n, j.chunk, j.limit, j.failed = body, int64(n), int64(Chunk(n, workers)), int32(workers), nil
 	j.next.Store(0)
@@ -48,7 +48,8 @@ func (j *job) open(body func(worker, i int), n, workers int) {
 	j.references.Store(1)
 }
 
-// join holds the job, unless it is over, and returns the worker's number; negative: the job needs no further worker.
+// join adds a reference to the job unless the job has ended. It returns the worker's number, or a negative number if
+// the job has enough workers.
 func (j *job) join() (worker int, held bool) {
 	for {
 		r := j.references.Load()
@@ -65,7 +66,7 @@ func (j *job) join() (worker int, held bool) {
 	return -1, true
 }
 
-// work calls the body for items until no item is left.
+// work calls the body for items until there are no more items.
 func (j *job) work(worker int) {
 	for from := j.next.Add(j.chunk) - j.chunk; from < j.n; from = j.next.Add(j.chunk) - j.chunk {
 		to := min(from+j.chunk, j.n)
@@ -76,7 +77,8 @@ func (j *job) work(worker int) {
 	}
 }
 
-// items calls the body for items from at to the end, or to the first that panics, and returns the one after it.
+// items calls the body for items from at to the end, or until an item panics. It returns the index after the last
+// called item.
 func (j *job) items(worker int, at, to int64) (next int64) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -90,7 +92,7 @@ func (j *job) items(worker int, at, to int64) (next int64) {
 	return to
 }
 
-// finish counts finished items, and wakes the caller after the last item.
+// finish counts finished items and wakes the caller after the last one.
 func (j *job) finish(items int64) {
 	if j.finished.Add(items) == j.n && j.asleep.CompareAndSwap(true, false) {
 		j.awake <- struct{}{}
@@ -105,7 +107,7 @@ func (j *job) fail(item int64, p *Panic) {
 	}
 }
 
-// wait returns when all items are finished.
+// wait returns after all items have finished.
 func (j *job) wait() {
 	for range spinLimit {
 		if j.finished.Load() == j.n {
@@ -114,7 +116,7 @@ func (j *job) wait() {
 	}
 	j.asleep.Store(true)
 	if j.finished.Load() == j.n && j.asleep.CompareAndSwap(true, false) {
-		return // the last one finished before it saw a sleeper
+		return // the last item finished before its worker saw that the caller sleeps
 	}
 	<-j.awake
 }

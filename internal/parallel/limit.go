@@ -9,15 +9,15 @@ import (
 	"unsafe"
 )
 
-// scope is the work under a [Limit]: a goroutine and the goroutines that it starts. A nil scope has no limit.
+// scope is the work under a [Limit]: a goroutine and the goroutines that it starts. nil means no limit.
 //
-// A kernel is called from deep within a graph and has no parameter for the limit of its run. The labels of Go's
-// profiler are the only values that a goroutine passes on to the goroutines that it starts. The address of a set of
-// labels therefore identifies a scope.
+// A kernel is called deep inside a graph and has no parameter for the thread limit of its run. The profiler labels are
+// the only values that a goroutine passes on to the goroutines that it starts. Therefore, the address of a set of
+// labels identifies a scope.
 type scope struct {
 	threads int
 	labels  unsafe.Pointer
-	left    atomic.Int64 // threads that helpers and background work may still take
+	left    atomic.Int64 // number of threads that helpers and background work may still use
 }
 
 var (
@@ -25,11 +25,12 @@ var (
 	limits atomic.Int32 // number of scopes
 )
 
-// Limit lets the calling goroutine, and goroutines that it starts from now on, use at most n threads together until the
-// same goroutine calls release. Other goroutines, and GOMAXPROCS, stay as they are. With n below 1 there is no limit.
+// Limit limits the calling goroutine, and goroutines that it starts from now on, to n threads in total. The limit ends
+// when the same goroutine calls release. Other goroutines and GOMAXPROCS do not change. For n below 1 there is no
+// limit.
 //
-// The limit is a label of the profiler, "threads". Code that replaces the labels of a goroutine lifts the limit there,
-// unless it derives its labels from the returned context and restores the labels before.
+// The limit is stored in the profiler label "threads". Code that replaces the labels of a goroutine removes the limit
+// there. To avoid this, derive the labels from the returned context, and restore the previous labels afterwards.
 func Limit(ctx context.Context, n int) (limited context.Context, release func()) {
 	if n < 1 {
 		return ctx, func() {}
@@ -48,7 +49,7 @@ func Limit(ctx context.Context, n int) (limited context.Context, release func())
 	}
 }
 
-// current returns the scope of the calling goroutine; nil: none.
+// current returns the scope of the calling goroutine, or nil.
 func current() *scope {
 	if limits.Load() == 0 {
 		return nil
@@ -59,7 +60,7 @@ func current() *scope {
 	return nil
 }
 
-// take takes up to n threads, and returns their number.
+// take reserves up to n threads, and returns their number.
 func (s *scope) take(n int) int {
 	if s == nil {
 		return n
@@ -73,29 +74,29 @@ func (s *scope) take(n int) int {
 	}
 }
 
-// give gives threads back.
+// give releases threads.
 func (s *scope) give(n int) {
 	if s != nil {
 		s.left.Add(int64(n))
 	}
 }
 
-// enter brings a helper into the scope.
+// enter moves a helper into the scope.
 func (s *scope) enter() {
 	if s != nil {
 		setLabels(s.labels)
 	}
 }
 
-// leave takes a helper out of the scope.
+// leave moves a helper out of the scope.
 func (s *scope) leave() {
 	if s != nil {
 		setLabels(nil)
 	}
 }
 
-// labels returns the address of the labels of the calling goroutine. The runtime keeps both functions for other
-// packages, see runtime/proflabel.go.
+// labels returns the address of the calling goroutine's profiler labels. The runtime keeps this function and its setter
+// for use by other packages, see runtime/proflabel.go.
 //
 //go:linkname labels runtime/pprof.runtime_getProfLabel
 func labels() unsafe.Pointer

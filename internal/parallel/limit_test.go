@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// busiest returns the largest number of goroutines that work on items at the same time: in sections, in nested
-// sections and in the background.
+// busiest returns the maximum number of goroutines that work on items at the same time: in sections, in nested sections
+// and in background work.
 func busiest() int {
 	var now, most atomic.Int64
 	body := func(int, int) {
@@ -30,7 +30,7 @@ func busiest() int {
 	return int(most.Load())
 }
 
-// Limits of goroutines are independent of each other, and hold in everything that the goroutines start.
+// Limits of goroutines are independent, and apply to everything that the goroutines start.
 func TestLimit(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	var all sync.WaitGroup

@@ -1,4 +1,4 @@
-// Package parallel distributes the items of a loop over a small pool of goroutines.
+// Package parallel distributes the iterations of a loop over a small pool of goroutines.
 package parallel
 
 import (
@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// Threads returns the largest number of goroutines that For uses: GOMAXPROCS, or less within a [Limit].
+// Threads returns the maximum number of goroutines for a call of For: GOMAXPROCS, or less within a [Limit].
 func Threads() int {
 	if r := recorder.Load(); r != nil {
 		return (*r).Threads()
@@ -19,16 +19,15 @@ func Threads() int {
 	return most
 }
 
-// For calls body(worker, i) once for every i in [0, n), on up to Threads()
-// goroutines, and returns when all calls have. Items are handed out in order but
-// may run at the same time; no two calls with the same worker do. If calls panic,
-// the others still run, and For then panics with the *[Panic] of the smallest i.
+// For calls body(worker, i) once for every i in [0, n) on up to Threads() goroutines, and waits for all calls. The
+// calls start in order but may run concurrently. No two calls with the same worker run concurrently. If calls panic,
+// the other calls still run, and For then panics with the *[Panic] of the smallest i.
 //
-// For allocates nothing if body is a stored function value.
+// For does not allocate if body is a stored function value.
 func For(n int, body func(worker, i int)) { ForWorkers(Threads(), n, body) }
 
-// ForWorkers is For with worker below a limit, for callers with scratch for a fixed number of workers:
-// GOMAXPROCS may change at any time.
+// ForWorkers is For with an upper bound for worker. It is for callers that have scratch memory for a fixed number of
+// workers: GOMAXPROCS may change at any time.
 func ForWorkers(workers, n int, body func(worker, i int)) {
 	threads := min(Threads(), workers, n)
 	if threads <= 1 {
@@ -48,7 +47,7 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 	if threads > 1 {
 		j = pool.take()
 	}
-	if j == nil { // the other calls keep all helpers busy
+	if j == nil { // all slots are in use
 		for i := range n {
 			body(0, i)
 		}
@@ -68,17 +67,17 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 	}
 }
 
-// Panic is the value that For panics with: a panic of its body, possibly on another goroutine.
+// Panic is the value of For's panic: a panic of its body, possibly in another goroutine.
 type Panic struct {
 	Value any    // value of the body's panic
 	Stack []byte // stack of the panicking goroutine
 	item  int64
 }
 
-// Recovered returns the panic of a non-nil value of recover(). The deferred function itself must call Recovered: only
-// then does the stack contain the place of the panic.
+// Recovered returns the panic for a non-nil value of recover(). Call it directly in the deferred function: only then
+// does the stack contain the position of the panic.
 func Recovered(value any) *Panic {
-	if p, ok := value.(*Panic); ok { // from a For within the body
+	if p, ok := value.(*Panic); ok { // from a nested For
 		return p
 	}
 	return &Panic{Value: value, Stack: debug.Stack()}

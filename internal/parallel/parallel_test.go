@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// explode panics for items 40 and above.
+// explode panics for i of 40 and above.
 func explode(i int) {
 	if i >= 40 {
 		panic(errLate)

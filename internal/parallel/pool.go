@@ -7,36 +7,36 @@ import (
 	"sync/atomic"
 )
 
-// idleLimit is the number of times that an idle helper polls for a job before it sleeps: some ten
-// microseconds, about the time of waking it. With more threads than processors, crowdedLimit lets others work.
+// idleLimit is the number of times that an idle helper polls for a job before it sleeps: about ten microseconds, as
+// long as waking it. With more threads than processors, crowdedLimit leaves the processors to others.
 const (
 	idleLimit    = 10000
 	crowdedLimit = 500
 )
 
-// processors is the number of processors that the program may use.
+// processors is the number of available processors.
 var processors = runtime.NumCPU()
 
-// slots is the largest number of concurrent calls with helpers.
+// slots is the maximum number of concurrent calls with helpers.
 const slots = 64
 
-// helpers are goroutines that start once and wait for jobs. A caller of For sets the bit of its job in a word that idle
-// helpers read. Asking sixteen helpers therefore takes as long as asking one. The caller wakes sleeping helpers only as
-// far as it needs them.
+// helpers are goroutines that start once and wait for jobs. A caller of For sets the bit of its job in a word that all
+// idle helpers read. So asking sixteen helpers takes as long as asking one. The caller wakes only as many sleeping
+// helpers as it needs.
 type helpers struct {
 	_       line
 	open    atomic.Uint64 // slots of jobs that need helpers
 	_       line
-	idle    atomic.Int32 // helpers that look for a job
-	asleep  atomic.Int32 // helpers that sleep, less the helpers about to wake
-	crowded atomic.Bool  // threads outnumber processors
+	idle    atomic.Int32 // helpers that poll for a job
+	asleep  atomic.Int32 // helpers that sleep, minus helpers that are being woken
+	crowded atomic.Bool  // more threads than processors
 	_       line
 	taken   atomic.Uint64 // slots in use
 	_       line
 	jobs    [slots]job
 	wake    chan struct{}
 	started atomic.Int32
-	mutex   sync.Mutex // starts helpers
+	mutex   sync.Mutex // guards the start of helpers
 }
 
 var pool = newHelpers()
@@ -49,7 +49,7 @@ func newHelpers() *helpers {
 	return p
 }
 
-// take reserves a slot; nil: all are in use.
+// take reserves a slot, or returns nil if all slots are in use.
 func (p *helpers) take() *job {
 	for {
 		taken := p.taken.Load()
@@ -84,14 +84,14 @@ func (p *helpers) publish(j *job, wanted int) {
 	}
 }
 
-// withdraw stops asking helpers to join. The caller of withdraw holds the job, so the slot still belongs to it.
+// withdraw stops asking helpers to join. Its caller has a reference to the job, so the slot still belongs to the job.
 func (p *helpers) withdraw(j *job) {
 	if p.open.Load()&j.bit != 0 {
 		p.open.And(^j.bit)
 	}
 }
 
-// release lets go of a job. The last one frees its slot.
+// release drops a reference to a job. The last one frees the slot.
 func (p *helpers) release(j *job) {
 	if j.references.Add(-1) == 0 {
 		j.body, j.scope = nil, nil
@@ -112,10 +112,10 @@ func (p *helpers) ensure(n int) {
 	}
 }
 
-// help runs jobs. After each job it polls for the next one before it sleeps. The sections of a training step follow
-// each other within microseconds, and waking a thread takes longer.
+// help runs jobs. After each job it polls for the next one before it sleeps, because the sections of a training step
+// follow within microseconds, and waking a thread takes longer.
 func (p *helpers) help() {
-	setLabels(nil) // of the goroutine that started this one
+	setLabels(nil) // clears the labels of the parent goroutine
 	for spins := 0; ; spins++ {
 		if open := p.open.Load(); open != 0 {
 			if p.join(&p.jobs[bits.TrailingZeros64(open)]) {
@@ -133,7 +133,7 @@ func (p *helpers) help() {
 	}
 }
 
-// join works on a job, unless it is over or has workers enough.
+// join works on a job, unless the job has ended or has enough workers.
 func (p *helpers) join(j *job) bool {
 	worker, held := j.join()
 	if !held {
@@ -154,14 +154,14 @@ func (p *helpers) join(j *job) bool {
 	return worker >= 0
 }
 
-// sleep waits until a caller needs a helper.
+// sleep sleeps until a caller needs a helper.
 func (p *helpers) sleep() {
 	p.idle.Add(-1)
 	p.asleep.Add(1)
-	for p.open.Load() != 0 { // a job came before its caller saw a sleeper
+	for p.open.Load() != 0 { // a job arrived before its caller saw this sleeper
 		asleep := p.asleep.Load()
 		if asleep <= 0 {
-			break // the caller woke this one
+			break // the caller has woken this helper
 		}
 		if p.asleep.CompareAndSwap(asleep, asleep-1) {
 			p.idle.Add(1)

@@ -2,32 +2,33 @@ package parallel
 
 import "sync/atomic"
 
-// Recorder takes the place of the pool, in benchmarks that ask how work would scale: it does all work on the caller's goroutine. See package
+// Recorder replaces the pool in benchmarks of the scaling: it does all work on the goroutine of the caller. See package
 // scaling.
 type Recorder interface {
-	Threads() int                                          // the answer of [Threads]
-	Section(workers, n int, body func(worker, i int))      // a call of For with a number of workers, at least two
-	Background(work func() *Panic) (join func(), p *Panic) // work that a [Background] does in parallel with the caller, until join
+	Threads() int                                          // result of [Threads]
+	Section(workers, n int, body func(worker, i int))      // a call of For with two or more workers
+	Background(work func() *Panic) (join func(), p *Panic) // work of a [Background], parallel to the caller until join
 }
 
 var recorder atomic.Pointer[Recorder]
 
-// Record hands the work of the next calls to a recorder until stop is called. The program must have one goroutine that calls For in that time.
+// Record sends the work of the following calls to a recorder until stop is called. Only one goroutine may call For
+// during this time.
 func Record(r Recorder) (stop func()) {
 	recorder.Store(&r)
 	return func() { recorder.Store(nil) }
 }
 
-// Background does one piece of work at a time on its goroutine, in parallel with its user. It has one user.
+// Background does one piece of work at a time in a goroutine, in parallel with its user. Only one goroutine may use it.
 type Background struct {
 	request chan task
 	done    chan *Panic
 	running bool
-	join    func() // after recorded work
-	failed  *Panic // of recorded work
+	join    func() // waits for recorded work
+	failed  *Panic // panic of recorded work
 }
 
-// task is a piece of work, which holds a thread of a scope.
+// task is a piece of work, and takes one thread of a scope.
 type task struct {
 	work  func()
 	scope *scope // nil: none
@@ -37,7 +38,7 @@ type task struct {
 func NewBackground() *Background {
 	b := &Background{request: make(chan task), done: make(chan *Panic, 1)}
 	go func() {
-		setLabels(nil) // of the goroutine that started this one
+		setLabels(nil) // clears the labels of the parent goroutine
 		for t := range b.request {
 			t.scope.enter()
 			failed := caught(t.work)
@@ -49,7 +50,7 @@ func NewBackground() *Background {
 	return b
 }
 
-// caught does a piece of work and returns its panic, or nil.
+// caught runs work and returns its panic, or nil.
 func caught(work func()) (failed *Panic) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -60,8 +61,8 @@ func caught(work func()) (failed *Panic) {
 	return nil
 }
 
-// Start begins a piece of work. The user must have waited for the piece before. Without a free thread, such as within a
-// [Limit] of one thread, Start does the work itself.
+// Start starts a piece of work. Call Wait between two pieces. Without a free thread, as within a [Limit] of one thread,
+// Start does the work itself.
 func (b *Background) Start(work func()) {
 	b.running = true
 	if r := recorder.Load(); r != nil {
@@ -76,7 +77,7 @@ func (b *Background) Start(work func()) {
 	b.request <- task{work, s}
 }
 
-// Wait waits for the work that was started last, if nobody did, and returns its panic, or nil.
+// Wait waits for the current work, if any, and returns its panic, or nil.
 func (b *Background) Wait() (failed *Panic) {
 	if !b.running {
 		return nil
@@ -90,7 +91,7 @@ func (b *Background) Wait() (failed *Panic) {
 	return <-b.done
 }
 
-// Close waits for the work and ends the goroutine.
+// Close waits for the current work and ends the goroutine.
 func (b *Background) Close() {
 	b.Wait()
 	close(b.request)

@@ -1,10 +1,10 @@
-// Package scaling computes the time of work on more threads than the machine has, for tests and benchmarks.
+// Package scaling predicts the time of work on more threads than the machine has, for tests and benchmarks.
 //
 // A [Recorder] runs the work on one goroutine. It records the time of every item of every parallel.For, and the time
-// between items. [Trace.On] then simulates the assignment of items to any number of threads by the rules of the pool;
-// [Costs] has the times for passing items on. It returns the end time of the last item: the critical path on a machine
-// whose cores share no caches and memory. Nested calls of For and work in a parallel.Background are included; other
-// goroutines are not recorded.
+// between items. [Trace.On] then simulates the assignment of items to any number of threads by the rules of the pool.
+// [Costs] has the times to hand work over. The result is the end time of the last item: the critical path on a machine
+// whose cores do not share caches and memory. The simulation includes nested calls of For and work in a
+// parallel.Background. It does not include other goroutines.
 package scaling
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// mark is an event of a recording. A span of time lies between any two.
+// mark is an event in a recording. There is a span of time between any two marks.
 type mark struct {
 	kind kind
-	n    int32 // for section: its items; for task and join: the number of the task
-	most int32 // for section: the threads that it may use
-	at   int32 // for section: its place; -1: not noted
+	n    int32 // for section: number of items; for task and join: number of the task
+	most int32 // for section: maximum number of threads
+	at   int32 // for section: number of its call position; -1: not recorded
 }
 
 type kind uint8
@@ -31,32 +31,33 @@ const (
 	item                // the section's next item begins
 	done                // the section ends
 	task                // background work begins
-	given               // background work ends, and the caller goes on
+	given               // background work ends, and the caller continues
 	join                // the caller waits for background work
 )
 
-// Trace is a recording: marks, and the times before, between and behind them.
+// Trace is a recording: marks, and the times before, between and after them.
 type Trace struct {
 	marks  []mark
 	spans  []time.Duration
 	places []string
 }
 
-// Recorder is a parallel.Recorder for a number of threads. Every item runs as worker 0, with scratch as warm as on a
-// separate core.
+// Recorder is a parallel.Recorder for a number of threads. Every item runs as worker 0. Its scratch memory is as warm
+// in the cache as on a separate core.
 type Recorder struct {
 	Trace
 	threads int
 	tasks   int32
 	last    time.Time
-	clock   time.Duration // time that reading the clock adds to a span
+	clock   time.Duration // time that a reading of the clock adds to a span
 	placed  map[[depth]uintptr]int32
 }
 
-// depth is the number of callers that tell the place of a section.
+// depth is the number of stack frames that identify the position of a section.
 const depth = 12
 
-// Record runs work as if there were threads threads, and returns its trace. where notes the places of sections too.
+// Record runs work as if there were the given number of threads, and returns its trace. where also records the
+// positions of sections.
 func Record(threads int, where bool, work func()) *Trace {
 	r := &Recorder{threads: threads, clock: clockCost()}
 	if where {
@@ -70,7 +71,7 @@ func Record(threads int, where bool, work func()) *Trace {
 	return &r.Trace
 }
 
-// clockCost returns the least time between two readings of the clock.
+// clockCost returns the minimum time between two readings of the clock.
 func clockCost() time.Duration {
 	least := time.Hour
 	for range 1000 {
@@ -80,7 +81,7 @@ func clockCost() time.Duration {
 	return least
 }
 
-// span ends a span of time. The next span begins when the caller has noted its mark.
+// span ends a span of time. The next span starts after the caller has recorded its mark.
 func (r *Recorder) span() { r.spans = append(r.spans, max(0, time.Since(r.last)-r.clock)) }
 
 func (r *Recorder) mark(m mark) {
@@ -116,7 +117,7 @@ func (r *Recorder) Background(work func() *parallel.Panic) (wait func(), failed 
 	return func() { r.mark(mark{kind: join, n: n}) }, failed
 }
 
-// place returns the number of the place that called For, in marks.
+// place returns the number of the position that called For, for marks.
 func (r *Recorder) place() int32 {
 	if r.placed == nil {
 		return -1
@@ -148,8 +149,8 @@ func (r *Recorder) place() int32 {
 	return at
 }
 
-// Least keeps the smaller of every two times of the same work in two traces, which other programs of the machine
-// disturbed at different moments. If the two traces differ in their marks, Least keeps the faster trace.
+// Least combines two traces of the same work: it keeps the smaller of both times for each span, because other programs
+// disturb the traces at different moments. If the traces have different marks, Least keeps the faster trace.
 func (t *Trace) Least(other *Trace) {
 	if !slices.Equal(t.marks, other.marks) {
 		if other.Work() < t.Work() {
@@ -162,7 +163,7 @@ func (t *Trace) Least(other *Trace) {
 	}
 }
 
-// Work returns the time of all of it on one thread.
+// Work returns the total time of the work on one thread.
 func (t *Trace) Work() (sum time.Duration) {
 	for _, d := range t.spans {
 		sum += d

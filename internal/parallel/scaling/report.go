@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Threads is the number of threads of the metric speedup-16.
+// Threads is the number of threads for the metric speedup-16.
 const Threads = 16
 
 // The time and the number of recordings of [Report].
@@ -21,15 +21,15 @@ const (
 	most   = 30
 )
 
-// Report adds metrics to a benchmark that runs on one thread (-cpu 1). speedup-2 and speedup-16 are the expected
-// speedups on 2 and on 16 threads. serial-% is the part of the time outside all parallel sections. Report runs the work
-// several times. With -v it logs what limits the speedup.
+// Report adds metrics to a benchmark on one thread (-cpu 1). speedup-2 and speedup-16 are the predicted speedups on 2
+// and 16 threads. serial-% is the percentage of the time outside all parallel sections. Report runs the work several
+// times. With -v, it logs what limits the speedup.
 func Report(b *testing.B, work func()) {
 	b.Helper()
 	if runtime.GOMAXPROCS(0) > 1 {
 		return
 	}
-	Record(Threads, false, work) // allocates the scratch of all threads
+	Record(Threads, false, work) // allocates the scratch memory of all threads
 	t := Record(Threads, testing.Verbose(), work)
 	for i, begin := 1, time.Now(); i < fewest || i < most && time.Since(begin) < enough; i++ {
 		t.Least(Record(Threads, testing.Verbose(), work))
@@ -43,8 +43,8 @@ func Report(b *testing.B, work func()) {
 	}
 }
 
-// Limits describes what keeps the speedup below the number of threads. It lists places of sections by the time lost in
-// them and in the serial work before them.
+// Limits describes why the speedup is smaller than the number of threads. It lists sections by the time lost in them
+// and in the serial work before them.
 func (t *Trace) Limits(threads int, c Costs) string {
 	type limit struct {
 		count, items       int
@@ -87,7 +87,7 @@ func (t *Trace) Limits(threads int, c Costs) string {
 	return text.String()
 }
 
-// total is the time of parts with all work within them.
+// total is the time of parts, including all nested work.
 func total(parts []part) (sum time.Duration) {
 	for _, p := range parts {
 		sum += p.time

@@ -18,7 +18,7 @@ func of(us ...int) (list []time.Duration) {
 	return list
 }
 
-// forOf are the marks of a section of n items that use at most so many threads.
+// forOf returns the marks of a section with n items on at most the given number of threads.
 func forOf(n, most int32) []mark {
 	list := []mark{{section, n, most, -1}}
 	for range n - 1 {
@@ -61,7 +61,8 @@ func TestOn(t *testing.T) {
 	}
 }
 
-// A recording has the structure of the work, which sees the number of threads and never two items at once.
+// A recording has the structure of the work. The work sees the given number of threads, and items do not run
+// concurrently.
 func TestRecord(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	b := parallel.NewBackground()
@@ -110,7 +111,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A panic under way ends the recording; a panic of background work reaches the goroutine that waits for it.
+// A panic ends the recording. A panic of background work reaches the goroutine that waits for it.
 func TestRecordPanics(t *testing.T) {
 	func() {
 		defer func() {

@@ -8,23 +8,22 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Costs are the times that the pool takes to hand work over. BenchmarkFor of package parallel measures a core's part in
-// them.
+// Costs are the times that the pool needs to hand work over. BenchmarkFor in package parallel measures most of them.
 type Costs struct {
-	Publish time.Duration // the caller, for each section
-	Invite  time.Duration // the caller, for each helper asked
-	Start   time.Duration // a helper that looks for work, from being asked to its first item
-	Wake    time.Duration // a sleeping helper, instead of Start
-	Spin    time.Duration // how long helpers look for work before they sleep
+	Publish time.Duration // of the caller, for each section
+	Invite  time.Duration // of the caller, for each helper that it asks
+	Start   time.Duration // of a polling helper, from the request to its first item
+	Wake    time.Duration // of a sleeping helper, instead of Start
+	Spin    time.Duration // how long helpers poll before they sleep
 	Claim   time.Duration // taking an item
-	Join    time.Duration // from the end of the last item until the caller goes on
+	Join    time.Duration // from the end of the last item until the caller continues
 }
 
 // Measured are the costs of the pool on a server (AMD Zen 5).
 var Measured = Costs{Publish: 100 * time.Nanosecond, Invite: 60 * time.Nanosecond, Start: time.Microsecond, Wake: 6 * time.Microsecond,
 	Spin: 10 * time.Microsecond, Claim: 20 * time.Nanosecond, Join: 150 * time.Nanosecond}
 
-// part is a time and the event after it: a section, the begin of background work, the wait for it, or nothing.
+// part is a span of time and the event after it: a section, the start of background work, the wait for it, or nothing.
 type part struct {
 	time  time.Duration
 	begin *sectionWork
@@ -32,7 +31,7 @@ type part struct {
 	wait  *taskWork
 }
 
-// sectionWork is one call of For.
+// sectionWork is a call of For.
 type sectionWork struct {
 	items [][]part
 	most  int
@@ -51,33 +50,33 @@ type taskWork struct {
 	waiting  *agent
 }
 
-// agent is a thread and its present work.
+// agent is a thread and its current work.
 type agent struct {
 	now    time.Duration
 	stack  []frame
 	helper bool
-	order  int // order among agents at the same time
+	order  int // order of agents with equal times
 }
 
-// frame is a place in some work: the next of its parts.
+// frame is a position in some work: the next part.
 type frame struct {
 	parts   []part
-	of      *sectionWork // the section of the item, or the section in which the agent takes part (then parts is nil)
-	task    *taskWork    // the task that ends with the parts
-	caller  bool         // takes part in the section as its caller
-	at      int          // the next of the items that the agent has taken
-	left    int          // the number of these items
+	of      *sectionWork // the section of the item, or the section in which the agent participates (then parts is nil)
+	task    *taskWork    // the task that ends with these parts
+	caller  bool         // participates in the section as its caller
+	at      int          // index of the next claimed item
+	left    int          // number of remaining claimed items
 	claimed bool
 }
 
-// ticket asks a helper to take part in a section, or to do background work.
+// ticket asks a helper to participate in a section or to do background work.
 type ticket struct {
 	at   time.Duration
 	of   *sectionWork
 	task *taskWork
 }
 
-// schedule is a run of a trace on a number of threads.
+// schedule is a simulation of a trace on a number of threads.
 type schedule struct {
 	costs   Costs
 	ready   []*agent
@@ -85,10 +84,10 @@ type schedule struct {
 	tickets []ticket
 }
 
-// On returns the time of the work on threads threads.
+// On returns the time of the work on the given number of threads.
 func (t *Trace) On(threads int, c Costs) time.Duration { return t.run(t.parse(), threads, c) }
 
-// run carries out the parts of a trace.
+// run simulates the parts of a trace.
 func (t *Trace) run(parts []part, threads int, c Costs) time.Duration {
 	s := &schedule{costs: c}
 	root := &agent{stack: []frame{{parts: parts}}}
@@ -96,7 +95,7 @@ func (t *Trace) run(parts []part, threads int, c Costs) time.Duration {
 	for i := 1; i < threads; i++ {
 		s.idle = append(s.idle, &agent{helper: true, order: i, now: -time.Hour})
 	}
-	var end time.Duration // also of background work that is still running: the next work waits for it
+	var end time.Duration // includes background work that is still running, because the next work waits for it
 	for len(s.ready) > 0 {
 		a := slices.MinFunc(s.ready, func(a, b *agent) int { return cmp.Or(cmp.Compare(a.now, b.now), a.order-b.order) })
 		s.ready = slices.DeleteFunc(s.ready, func(o *agent) bool { return o == a })
@@ -109,7 +108,7 @@ func (t *Trace) run(parts []part, threads int, c Costs) time.Duration {
 	return end
 }
 
-// step takes an agent to its next event. It returns false if the agent then waits for others.
+// step advances an agent to its next event. It returns false if the agent then waits for others.
 func (s *schedule) step(a *agent, threads int) bool {
 	if len(a.stack) == 0 {
 		if a.helper {
@@ -122,7 +121,7 @@ func (s *schedule) step(a *agent, threads int) bool {
 		return s.participate(a, f)
 	}
 	p := f.parts[0]
-	if !f.claimed { // first its time passes, then its event happens
+	if !f.claimed { // first the time passes, then the event happens
 		a.now += p.time
 		f.claimed = true
 		return true
@@ -156,7 +155,7 @@ func (s *schedule) step(a *agent, threads int) bool {
 	return true
 }
 
-// participate takes an item of a section, or ends the part of an agent in it.
+// participate claims an item of a section, or ends the participation of an agent.
 func (s *schedule) participate(a *agent, f *frame) bool {
 	w := f.of
 	if f.left > 0 || w.next < len(w.items) {
@@ -195,7 +194,7 @@ func (s *schedule) finish(a *agent) {
 	}
 }
 
-// resume lets an agent go on that waited.
+// resume continues an agent that waited.
 func (s *schedule) resume(a *agent, now time.Duration) {
 	if a == nil {
 		return
@@ -204,7 +203,8 @@ func (s *schedule) resume(a *agent, now time.Duration) {
 	s.ready = append(s.ready, a)
 }
 
-// assign gives tickets to idle helpers. The helper that became idle last gets the first ticket: its thread is awake.
+// assign gives tickets to idle helpers. The helper that became idle last gets the first ticket, because its thread is
+// awake.
 func (s *schedule) assign() {
 	for len(s.tickets) > 0 && len(s.idle) > 0 {
 		t := s.tickets[0]
@@ -212,7 +212,7 @@ func (s *schedule) assign() {
 		a := s.idle[len(s.idle)-1]
 		s.idle = s.idle[:len(s.idle)-1]
 		switch {
-		case a.now >= t.at: // it was looking for the next ticket
+		case a.now >= t.at: // it was polling for the next ticket
 		case t.at-a.now > s.costs.Spin:
 			a.now = t.at + s.costs.Wake
 		default:
@@ -234,11 +234,11 @@ func (t *Trace) parse() []part {
 
 type parser struct {
 	trace *Trace
-	at    int // the next span; the mark behind it has its number
+	at    int // index of the next span; the mark after the span has the same index
 	tasks map[int32]*taskWork
 }
 
-// parts reads up to the end of a piece of work: an item, background work, or all.
+// parts reads the parts up to the end of a piece of work: an item, background work, or everything.
 func (p *parser) parts() (list []part) {
 	for {
 		now := part{time: p.trace.spans[p.at]}
