@@ -6,7 +6,7 @@ import "math"
 // minimises the sum of costs. It is the Hungarian algorithm with shortest augmenting paths.
 func Assign(cost [][]float64) []int {
 	rows, columns := len(cost), len(cost[0])
-	u, v := make([]float64, rows+1), make([]float64, columns+1) // dual variables (prices); index 0 is no row and no column
+	u, v := make([]float64, rows+1), make([]float64, columns+1) // dual variables (prices); index 0 is no row or column
 	rowOf, before := make([]int, columns+1), make([]int, columns+1)
 	slack, done := make([]float64, columns+1), make([]bool, columns+1)
 	for row := 1; row <= rows; row++ {

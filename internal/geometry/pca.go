@@ -13,7 +13,7 @@ import (
 // Components are the principal components of points.
 type Components struct {
 	Mean  []float64   // mean of the points
-	Axes  [][]float64 // unit vectors in descending order of standard deviation; the coordinate with the largest absolute value is positive
+	Axes  [][]float64 // unit vectors by descending Sigma; the coordinate of largest absolute value is positive
 	Sigma []float64   // standard deviation along each axis, with n-1 degrees of freedom
 }
 

@@ -267,7 +267,7 @@ func split(a *attributes) compute {
 	}
 }
 
-// equalParts divides n elements into parts of equal size. The last part may be smaller.
+// equalParts divides n elements into parts of equal size. The last parts may be smaller or empty.
 func equalParts(n, parts int) (sizes []int) {
 	each := (n + parts - 1) / parts
 	for at := 0; len(sizes) < parts; at += each {
