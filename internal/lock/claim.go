@@ -76,7 +76,7 @@ const (
 	released   = "released" // text of a released claim, in place of the counter
 	beatDigits = 16         // number of digits of the counter
 	beatPart   = 12         // number of heartbeats within the time without one after which a holder counts as dead
-	lookPart   = 8          // a check counts for at most 1/lookPart of that time, because a suspended waiter saw nothing
+	lookPart   = 8          // a check counts for at most 1/lookPart of that time: a suspended waiter saw nothing
 	leastLook  = time.Second
 )
 
@@ -294,7 +294,7 @@ func (c *claim) clear(dir string) error {
 		}
 		open := 0
 		for _, name := range names {
-			if strings.HasPrefix(name, ".nfs") { // deleted but open on this machine; the new name of the folder already excludes its holder
+			if strings.HasPrefix(name, ".nfs") { // deleted but open on this machine; the new folder name excludes its holder
 				open++
 				continue
 			}
