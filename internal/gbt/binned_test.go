@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// wavy makes a regression of two out of four columns; values > 0 is the number of distinct values of a
-// column.
+// wavy returns a regression problem in which two of four columns matter. If values is positive, it is the number of
+// distinct values per column.
 func wavy(rows, values int) (data, targets []float64) {
 	stream := rng.New(5, "wavy")
 	data, targets = make([]float64, 4*rows), make([]float64, rows)
@@ -35,7 +35,7 @@ func binned(t testing.TB, rows, cols int, data []float64, bins int) *Columns {
 	return x
 }
 
-// Bins for every value give the trees of exact splits.
+// With one bin per value, the trees equal the trees of exact splits.
 func TestBinsOfValues(t *testing.T) {
 	const rows = 2000
 	data, targets := wavy(rows, 12)
@@ -54,7 +54,7 @@ func TestBinsOfValues(t *testing.T) {
 	}
 }
 
-// With fewer bins than values, the fit is about as good, and predictions agree with fitted values.
+// With fewer bins than values, the fit is about as good, and predictions equal the fitted values.
 func TestBinsOfQuantiles(t *testing.T) {
 	const rows = 3000
 	data, targets := wavy(rows, 0)
@@ -104,7 +104,7 @@ func TestBinsDegenerate(t *testing.T) {
 	}
 }
 
-// 200,000 rows of four columns.
+// BenchmarkLarge fits 200,000 rows of four columns.
 func BenchmarkLarge(b *testing.B) {
 	const rows = 200000
 	data, targets := wavy(rows, 0)

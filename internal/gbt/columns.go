@@ -9,15 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Columns is a table of numbers for fitting trees: its columns in single precision, as in
-// scikit-learn, each with its rows in ascending order.
+// Columns is a table for fitting trees. It stores the columns in single precision, as in scikit-learn, and the sorted
+// row order of each column.
 type Columns struct {
 	rows   int
 	values [][]float32
-	order  [][]int32 // row indices by column, ascending; with bins: one list of all rows
+	order  [][]int32 // row indices in ascending order of each column; with bins: a single list of all rows
 
-	bins  [][]uint8   // by column and row; nil: exact
-	edges [][]float64 // by column and bin: the threshold above the bin
+	bins  [][]uint8   // by column and row; nil: exact splits
+	edges [][]float64 // by column and bin: the upper threshold of the bin
 }
 
 // NewColumns sorts the columns of a rows x cols table in row-major order.
@@ -47,9 +47,9 @@ func NewColumns(rows, cols int, data []float64) (*Columns, error) {
 	return c, nil
 }
 
-// NewBinned is NewColumns for large tables. Each column is cut into at most bins bins (2 to 256), and trees split
-// between bins only. Bins have equally many rows as far as equal values allow. A column with no more distinct values
-// than bins is split exactly.
+// NewBinned is NewColumns for large tables. It divides each column into at most the given number of bins (2 to 256),
+// and trees split only between bins. Bins have equal numbers of rows, as far as equal values allow. A column with at
+// most as many distinct values as bins is split exactly.
 func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
 	if bins < 2 || bins > 256 {
 		return nil, fmt.Errorf("gbt: %d bins; want 2 to 256", bins)
@@ -67,9 +67,9 @@ func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
 	return c, nil
 }
 
-// cutBins assigns a bin to every row, and an upper threshold to every bin but the last.
+// cutBins assigns a bin to every row, and an upper threshold to every bin except the last.
 func cutBins(order []int32, values []float32, most int) (bins []uint8, edges []float64) {
-	groups := 1 // groups of values that count as equal
+	groups := 1 // number of groups of equal values
 	for at := 1; at < len(order); at++ {
 		if values[order[at]] > values[order[at-1]]+closest {
 			groups++
@@ -79,7 +79,7 @@ func cutBins(order []int32, values []float32, most int) (bins []uint8, edges []f
 	filled := 0
 	for at, i := range order {
 		if at > 0 && values[i] > values[order[at-1]]+closest && len(edges)+1 < most {
-			// A bin is full when it holds its share of the rows that were left at its start.
+			// A bin is full if it has its share of the rows that remained at its start.
 			if left := most - len(edges); groups <= most || filled*left >= len(order)-at+filled {
 				edges = append(edges, threshold(values[order[at-1]], values[i]))
 				filled = 0
@@ -91,7 +91,7 @@ func cutBins(order []int32, values []float32, most int) (bins []uint8, edges []f
 	return bins, edges
 }
 
-// threshold returns the midpoint of two values; rounding must not put the larger on its left.
+// threshold returns the midpoint of two values. After rounding, it must be less than the larger value.
 func threshold(low, high float32) float64 {
 	middle := float64(low)/2 + float64(high)/2
 	if middle == float64(high) {

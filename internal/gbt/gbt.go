@@ -1,21 +1,19 @@
-// Package gbt fits gradient-boosted regression trees (Friedman 2001) as scikit-learn 1.2 does, without
-// subsampling: GradientBoostingClassifier with the deviance as loss, and GradientBoostingRegressor
-// with the squared error.
+// Package gbt fits gradient-boosted regression trees (Friedman 2001) like scikit-learn 1.2 without subsampling:
+// GradientBoostingClassifier with the deviance loss, and GradientBoostingRegressor with the squared error.
 //
-// In every round a tree of limited depth is fitted to the residuals of each output. There is one output for regression
-// or two classes, and otherwise one for every class. A node is split where
+// In every round, a tree of limited depth is fitted to the residuals of each output. Regression and two classes have
+// one output, and more classes have one output per class. A node is split to maximise
 //
 //	n_l n_r/(n_l + n_r) (mean of the left - mean of the right)^2
 //
-// of the residuals is largest (Friedman 2001, equation 35) over all columns and all cuts halfway
-// between neighbouring values, unless the variance of its residuals is below 2^-52. Values that differ
-// by 1e-7 or less count as equal. A leaf adds a Newton step of the loss times the learning rate. The
-// importance of a column is the decrease of squared error by its splits over all trees, divided by the
-// decrease by all columns.
+// of the residuals (Friedman 2001, equation 35) over all columns and all thresholds halfway between adjacent values,
+// unless the variance of its residuals is below 2^-52. Values that differ by 1e-7 or less count as equal. A leaf adds a
+// Newton step of the loss times the learning rate. The importance of a column is the decrease of the squared error by
+// its splits over all trees, divided by the decrease by all columns.
 //
-// Columns are sorted once; a node's row order is derived from its parent's. For large tables, [NewBinned] creates
-// columns that are only split between bins, with fewer passes over the rows. Trees of a round, or columns of a tree,
-// are processed in parallel; the result does not depend on the number of threads.
+// Columns are sorted once; the row order of a node follows from the order of its parent. For large tables, [NewBinned]
+// creates columns that are split only between bins, with fewer passes over the rows. The trees of a round, or the
+// columns of a tree, are processed in parallel. The result does not depend on the number of threads.
 package gbt
 
 import (
@@ -29,19 +27,19 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// leastCurvature is the least second derivative at which a leaf takes a Newton step, as in scikit-learn. Below it the
+// leastCurvature is the minimum second derivative for the Newton step of a leaf, as in scikit-learn. Without it, the
 // step would be unbounded.
 const leastCurvature = 1e-150
 
 // Options are the boosting settings.
 type Options struct {
 	Rounds int     // trees per output
-	Depth  int     // of each tree
+	Depth  int     // maximum depth of a tree
 	Rate   float64 // learning rate: factor of the leaf values
 
-	// Ties, if set, visits the columns of every node in random order and splits the first with the largest gain, as
-	// scikit-learn does. This shares importance among equal columns. If Ties is nil, the first of equal columns is
-	// split.
+	// Ties, if not nil, visits the columns of every node in random order and splits the first one with the largest
+	// gain, as scikit-learn does. Equal columns then share their importance. If Ties is nil, the first of equal columns
+	// is split.
 	Ties *rng.Stream
 }
 
@@ -54,7 +52,7 @@ const (
 	maxDepth  = 24
 )
 
-// Validate reports an option that is out of range.
+// Validate returns an error for an option that is out of range.
 func (o Options) Validate() error {
 	switch {
 	case o.Rounds < 1 || o.Rounds > maxRounds:
@@ -72,10 +70,10 @@ const blockRows = 256
 
 // loss computes the residuals of outputs from their scores.
 type loss interface {
-	// expect replaces the scores of rows [low, high) by expected outputs.
+	// expect replaces the scores of rows [low, high) by expected values of the outputs.
 	expect(scores, expected [][]float64, low, high int)
 
-	// residuals computes target - expected of an output, and the second derivatives of the loss.
+	// residuals computes target - expected for an output, and the second derivatives of the loss.
 	residuals(output int, expected, residual, curvature []float64)
 }
 
@@ -88,7 +86,7 @@ type model struct {
 	scores     [][]float64 // scores of the training rows, by output
 }
 
-// fit boosts all rounds; the end of the context stops it.
+// fit runs all boosting rounds, until the context ends.
 func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*model, error) {
 	m := &model{prior: prior, rate: o.Rate}
 	outputs := len(prior)
@@ -135,7 +133,7 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 	return m, nil
 }
 
-// shares returns the sums of importances, divided by their total.
+// shares returns the sums of importances, normalised to sum 1.
 func shares(importance [][]float64) []float64 {
 	total := make([]float64, len(importance[0]))
 	sum := 0.0
@@ -163,11 +161,11 @@ func blocks(rows int, body func(low, high int)) {
 // maker grows the trees of one worker.
 type maker struct {
 	grow                *grower
-	rate, scale         float64 // of the leaf values, and of the Newton steps
+	rate, scale         float64 // factors of the leaf values and of the Newton steps
 	residual, curvature []float64
 }
 
-// boost adds a tree to the scores of an output.
+// boost fits a tree and adds it to the scores of an output.
 func (m *maker) boost(k int, l loss, expected, scores, importance []float64, random *rand.Rand) tree {
 	l.residuals(k, expected, m.residual, m.curvature)
 	clear(m.grow.importance)
@@ -191,7 +189,7 @@ func (m *maker) boost(k int, l loss, expected, scores, importance []float64, ran
 	return t
 }
 
-// predict returns the scores of rows of a table, by output.
+// predict returns the scores of the rows of a table, by output.
 func (m *model) predict(ctx context.Context, x *Columns) ([][]float64, error) {
 	if len(x.values) != len(m.importance) {
 		return nil, fmt.Errorf("gbt: there are %d columns; want %d, as in training", len(x.values), len(m.importance))

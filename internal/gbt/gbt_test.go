@@ -45,7 +45,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// One round by hand.
+// The first round, calculated by hand.
 func TestFirstRound(t *testing.T) {
 	x := columns(t, 4, 1, []float64{3, 0, 2, 1})
 	o := Options{Rounds: 1, Depth: 1, Rate: 0.1}
@@ -67,7 +67,7 @@ func TestFirstRound(t *testing.T) {
 	}
 }
 
-// Thresholds are midpoints; test rows on them go left; values within 1e-7 are not separated.
+// Thresholds are midpoints. Test rows on a threshold go left. Values within 1e-7 are not separated.
 func TestThresholds(t *testing.T) {
 	o := Options{Rounds: 1, Depth: 1, Rate: 1}
 	r := regress(t, columns(t, 4, 1, []float64{1, 2, 5, 6}), []float64{0, 0, 1, 1}, o)
@@ -93,7 +93,7 @@ type checker struct {
 	importance        []float64
 }
 
-// gain returns the decrease of the sum of squares by a split; negative: not allowed.
+// gain returns the decrease of the sum of squares by a split; negative: the split is not allowed.
 func (c *checker) gain(rows []int, column int, threshold float64) (gain float64, left, right []int) {
 	low, high, sum := float32(math.Inf(-1)), float32(math.Inf(1)), [2]float64{}
 	for _, i := range rows {
@@ -113,7 +113,7 @@ func (c *checker) gain(rows []int, column int, threshold float64) (gain float64,
 	return l * r / (l + r) * d * d, left, right
 }
 
-// check reports splits that are not optimal, and wrong steps of leaves.
+// check reports splits that are not optimal, and leaves with wrong steps.
 func (c *checker) check(tree tree, at int, rows []int, depth int, scale float64) {
 	mean, variance, curvature := 0.0, 0.0, 0.0
 	for _, i := range rows {
@@ -224,7 +224,7 @@ func checkClassifier(t *testing.T, x *Columns, classes, all []int) {
 	}
 }
 
-// Equal columns: the first is split, or any.
+// Of equal columns, the first one or a random one is split.
 func TestTies(t *testing.T) {
 	stream := rng.New(2, "ties")
 	const rows = 200
@@ -245,8 +245,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// Results do not depend on the number of threads: with few outputs columns, with
-// many trees run at the same time.
+// Results do not depend on the number of threads: with few outputs, columns run in parallel; with many outputs, trees
+// do.
 func TestThreads(t *testing.T) {
 	stream := rng.New(3, "threads")
 	const rows, cols = 300, 6
@@ -280,7 +280,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Rows, trees deeper than there are rows, targets that are all equal.
+// Too few rows, trees deeper than the number of rows, equal targets.
 func TestDegenerate(t *testing.T) {
 	deep := Options{Rounds: 1, Depth: 20, Rate: 1}
 	r := regress(t, columns(t, 5, 1, []float64{5, 4, 3, 2, 1}), []float64{1, -3, 7, 0, 2}, deep)
@@ -336,7 +336,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// 10,000 rows of ten columns: one factor of 32 values, and a regression.
+// BenchmarkFit uses 10,000 rows of ten columns: a factor with 32 values, and a regression.
 func BenchmarkFit(b *testing.B) {
 	stream := rng.New(4, "bench")
 	const rows, cols = 10000, 10

@@ -13,9 +13,9 @@ type Classifier struct {
 	classes []int
 }
 
-// FitClassifier fits a classifier to the classes of rows, at least two different ones. With two, the
-// score of the trees is the log-odds of the larger class; with more, every class has a score, and
-// probabilities are their softmax. The end of the context stops it.
+// FitClassifier fits a classifier to the classes of rows. There must be two or more different classes. For two classes,
+// the score of the trees is the log-odds of the larger class. For more classes, every class has a score, and the
+// probabilities are the softmax of the scores. The fit stops when the context ends.
 func FitClassifier(ctx context.Context, x *Columns, classes []int, o Options) (c *Classifier, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func FitClassifier(ctx context.Context, x *Columns, classes []int, o Options) (c
 	return c, err
 }
 
-// priorScores returns the scores of the outputs before the first tree, from the counts of at least two
-// classes. Two classes have one output: the log-odds of the second.
+// priorScores returns the initial scores of the outputs, given the counts of two or more classes. Two classes have one
+// output: the log-odds of the second class.
 func priorScores(counts []float64, rows int) (prior []float64) {
 	share := func(n float64) float64 { return min(max(n/float64(rows), 0x1p-23), 1-0x1p-23) }
 	if len(counts) == 2 {
@@ -57,7 +57,7 @@ func priorScores(counts []float64, rows int) (prior []float64) {
 	return prior
 }
 
-// newtonScale returns the factor of Newton steps for a number of outputs.
+// newtonScale returns the factor of Newton steps for the number of outputs.
 func newtonScale(outputs int) float64 {
 	if outputs == 1 {
 		return 1
@@ -65,13 +65,13 @@ func newtonScale(outputs int) float64 {
 	return float64(outputs-1) / float64(outputs)
 }
 
-// Importance returns the importance of every column; their sum is 1, or 0 if no tree has a split.
+// Importance returns the importance of every column. The sum is 1, or 0 if no tree has a split.
 func (c *Classifier) Importance() []float64 { return c.model.importance }
 
-// Fitted returns the most probable class of every training row; ties go to the first class.
+// Fitted returns the most probable class of every training row. For ties, the first class wins.
 func (c *Classifier) Fitted() []int { return c.decide(c.model.scores) }
 
-// Predict returns the most probable class of every row of a table; ties go to the first class.
+// Predict returns the most probable class of every row of a table. For ties, the first class wins.
 func (c *Classifier) Predict(ctx context.Context, x *Columns) ([]int, error) {
 	scores, err := c.model.predict(ctx, x)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Classifier) decide(scores [][]float64) []int {
 	return classes
 }
 
-// decide returns the index of the most probable class, from scores by output and row.
+// decide returns the index of the most probable class, given scores by output and row.
 func decide(scores [][]float64) []int {
 	classes := make([]int, len(scores[0]))
 	for i := range classes {
@@ -109,7 +109,7 @@ func decide(scores [][]float64) []int {
 	return classes
 }
 
-// binomial is the deviance of two classes; its elements are 0 or 1 by row.
+// binomial is the deviance for two classes. It has the class of each row, 0 or 1.
 type binomial []int
 
 func (binomial) expect(scores, expected [][]float64, low, high int) {
@@ -124,7 +124,7 @@ func (b binomial) residuals(_ int, expected, residual, curvature []float64) {
 	}
 }
 
-// multinomial is the deviance of three classes or more; its elements are the classes by row, from 0.
+// multinomial is the deviance for three or more classes. It has the class of each row, from 0.
 type multinomial []int
 
 func (multinomial) expect(scores, expected [][]float64, low, high int) {
@@ -160,7 +160,7 @@ func (m multinomial) residuals(output int, expected, residual, curvature []float
 	}
 }
 
-// meanTarget returns the mean of targets. A target beyond 1e150 is an error: sums of squares could overflow.
+// meanTarget returns the mean of the targets. A target above 1e150 is an error, because sums of squares could overflow.
 func meanTarget(targets []float64) (mean float64, err error) {
 	for i, v := range targets {
 		if math.IsNaN(v) || math.Abs(v) > 1e150 {
@@ -171,10 +171,10 @@ func meanTarget(targets []float64) (mean float64, err error) {
 	return mean, nil
 }
 
-// Regressor is a fitted regressor: it estimates a number by trees of any number of columns.
+// Regressor is a fitted regressor.
 type Regressor struct{ model *model }
 
-// FitRegressor fits a regressor to the targets of rows, by squared error. The end of the context stops it.
+// FitRegressor fits a regressor to the targets of rows with the squared error. The fit stops when the context ends.
 func FitRegressor(ctx context.Context, x *Columns, targets []float64, o Options) (*Regressor, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -190,13 +190,13 @@ func FitRegressor(ctx context.Context, x *Columns, targets []float64, o Options)
 	return &Regressor{m}, err
 }
 
-// Importance returns the importance of every column; their sum is 1, or 0 if no tree has a split.
+// Importance returns the importance of every column. The sum is 1, or 0 if no tree has a split.
 func (r *Regressor) Importance() []float64 { return r.model.importance }
 
 // Fitted returns the estimates of the training rows.
 func (r *Regressor) Fitted() []float64 { return r.model.scores[0] }
 
-// squared is the squared error of targets.
+// squared is the squared error. It has the target of each row.
 type squared []float64
 
 func (squared) expect(scores, expected [][]float64, low, high int) {

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// Column is a single ascending column of numbers for fitting trees. A sum of trees of one column is a step function:
-// rows that no tree can separate have one value and form a group. Fits equal the fits with many columns
-// ([FitClassifier]) up to rounding, in much less time: the rows of a node are contiguous, and only sums over groups are
-// read.
+// Column is a single sorted column of numbers for fitting trees. A sum of trees on one column is a step function: rows
+// that no tree can separate form a group with one value. Fits equal the fits of a table with one column
+// ([FitClassifier]) up to rounding, but are much faster. The rows of a node are contiguous, so only sums over groups
+// are necessary.
 type Column struct {
 	group []int32   // by row
-	count []float64 // by group: rows before it; last: all rows
-	edges []float64 // by group but the last: the threshold above it
+	count []float64 // by group: rows before the group; last: all rows
+	edges []float64 // by group except the last: the upper threshold of the group
 }
 
-// NewColumn groups ascending numbers, rounded to single precision.
+// NewColumn groups sorted numbers, rounded to single precision.
 func NewColumn(ascending []float64) (*Column, error) {
 	if len(ascending) == 0 {
 		return nil, fmt.Errorf("gbt: there are no rows; want at least one")
@@ -41,7 +41,7 @@ func NewColumn(ascending []float64) (*Column, error) {
 	return c, nil
 }
 
-// Groups returns the group of each of some numbers, which are ascending too.
+// Groups returns the groups of other sorted numbers.
 func (c *Column) Groups(ascending []float64) []int32 {
 	groups := make([]int32, len(ascending))
 	g := 0
@@ -54,7 +54,7 @@ func (c *Column) Groups(ascending []float64) []int32 {
 	return groups
 }
 
-// Regress fits trees to the targets of rows and returns the estimate of every group.
+// Regress fits trees to the targets of rows and returns the prediction for every group.
 func (c *Column) Regress(ctx context.Context, targets []float64, o Options) ([]float64, error) {
 	if err := c.check(len(targets), o); err != nil {
 		return nil, err
@@ -73,8 +73,8 @@ func (c *Column) Regress(ctx context.Context, targets []float64, o Options) ([]f
 	return f.estimates(), nil
 }
 
-// Classify fits trees to the classes of rows, at least two different ones, and returns the most probable class of every
-// group. The first class wins a tie.
+// Classify fits trees to the classes of rows and returns the most probable class of every group. There must be two or
+// more different classes. For ties, the first class wins.
 func (c *Column) Classify(ctx context.Context, classes []int, o Options) ([]int, error) {
 	if err := c.check(len(classes), o); err != nil {
 		return nil, err
@@ -113,17 +113,17 @@ func (c *Column) check(rows int, o Options) error {
 	return o.Validate()
 }
 
-// rows returns the number of rows of the groups [low, high).
+// rows returns the number of rows in groups [low, high).
 func (c *Column) rows(low, high int) float64 { return c.count[high] - c.count[low] }
 
-// segment is a node: the groups [low, high) and the sum of their residuals.
+// segment is a node: groups [low, high) and the sum of their residuals.
 type segment struct {
 	low, high int
 	sum       float64
 }
 
-// split appends the leaves of a tree, from left to right. sums holds the cumulative residuals before
-// each group; squares returns the sum of squared residuals of a node.
+// split appends the leaves of a tree from left to right. sums has the cumulative residuals before each group. squares
+// returns the sum of squared residuals in a node.
 func (c *Column) split(s segment, sums []float64, squares func(low, high int) float64, depth int, leaves []segment) []segment {
 	if depth == 0 || s.high-s.low < 2 {
 		return append(leaves, s)
@@ -132,7 +132,7 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 	mean := s.sum / n
 	start, first := sums[s.low], c.count[s.low]
 	gain, at := bestCut(sums[s.low+1:s.high], c.count[s.low+1:s.high], start-mean*first, mean, first, n)
-	// The gain is at most the variance: for most nodes this proves enough variance without a sum of
+	// The gain is at most the variance. For most nodes, this proves that the variance is large enough, without a sum of
 	// squares.
 	if gain <= 2*least && squares(s.low, s.high)/n-mean*mean <= least {
 		return append(leaves, s)
@@ -143,9 +143,9 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 	return c.split(segment{middle, s.high, s.sum - left}, sums, squares, depth-1, leaves)
 }
 
-// bestCut finds the first cut with the largest gain d^2/weight (Friedman 2001, equation 35). Here d = sum - mean count
-// - offset is the sum of centred residuals before the cut, and weight is the product of the numbers of rows on either
-// side. bestCut tries four cuts at a time: one bound rules most fours out.
+// bestCut returns the first cut with the largest gain d^2/weight (Friedman 2001, equation 35). Here d = sum - mean
+// count - offset is the sum of centred residuals before the cut, and weight is the product of the numbers of rows on
+// both sides. bestCut tests four cuts at a time, because one bound excludes most groups of four.
 func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float64, at int) {
 	gain = -1
 	counts = counts[:len(sums)]
@@ -160,7 +160,7 @@ func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float
 		s, c := sums[i:i+4:i+4], counts[i:i+4:i+4]
 		d0, d1, d2, d3 := s[0]-mean*c[0]-offset, s[1]-mean*c[1]-offset, s[2]-mean*c[2]-offset, s[3]-mean*c[3]-offset
 		low, high := c[0]-first, c[3]-first
-		least, other := low*(n-low), high*(n-high) // weights rise, then fall
+		least, other := low*(n-low), high*(n-high) // weights increase, then decrease
 		if other < least {
 			least = other
 		}
@@ -177,13 +177,13 @@ func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float
 	return gain, at
 }
 
-// meanFit is the state of a regressor of one column.
+// meanFit is the state of a regressor on one column.
 type meanFit struct {
 	column *Column
 	sums   []float64 // cumulative residuals before each group
-	within []float64 // by group: sum of squares around its mean, which no tree changes
-	rises  []float64 // of the estimate from one group to the next
-	leaves []segment // of the last tree
+	within []float64 // by group: sum of squared deviations from its mean, the same for all trees
+	rises  []float64 // difference of the prediction to the previous group
+	leaves []segment // leaves of the last tree
 }
 
 func newMeanFit(c *Column, targets []float64, mean float64) *meanFit {
@@ -239,19 +239,19 @@ func (f *meanFit) estimates() []float64 {
 	return values
 }
 
-// classFit is the state of a classifier of one column. Its scores are step functions with far fewer
-// steps than groups; starts holds the first group of each step.
+// classFit is the state of a classifier on one column. Its scores are step functions with far fewer steps than groups;
+// starts has the first group of each step.
 type classFit struct {
 	column   *Column
-	members  [][]float64 // by output and group: rows of the class before it; last: all of them
+	members  [][]float64 // by output and group: rows of the class before the group; last: all of them
 	prior    []float64   // by output; two classes have one output
-	rises    [][]float64 // by output and group: rise of the score from the group before
+	rises    [][]float64 // by output and group: difference of the score to the previous group
 	starts   []int
 	scores   [][]float64 // by output and step
-	expected [][]float64 // by output and step: the probability
+	expected [][]float64 // by output and step: probability
 	sums     []float64   // cumulative residuals before each group
-	leaves   []segment   // of the last tree
-	fresh    []int       // starts of new leaves, to be merged into starts
+	leaves   []segment   // leaves of the last tree
+	fresh    []int       // starts of new leaves, not yet merged into starts
 }
 
 func newClassFit(c *Column, classes, names []int) *classFit {
@@ -311,7 +311,7 @@ func (f *classFit) expect() {
 	}
 }
 
-// end returns the group after a step.
+// end returns the first group after a step.
 func (f *classFit) end(step int) int {
 	if step+1 < len(f.starts) {
 		return f.starts[step+1]
@@ -319,10 +319,10 @@ func (f *classFit) end(step int) int {
 	return len(f.column.count) - 1
 }
 
-// boost fits a tree to the residuals of an output at the scores of the last expect.
+// boost fits a tree to the residuals of an output, for the scores of the last expect.
 func (f *classFit) boost(k int, o Options) {
 	c, members := f.column, f.members[k]
-	total := 0.0 // cumulative expectation before the step
+	total := 0.0 // cumulative expected value before the step
 	for s, p := range f.expected[k] {
 		first, from, to := c.count[f.starts[s]], f.starts[s]+1, f.end(s)+1
 		sums, of, counts := f.sums[from:to], members[from:to], c.count[from:to]
@@ -346,7 +346,7 @@ func (f *classFit) boost(k int, o Options) {
 	}
 }
 
-// cut begins steps at the leaves of trees since the last cut.
+// cut adds steps at the leaves of the trees since the last cut.
 func (f *classFit) cut() {
 	for _, g := range f.fresh {
 		if at, found := slices.BinarySearch(f.starts, g); !found {
@@ -356,7 +356,7 @@ func (f *classFit) cut() {
 	f.fresh = f.fresh[:0]
 }
 
-// each calls body for every step, with its probability and its groups within [low, high).
+// each calls body for every step in [low, high), with its probability and its groups.
 func (f *classFit) each(k, low, high int, body func(p float64, low, high int)) {
 	s, found := slices.BinarySearch(f.starts, low)
 	if !found {

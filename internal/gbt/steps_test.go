@@ -36,7 +36,7 @@ func ascendingColumns(n int) map[string][]float64 {
 	return all
 }
 
-// Trees of one column agree with trees of a table of one column.
+// Trees on a Column agree with trees on a table with one column.
 func TestColumnRegress(t *testing.T) {
 	const n = 400
 	for name, values := range ascendingColumns(n) {
@@ -73,8 +73,8 @@ func TestColumnRegress(t *testing.T) {
 	}
 }
 
-// Two cuts of a classifier are often equally good, and rounding decides between them. The test compares the trees with
-// the definition, and the deviance with the fit of a table of one column.
+// Two cuts of a classifier are often equally good, and rounding errors decide between them. The test compares the trees
+// with the definition, and the deviance with the fit of a table with one column.
 func TestColumnClassify(t *testing.T) {
 	const n = 400
 	for name, values := range ascendingColumns(n) {
@@ -120,8 +120,7 @@ func TestColumnClassify(t *testing.T) {
 	}
 }
 
-// deviance returns the mean of -log probability of the classes of rows. Nil groups: every row is a
-// group.
+// deviance returns the mean of -log p(class) over the rows. With nil groups, every row is a group.
 func deviance(scores [][]float64, groups []int32, labels, classes []int) float64 {
 	total := 0.0
 	for i, label := range labels {
@@ -143,7 +142,7 @@ func deviance(scores [][]float64, groups []int32, labels, classes []int) float64
 	return total / float64(len(labels))
 }
 
-// checkClassFit boosts tree by tree, and checks each one row by row.
+// checkClassFit boosts one tree at a time, and checks each tree row by row.
 func checkClassFit(t *testing.T, name string, c *Column, labels, classes []int, o Options) *classFit {
 	t.Helper()
 	f := newClassFit(c, labels, classes)
@@ -151,7 +150,7 @@ func checkClassFit(t *testing.T, name string, c *Column, labels, classes []int, 
 	for range o.Rounds {
 		f.expect()
 		before, expected := f.byGroup(f.scores), f.byGroup(f.expected)
-		rises := make([]map[int]float64, len(before)) // by output and group: rise of the score
+		rises := make([]map[int]float64, len(before)) // by output and group: difference of the score
 		for k := range before {
 			rises[k] = map[int]float64{}
 			class, scale := classes[k], float64(len(classes)-1)/float64(len(classes))
@@ -218,7 +217,7 @@ func greedy(c *Column, leaves []segment, residual []float64, depth int) bool {
 	if depth == 0 || high-low == 1 {
 		return len(leaves) == 1
 	}
-	if squares/n-sum*sum/n/n < 1e-12 { // rounding decides whether it is split
+	if squares/n-sum*sum/n/n < 1e-12 { // rounding errors decide whether it is split
 		return true
 	}
 	gain := func(middle int) float64 {
@@ -278,7 +277,7 @@ func TestColumnGroups(t *testing.T) {
 	}
 }
 
-// By hand: the first of equal cuts, and no cuts in pure nodes.
+// Calculated by hand: the first of equal cuts, and no cuts in pure nodes.
 func TestColumnTrees(t *testing.T) {
 	c, err := NewColumn([]float64{0, 1, 2, 3})
 	if err != nil {

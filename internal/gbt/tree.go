@@ -6,23 +6,23 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// closest is the largest distance at which two values of a column count as equal. least is the variance below which a
-// node is not split. Both are as in scikit-learn.
+// closest is the maximum difference of two values that count as equal. least is the minimum variance of a node that is
+// split. Both are as in scikit-learn.
 const (
 	closest float32 = 1e-7
 	least   float64 = 0x1p-52
 )
 
-// node is a split, or a leaf if column is negative. The right child follows the left.
+// node is a split, or a leaf if column is negative. The right child is next to the left child.
 type node struct {
 	column, left int32
 	threshold    float64
-	value        float64 // of a leaf
+	value        float64 // value of a leaf
 }
 
 type tree []node
 
-// leaf returns the leaf of a row.
+// leaf returns the leaf for a row.
 func (t tree) leaf(values [][]float32, i int) *node {
 	at := &t[0]
 	for at.column >= 0 {
@@ -35,36 +35,36 @@ func (t tree) leaf(values [][]float32, i int) *node {
 	return at
 }
 
-// span is a node. Its rows are [low, high) of every column's order.
+// span is a node during growth. Its rows are [low, high) in every column's order.
 type span struct {
 	node, low, high int
 	sum             float64 // sum of the targets
 }
 
-// cut is a span to be split: the rows from middle on go to the right child.
+// cut is a span after its split: the rows from middle on go to the right child.
 type cut struct{ low, middle, high int }
 
-// split is a cut of a span after its first count rows in a column's order.
+// split is a candidate split of a span after its first count rows in a column's order.
 type split struct {
-	gain      float64 // decrease of the sum of squares; negative: no cut exists
-	sum       float64 // sum of the targets on the left
+	gain      float64 // decrease of the sum of squares; negative: no split exists
+	sum       float64 // sum of the targets in the left child
 	count     int
 	threshold float64
-	bin       uint8 // with bins: last bin on the left
+	bin       uint8 // with bins: last bin of the left child
 }
 
-// grower grows trees one at a time and reuses its memory.
+// grower grows trees one after another and reuses its memory.
 type grower struct {
 	x        *Columns
 	depth    int
-	parallel bool // over columns
+	parallel bool // in parallel over columns
 	orders   [2][][]int32
-	right    []uint8 // by row: 1 if it goes to the right child
+	right    []uint8 // by row: 1 if the row goes to the right child
 	splits   []split // by span and column
-	visit    []int   // columns, in order of preference among ties
+	visit    []int   // columns in order of preference for ties
 
-	leaves     []int32   // the leaf of each row
-	importance []float64 // by column: decrease of the sum of squares, added up over trees
+	leaves     []int32   // leaf of each row
+	importance []float64 // by column: decrease of the sum of squares over all trees
 }
 
 func newGrower(x *Columns, depth int, parallel bool) *grower {
@@ -91,8 +91,8 @@ func (g *grower) each(columns int, body func(_, j int)) {
 	}
 }
 
-// grow fits a tree to targets, level by level, without values in its leaves. The
-// generator breaks ties between columns; nil: the first column wins.
+// grow fits a tree to targets, level by level, without leaf values. random breaks ties between columns; nil: the first
+// column wins.
 func (g *grower) grow(target []float64, random *rand.Rand) tree {
 	t := make(tree, 1, 1<<(min(g.depth, 6)+1))
 	all := span{high: g.x.rows}
@@ -135,8 +135,8 @@ func (g *grower) grow(target []float64, random *rand.Rand) tree {
 	return t
 }
 
-// rows returns the rows of a span, left child first: as sorted or, with bins, as partitioned in the
-// list of the next level.
+// rows returns the rows of a span, left child first. They are sorted, or for bins partitioned in the list of the next
+// level.
 func (g *grower) rows(s span, orders [][]int32, column int, best split, depth int) []int32 {
 	if g.x.bins == nil {
 		return orders[column][s.low:s.high]
@@ -152,7 +152,7 @@ func (g *grower) rows(s span, orders [][]int32, column int, best split, depth in
 	return to
 }
 
-// open queues a span for splitting, or makes it a leaf.
+// open queues a span for a split, or makes it a leaf.
 func (g *grower) open(spans []span, t tree, s span, rows []int32, target []float64, depth int) []span {
 	if depth == 0 || pure(rows, target, s.sum) {
 		g.end(t, s, rows)
@@ -161,7 +161,7 @@ func (g *grower) open(spans []span, t tree, s span, rows []int32, target []float
 	return append(spans, s)
 }
 
-// mark records the rows that go right: all but the first count.
+// mark records the rows that go right: all except the first count rows.
 func (g *grower) mark(rows []int32, count int) {
 	for _, i := range rows[:count] {
 		g.right[i] = 0
@@ -171,7 +171,7 @@ func (g *grower) mark(rows []int32, count int) {
 	}
 }
 
-// search finds the best split of every span by every column, after partitioning the columns' orders.
+// search partitions the columns' orders, and then finds the best split of every span for every column.
 func (g *grower) search(spans []span, cuts []cut, to, from [][]int32, target []float64) {
 	d := len(g.x.values)
 	for len(g.splits) < len(spans)*d {
@@ -203,7 +203,7 @@ func (g *grower) end(t tree, s span, rows []int32) {
 	}
 }
 
-// choose returns the split with the largest gain and its column; the column is negative if no split exists.
+// choose returns the split with the largest gain, and its column or a negative number if no split exists.
 func (g *grower) choose(splits []split, random *rand.Rand) (split, int) {
 	for j := range g.visit {
 		g.visit[j] = j
@@ -220,7 +220,7 @@ func (g *grower) choose(splits []split, random *rand.Rand) (split, int) {
 	return best, column
 }
 
-// pure reports whether targets vary too little, or are too few, to be split.
+// pure reports whether the targets of a node have too little variance, or are too few, for a split.
 func pure(rows []int32, target []float64, sum float64) bool {
 	if len(rows) < 2 {
 		return true
@@ -233,19 +233,19 @@ func pure(rows []int32, target []float64, sum float64) bool {
 	return squares/float64(len(rows))-mean*mean <= least
 }
 
-// scan finds the cut of sorted rows with the largest gain, the first of equals.
+// scan finds the split of sorted rows with the largest gain. For ties, the first one wins.
 func scan(rows []int32, values []float32, target []float64, sum float64) split {
 	b := best{rows: rows, values: values, n: float64(len(rows)), gain: -1}
 	mean, last := sum/b.n, len(rows)-1
-	// d is the sum of target - mean over the rows before the cut. Cuts are tried four at a time: their
-	// sums do not wait for each other, and one bound rules most fours out.
+	// d is the sum of target - mean over the rows before the cut. Cuts are tested four at a time, because their sums
+	// are then independent, and one bound excludes most groups of four.
 	d, at := 0.0, 0
 	for ; at+4 <= last; at += 4 {
 		r := rows[at : at+4 : at+4]
 		t0, t1, t2, t3 := target[r[0]]-mean, target[r[1]]-mean, target[r[2]]-mean, target[r[3]]-mean
 		t01 := t0 + t1
 		d0, d1, d2, d3 := d+t0, d+t01, d+(t01+t2), d+(t01+(t2+t3))
-		limit := b.gain * min(b.weight(at), b.weight(at+3)) // weights rise, then fall
+		limit := b.gain * min(b.weight(at), b.weight(at+3)) // weights increase, then decrease
 		if d0*d0 > limit || d1*d1 > limit || d2*d2 > limit || d3*d3 > limit {
 			b.try(at, d0)
 			b.try(at+1, d1)
@@ -266,7 +266,7 @@ func scan(rows []int32, values []float32, target []float64, sum float64) split {
 		threshold: threshold(values[rows[b.at]], values[rows[count]])}
 }
 
-// scanBins finds the cut between bins with the largest gain, the first of equals.
+// scanBins finds the split between bins with the largest gain. For ties, the first one wins.
 func scanBins(rows []int32, bins []uint8, edges, target []float64, sum float64) split {
 	var sums [256]float64
 	var counts [256]int
@@ -292,7 +292,7 @@ func scanBins(rows []int32, bins []uint8, edges, target []float64, sum float64) 
 	return found
 }
 
-// best is the best cut so far of the rows of a span.
+// best is the best cut of a span so far.
 type best struct {
 	rows   []int32
 	values []float32
@@ -302,13 +302,13 @@ type best struct {
 	at     int // last row before the cut
 }
 
-// weight returns the product of the numbers of rows on either side of a cut.
+// weight returns the product of the numbers of rows on both sides of a cut.
 func (b *best) weight(at int) float64 {
 	count := float64(at + 1)
 	return count * (b.n - count)
 }
 
-// try takes a cut if it is better.
+// try replaces the best cut if this cut is better.
 func (b *best) try(at int, d float64) {
 	weight := b.weight(at)
 	if d*d <= b.gain*weight || b.values[b.rows[at+1]] <= b.values[b.rows[at]]+closest {
@@ -319,11 +319,11 @@ func (b *best) try(at int, d float64) {
 	}
 }
 
-// partition copies rows in order, rows that go left first.
+// partition copies rows in a stable order: rows that go left, then rows that go right.
 func partition(to, from []int32, right []uint8, count int) {
 	l, r := 0, count
 	for _, i := range from {
-		// Without a branch, which would be mispredicted half of the time.
+		// A branch would be mispredicted half of the time.
 		b := int(right[i])
 		to[l^((l^r)&-b)] = i
 		l += 1 - b
