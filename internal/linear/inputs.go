@@ -15,12 +15,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Inputs are rows of inputs, prepared for any number of logistic regressions.
+// Inputs is a table of inputs, prepared for any number of logistic regressions.
 //
-// Columns are centred, scaled and whitened: u = R'^-1 (x - centre)/scale, where R'R is their correlation. The
-// regressions take u in single precision. This loses no accuracy at any size and correlation of the columns. The
-// penalty of weights of u is the quadratic form that equals the penalty of weights of x. With many columns, u is
-// rotated to the axes of this form.
+// Columns are centred, scaled and whitened: u = R'^-1 (x - centre)/scale, where R'R is their correlation matrix. The
+// regressions use u in single precision. This does not reduce the accuracy for any scale and correlation of the
+// columns. The penalty on the weights of x becomes a quadratic form in the weights of u. With many columns, u is
+// rotated to the principal axes of this form.
 type Inputs struct {
 	columns  int
 	centre   []float64
@@ -29,18 +29,17 @@ type Inputs struct {
 	rank     int       // rows of R: linearly independent columns
 	factor   *mat.TriDense
 	turn     *mat.Dense    // rank x rank rotation of u that makes the penalty diagonal; nil: none
-	back     *mat.Dense    // columns x rank: weights of x - centre with the least penalty, from weights of u
-	penalty  *mat.SymDense // penalty of weights of u before the rotation
-	diagonal []float64     // penalty of rotated weights
+	back     *mat.Dense    // columns x rank: maps weights of u to the weights of x - centre with minimum penalty
+	penalty  *mat.SymDense // penalty on the weights of u before the rotation
+	diagonal []float64     // penalty on rotated weights
 	rows     *kernel.Rows
 
-	// A sample of rows, and the products of every two of their columns, for second derivatives; nil if too many columns
-	// make this slow.
+	// A sample of rows, and all products of two columns, for second derivatives; nil if there are too many columns.
 	sample, products *kernel.Rows
 }
 
 // Limits of the preparation: relative variance of an independent column, sizes of columns, rows of the sample, and
-// largest number of columns with a sample.
+// maximum number of columns for a sample.
 const (
 	leastVariance = 1e-12
 	extreme       = 1e60
@@ -48,7 +47,7 @@ const (
 	sharpest      = 32
 )
 
-// NewInputs prepares finite inputs in row-major order.
+// NewInputs prepares finite inputs, a matrix in row-major order.
 func NewInputs(x []float64, columns int) (*Inputs, error) {
 	if columns < 1 || len(x) == 0 || len(x)%columns != 0 {
 		return nil, fmt.Errorf("logistic regression: %d inputs of %d columns; want whole rows, and at least one", len(x), columns)
@@ -70,7 +69,7 @@ func NewInputs(x []float64, columns int) (*Inputs, error) {
 	return in, nil
 }
 
-// standardise computes centres and scales, and returns the standardised columns.
+// standardise computes centres and scales. It returns the standardised columns.
 func (in *Inputs) standardise(x []float64) []float64 {
 	d := in.columns
 	n := len(x) / d
@@ -80,7 +79,7 @@ func (in *Inputs) standardise(x []float64) []float64 {
 		for i := c; i < len(x); i += d {
 			low, high = min(low, x[i]), max(high, x[i])
 		}
-		size := high/2 - low/2 // halves: the range may overflow
+		size := high/2 - low/2 // halves, because the range may overflow
 		if !(size > 0) {
 			return
 		}
@@ -103,8 +102,8 @@ func (in *Inputs) standardise(x []float64) []float64 {
 	return z
 }
 
-// whiten factors the correlation of the columns, largest first, which keeps small components accurate. R leaves out
-// columns that depend on earlier columns.
+// whiten factors the correlation matrix of the columns with pivoting, which preserves the accuracy of small components.
+// R excludes columns that depend on earlier columns.
 func (in *Inputs) whiten(z []float64, n int) error {
 	d := in.columns
 	var s mat.SymDense
@@ -144,7 +143,7 @@ func (in *Inputs) whiten(z []float64, n int) error {
 	return in.weigh(others, columns)
 }
 
-// weigh computes the weights of x with the least penalty for weights of u, and this penalty.
+// weigh computes the weights of x with minimum penalty for given weights of u, and this penalty.
 func (in *Inputs) weigh(others []int, columns [][]float64) error {
 	d, r := in.columns, in.rank
 	inverse := make([]float64, d) // reciprocals of the scales
@@ -154,7 +153,7 @@ func (in *Inputs) weigh(others []int, columns [][]float64) error {
 			inverse[c] = min(max(1/s, 1/extreme), extreme)
 		}
 	}
-	// R'^-1 u, which leaves the other columns out; adding the columns of null changes no logit
+	// R'^-1 u ignores the dependent columns; adding columns of null changes no logit
 	back, null := mat.NewDense(d, r, nil), mat.NewDense(d, max(len(others), 1), nil)
 	var solved mat.TriDense
 	if err := solved.InverseTri(in.factor); err != nil && !isCondition(err) {
@@ -188,8 +187,8 @@ func (in *Inputs) weigh(others []int, columns [][]float64) error {
 	return nil
 }
 
-// rotate turns u to make the penalty diagonal. With many columns the diagonal metric is then the complete bound, even
-// where correlations leave most directions to the penalty.
+// rotate rotates u to make the penalty diagonal. With many columns, the diagonal metric is then the complete bound,
+// even if correlations make the penalty dominate in most directions.
 func (in *Inputs) rotate() error {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(in.penalty, true) {
@@ -206,7 +205,7 @@ func (in *Inputs) rotate() error {
 	return nil
 }
 
-// leastSquares subtracts from every column of x its projection on the columns of null.
+// leastSquares subtracts from every column of x its projection on the column space of null.
 func leastSquares(x, null *mat.Dense) error {
 	var square mat.SymDense
 	square.SymOuterK(1, null.T())
@@ -224,7 +223,7 @@ func leastSquares(x, null *mat.Dense) error {
 	return nil
 }
 
-// isCondition reports whether an error only warns of lost digits.
+// isCondition reports whether an error is only a warning about the condition number.
 func isCondition(err error) bool {
 	_, ok := err.(mat.Condition)
 	return ok
@@ -257,7 +256,7 @@ func (in *Inputs) uncorrelated(z []float64, n int) []float64 {
 	return u
 }
 
-// choose selects the sample: rows at about equal distances, out of step with any grid.
+// choose selects the sample: rows at nearly equal distances, but not on a regular grid.
 func (in *Inputs) choose(u []float64, n int) {
 	m, r := min(n, sampleRows), in.rank
 	in.sample, in.products = kernel.NewRows(m, r), kernel.NewRows(m, (r+1)*(r+2)/2)

@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Logistic is a fitted logistic regression: multinomial or, for two classes, a single logit, the
-// difference of the two.
+// Logistic is a fitted logistic regression. It is multinomial. For two classes it has a single logit, the difference of
+// the two logits.
 type Logistic struct {
-	Classes   []int // the labels, ascending
+	Classes   []int // the labels in ascending order
 	Converged bool
 	columns   int
 	outputs   int
@@ -25,8 +25,8 @@ type Logistic struct {
 //
 //	1/2 |W|^2 + c sum over rows of -ln p(label)
 //
-// over the weights, in at most the given number of iterations; the intercepts are not penalised.
-// Inputs are finite, in row-major order. See [Inputs.Fit].
+// over the weights, in at most the given number of iterations. There is no penalty on the intercepts. Inputs are
+// finite, in row-major order. See [Inputs.Fit].
 func FitLogistic(ctx context.Context, x []float64, columns int, labels []int, c float64, iterations int) (*Logistic, error) {
 	in, err := NewInputs(x, columns)
 	if err != nil {
@@ -36,10 +36,11 @@ func FitLogistic(ctx context.Context, x []float64, columns int, labels []int, c 
 }
 
 // Fit fits one regression by L-BFGS. The metric of the search is first an upper bound of the second derivatives
-// (Böhning 1992), later the second derivatives for each output, from a sample of rows. Fit ends when no derivative by
-// the weights of uncorrelated inputs exceeds 1e-6 + c min(1e-9 n^2, 3e-6 n). With many columns, derivatives are in
-// units in which the penalty counts no more than the loss. Losses and gradients of rows are in single precision, their
-// sums in double precision. The result does not depend on the number of threads.
+// (Böhning 1992). Later it is the second derivatives for each output, from a sample of rows. Fit stops when all
+// derivatives with respect to the weights of uncorrelated inputs are at most 1e-6 + c min(1e-9 n^2, 3e-6 n) in absolute
+// value. With many columns, the derivatives are in units in which the penalty counts at most as much as the loss.
+// Losses and gradients of rows use single precision, their sums use double precision. The result does not depend on the
+// number of threads.
 func (in *Inputs) Fit(ctx context.Context, labels []int, c float64, iterations int) (*Logistic, error) {
 	path, err := in.Path(ctx, labels, []float64{c}, iterations)
 	if err != nil {
@@ -48,8 +49,8 @@ func (in *Inputs) Fit(ctx context.Context, labels []int, c float64, iterations i
 	return path[0], nil
 }
 
-// Path fits a regression for each weight of the loss, each from the end of the one before. The end of
-// the context stops it.
+// Path fits a regression for each weight of the loss. Each fit starts from the previous solution. Path stops when the
+// context ends.
 func (in *Inputs) Path(ctx context.Context, labels []int, weights []float64, iterations int) ([]*Logistic, error) {
 	n := in.rows.Count
 	if len(labels) != n {
@@ -106,7 +107,7 @@ func (m *Logistic) take(in *Inputs, x []float64) {
 	}
 }
 
-// Probabilities writes the probability of every class for a row of inputs.
+// Probabilities writes the probability of every class for a row of inputs to dst.
 func (m *Logistic) Probabilities(x, dst []float64) {
 	if len(m.Classes) == 1 {
 		dst[0] = 1
@@ -121,7 +122,7 @@ func (m *Logistic) Probabilities(x, dst []float64) {
 	softmax(dst[:m.outputs])
 }
 
-// Predict returns the most probable label of a row of inputs; ties go to the first label.
+// Predict returns the most probable label for a row of inputs. For ties, the first label wins.
 func (m *Logistic) Predict(x, scratch []float64) int {
 	if len(m.Classes) == 1 {
 		return m.Classes[0]
@@ -158,7 +159,7 @@ func (m *Logistic) logits(x, dst []float64) {
 // softmax replaces logits by probabilities.
 func softmax(v []float64) {
 	largest, sum := v[0], 0.0
-	for _, l := range v { // slices.Max looks for NaN, which takes longer
+	for _, l := range v { // slices.Max is slower, because it also checks for NaN
 		if l > largest {
 			largest = l
 		}
@@ -173,17 +174,18 @@ func softmax(v []float64) {
 	}
 }
 
-// patience is the number of steps without a smaller gradient that ends the search: later steps follow rounding only.
+// patience is the number of steps without a smaller gradient after which the search stops, because later steps only
+// follow rounding errors.
 const patience = 50
 
-// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the size of the gradient, from steepest,
-// is at most tolerance. It reports whether it got there.
+// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the norm of the gradient, see steepest, is
+// at most tolerance. It reports whether it converged.
 func minimise(ctx context.Context, f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
 	x = append([]float64(nil), x...)
 	g, next, slope := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	value, _ := f.at(ctx, x, g)
 	best, flattest, since := append([]float64(nil), x...), math.Inf(1), 0
-	stuck := false // rounding hides the descent
+	stuck := false // rounding errors hide the descent
 	var past lbfgs.Memory
 	for i := range iterations {
 		if ctx.Err() != nil {
@@ -216,8 +218,8 @@ func minimise(ctx context.Context, f *logisticLoss, x []float64, iterations int,
 	return best, flattest <= tolerance || stuck && flattest <= 100*tolerance
 }
 
-// along searches a direction from x, where the objective has a value and a slope, for a lower objective. It returns the
-// value at the new point, and whether it has found one.
+// along is the line search from x, where the objective has the given value and slope. It returns the value at the new
+// point, and whether it found a lower objective.
 func (f *logisticLoss) along(ctx context.Context, x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
 	for length := 1.0; length > 1e-10 && down < 0; length /= 2 {
 		for i := range x {
@@ -227,8 +229,8 @@ func (f *logisticLoss) along(ctx context.Context, x, direction []float64, value,
 		if v, noise = f.at(ctx, next, slope); v <= value+1e-4*length*down {
 			return v, true
 		}
-		// near the minimum rounding hides the decrease, but slopes still show it (Hager and Zhang
-		// 2005, section 4)
+		// near the minimum, rounding errors hide the decrease, but slopes still show it (Hager and Zhang 2005, section
+		// 4)
 		if v <= value+noise && numeric.Dot(slope, direction) <= -0.9*down {
 			return v, true
 		}

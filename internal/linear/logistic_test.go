@@ -26,7 +26,7 @@ func sample(seed uint64, n, d, classes int) (x []float64, labels []int) {
 }
 
 // slopes returns the gradient of the objective at a fit in double precision, in the order of the weights. size is the
-// sum of the absolute terms of each element.
+// sum of absolute terms for each element.
 func slopes(m *Logistic, x []float64, labels []int, c float64) (g, size []float64) {
 	d, k := m.columns, m.outputs
 	g, size = make([]float64, len(m.weights)), make([]float64, len(m.weights))
@@ -51,7 +51,7 @@ func slopes(m *Logistic, x []float64, labels []int, c float64) (g, size []float6
 	return g, size
 }
 
-// alike makes columns that nearly repeat the first five, all of about one size.
+// alike makes columns of similar scale that nearly repeat the first five.
 func alike(row []float64) {
 	for c := range row {
 		row[c] /= math.Pow(4, float64(c))
@@ -61,14 +61,14 @@ func alike(row []float64) {
 	}
 }
 
-// The gradient of the objective vanishes at the fit, at any size and correlation of the columns.
+// The gradient of the objective is 0 at the fit, for any scale and correlation of the columns.
 func TestLogisticGradient(t *testing.T) {
 	for _, test := range []struct {
 		name          string
 		n, d, classes int
 		change        func(row []float64)
 		c             float64
-		tolerance     float64 // of a slope, relative to the size of its terms
+		tolerance     float64 // tolerance of a derivative, relative to the size of its terms
 	}{
 		{"two classes", 150, 4, 2, func([]float64) {}, 0.7, 1e-5},
 		{"three", 150, 4, 3, func([]float64) {}, 0.7, 1e-5},
@@ -101,11 +101,11 @@ func TestLogisticGradient(t *testing.T) {
 	}
 }
 
-// The slopes of the search are the derivatives of its objective.
+// The gradient in the search is the gradient of its objective.
 func TestLossSlopes(t *testing.T) {
 	for _, test := range []struct {
 		classes, d int
-		diagonal   bool // the penalty is diagonal, as with many columns
+		diagonal   bool // the penalty is diagonal, as for many columns
 	}{{2, 3, false}, {5, 3, false}, {2, 60, true}, {3, 60, true}} {
 		classes, d := test.classes, test.d
 		x, labels := sample(uint64(classes), 300, d, classes)
@@ -148,7 +148,7 @@ func TestLossSlopes(t *testing.T) {
 	}
 }
 
-// A step is taken where it satisfies Armijo's condition, and halved just beyond.
+// The line search accepts a step that satisfies Armijo's condition, and halves a slightly longer one.
 func TestLineSearch(t *testing.T) {
 	x, labels := sample(3, 300, 3, 3)
 	in, err := NewInputs(x, 3)
@@ -160,14 +160,14 @@ func TestLineSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newLogisticLoss(in, m.Classes, m.outputs, labels)
-	f.c = 1e-6 // the objective is all but quadratic: beyond the step its slope is that before it, and says nothing
+	f.c = 1e-6 // the objective is nearly quadratic: the slope after the step equals the slope before it
 	n := m.outputs * in.rows.Columns
 	from, g, next, slope, direction := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range from {
 		from[i] = float64(i%3 - 1)
 	}
 	value, _ := f.at(ctx, from, g)
-	won := func(length float64) float64 { // decrease along minus the gradient beyond Armijo's condition
+	won := func(length float64) float64 { // decrease along minus the gradient, beyond Armijo's condition
 		for i := range from {
 			next[i] = from[i] - length*g[i]
 		}
@@ -198,7 +198,7 @@ func TestLineSearch(t *testing.T) {
 	}
 }
 
-// Equal columns share the weights of least penalty by their sizes.
+// Equal columns share the weights with minimum penalty, in proportion to their scales.
 func TestLogisticLeastPenalty(t *testing.T) {
 	x, labels := sample(3, 200, 1, 3)
 	twice := make([]float64, 2*len(x))
@@ -241,7 +241,7 @@ func TestLogisticSmallDifference(t *testing.T) {
 	}
 }
 
-// Regressions of a path equal those fitted alone.
+// Regressions of a path equal separate fits.
 func TestLogisticPath(t *testing.T) {
 	x, labels := sample(8, 500, 3, 4)
 	in, err := NewInputs(x, 3)
@@ -271,7 +271,7 @@ func TestLogisticPath(t *testing.T) {
 	}
 }
 
-// With inputs -1 and 1, twice each, and a label for each value, the weight solves w = 4/(1 + e^w).
+// For inputs -1 and 1, twice each, and a label for each value, the weight solves w = 4/(1 + e^w).
 func TestLogisticByHand(t *testing.T) {
 	x, labels := []float64{-1, -1, 1, 1}, []int{0, 0, 5, 5}
 	m, err := FitLogistic(ctx, x, 1, labels, 1, 100)
@@ -303,7 +303,7 @@ func TestLogisticByHand(t *testing.T) {
 	if _, err := FitLogistic(ctx, x, 2, labels, 1, 100); err == nil {
 		t.Error("too few inputs: no error")
 	}
-	for _, size := range []float64{1e300, 1e-300} { // one is not penalised, the other may not be used
+	for _, size := range []float64{1e300, 1e-300} { // one has no penalty, the other may be ignored
 		m, err := FitLogistic(ctx, []float64{-size, -size, size, size}, 1, labels, 1, 100)
 		if err != nil || m.Predict([]float64{size}, p) != 5 && size > 1 {
 			t.Errorf("inputs of %v: %+v, %v", size, m, err)

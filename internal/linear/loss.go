@@ -12,26 +12,26 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// logisticLoss is the objective of a logistic regression of uncorrelated inputs. Weights are stored
-// output by output, the intercept last.
+// logisticLoss is the objective of a logistic regression on uncorrelated inputs. The weights are in the order of the
+// outputs. Intercepts come last.
 type logisticLoss struct {
 	in      *Inputs
 	outputs int
 	c       float64
 	own     []float64 // by output: sum of the rows with its label
-	metric  []block   // blocks of the second derivatives: by output, or one for all
-	units   []float64 // with many columns: factors of the derivatives in steepest
+	metric  []block   // blocks of the second derivatives: one per output, or one for all outputs
+	units   []float64 // with many columns: scale factors of the derivatives in steepest
 	parts   []lossPart
 	free    chan *lossScratch
 }
 
-// lossPart is the contribution of a part of the rows; parts are added in order.
+// lossPart is the sum over a part of the rows. The parts are added in order.
 type lossPart struct {
 	value, size float64
 	slope       []float64
 }
 
-// lossScratch is the scratch of one goroutine.
+// lossScratch is the scratch memory of one goroutine.
 type lossScratch struct {
 	linear           *kernel.Linear
 	tiles, slopes    []float32
@@ -39,7 +39,7 @@ type lossScratch struct {
 	ones, zeros      []float32 // by lane, and by output
 }
 
-// Limits of the parts of the rows: their number, and the blocks held at a time.
+// Limits of the parts: the number of parts, and the number of blocks in memory at a time.
 const (
 	lossParts  = 32
 	lossBlocks = 4
@@ -72,7 +72,7 @@ func newLogisticLoss(in *Inputs, classes []int, outputs int, labels []int) *logi
 	return f
 }
 
-// scratch returns a free scratch, or a new one.
+// scratch returns unused or new scratch memory.
 func (f *logisticLoss) scratch() *lossScratch {
 	select {
 	case s := <-f.free:
@@ -87,7 +87,7 @@ func (f *logisticLoss) scratch() *lossScratch {
 	return s
 }
 
-// single returns weights in single precision, padded to a whole tile.
+// single returns weights in single precision, padded to a complete tile.
 func (f *logisticLoss) single(w []float64) []float32 {
 	s := make([]float32, (f.outputs+7)/8*8*f.in.rows.Columns)
 	for i, v := range w {
@@ -96,7 +96,7 @@ func (f *logisticLoss) single(w []float64) []float32 {
 	return s
 }
 
-// at returns the objective at w and the size of its rounding errors, and writes its gradient.
+// at returns the objective at w and the size of its rounding errors, and sets the gradient.
 func (f *logisticLoss) at(ctx context.Context, w, gradient []float64) (value, noise float64) {
 	single := f.single(w)
 	parallel.For(len(f.parts), func(_, part int) {
@@ -126,7 +126,7 @@ func (f *logisticLoss) at(ctx context.Context, w, gradient []float64) (value, no
 	return value + f.addPenalty(w, gradient), 1e-7 * f.c * noise
 }
 
-// addPenalty adds the penalty's gradient, and returns the penalty.
+// addPenalty adds the gradient of the penalty, and returns the penalty.
 func (f *logisticLoss) addPenalty(w, gradient []float64) (value float64) {
 	r, width := f.in.rank, f.in.rows.Columns
 	if r == 0 {
@@ -155,7 +155,7 @@ func (f *logisticLoss) addPenalty(w, gradient []float64) (value float64) {
 	return value
 }
 
-// part sums over a part of the rows the logarithms of the sums of exponentials, and their slopes.
+// part computes, for a part of the rows, the sum of log-sum-exp of the logits and its gradient.
 func (f *logisticLoss) part(part int, w []float32, s *lossScratch) {
 	p := &f.parts[part]
 	p.value, p.size = 0, 0
@@ -181,8 +181,8 @@ func (f *logisticLoss) part(part int, w []float32, s *lossScratch) {
 	}
 }
 
-// expect replaces the logits of rows by probabilities. It returns the sum over the rows of the
-// logarithm of the sum of exponentials, and the sum of its absolute values.
+// expect replaces the logits of rows by probabilities. It returns the sum over the rows of log-sum-exp, and the sum of
+// its absolute values.
 func (f *logisticLoss) expect(tile []float32, rows int, s *lossScratch) (value, size float64) {
 	if f.outputs == 1 {
 		copy(s.sum, tile[:kernel.PairLanes])

@@ -10,7 +10,7 @@ import (
 )
 
 // bound sets the metric to the upper bound of the second derivatives: n/2 per weight for several logits, n/4 for one
-// logit, plus the penalty's. It is diagonal for many columns.
+// logit, plus the second derivatives of the penalty. With many columns, the metric is diagonal.
 func (f *logisticLoss) bound() error {
 	curvature := 0.5 * f.c * float64(f.in.rows.Count)
 	if f.outputs == 1 {
@@ -39,7 +39,7 @@ func (f *logisticLoss) bound() error {
 	return fmt.Errorf("logistic regression: the inputs' columns differ too much in size")
 }
 
-// penalise adds the penalty's second derivatives, and a number to the diagonal.
+// penalise adds the second derivatives of the penalty, and a constant to the diagonal.
 func (f *logisticLoss) penalise(s *mat.SymDense, diagonal float64) {
 	for a := range f.in.rank {
 		for b := a; b < f.in.rank; b++ {
@@ -51,7 +51,7 @@ func (f *logisticLoss) penalise(s *mat.SymDense, diagonal float64) {
 	}
 }
 
-// sharpen sets the metric to the second derivatives at w of each output alone, from the sample.
+// sharpen sets the metric to the second derivatives at w, separately for each output, from the sample.
 func (f *logisticLoss) sharpen(w []float64) {
 	if f.in.sample == nil {
 		return
@@ -82,7 +82,7 @@ func (f *logisticLoss) sharpen(w []float64) {
 				at++
 			}
 		}
-		f.penalise(h, 1e-6*f.c*float64(in.rows.Count)) // keeps h positive definite where all rows are certain
+		f.penalise(h, 1e-6*f.c*float64(in.rows.Count)) // keeps h positive definite even if all probabilities are 0 or 1
 		var ok bool
 		if blocks[j], ok = newBlock(h); !ok {
 			return
@@ -91,8 +91,9 @@ func (f *logisticLoss) sharpen(w []float64) {
 	f.metric = blocks
 }
 
-// steepest returns the largest absolute derivative by weights of uncorrelated inputs. With many columns it scales the
-// weights: in their units the bound of all second derivatives equals the loss's bound.
+// steepest returns the largest absolute derivative with respect to the weights of uncorrelated inputs. With many
+// columns it scales the weights: in these units, the bound of the second derivatives equals the bound for the loss
+// alone.
 func (f *logisticLoss) steepest(g []float64) (most float64) {
 	for i, v := range g {
 		if f.units != nil {
@@ -111,8 +112,8 @@ func (f *logisticLoss) precondition(g []float64) {
 	}
 }
 
-// block is U of a matrix U'U, in row-major order, or the diagonal of a diagonal matrix. solve is handwritten: blocks
-// are too small for a library call to pay.
+// block is U of a matrix U'U in row-major order, or the diagonal of a diagonal matrix. solve is handwritten, because
+// blocks are too small for library calls.
 type block struct {
 	size     int
 	u        []float64

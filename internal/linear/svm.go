@@ -1,5 +1,5 @@
-// Package linear fits linear classifiers: logistic regression, and support vector machines with one input, to the exact
-// optimum.
+// Package linear fits linear classifiers to the exact optimum: logistic regression, and support vector machines with
+// one input.
 package linear
 
 import (
@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// Column is one input of a support vector machine, sorted and with prefix sums, for any number of
-// classifications of its rows.
+// Column is the input of support vector machines: sorted, with prefix sums, for any number of classifications of its
+// rows.
 type Column struct {
 	x      []float64 // by row, as (x - centre)/scale
 	order  []int32   // rows, by x
@@ -45,14 +45,14 @@ func NewColumn(x []float64) *Column {
 // Line is the decision function w x + b.
 type Line struct{ W, B float64 }
 
-// Classify fits one linear support vector machine against all others for every class present among the labels 0 to
-// classes-1 of the rows. With y = 1 for the class and -1 for the other classes, the machine is the exact minimum of
+// Classify fits a linear support vector machine (one versus rest) for every class among the labels of the rows, which
+// are 0 to classes-1. With y = 1 for the class and y = -1 for the other classes, it computes the exact minimum of
 //
 //	1/2 (w^2 + b^2) + sum over rows of c max(0, 1 - y (w x + b))^2
 //
-// where c is cost * rows/(classes present * rows of the class) for the class and, as in liblinear,
-// cost for the others. Two classes have one machine, with both weighted. Classify returns a function
-// from x to the predicted label; ties go to the first class.
+// where c is cost * rows/(number of classes * rows of the class) for rows of the class and, as in liblinear, cost for
+// other rows. Two classes have one machine, and both classes have their weights. Classify returns a function from x to
+// the predicted label. For ties, the first class wins.
 func (c *Column) Classify(labels []int, classes int, cost float64) func(x float64) int {
 	rows := make([][]int32, classes)
 	for _, i := range c.order {
@@ -98,10 +98,10 @@ func (c *Column) Classify(labels []int, classes int, cost float64) func(x float6
 	}
 }
 
-// at returns the decision for a number before centring.
+// at returns the decision for a number before centring and scaling.
 func (l Line) at(c *Column, x float64) float64 { return l.W*((x-c.centre)/c.scale) + l.B }
 
-// moments are prefix sums of sorted numbers: of x and x^2 over the first i.
+// moments are prefix sums of sorted numbers: of x and x^2 over the first i numbers.
 type moments struct {
 	x      []float64
 	s1, s2 []float64
@@ -117,10 +117,10 @@ func (c *Column) moments(rows []int32) moments {
 	return m
 }
 
-// sums are a number of rows and their sums of x and x^2.
+// sums are a number of rows, and their sums of x and x^2.
 type sums struct{ n, s1, s2 float64 }
 
-// violating sums over the rows with y (w x + b) < 1.
+// violating returns the sums over the rows with y (w x + b) < 1.
 func (m moments) violating(y float64, l Line) sums {
 	n := len(m.x)
 	if n == 0 {
@@ -140,25 +140,25 @@ func (m moments) violating(y float64, l Line) sums {
 	return sums{float64(last - first), m.s1[last] - m.s1[first], m.s2[last] - m.s2[first]}
 }
 
-// problem is one machine: the rows yes against the rows no, except the rows of without.
+// problem is one machine: the rows yes versus the rows no, excluding the rows of without.
 type problem struct {
 	column           *Column
 	yes, no, without moments
 	costYes, costNo  float64
 }
 
-// state is the objective at a line, its gradient and second derivatives.
+// state is the objective at a line, with its gradient and second derivatives.
 type state struct {
 	value, gw, gb, ww, wb, bb float64
 }
 
-// at adds the losses of both sides to the penalty. In centred numbers, with w' = w scale and b' = b +
-// w centre, the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
+// at computes the penalty and the losses of both sides. For centred numbers, w' = w scale and b' = b + w centre, and
+// the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
 func (p *problem) at(l Line) (s state) {
 	c := p.column
 	a, r := min(1/c.scale, 1e100), c.centre/c.scale // the square is finite
 	if p.constant() {
-		// the best w for a given b' leaves the penalty b'^2/(1 + centre^2)
+		// for a given b', the best w leaves a penalty of b'^2/(1 + centre^2)
 		q := 1 / math.Hypot(1, c.centre)
 		s.value = (l.W*l.W + q*l.B*q*l.B) / 2
 		s.gw, s.gb, s.ww, s.bb = l.W, q*q*l.B, 1, q*q
@@ -178,7 +178,7 @@ func (p *problem) constant() bool {
 	return p.column.x[p.column.order[0]] == p.column.x[p.column.order[len(p.column.x)-1]]
 }
 
-// add adds cost * sum (1 - y f)^2 over the summed rows.
+// add adds cost * sum (1 - y f)^2 over the rows in m.
 func (s *state) add(m sums, y, cost float64, l Line) {
 	square := m.s2*l.W*l.W + 2*m.s1*l.W*l.B + m.n*l.B*l.B
 	s.value += cost * (m.n - 2*y*(m.s1*l.W+m.n*l.B) + square)
@@ -189,8 +189,8 @@ func (s *state) add(m sums, y, cost float64, l Line) {
 	s.bb += 2 * cost * m.n
 }
 
-// solve finds the minimum by Newton's method. The objective is strictly convex and quadratic between finitely many
-// bends, so finitely many steps suffice.
+// solve finds the minimum by Newton's method. The objective is strictly convex and piecewise quadratic with finitely
+// many pieces, so the number of steps is finite.
 func (p *problem) solve() (l Line) {
 	s := p.at(l)
 	for range 200 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// objective is the definition, in w and b of the original numbers.
+// objective computes the objective from its definition, for w and b of the original numbers.
 func objective(x []float64, labels []int, class int, costYes, costNo, w, b float64) float64 {
 	v := (w*w + b*b) / 2
 	for i, x := range x {
@@ -21,7 +21,7 @@ func objective(x []float64, labels []int, class int, costYes, costNo, w, b float
 	return v
 }
 
-// No line near the result of solve is better.
+// No line near the result of solve has a smaller objective.
 func TestSolve(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
@@ -45,7 +45,7 @@ func TestSolve(t *testing.T) {
 		}
 		yes := c.moments(rows[1])
 		p := problem{c, yes, c.all, yes, 0.7, 0.1}
-		for range 20 { // also where rows of the class lie on the wrong side
+		for range 20 { // also with rows of the class on the wrong side
 			at := Line{3 * r.NormFloat64(), 3 * r.NormFloat64()}
 			w := at.W / c.scale
 			want := objective(x, labels, 1, 0.7, 0.1, w, at.B-w*c.centre)
@@ -61,7 +61,7 @@ func TestSolve(t *testing.T) {
 			b = l.B / (1 + c.centre*c.centre)
 		}
 		got := objective(x, labels, 1, 0.7, 0.1, w, b)
-		for step := 1.0; step > 1e-7; step /= 2 { // the objective is convex: a near point would be better if any were
+		for step := 1.0; step > 1e-7; step /= 2 { // the objective is convex: if there were a better point, a near point would be better
 			for angle := range 32 {
 				sin, cos := math.Sincos(float64(angle) * math.Pi / 16)
 				if v := objective(x, labels, 1, 0.7, 0.1, w+step*sin/scale, b+step*cos); v < got*(1-1e-12) {
@@ -90,7 +90,7 @@ func TestClassify(t *testing.T) {
 	if a, b := predict(5), predict(5); a != b {
 		t.Error("a constant column has two predictions")
 	}
-	// of tiny numbers only the intercept counts: the class with the largest weight
+	// for tiny numbers only the intercept matters: the class with the largest weight wins
 	predict = NewColumn([]float64{1e-300, 2e-300, 3e-300, 4e-300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
 	big := NewColumn([]float64{1e300, 2e300, 3e300, 4e300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
 	if a, b := predict(3e-300), predict(-1e-300); a != b {
