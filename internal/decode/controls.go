@@ -11,30 +11,30 @@ import (
 
 // Kinds of controls.
 const (
-	line   = "line"   // one column, from Low to High
-	Circle = "circle" // two columns that hold a point of the unit circle
-	Ball   = "sphere" // columns that hold a point of a unit sphere; three columns hold a point of S^2
-	Turn   = "turn"   // columns of several spheres S^2 that turn together
-	Choose = "choice" // one column, the number of an option from 1
+	line   = "line"   // one column, between Low and High
+	Circle = "circle" // two columns with a point of the unit circle
+	Ball   = "sphere" // columns with a point of a unit sphere; three columns have a point of S^2
+	Turn   = "turn"   // columns of several spheres S^2, rotated together
+	Choose = "choice" // one column with the number of an option, from 1
 )
 
-// Control lets a user move a part of a code by hand.
+// Control lets a user change a part of a code by hand.
 type Control struct {
 	Kind      string
-	Name      string // as in parts, without an axis: z0, circle1, sphere1, spheres, a0
+	Name      string // as in Part.Name, without an axis: z0, circle1, sphere1, spheres, a0
 	Columns   []int
-	Low, High float64  // 1st and 99th percentile of a line's column, among known codes that use the column
+	Low, High float64  // 1st and 99th percentile of a line's column, over the known codes that use the column
 	Options   []Option // options of a choice
 }
 
-// Option is one value of a choice, with the controls that it opens.
+// Option is a value of a choice, with the controls of the dimensions that it opens.
 type Option struct {
-	Share    float64 // fraction of the known codes, among codes that use the choice
+	Share    float64 // fraction of the known codes that use the choice
 	Controls []Control
 }
 
-// Controls lists the controls of codes. The controls of an option's dimensions are under the option (Ross and
-// Doshi-Velez 2021, figure 1).
+// Controls lists the controls of codes. The controls of an option's dimensions are in the option (Ross and Doshi-Velez
+// 2021, figure 1).
 func (c *Codes) Controls() []Control {
 	b := &controls{Codes: c, values: c.usedValues(), names: c.spaceNames()}
 	if c.Hierarchy != nil {
@@ -49,21 +49,21 @@ func (c *Codes) Controls() []Control {
 	return append(list, c.together()...)
 }
 
-// controls makes the controls of a code in the order of its dimensions.
+// controls creates the controls of a code in the order of its dimensions.
 type controls struct {
 	*Codes
-	values                  [][]float64 // sorted values of each column, among known codes that use the column
+	values                  [][]float64 // sorted values of each column, over the known codes that use the column
 	names                   map[int]string
-	categorical, continuous int // next columns
+	categorical, continuous int // indices of the next columns
 }
 
-// of makes the controls of a group of dimensions.
+// of creates the controls of a group of dimensions.
 func (b *controls) of(h hierarchy.Hierarchy) (list []Control) {
 	for i := 0; i < len(h); i++ {
 		if !h[i].Categorical() {
 			before := b.continuous
 			list = append(list, b.next()...)
-			i += b.continuous - before - 1 // the other columns of a circle or a sphere
+			i += b.continuous - before - 1 // skips the other columns of a circle or a sphere
 			continue
 		}
 		at := b.categorical
@@ -77,7 +77,7 @@ func (b *controls) of(h hierarchy.Hierarchy) (list []Control) {
 	return list
 }
 
-// next makes the control of the next continuous column. For a circle or a sphere it makes one control of all columns.
+// next creates the control of the next continuous column. A circle or a sphere has one control for all its columns.
 func (b *controls) next() []Control {
 	at := b.continuous
 	s := b.space(at)
@@ -107,7 +107,7 @@ func columns(s models.Space) (list []int) {
 	return list
 }
 
-// spaceNames returns the names of circles and spheres, by their first columns.
+// spaceNames returns the names of circles and spheres by their first column.
 func (c *Codes) spaceNames() map[int]string {
 	names := map[int]string{}
 	circles, spheres := 0, 0
@@ -125,7 +125,7 @@ func (c *Codes) spaceNames() map[int]string {
 	return names
 }
 
-// together returns one control that turns all spheres S^2, for codes with two or more spheres.
+// together returns one control that rotates all spheres S^2, for codes with two or more of them.
 func (c *Codes) together() []Control {
 	turn := Control{Kind: Turn, Name: "spheres"}
 	for _, s := range c.Spaces {
@@ -139,7 +139,7 @@ func (c *Codes) together() []Control {
 	return []Control{turn}
 }
 
-// usedValues lists the sorted values of each column, among known codes that use the column.
+// usedValues returns the sorted values of each column, over the known codes that use the column.
 func (c *Codes) usedValues() [][]float64 {
 	list := make([][]float64, c.Width())
 	for i := range c.Known.Rows {
@@ -156,8 +156,8 @@ func (c *Codes) usedValues() [][]float64 {
 	return list
 }
 
-// limits returns the 1st and the 99th percentile of sorted values. It returns a range of 1 around a constant value,
-// and -2 and 2 without values.
+// limits returns the 1st and the 99th percentile of sorted values. For a constant value, it returns a range of length 1
+// around it. Without values, it returns -2 and 2.
 func limits(sorted []float64) (low, high float64) {
 	if len(sorted) == 0 {
 		return -2, 2
@@ -169,7 +169,7 @@ func limits(sorted []float64) (low, high float64) {
 	return low, high
 }
 
-// share returns the fraction of known codes with an option, among known codes that use the choice.
+// share returns the fraction of known codes with an option, among the known codes that use the choice.
 func (b *controls) share(column, option int) float64 {
 	values := b.values[column]
 	if len(values) == 0 {
@@ -184,10 +184,10 @@ func (b *controls) share(column, option int) float64 {
 	return float64(n) / float64(len(values))
 }
 
-// Uses reports whether a code uses a column. Codes leave out the columns that their options do not open.
+// Uses reports whether a code uses a column. A code does not use the columns that its options do not open.
 func (c *Codes) Uses(code []float64, column int) bool { return c.active(code)[column] }
 
-// Options returns copies of a code, one for each option of the choice in a column, as [Codes.Walk] does.
+// Options returns copies of a code, one for each option of the choice in a column, like [Codes.Walk].
 func (c *Codes) Options(code []float64, column int) (codes [][]float64) {
 	r, _ := c.choose(code, Part{kind: option, first: column, width: 1})
 	return r.Codes

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// text writes controls, with the controls of their options in brackets.
+// text formats controls, with the controls of their options in brackets.
 func text(list []Control) string {
 	var words []string
 	for _, c := range list {
@@ -26,7 +26,7 @@ func text(list []Control) string {
 	return strings.Join(words, "; ")
 }
 
-// Every column has one control. A circle or a sphere has one control for all its columns, and options have separate
+// Every column has one control. A circle or a sphere has one control for all its columns. Each option has its own
 // controls.
 func TestControls(t *testing.T) {
 	for want, c := range map[string]*Codes{
@@ -42,7 +42,7 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// If all codes have the same options, a line control and a walk of the same part move over the same range.
+// If all codes have the same options, the control of a line and a walk of the same part cover the same range.
 func TestControlsFollowParts(t *testing.T) {
 	c := cylinder()
 	for _, control := range c.Controls() {

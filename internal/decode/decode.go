@@ -1,8 +1,8 @@
 // Package decode chooses codes for pictures that show what a model has learned: traversals of every part of a code,
 // grids of one part against another, and interpolations between images or objects (Tonnaer et al. 2022, figures 9 to
-// 12). It computes only codes. The model's decoder makes images from them, and package report makes pictures.
+// 12). It only computes codes. The model's decoder computes images from them, and package report draws pictures.
 //
-// A part is a piece of a code that varies on its own: a circle, a sphere towards an axis, a coordinate of R^n or a
+// A part is a piece of a code that varies separately: a circle, a sphere towards an axis, a coordinate of R^n or a
 // categorical choice.
 package decode
 
@@ -15,14 +15,14 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Codes describes the codes of a model.
+// Codes describes the latent codes of a model.
 type Codes struct {
 	Spaces    []models.Space
-	Hierarchy hierarchy.Hierarchy // hierarchy of codes with discrete columns; nil: no discrete columns
-	Known     matrix.Matrix       // codes of images, which set the ranges of coordinates; without rows: -2 to 2
+	Hierarchy hierarchy.Hierarchy // for codes with discrete columns; nil: no discrete columns
+	Known     matrix.Matrix       // codes of images, which determine the ranges of coordinates; without rows: -2 to 2
 }
 
-// Of describes the codes of a model. known holds the codes of some images.
+// Of describes the latent codes of a model. known has the codes of some images.
 func Of(m models.Model, known matrix.Matrix) *Codes {
 	return &Codes{Spaces: m.Spaces(), Hierarchy: models.HierarchyOf(m), Known: known}
 }
@@ -35,11 +35,11 @@ func (c *Codes) Width() (n int) {
 	return n
 }
 
-// Row is a row of a sheet: codes, one for each picture.
+// Row is a row of a sheet with a code for each picture.
 type Row struct {
 	Label  string
 	Codes  [][]float64
-	Cyclic bool // the first code follows the last
+	Cyclic bool // the row is periodic: the first code follows the last
 }
 
 // Sheet is a table of codes to decode.
@@ -48,11 +48,11 @@ type Sheet struct {
 	Title       string
 	ColumnTitle string
 	Columns     []string // labels
-	Rows        []Row    // rows of unequal length leave blanks
-	Moves       bool     // the columns are a movement, and can be the frames of an animation
+	Rows        []Row    // shorter rows have blanks at the end
+	Moves       bool     // columns are steps of a movement, and can be the frames of an animation
 }
 
-// Codes returns the codes of all rows, one after the other, in the layout of a decoder.
+// Codes returns the codes of all rows as one array, in the layout of a decoder.
 func (s *Sheet) Codes() (codes []float32) {
 	for _, r := range s.Rows {
 		for _, code := range r.Codes {
@@ -72,7 +72,7 @@ func (s *Sheet) Count() (n int) {
 	return n
 }
 
-// Table arranges codes row by row. The label of a row is the number of its first code.
+// Table arranges codes in a sheet, row by row. The label of a row is the number of its first code.
 func Table(name, title string, codes [][]float64, columns int) *Sheet {
 	s := &Sheet{Name: name, Title: title}
 	for row := range slices.Chunk(codes, columns) {
@@ -81,10 +81,10 @@ func Table(name, title string, codes [][]float64, columns int) *Sheet {
 	return s
 }
 
-// unit reports whether the points of a space have length 1.
+// unit reports whether the points of a space have norm 1.
 func unit(s models.Space) bool { return s.Unit || s.Circle || s.Sphere }
 
-// options returns the number of discrete columns, which come first.
+// options returns the number of discrete columns. Discrete columns come first.
 func (c *Codes) options() int {
 	if c.Hierarchy == nil {
 		return 0
@@ -115,11 +115,11 @@ func (c *Codes) active(code []float64) []bool {
 	return list
 }
 
-// row makes a code from options and from values of all continuous dimensions. Dimensions that the options leave out
-// become 0.
+// row returns the code with the given options and values of all continuous dimensions. Dimensions that the options do
+// not open become 0.
 func (c *Codes) row(choice []int, values []float64) []float64 {
 	code := make([]float64, len(choice)+len(values))
-	// The choices come from codes or from options in range.
+	// choices are valid: they come from codes or from options in range
 	if err := c.Hierarchy.Row(choice, values, code); err != nil {
 		panic(err)
 	}

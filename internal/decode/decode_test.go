@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// cylinder has a circle, S^2, and the plane. The known codes have 0 to 100 in the columns of the plane, negated in
-// the second column.
+// cylinder has a circle, S^2 and the plane. The known codes have the numbers 0 to 100 in the first column of the plane,
+// and 0 to -100 in the second column.
 func cylinder() *Codes {
 	known := matrix.Matrix{Rows: 101, Cols: 7}
 	for i := range 101 {
@@ -23,8 +23,8 @@ func cylinder() *Codes {
 		{First: 0, Width: 2, Circle: true, Unit: true}, {First: 2, Width: 3, Sphere: true, Unit: true}, {First: 5, Width: 2}}}
 }
 
-// tree has a choice and a dimension at the top. One option of the choice opens a dimension, and one opens a choice of
-// two.
+// tree has a choice and a dimension at the top. One option of the choice opens a dimension, and another option opens a
+// choice of two.
 func tree() *Codes {
 	h := hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{{}}, {{Options: []hierarchy.Hierarchy{{}, {{}}}}}}}, {}}
 	rows := [][]float64{ // a0 a1 | z under a0=1, z under a1=2, z at the top
@@ -66,14 +66,14 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Walk takes every step of every kind of part, and moves nothing else.
+// Walk takes every step of every kind of part, and does not change other parts.
 func TestWalk(t *testing.T) {
 	s := math.Sqrt(0.5)
 	base := []float64{0, 1, 0, 0, 1, 3, 4}
 	for name, want := range map[string][][]float64{
 		"circle1":   {{1, 0, 0, 0, 1, 3, 4}, {0, 1, 0, 0, 1, 3, 4}, {-1, 0, 0, 0, 1, 3, 4}, {0, -1, 0, 0, 1, 3, 4}},
 		"sphere1.x": {{0, 1, 0, 0, 1, 3, 4}, {0, 1, 1, 0, 0, 3, 4}, {0, 1, 0, 0, -1, 3, 4}, {0, 1, -1, 0, 0, 3, 4}},
-		"sphere1.z": {{0, 1, 0, 0, 1, 3, 4}, {0, 1, 1, 0, 0, 3, 4}, {0, 1, 0, 0, -1, 3, 4}, {0, 1, -1, 0, 0, 3, 4}}, // on the axis, so towards the next one
+		"sphere1.z": {{0, 1, 0, 0, 1, 3, 4}, {0, 1, 1, 0, 0, 3, 4}, {0, 1, 0, 0, -1, 3, 4}, {0, 1, -1, 0, 0, 3, 4}}, // the point is on the axis, so the next axis is used
 		"z5":        {{0, 1, 0, 0, 1, 1, 4}, {0, 1, 0, 0, 1, 1 + 98./3, 4}, {0, 1, 0, 0, 1, 1 + 196./3, 4}, {0, 1, 0, 0, 1, 99, 4}},
 		"z6":        {{0, 1, 0, 0, 1, 3, -9.9}, {0, 1, 0, 0, 1, 3, -9.9 + 9.8/3}, {0, 1, 0, 0, 1, 3, -9.9 + 19.6/3}, {0, 1, 0, 0, 1, 3, -0.1}},
 	} {
@@ -106,20 +106,20 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// Options open and close dimensions. Values come from the code itself, or from the nearest known code with the
+// Options open and close dimensions. The values come from the code itself, or from the nearest known code with the
 // option.
 func TestWalkOptions(t *testing.T) {
 	c := tree()
 	for _, x := range []struct {
 		part       string
-		base, want []float64 // the steps one after the other
+		base, want []float64 // all steps in order
 	}{
 		{"a0", []float64{1, 0, 0.7, 0, 12}, []float64{1, 0, 0.7, 0, 12, 2, 2, 0, 9, 12}},
 		{"a0", []float64{2, 2, 0, 8, 28}, []float64{1, 0, 2.5, 0, 28, 2, 2, 0, 8, 28}},
 		{"a1", []float64{2, 1, 0, 0, 45}, []float64{2, 1, 0, 0, 45, 2, 2, 0, 7, 45}},
 		{"z0", []float64{1, 0, 1, 0, 12}, []float64{1, 0, 0.52, 0, 12, 1, 0, 1.5, 0, 12, 1, 0, 2.48, 0, 12}},
 		{"z1", []float64{2, 2, 0, 8, 12}, []float64{2, 2, 0, 7.02, 12, 2, 2, 0, 8, 12, 2, 2, 0, 8.98, 12}},
-		{"z2", []float64{2, 1, 0, 0, 40}, []float64{2, 1, 0, 0, 10.05, 2, 1, 0, 0, 30, 2, 1, 0, 0, 49.5}}, // one code with these options, so the range of all codes
+		{"z2", []float64{2, 1, 0, 0, 40}, []float64{2, 1, 0, 0, 10.05, 2, 1, 0, 0, 30, 2, 1, 0, 0, 49.5}}, // only one code has these options, so the range is over all codes
 	} {
 		p, err := c.Part(x.part)
 		if err != nil {
@@ -206,7 +206,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Sheets have a row for each part, point or angle, and their codes follow one another.
+// Sheets have a row for each part, point or angle, with codes in order.
 func TestSheets(t *testing.T) {
 	c := cylinder()
 	base := []float64{0, 1, 0, 0, 1, 3, 4}

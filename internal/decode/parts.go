@@ -16,13 +16,13 @@ type kind uint8
 
 const (
 	coordinate kind = iota // one column
-	circle                 // turns once, from angle 0
-	towards                // goes around the great circle from the point towards an axis
-	together               // all spheres S^2 turn once about an axis
-	option                 // one discrete column
+	circle                 // one rotation from angle 0
+	towards                // along the great circle from the point towards an axis
+	together               // one rotation of all spheres S^2 about an axis
+	option                 // a discrete column
 )
 
-// Part is a piece of a code that moves alone.
+// Part is a piece of a code that varies separately.
 type Part struct {
 	// Name is circle1, circle2, ... for circles, and sphere1.x, sphere1.y, ... for spheres (sphere1.0, ... in more
 	// dimensions). Two or more spheres also have spheres.x, ... for all spheres together. Coordinates are z0, z1,
@@ -43,10 +43,10 @@ func (p Part) Round() bool { return p.kind == circle || p.kind == towards || p.k
 // Chooses reports whether the part is a choice of an option.
 func (p Part) Chooses() bool { return p.kind == option }
 
-// Columns returns the part's first column and its number of columns. The number is 0 for the turns of all spheres.
+// Columns returns the part's first column and its number of columns. The number is 0 for the rotations of all spheres.
 func (p Part) Columns() (first, width int) { return p.first, p.width }
 
-// meets reports whether two parts move the same space.
+// meets reports whether two parts change the same space.
 func (p Part) meets(q Part) bool {
 	if p.kind == together || q.kind == together {
 		return p.Round() && q.Round() && !p.Turns() && !q.Turns()
@@ -95,7 +95,7 @@ func axisName(axis, width int) string {
 	return fmt.Sprint(axis)
 }
 
-// Part returns a part by its name.
+// Part returns the part with the given name.
 func (c *Codes) Part(name string) (Part, error) {
 	var names []string
 	for _, p := range c.Parts() {
@@ -146,7 +146,7 @@ func (c *Codes) Walk(code []float64, p Part, steps int) (r Row, labels []string)
 
 func degrees(angle float64) string { return strconv.FormatFloat(math.Round(10*angle)/10, 'f', -1, 64) }
 
-// turn turns the points on all spheres about a coordinate axis.
+// turn rotates the points on all spheres about a coordinate axis.
 func (c *Codes) turn(code []float64, axis int, angle float64) {
 	var about [3]float64
 	about[axis] = 1
@@ -175,7 +175,7 @@ func (c *Codes) line(code []float64, p Part, steps int) (r Row, labels []string)
 	return r, labels
 }
 
-// valueLabel writes a value with enough digits to tell neighbouring steps of a range apart: 2 to 9 digits.
+// valueLabel formats a value with 2 to 9 digits: enough to distinguish adjacent steps of a range.
 func valueLabel(v, low, high float64, steps int) string {
 	largest, step := max(math.Abs(low), math.Abs(high)), (high-low)/float64(max(steps-1, 1))
 	digits := 2
@@ -189,8 +189,8 @@ func valueLabel(v, low, high float64, steps int) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// rangeOf returns the 1st and the 99th percentile of a column. It uses the known codes with the same options as code
-// if there are two or more. Otherwise it uses all known codes that use the column.
+// rangeOf returns the 1st and the 99th percentile of a column. It uses the known codes with the same options as code if
+// there are two or more of them. Otherwise it uses all known codes that use the column.
 func (c *Codes) rangeOf(code []float64, column int) (low, high float64) {
 	var same, used []float64
 	for i := range c.Known.Rows {
@@ -223,8 +223,8 @@ func (c *Codes) choose(code []float64, p Part) (r Row, labels []string) {
 	return r, labels
 }
 
-// withOption returns a code with another option. If the option opens dimensions, their values come from the nearest
-// known code with that option, or are 0 if no code has it.
+// withOption returns a copy of a code with another option. If the option opens dimensions, their values come from the
+// nearest known code with that option, or are 0 if there is none.
 func (c *Codes) withOption(code []float64, column, chosen int) []float64 {
 	k := c.options()
 	from := c.nearest(code, column, chosen)
@@ -275,9 +275,9 @@ func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 	return best
 }
 
-// Liveliest returns the part with the most visible moves: the first circle, otherwise the first choice, otherwise the
-// first sphere, otherwise the coordinate with the largest variance among the known codes. It skips parts in the same
-// space as a part in except. ok is false if nothing is left.
+// Liveliest returns the part whose changes are most visible: the first circle, otherwise the first choice, otherwise
+// the first sphere, otherwise the coordinate with the largest variance over the known codes. It skips parts in the same
+// space as a part in except. ok is false if there is no other part.
 func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
 	order := []kind{circle, option, towards, coordinate}
 	rank, most := len(order), 0.0
@@ -298,7 +298,7 @@ func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
 	return best, ok
 }
 
-// variance returns the variance of a column among the known codes.
+// variance returns the variance of a column over the known codes.
 func (c *Codes) variance(column int) float64 {
 	var sum, squares float64
 	for i := range c.Known.Rows {

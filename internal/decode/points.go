@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// arc moves a point of the unit sphere along the great circle in the direction of tangent.
+// arc moves a point of the unit sphere along the great circle with the given tangent.
 func arc(point, tangent []float64, sin, cos float64) {
 	for i := range point {
 		point[i] = cos*point[i] + sin*tangent[i]
@@ -48,10 +48,10 @@ func normalise(v []float64) {
 	}
 }
 
-// Between returns codes from a to b, both included. The codes move straight in R^n, and along the shorter arc on
-// circles and spheres. From a point to its opposite they move counter-clockwise, or towards the first axis. Spaces
-// stay as in a if moves returns false for them; with moves nil all spaces move. If choices move, the options change
-// half way. A dimension that only one of the two codes uses keeps its value.
+// Between returns codes from a to b, including both. Codes in R^n are on a straight line, and codes on circles and
+// spheres are on the shorter arc. From a point to its opposite, they move counter-clockwise, or towards the first axis.
+// If moves returns false for a space, the space stays as in a; nil moves all spaces. If choices move, the options
+// change in the middle. A dimension that only one of both codes uses keeps its value.
 func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bool) (codes [][]float64) {
 	k, inA, inB := c.options(), c.active(a), c.active(b)
 	for i := range steps {
@@ -77,7 +77,7 @@ func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bo
 				}
 			}
 		}
-		if c.Hierarchy != nil { // dimensions that the options leave out become 0
+		if c.Hierarchy != nil { // dimensions that the options do not open become 0
 			code = c.row(c.choice(code), code[k:])
 		}
 		codes = append(codes, code)
@@ -85,7 +85,7 @@ func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bo
 	return codes
 }
 
-// geodesic moves a point of the unit sphere the fraction t of the way to another point.
+// geodesic moves a point of the unit sphere a fraction t of the way to another point.
 func geodesic(from, to []float64, t float64) {
 	dot := 0.0
 	for i := range from {
@@ -106,9 +106,9 @@ func geodesic(from, to []float64, t float64) {
 	arc(from, across, sin, cos)
 }
 
-// Mean returns the common point of codes: the mean in R^n, and the direction of the mean on circles and spheres. For
-// codes with discrete columns it averages only the codes with the most frequent options. If the mean has no
-// direction, it takes the direction of the first code.
+// Mean returns the mean of codes: the mean in R^n, and the direction of the mean on circles and spheres. For codes with
+// discrete columns, it is the mean of the codes with the most frequent options. If the mean has no direction, the
+// result has the direction of the first code.
 func (c *Codes) Mean(codes [][]float64) []float64 {
 	if c.Hierarchy != nil {
 		codes = c.mostChosen(codes)
@@ -145,12 +145,12 @@ func (c *Codes) mostChosen(codes [][]float64) (most [][]float64) {
 	return most
 }
 
-// offSphere is the largest distance of a point from its sphere that counts as rounding.
+// offSphere is the tolerance for the distance of a point from its sphere.
 const offSphere = 1e-4
 
-// Settle moves codes from other sources into the spaces of the model, in place. It projects points to their spheres,
-// and returns the number of rows that it had to project. Errors: a number that is not finite, a point at 0, which has
-// no direction, and a discrete column without the number of an option.
+// Settle projects codes from other sources to the spaces of the model, in place. It returns the number of rows with a
+// point that was not on its sphere. It returns an error for a number that is not finite, for a point at 0, which has no
+// direction, and for a discrete column with an invalid option number.
 func (c *Codes) Settle(m matrix.Matrix) (projected int, err error) {
 	if m.Cols != c.Width() {
 		return 0, fmt.Errorf("codes of %d columns; want %d, as the model has", m.Cols, c.Width())
@@ -183,7 +183,7 @@ func (c *Codes) Settle(m matrix.Matrix) (projected int, err error) {
 	return projected, nil
 }
 
-// settleOptions checks that the numbers of a row are finite, and rounds the first ones to numbers of options.
+// settleOptions checks that the numbers of a row are finite, and rounds discrete columns to option numbers.
 func settleOptions(row []float64, options []int) error {
 	for j, v := range row {
 		if v-v != 0 || math.Abs(v) > math.MaxFloat32 {

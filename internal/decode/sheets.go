@@ -14,8 +14,8 @@ type Point struct {
 	Code  []float64
 }
 
-// Traversals moves every part of a code alone, with one row per part and the given number of steps. Parts that the
-// code does not use have no row. The sheet shows the first rows parts; dropped counts the others.
+// Traversals varies every part of a code separately, with one row per part and the given number of steps. Parts that
+// the code does not use have no row. The sheet has at most the given number of rows; dropped counts the other parts.
 func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) {
 	s = &Sheet{Name: "traversals-" + from.Label, Title: "Decoded images while one part of the code of image " + from.Label + " moves", Moves: true}
 	turning, widest := true, steps
@@ -44,7 +44,7 @@ func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) 
 	return s, dropped
 }
 
-// ways says how the parts of codes move.
+// ways describes how the parts of codes vary.
 func (c *Codes) ways() (list []string) {
 	parts := c.Parts()
 	for _, way := range []struct {
@@ -62,7 +62,7 @@ func (c *Codes) ways() (list []string) {
 	return list
 }
 
-// Grid moves one part of several codes. Rows are codes, and columns are the steps of the part.
+// Grid varies one part of several codes. Rows are codes, and columns are the steps of the part.
 func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
 	s := &Sheet{Name: "grid", Moves: true, ColumnTitle: map[kind]string{coordinate: "value of " + p.Name, option: "option of " + p.Name}[p.kind]}
 	if s.ColumnTitle == "" {
@@ -76,7 +76,7 @@ func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
 	return s
 }
 
-// Steps returns the steps of a part, starting from a code, as points for the rows of a grid.
+// Steps returns the steps of a part from a code, as the rows of a grid.
 func (c *Codes) Steps(code []float64, p Part, steps int) (list []Point) {
 	r, labels := c.Walk(code, p, steps)
 	for i, moved := range r.Codes {
@@ -85,8 +85,8 @@ func (c *Codes) Steps(code []float64, p Part, steps int) (list []Point) {
 	return list
 }
 
-// BetweenImages interpolates from each point to the next. If a model has both R^n and circles or spheres, further
-// rows move only R^n, or only circles and spheres.
+// BetweenImages interpolates from each point to the next one. If a model has both R^n and circles or spheres,
+// additional rows vary only R^n, or only circles and spheres.
 func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 	s := &Sheet{Name: "interpolation", Moves: true, ColumnTitle: "fraction of the way", Columns: fractions(steps)}
 	straight, round := func(s models.Space) bool { return !unit(s) && s.Options == 0 }, unit
@@ -103,7 +103,7 @@ func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 	return s
 }
 
-// has reports whether a space satisfies of.
+// has reports whether of is true for a space.
 func (c *Codes) has(of func(s models.Space) bool) bool {
 	for _, s := range c.Spaces {
 		if of(s) {
