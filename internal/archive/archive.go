@@ -1,4 +1,4 @@
-// Package archive reads zip and tar files that come from elsewhere. It writes nothing: members are handed out as bytes.
+// Package archive reads zip and tar files from untrusted sources. It writes no files: members are returned as bytes.
 //
 // An archive is rejected as a whole if a member is a link or a device, has an absolute name or a name with "..", or
 // occurs twice. [Limits] checks the unpacked size before memory is allocated, and checksums are verified.
@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Limits bounds the unpacked bytes of an archive; 0: a default.
+// Limits are the maximum unpacked sizes of an archive in bytes; 0 means the default.
 type Limits struct {
 	Member int64 // for one member; default 1 GiB
 	Total  int64 // for all members; default 64 GiB
 }
 
-// maxMembers bounds the entries of an archive.
+// maxMembers is the maximum number of entries in an archive.
 const maxMembers = 1 << 22
 
 func (l Limits) orDefault() Limits {
@@ -30,7 +30,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// checked is the members of an archive so far.
+// checked has the valid members of an archive so far.
 type checked struct {
 	limits Limits
 	names  map[string]bool
@@ -41,7 +41,7 @@ func newChecked(l Limits) *checked {
 	return &checked{limits: l.orDefault(), names: map[string]bool{}}
 }
 
-// add checks a regular file and returns its name without "./" and the like.
+// add checks a regular file and returns its name without prefixes such as "./".
 func (c *checked) add(name string, size int64) (string, error) {
 	clean, err := local(name)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *checked) add(name string, size int64) (string, error) {
 	return clean, nil
 }
 
-// local returns the clean form of a name that stays in its folder on every system.
+// local returns a clean name that stays inside its folder on every system.
 func local(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	switch {

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// zipOf packs members by the standard library, with data descriptors.
+// zipOf returns a zip file with the given members, with data descriptors.
 func zipOf(t testing.TB, members ...zip.FileHeader) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -117,7 +117,7 @@ func TestRefusedZips(t *testing.T) {
 	}
 }
 
-// TestDamagedMembers changes members in place: their directory entries are then wrong.
+// TestDamagedMembers modifies members without their directory entries.
 func TestDamagedMembers(t *testing.T) {
 	small := zipOf(t, stored("a"), deflated("b"))
 	directory := bytes.Index(small, []byte("PK\x01\x02"))
@@ -147,7 +147,7 @@ func TestDamagedMembers(t *testing.T) {
 	}
 }
 
-// tarOf packs headers by the standard library; regular files get content.
+// tarOf returns a tar file with the given headers; regular files have content.
 func tarOf(t testing.TB, compressed bool, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer

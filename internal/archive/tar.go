@@ -13,9 +13,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// WalkTar calls visit for each file of a tar archive, plain or compressed by gzip, in its order. visit may leave
-// content unread, and ends the walk without error by returning [fs.SkipAll]. Otherwise WalkTar reads the archive to its
-// end, and so notices truncation and wrong checksums.
+// WalkTar calls visit for each file of a tar archive in order. The archive may be compressed by gzip. visit need not
+// read the content. If it returns [fs.SkipAll], the walk ends without an error. Otherwise WalkTar reads the archive to
+// its end, and so detects truncation and wrong checksums.
 func WalkTar(path string, limits Limits, visit func(name string, size int64, r io.Reader) error) error {
 	f, err := disk.Open(path)
 	if err != nil {
@@ -25,7 +25,7 @@ func WalkTar(path string, limits Limits, visit func(name string, size int64, r i
 	return ReadTar(path, f, limits, visit)
 }
 
-// ReadTar is [WalkTar] of a stream; name is for errors.
+// ReadTar is [WalkTar] for a stream; name is used in errors.
 func ReadTar(name string, r io.Reader, limits Limits, visit func(name string, size int64, r io.Reader) error) error {
 	all := newChecked(limits)
 	buffered := bufio.NewReaderSize(r, 1<<16)
@@ -37,7 +37,7 @@ func ReadTar(name string, r io.Reader, limits Limits, visit func(name string, si
 		}
 		stream = unpacked
 	}
-	// Headers and padding take space besides the members' content.
+	// Headers and padding need space in addition to the content of the members.
 	bound := &bounded{r: stream, left: all.limits.Total + all.limits.Total/4 + 1<<20}
 	err := members(tar.NewReader(bound), name, all, visit)
 	if errors.Is(err, fs.SkipAll) {
@@ -87,7 +87,7 @@ func members(t *tar.Reader, name string, all *checked, visit func(name string, s
 	}
 }
 
-// broken is an error of reading, which says truncated where the stream ends.
+// broken returns an error of reading. At the end of the stream, it reports a truncated archive.
 func broken(name, where string, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s, %s: the file ends early: %w; want a whole tar file", name, where, err)
@@ -95,7 +95,7 @@ func broken(name, where string, err error) error {
 	return fmt.Errorf("%s, %s: %w; want a whole tar file", name, where, err)
 }
 
-// explained names the archive and the member in errors of reading.
+// explained adds the archive and the member to reading errors.
 type explained struct {
 	r            io.Reader
 	name, member string
@@ -109,7 +109,7 @@ func (e *explained) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded ends a stream with an error where it is too long.
+// bounded returns an error if a stream is too long.
 type bounded struct {
 	r    io.Reader
 	left int64

@@ -12,10 +12,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Zip is an open zip file. It may be read by several goroutines at once.
+// Zip is an open zip file. It is safe for concurrent reading.
 type Zip struct {
 	name  string
-	file  *os.File // nil: a reader from elsewhere
+	file  *os.File // nil for NewZip
 	files []*zip.File
 	names []string
 }
@@ -39,7 +39,7 @@ func OpenZip(path string, limits Limits) (*Zip, error) {
 	return z, nil
 }
 
-// NewZip reads the directory of a zip file of size bytes; name is for errors.
+// NewZip reads the directory of a zip file with size bytes; name is used in errors.
 func NewZip(name string, r io.ReaderAt, size int64, limits Limits) (*Zip, error) {
 	reader, err := zip.NewReader(r, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
@@ -66,10 +66,10 @@ func NewZip(name string, r io.ReaderAt, size int64, limits Limits) (*Zip, error)
 	return z, nil
 }
 
-// MaxDeflate is an upper bound of the bytes that one byte of a deflate stream unpacks to.
+// MaxDeflate is an upper bound of the compression ratio of deflate.
 const MaxDeflate = 1033
 
-// zipped checks the directory entry of a member in a file of size bytes.
+// zipped checks the directory entry of a member. size is the size of the zip file in bytes.
 func zipped(f *zip.File, mode fs.FileMode, size int64) error {
 	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
 	switch {
@@ -87,10 +87,10 @@ func zipped(f *zip.File, mode fs.FileMode, size int64) error {
 	return nil
 }
 
-// Names returns the names of the files in the archive, in its order. Callers must not change them.
+// Names returns the names of the files in the archive in order. Do not modify the result.
 func (z *Zip) Names() []string { return z.names }
 
-// Read returns the content of file i, in buf if it is large enough. It checks length and checksum.
+// Read returns the content of file i, in buf if it is large enough. It verifies length and checksum.
 func (z *Zip) Read(i int, buf []byte) ([]byte, error) {
 	buf, err := unzip(z.files[i], buf)
 	if err != nil {
@@ -123,7 +123,7 @@ func unzip(f *zip.File, buf []byte) ([]byte, error) {
 		}
 		return nil, err
 	}
-	if sum := crc32.ChecksumIEEE(buf); sum != f.CRC32 { // the library takes 0 for no checksum
+	if sum := crc32.ChecksumIEEE(buf); sum != f.CRC32 { // the library treats checksum 0 as no checksum
 		return nil, fmt.Errorf("checksum %08x; want %08x", sum, f.CRC32)
 	}
 	return buf, nil
