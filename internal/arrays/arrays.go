@@ -1,7 +1,7 @@
-// Package arrays reads arrays of numbers from files of several formats alike: NumPy's .npy and .npz and folders of .npy files, HDF5, and MATLAB.
+// Package arrays reads arrays of numbers from files in several formats: NumPy's .npy and .npz and folders of .npy
+// files, HDF5, and MATLAB.
 //
-// An [Array] need not fit in memory: [Array.Rows] reads a few rows at a time, optionally with the axes in another
-// order.
+// An [Array] need not fit in memory: [Array.Rows] reads some rows at a time, optionally with permuted axes.
 package arrays
 
 import (
@@ -24,40 +24,40 @@ import (
 
 // File is an open file or folder with arrays.
 type File interface {
-	// Names lists all names in the file, of arrays and of other objects.
+	// Names lists the names of arrays and other objects in the file.
 	Names() []string
-	// Open opens an array. The error is [fs.ErrNotExist] if no array has that name.
+	// Open opens an array. If no array has that name, the error is [fs.ErrNotExist].
 	Open(name string) (*Array, error)
-	// Label names an array in errors, with the file.
+	// Label returns the name of an array with the file, for errors.
 	Label(name string) string
 	Close() error
 }
 
-// Array is an array of a file. Several goroutines may read it, each with its Stream.
+// Array is an array in a file. It is safe for concurrent use if each goroutine has its own Stream.
 type Array struct {
-	Label    string // for errors: the file and the name
-	Shape    []int  // empty for a single number
+	Label    string // for errors: file and name
+	Shape    []int  // empty for a scalar
 	Type     dtype.Type
-	Reversed bool // the first index is the fastest in the file, as Fortran and MATLAB have it
+	Reversed bool // Fortran order, as in MATLAB: the first index varies fastest
 
-	Files []string // files with the rows, one after the other, if there are several; otherwise nil
+	Files []string // files with consecutive rows if there are several; otherwise nil
 
 	open  func() (Stream, error)
-	start int // offset of the elements in a file of little-endian bytes and nothing further; 0 for other files
+	start int // offset of the elements in a file that otherwise has only little-endian elements; 0 for other files
 }
 
-// Plain returns where the elements begin if the array is a plain file, Label, that has them as little-endian bytes in the order of the axes.
+// Plain returns the offset of the elements if the file Label has them as little-endian bytes in the order of the axes.
 func Plain(a *Array, axes []int) (start int, ok bool) {
 	return a.start, a.start > 0 && !a.Reversed && slices.IsSorted(axes)
 }
 
-// Stream yields the elements of an array one after the other, in the order of the file, as little-endian bytes.
+// Stream returns the elements of an array in the order of the file, as little-endian bytes.
 type Stream interface {
-	// ReadFull fills p, with whole elements.
+	// ReadFull fills p with whole elements.
 	ReadFull(p []byte) error
-	// Skip passes over bytes of whole elements.
+	// Skip skips bytes of whole elements.
 	Skip(bytes int64) error
-	// Unit is the best number of bytes to read together, at multiples of it; 0 if all are equally good.
+	// Unit is the best size of a read in bytes, at multiples of it; 0 if all sizes are equally good.
 	Unit() int
 	Close() error
 }
