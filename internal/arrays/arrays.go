@@ -118,7 +118,7 @@ func (a absent) Error() string {
 
 func (a absent) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Only returns the name of the only array of an archive; "" if the archive has several, or if the file is no archive.
+// Only returns the name of the only array in an archive, or "" if the file has several arrays or is not an archive.
 func Only(f File) string {
 	switch f.(type) {
 	case folder, single:
@@ -130,11 +130,11 @@ func Only(f File) string {
 	return ""
 }
 
-// folder is a folder of .npy files. An array may have its rows in several files, see [Shards].
+// folder is a folder of .npy files. The rows of an array may be in several files, see [Shards].
 type folder string
 
 func (d folder) Names() []string {
-	files, _ := filepath.Glob(filepath.Join(string(d), "*.npy")) // without names, opening one says why
+	files, _ := filepath.Glob(filepath.Join(string(d), "*.npy")) // if this fails, opening a file reports the error
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(filepath.Base(f), ".npy")
 	}
@@ -154,7 +154,7 @@ func (d folder) Open(name string) (*Array, error) {
 func (d folder) Label(name string) string { return filepath.Join(string(d), name+".npy") }
 func (d folder) Close() error             { return nil }
 
-// single is one .npy file; its array has any name.
+// single is a .npy file; its array has any name.
 type single string
 
 func (f single) Names() []string {
@@ -179,7 +179,7 @@ func openNPY(path string) (*Array, error) {
 	return a, err
 }
 
-// newNPY returns the array that a function opens.
+// newNPY returns an array that open opens.
 func newNPY(label string, open func() (*npy.Reader, error)) (*Array, error) {
 	r, err := open()
 	if err != nil {
@@ -199,14 +199,14 @@ func newNPY(label string, open func() (*npy.Reader, error)) (*Array, error) {
 	return a, errors.Join(err, r.Close())
 }
 
-// npyStream is a reader of .npy as a stream.
+// npyStream is a .npy reader as a Stream.
 type npyStream struct{ *npy.Reader }
 
 func (s npyStream) ReadFull(p []byte) error { return s.ReadRaw(p) }
 func (s npyStream) Skip(n int64) error      { return s.Reader.Skip(int(n) / s.DataType().Size) }
 func (s npyStream) Unit() int               { return 0 }
 
-// archive is a file of several arrays by name.
+// archive is a file with several named arrays.
 type archive struct {
 	path  string
 	names func() []string
@@ -225,7 +225,7 @@ func (a *archive) Open(name string) (*Array, error) {
 	return a.open(name, a.Label(name))
 }
 
-// OpenNPY returns the file of one array in NumPy's format. Its array has any name.
+// OpenNPY returns a file with one array in NumPy's format. The array has any name.
 func OpenNPY(path string) File { return single(path) }
 
 // OpenNPZ opens an archive of arrays in NumPy's format.

@@ -22,7 +22,7 @@ func open(t testing.TB, path string) File {
 	return f
 }
 
-// ramp returns the elements that testdata/make.py writes.
+// ramp returns the elements in the files of testdata/make.py.
 func ramp(n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -31,7 +31,7 @@ func ramp(n int) []float64 {
 	return list
 }
 
-// transposed returns an array with its axes in another order.
+// transposed returns an array with permuted axes.
 func transposed(values []float64, shape, axes []int) []float64 {
 	strides := contiguous(shape, 1)
 	out := make([]float64, 0, len(values))
@@ -91,7 +91,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// checkOrders reads an array with its axes in several orders, a few rows at a time.
+// checkOrders reads an array with several axis orders, a few rows at a time.
 func checkOrders(t *testing.T, a *Array) {
 	t.Helper()
 	all := map[int][][]int{3: {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}}, 4: {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {3, 0, 1, 2}, {2, 3, 1, 0}, {1, 0, 2, 3}}}
@@ -133,7 +133,7 @@ func checkOrders(t *testing.T, a *Array) {
 	}
 }
 
-// A variable that a MATLAB file has twice is an error, as which one counts is not known.
+// A variable that occurs twice in a MATLAB file is an error, because it is ambiguous.
 func TestTwice(t *testing.T) {
 	data, err := os.ReadFile("testdata/plain.mat")
 	if err != nil {
@@ -186,7 +186,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The elements of a big-endian array in Fortran order come little-endian and in C order.
+// A big-endian array in Fortran order is read as little-endian elements in C order.
 func TestBigEndianFortran(t *testing.T) {
 	f, err := Open(filepath.Join("..", "npy", "testdata", "fortran_be.npy"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/hdf5"
 )
 
-// hdf5File is an HDF5 file. MATLAB's have the dimensions of arrays in reverse.
+// hdf5File is an HDF5 file. In MATLAB files, the dimensions of arrays are reversed.
 type hdf5File struct {
 	*hdf5.File
 	path   string
@@ -48,8 +48,8 @@ func (f *hdf5File) Label(name string) string { return f.path + ": " + name }
 // hdf5Stream reads slabs of rows.
 type hdf5Stream struct {
 	r    *hdf5.Reader
-	pos  int64  // position in the array
-	slab []byte // rows that were read last
+	pos  int64  // position in the array, in bytes
+	slab []byte // the last rows read
 	at   int64  // position of the slab
 }
 
@@ -69,7 +69,7 @@ func (s *hdf5Stream) ReadFull(p []byte) error {
 		from := int(s.pos / unit * unit / row)
 		to := min(from+int(unit/row), s.r.Rows())
 		n := (to - from) * int(row)
-		if s.pos%unit == 0 && len(p) >= n && n > 0 { // no need to keep rows that are read at once
+		if s.pos%unit == 0 && len(p) >= n && n > 0 { // complete slabs go directly to p
 			if err := s.r.ReadRows(p[:n], from, to); err != nil {
 				return err
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/matfile"
 )
 
-// openMAT opens a MATLAB file of version 5.
+// openMAT opens a version 5 MATLAB file.
 func openMAT(path string) (File, error) {
 	f, err := matfile.Open(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func FromMAT(v *matfile.Variable, label string) (*Array, error) {
 	}}, nil
 }
 
-// matStream is a reader of a variable as a stream.
+// matStream is a variable reader as a Stream.
 type matStream struct{ *matfile.Reader }
 
 func (matStream) Unit() int    { return 0 }

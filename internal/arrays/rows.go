@@ -11,29 +11,28 @@ import (
 )
 
 const (
-	usualSlab = 16 << 20  // bytes of rows that are read together
-	mostSlab  = 256 << 20 // the same, where each reading passes through the whole file
-	mostRuns  = 4 << 20   // bytes of runs that are put to their places together
+	usualSlab = 16 << 20  // bytes of rows per read
+	mostSlab  = 256 << 20 // the same, if each read scans the whole file
+	mostRuns  = 4 << 20   // bytes of runs to scatter together
 )
 
-// Rows reads rows of an array, one after the other, with its axes in another order. It is used by one goroutine.
+// Rows reads consecutive rows of an array with permuted axes. It is not safe for concurrent use.
 type Rows struct {
 	a      *Array
-	shape  []int // sizes in the order of the result's axes
-	row    int   // bytes of a row
+	shape  []int // shape of the result
+	row    int   // size of a row in bytes
 	slab   int
 	next   int
-	stream Stream // a stream of rows that follow each other in the file; nil: rows are scattered
+	stream Stream // a stream of rows that are contiguous in the file; nil: rows are scattered
 
-	stored  []int // shape in the order of the file
-	strides []int // bytes from one element of a row to the next, by axis of the file
-	rows    int   // the axis of the file that counts rows
+	stored  []int // shape in the file
+	strides []int // strides of elements in a row in bytes, by axis of the file
+	rows    int   // the file's axis for rows
 	buffer  []byte
 }
 
-// Rows returns a reader of rows. axes has the array's axis for each axis of the result, the axis of the rows first; nil
-// keeps all axes in order. If rows of the result are scattered over the file, each call of Read passes through the
-// whole file.
+// Rows returns a reader of rows. axes has the array's axis for each axis of the result; the first axis counts rows. nil
+// keeps all axes in order. If rows of the result are scattered over the file, each call of Read scans the whole file.
 func (a *Array) Rows(axes []int) (*Rows, error) {
 	shape := a.Shape
 	if len(shape) == 0 {
@@ -70,7 +69,7 @@ func (a *Array) Rows(axes []int) (*Rows, error) {
 	return r, r.begin()
 }
 
-// begin decides how rows are read.
+// begin determines how to read rows.
 func (r *Rows) begin() (err error) {
 	if r.rows != 0 {
 		r.slab = min(max(1, r.shape[0]), max(1, mostSlab/max(1, r.row)))
@@ -87,16 +86,16 @@ func (r *Rows) begin() (err error) {
 	return nil
 }
 
-// Shape returns the shape with the axes in their order; the first is the number of rows.
+// Shape returns the shape with the permuted axes; the first number is the number of rows.
 func (r *Rows) Shape() []int { return r.shape }
 
-// RowBytes returns the bytes of a row.
+// RowBytes returns the size of a row in bytes.
 func (r *Rows) RowBytes() int { return r.row }
 
-// Slab returns how many rows are best read at once.
+// Slab returns the best number of rows per read.
 func (r *Rows) Slab() int { return r.slab }
 
-// Close ends reading.
+// Close closes the reader.
 func (r *Rows) Close() error {
 	if r.stream == nil {
 		return nil
@@ -104,7 +103,7 @@ func (r *Rows) Close() error {
 	return r.stream.Close()
 }
 
-// Read reads the next rows into dst, as little-endian elements with the last axis fastest.
+// Read reads the next rows into dst as little-endian elements in C order.
 func (r *Rows) Read(dst []byte) error {
 	n := len(dst) / max(1, r.row)
 	if n*r.row != len(dst) || n > r.shape[0]-r.next {
@@ -126,7 +125,7 @@ func (r *Rows) Read(dst []byte) error {
 	return err
 }
 
-// straight reports whether the file stores rows as the caller wants them.
+// straight reports whether the file has the rows in the order of the result.
 func (r *Rows) straight() bool {
 	bytes := r.a.Type.Size
 	for i := len(r.stored) - 1; i > 0; i-- {
@@ -138,7 +137,7 @@ func (r *Rows) straight() bool {
 	return true
 }
 
-// permute reads rows that follow each other in the file, and reorders their elements.
+// permute reads rows that are contiguous in the file, and permutes their elements.
 func (r *Rows) permute(dst []byte, n int) error {
 	if len(r.buffer) < len(dst) {
 		r.buffer = make([]byte, len(dst))
@@ -154,7 +153,7 @@ func (r *Rows) permute(dst []byte, n int) error {
 	return nil
 }
 
-// contiguous returns the bytes from one element to the next along the axes of an array in C order.
+// contiguous returns the strides of an array in C order, in bytes.
 func contiguous(shape []int, size int) []int {
 	strides := make([]int, len(shape))
 	for i, s := range slices.Backward(shape) {
@@ -164,7 +163,8 @@ func contiguous(shape []int, size int) []int {
 	return strides
 }
 
-// gather reads rows that are spread over the file: each combination of the axes before theirs has a run with a part of each row.
+// gather reads rows that are scattered over the file. For each index of the axes before the row axis, a run has a part
+// of each row.
 func (r *Rows) gather(dst []byte, n int) error {
 	stream, err := r.a.open()
 	if err != nil {
@@ -203,9 +203,9 @@ func (r *Rows) gather(dst []byte, n int) error {
 	return nil
 }
 
-// scatter puts count runs from the first to their places in n rows.
+// scatter copies count runs, starting from run first, to their positions in n rows.
 func (r *Rows) scatter(dst []byte, n, first, count, inner int) {
-	at := make([]int, count) // the run's position in a row
+	at := make([]int, count) // position of the run in a row
 	for i := range at {
 		o := first + i
 		for axis := r.rows - 1; axis >= 0; axis-- {
@@ -230,7 +230,7 @@ func (r *Rows) scatter(dst []byte, n, first, count, inner int) {
 	})
 }
 
-// ReadAll reads a whole array, in C order, as elements of type T, converted as by [dtype.Decode].
+// ReadAll reads an array in C order as elements of type T, with the conversions of [dtype.Decode].
 func ReadAll[T dtype.Element](a *Array) ([]T, error) {
 	r, err := a.Rows(nil)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Shards returns the files NAME-000.npy, NAME-001.npy, ... of a folder, up to the first missing number. Together they
-// hold an array that no file NAME.npy holds.
+// Shards returns the files NAME-000.npy, NAME-001.npy, ... of a folder up to the first missing number. Together they
+// contain an array that has no file NAME.npy.
 func Shards(dir, name string) (list []string) {
 	if _, err := os.Stat(filepath.Join(dir, name+".npy")); !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -24,7 +24,7 @@ func Shards(dir, name string) (list []string) {
 	}
 }
 
-// openShards opens an array with its rows in several files.
+// openShards opens an array whose rows are in several files.
 func openShards(label string, files []string) (*Array, error) {
 	var parts []*Array
 	whole := &Array{Label: label, Files: files}
@@ -49,11 +49,11 @@ func openShards(label string, files []string) (*Array, error) {
 	return whole, nil
 }
 
-// shardStream reads parts one after the other.
+// shardStream reads several files in order.
 type shardStream struct {
 	parts []*Array
-	now   Stream // of parts[0]; nil: not open yet
-	left  int64  // its bytes to come
+	now   Stream // stream of parts[0]; nil: not open yet
+	left  int64  // remaining bytes of this part
 }
 
 func (s *shardStream) ReadFull(p []byte) error {
@@ -68,7 +68,7 @@ func (s *shardStream) Skip(n int64) error {
 	return s.pass(n, func(n int64) error { return s.now.Skip(n) })
 }
 
-// pass passes over n bytes by calls of step within a part.
+// pass advances by n bytes; each call of step stays within a part.
 func (s *shardStream) pass(n int64, step func(n int64) error) error {
 	for n > 0 {
 		if s.now == nil {
