@@ -7,18 +7,17 @@ import (
 	"slices"
 )
 
-// Balanced assigns n items to k categories such that
+// Balanced assigns n items to k categories to minimise
 //
 //	sum_i cost[i, k_i] + balance sum_c n_c (n_c - 1)/2
 //
-// is least, where n_c items have category c. costs has n rows of k columns. Costs and balance are rounded to integer
-// multiples of about 1e-12 of the largest of them; the result is exact for these integers. Among items with the same
-// costs in every column, the first get the first categories. Balanced inserts items one by one along shortest paths of
-// reassignments. As costs are convex in n_c, every intermediate assignment is optimal: O(n k^3 + n^2 k).
+// where n_c items have category c. costs has n rows and k columns. Costs and balance are rounded to integer multiples
+// of about 1e-12 times the largest of them. The result is exact for these integers. For items with the same costs in
+// every column, earlier items get earlier categories. Balanced inserts items one by one along shortest paths of
+// reassignments. Because costs are convex in n_c, every intermediate assignment is optimal: O(n k^3 + n^2 k).
 //
-// Infinite and NaN costs, and a negative or infinite balance, are errors. Source: Jeong and Song 2019, equation 8,
-// there by a minimum-cost flow; Ahuja, Magnanti and Orlin 1993, section 14.5 (successive shortest paths with convex
-// costs).
+// Infinite and NaN costs, and a negative or infinite balance, are errors. Source: Jeong and Song 2019, equation 8, as a
+// minimum-cost flow; Ahuja, Magnanti and Orlin 1993, section 14.5 (successive shortest paths with convex costs).
 func Balanced(costs []float64, k int, balance float64) ([]int, error) {
 	if k < 1 || len(costs)%k != 0 {
 		return nil, fmt.Errorf("%d costs of %d categories; want rows of one cost for each", len(costs), k)
@@ -41,17 +40,17 @@ func Balanced(costs []float64, k int, balance float64) ([]int, error) {
 	return p.of, nil
 }
 
-// problem is an optimal assignment of the items inserted so far.
+// problem is an optimal assignment of the items that have been inserted.
 type problem struct {
 	n, k    int
 	cost    []int64
 	balance int64
-	of      []int   // the category of each item so far
+	of      []int   // category of each inserted item
 	members [][]int // items of each category
-	step    []int64 // [k, k]: least cost of moving a member of a category to another
-	mover   []int   // [k, k]: the member
-	far     []int64 // least cost of a path that ends in a category
-	from    []int   // the category before it; -1: the path begins there
+	step    []int64 // [k, k]: minimum cost of moving a member of a category to another category
+	mover   []int   // [k, k]: the member to move
+	far     []int64 // minimum cost of a path that ends in a category
+	from    []int   // previous category on the path; -1: start of the path
 }
 
 const unreachable = math.MaxInt64 / 4
@@ -66,12 +65,12 @@ func newProblem(costs []float64, n, k int, balance, most float64) *problem {
 	return p
 }
 
-// insert adds an item, and moves others along the cheapest chain that it starts.
+// insert adds an item, and moves other items along the cheapest path.
 func (p *problem) insert(item int) {
 	for c := range p.k {
 		p.far[c], p.from[c] = p.cost[item*p.k+c], -1
 	}
-	for changed := true; changed; { // Bellman and Ford; an optimal assignment has no negative cycle
+	for changed := true; changed; { // Bellman-Ford; an optimal assignment has no negative cycle
 		changed = false
 		for a := range p.k {
 			for b := range p.k {
@@ -106,10 +105,10 @@ func (p *problem) insert(item int) {
 	}
 }
 
-// total is the cost of a path that ends in a category, which gets one more member.
+// total is the cost of a path that ends in category c, including the cost of one more member.
 func (p *problem) total(c int) int64 { return p.far[c] + p.balance*int64(len(p.members[c])) }
 
-// update finds the cheapest moves out of a category.
+// update finds the cheapest move from category a to each other category.
 func (p *problem) update(a int) {
 	for b := range p.k {
 		p.step[a*p.k+b] = unreachable

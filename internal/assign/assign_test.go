@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// cost is what Balanced minimises.
+// cost is the objective of Balanced.
 func cost(costs []float64, k int, balance float64, of []int) float64 {
 	sum, counts := 0.0, make([]float64, k)
 	for i, c := range of {
@@ -23,7 +23,7 @@ func cost(costs []float64, k int, balance float64, of []int) float64 {
 	return sum
 }
 
-// TestReference compares with the reference's assignments of 8 images to 3 categories.
+// TestReference compares with the reference implementation's assignments of 8 images to 3 categories.
 func TestReference(t *testing.T) {
 	a, err := npy.ReadFile[float64]("testdata/cost.npy")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// drawn are n rows of k costs, some of them equal.
+// drawn returns n rows of k random costs, some of them equal.
 func drawn(r *rng.Stream, n, k int) []float64 {
 	costs := make([]float64, n*k)
 	for i := range costs {
@@ -73,7 +73,7 @@ func drawn(r *rng.Stream, n, k int) []float64 {
 	return costs
 }
 
-// least is the least cost of all assignments.
+// least is the minimum cost of all assignments.
 func least(costs []float64, k int, balance float64) float64 {
 	n := len(costs) / k
 	best, of := math.Inf(1), make([]int, n)
@@ -106,7 +106,7 @@ func TestBruteForce(t *testing.T) {
 }
 
 // slots solves the problem as a linear assignment of the items to n copies of each category, by shortest augmenting
-// paths. The m-th copy costs m times the balance more.
+// paths. Copy m, counted from 0, has an additional cost of m times the balance.
 func slots(costs []float64, k int, balance float64) float64 {
 	n := len(costs) / k
 	at := func(i, s int) float64 { return costs[i*k+s/n] + balance*float64(s%n) }
