@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// Column is a column of numbers, or of words as numbers of levels.
+// Column is a column of numbers, or of words as level numbers.
 type Column struct {
-	Values []float64 // NaN where the value is missing
-	Ints   []int64   // the same numbers exactly if all are integers, 0 where missing; nil otherwise
-	Words  []string  // words of levels 0, 1, ..., in the order of their bytes; nil: the column has numbers
+	Values []float64 // NaN: missing
+	Ints   []int64   // exact values if all numbers are integers, 0 for missing ones; nil otherwise
+	Words  []string  // words of levels 0, 1, ..., in byte order; nil: the column has numbers
 }
 
-// missing are the fields that stand for an unknown value, in lower case.
+// missing are the fields for a missing value, in lower case.
 var missing = []string{"", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"}
 
-// Missing reports whether a field stands for an unknown value: empty, NA, N/A, #N/A, <NA>, NaN, null or ?.
+// Missing reports whether a field means a missing value: empty, NA, N/A, #N/A, <NA>, NaN, null or ?.
 func Missing(field string) bool { return slices.Contains(missing, strings.ToLower(field)) }
 
-// fewWords is the number of different words that any column may have as levels.
+// fewWords is the number of different words that every column may have as levels.
 const fewWords = 50
 
-// number reads a number.
+// number parses a number.
 func (t *Text) number(field string) (float64, error) {
 	if t.Comma && strings.Count(field, ",") == 1 && !strings.Contains(field, ".") {
 		field = strings.Replace(field, ",", ".", 1)
@@ -34,10 +34,10 @@ func (t *Text) number(field string) (float64, error) {
 	return strconv.ParseFloat(field, 64)
 }
 
-// Numbers reads a column of finite numbers. With gaps, values may be missing.
+// Numbers reads a column of finite numbers. With gaps, missing values are allowed.
 func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
-	point, comma := -1, -1 // rows with one
+	point, comma := -1, -1 // a row with a decimal point, a row with a decimal comma
 	for r, row := range t.Rows {
 		field := row[column]
 		if gaps && Missing(field) {
@@ -73,7 +73,7 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 	return c, nil
 }
 
-// errorf is an error of a field.
+// errorf returns an error about a field.
 func (t *Text) errorf(row, column int, format string, args ...any) error {
 	err := fmt.Errorf("%s: %s: %w", t.file, t.place(row, column), fmt.Errorf(format, args...))
 	if t.Names != nil && t.first != nil {
@@ -82,12 +82,12 @@ func (t *Text) errorf(row, column int, format string, args ...any) error {
 	return err
 }
 
-// Errorf is an error about a column.
+// Errorf returns an error about a column.
 func (t *Text) Errorf(column int, format string, args ...any) error {
 	return fmt.Errorf("%s: column %q %w", t.file, t.Names[column], fmt.Errorf(format, args...))
 }
 
-// notNumber says why a field is no number.
+// notNumber explains why a field is not a number.
 func notNumber(field string, err error) error {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -100,7 +100,7 @@ func notNumber(field string, err error) error {
 	return fmt.Errorf("%q is not a number", field)
 }
 
-// isRow reports a field of several numbers, with spaces between them.
+// isRow reports whether a field has several numbers separated by spaces.
 func isRow(field string) bool {
 	parts := strings.Fields(field)
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
@@ -109,7 +109,7 @@ func isRow(field string) bool {
 	})
 }
 
-// isDate reports a field that begins with a date.
+// isDate reports whether a field starts with a date.
 func isDate(field string) bool {
 	day, _, _ := strings.Cut(strings.Replace(field, "T", " ", 1), " ")
 	return slices.ContainsFunc([]string{"2006-1-2", "2006/1/2", "2/1/2006", "1/2/2006", "2.1.2006", "2.1.06", "2/1/06", "1/2/06"}, func(layout string) bool {
@@ -118,8 +118,8 @@ func isDate(field string) bool {
 	})
 }
 
-// Factor reads a column of numbers or words; values may be missing. Without mixed it refuses a column
-// with both words and numbers. Without many it refuses dates, several numbers in a field, and words that hardly repeat.
+// Factor reads a column of numbers or words with missing values. Without mixed, a column with both words and numbers is
+// an error. Without many, dates, several numbers in a field, and words that rarely repeat are errors.
 func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	words, first, number := 0, -1, -1 // how many, and rows
 	for r, row := range t.Rows {
@@ -154,7 +154,7 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	return c, nil
 }
 
-// Levels numbers the different fields of a column, words or numbers, in the order of their bytes.
+// Levels assigns numbers to the different fields of a column, words or numbers, in byte order.
 func (t *Text) Levels(column int) *Column {
 	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
 	for _, row := range t.Rows {

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Lines reads the lines of a table of text (RFC 4180).
+// Lines reads the lines of a text table (RFC 4180).
 type Lines struct {
-	Comma rune // between fields
+	Comma rune // separator of fields
 
 	name string
 	csv  *csv.Reader
 	src  *rowReader
-	line int // of the last field that was read
+	line int // line of the last field read
 }
 
-// NewLines begins to read UTF-8, or UTF-16 with a byte-order mark. Fields are separated by commas, semicolons or tabs,
-// as in the first line. Errors start with name, and count lines and fields from 1, as editors do.
+// NewLines starts to read UTF-8, or UTF-16 with a byte-order mark. The first line determines the separator of fields:
+// comma, semicolon or tab. Errors start with name, and count lines and fields from 1, like editors.
 func NewLines(r io.Reader, name string) (*Lines, error) {
 	const size = 1 << 16
 	src := bufio.NewReaderSize(&lineReader{r: r, name: name}, size)
@@ -44,14 +44,14 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 	return l, nil
 }
 
-// maxLine bounds the bytes of a line. Without it a file without line ends could take all memory.
+// maxLine is the maximum length of a line in bytes. Without it, a file without line ends could use all memory.
 const maxLine = 256 << 20
 
-// lineReader returns an error in a line that is too long.
+// lineReader returns an error for a line that is too long.
 type lineReader struct {
 	r    io.Reader
 	name string
-	n    int // bytes since the last end of a line
+	n    int // bytes since the last line end
 }
 
 func (l *lineReader) Read(p []byte) (int, error) {
@@ -67,17 +67,17 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxQuoted bounds the bytes of a row after its first line. A quoted field may have several lines, but a field without an
-// end would take the rest of the file.
+// maxQuoted is the maximum size of a row in bytes after its first line. A quoted field may have several lines, but a
+// missing end quote would take the rest of the file.
 const maxQuoted = 1 << 20
 
 var errQuoted = fmt.Errorf("a quoted field does not end within %d bytes; want a closing quote", maxQuoted)
 
-// rowReader fails in a row with too many bytes after its first line.
+// rowReader returns an error for a row with too many bytes after its first line.
 type rowReader struct {
 	r     io.Reader
 	ended bool // the reader has read the first line of the row
-	n     int  // bytes after it without line ends: these may be empty lines
+	n     int  // bytes after the first line, excluding line ends, which may be empty lines
 }
 
 func (r *rowReader) Read(p []byte) (int, error) {
@@ -92,8 +92,8 @@ func (r *rowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read returns the fields of the next line that is not empty, without spaces at both ends, or io.EOF at the end. The
-// fields are valid until the next call. Errors of quotes wrap a [csv.ParseError].
+// Read returns the fields of the next nonempty line, without spaces at both ends, or io.EOF at the end. The fields are
+// valid until the next call. Quoting errors wrap a [csv.ParseError].
 func (l *Lines) Read() ([]string, error) {
 	l.src.ended, l.src.n = false, 0
 	fields, err := l.csv.Read()
@@ -112,11 +112,11 @@ func (l *Lines) Read() ([]string, error) {
 	return fields, nil
 }
 
-// Pos returns the line of a field of the last Read, and the byte in it, from 1.
+// Pos returns the line and the byte position of a field from the last Read, from 1.
 func (l *Lines) Pos(field int) (line, column int) { return l.csv.FieldPos(field) }
 
-// separator returns the most frequent separator of the first line that is not empty, outside quotes. If all commas
-// stand between digits and the line has another separator, the commas are decimal commas.
+// separator returns the most frequent separator in the first nonempty line, outside quotes. If all commas are between
+// digits and the line has another separator, the commas are decimal commas.
 func separator(begin []byte) rune {
 	begin = bytes.TrimLeft(begin, "\r\n")
 	count, between, quoted := map[byte]int{}, 0, false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Archives of NumPy (see testdata/README.md) read the same for every element type, byte order and order of axes.
+// Archives of NumPy (see testdata/README.md) give equal tables for every element type, byte order and axis order.
 func TestReadNumPy(t *testing.T) {
 	for _, file := range []string{"testdata/numpy.npz", "testdata/numpy_compressed.npz"} {
 		for name, value := range map[string]func(i int) float64{

@@ -1,5 +1,5 @@
 // Package table reads tables of numbers from NumPy's .npy and .npz files, and tables of numbers and words from text
-// files such as .csv. All commands use it to read codes, factors, labels, pairs and answers.
+// files such as .csv. Commands use it to read codes, factors, labels, pairs and answers.
 package table
 
 import (
@@ -18,32 +18,31 @@ import (
 // Table is a matrix of numbers.
 type Table struct {
 	Rows, Cols int
-	Names      []string   // column names from the first line of a .csv file; nil: none
-	Data       []float64  // Rows*Cols, row by row
-	Ints       []int64    // the same numbers exactly if all are integers, 0 for NaN of ReadFactors; nil otherwise
+	Names      []string   // column names in the first line of a .csv file; nil: none
+	Data       []float64  // Rows*Cols numbers in row-major order
+	Ints       []int64    // exact values if all numbers are integers, 0 for NaN from ReadFactors; nil otherwise
 	Lines      []int      // line of each row in a .csv file, from 1; nil for other files
-	Words      [][]string // by column: the words of levels 0, 1, ...; nil, for one column or all: numbers
-	Notes      []string   // remarks on how the file is read
+	Words      [][]string // by column: words of levels 0, 1, ...; nil, for one column or all: numbers
+	Notes      []string   // remarks on how the file was read
 
 	file           string
-	counted, reals bool // as of a Text
+	counted, reals bool // as in Text
 }
 
-// Read reads a file by its ending: a table of text (.csv, .tsv or .txt, see [ReadText]), .npz, or .npy for every other
-// ending. Arrays may have any type of number, byte order and order of axes; a vector is one column. FILE.npz:NAME reads
-// the array NAME of an archive; without a name, its only array or the array called role. Read leaves out an index in
-// front of a table of text, a column without a name.
+// Read reads a file. The extension determines the format: a text table (.csv, .tsv or .txt, see [ReadText]), .npz, or
+// .npy for all other extensions. Arrays may have any numeric type, byte order and axis order; a vector is one column.
+// FILE.npz:NAME reads the array NAME of an archive. Without a name, Read uses the only array or the array called role.
+// Read drops an index before the columns of a text table: a column without a name.
 func Read(path, role string) (*Table, error) {
 	return read(path, role, false, (*Text).numbers)
 }
 
-// ReadFactors is Read for tables that may have missing values, NaN, and columns of words.
+// ReadFactors is Read for tables with missing values, which become NaN, and columns of words.
 func ReadFactors(path, role string) (*Table, error) {
 	return read(path, role, false, (*Text).factor)
 }
 
-// ReadBlocks is Read for rows that may be blocks of numbers: an array of three dimensions or more has
-// all but the first as columns.
+// ReadBlocks is Read for rows that may be blocks of numbers: all axes of an array after the first one become columns.
 func ReadBlocks(path, role string) (*Table, error) {
 	return read(path, role, true, (*Text).numbers)
 }
@@ -67,7 +66,7 @@ func read(path, role string, blocks bool, column func(*Text, int) (*Column, erro
 func (t *Text) numbers(c int) (*Column, error) { return t.Numbers(c, false) }
 func (t *Text) factor(c int) (*Column, error)  { return t.Factor(c, false, false) }
 
-// table reads the columns of a table of text, without an index.
+// table reads the columns of a text table, without an index.
 func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 	if err := t.DropUnnamed(-1); err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 	return m, nil
 }
 
-// Settle is [Table.WantRows] of codes and of their factors, which have equally many rows.
+// Settle is [Table.WantRows] for codes and their factors, which have equal numbers of rows.
 func Settle(codes, factors *Table) {
 	if codes.counted && codes.reals && factors.counted && factors.Cols > 1 && codes.Rows == factors.Rows { // both by chance is unlikely
 		codes.WantRows(codes.Rows - 1)
@@ -112,8 +111,8 @@ func Settle(codes, factors *Table) {
 	factors.WantRows(codes.Rows)
 }
 
-// WantRows decides whether a first line 0, 1, 2, ... of whole numbers is a row or numbers the columns. The caller wants
-// n rows. A remark tells the decision.
+// WantRows decides whether a first line 0, 1, 2, ... is a row or the numbers of the columns. The caller expects n rows.
+// A remark records the decision.
 func (t *Table) WantRows(n int) {
 	switch {
 	case !t.counted:
@@ -130,8 +129,8 @@ func (t *Table) WantRows(n int) {
 	t.counted = false
 }
 
-// DropCounter leaves out a first column that counts the rows, 0, 1, 2, ..., if the columns have no names: it is an
-// index. A table of one column keeps it. A table with names keeps it too and gets a remark.
+// DropCounter drops a first column 0, 1, 2, ... that numbers the rows, if the columns have no names: it is an index. It
+// keeps the only column of a table. It also keeps the column in a table with names, and adds a remark.
 func (t *Table) DropCounter() {
 	if t.Cols < 2 || t.Rows < 3 {
 		return
@@ -152,7 +151,7 @@ func (t *Table) DropCounter() {
 	}
 }
 
-// withoutFirst returns rows of n numbers without their first; nil of nil.
+// withoutFirst returns rows of n numbers without their first number. For nil it returns nil.
 func withoutFirst[T any](list []T, n int) []T {
 	var rest []T
 	for i := 0; i < len(list); i += n {
@@ -161,8 +160,8 @@ func withoutFirst[T any](list []T, n int) []T {
 	return rest
 }
 
-// Size returns the size of the array that Read would read, from its header alone. A table of text has
-// -1 rows: only its end tells their number.
+// Size returns the size of the array that Read would read. It reads only the header. A text table has -1 rows: the
+// number is unknown before its end.
 func Size(path, role string) (rows, cols int, err error) {
 	if isText(path) {
 		return -1, 0, nil
@@ -175,8 +174,8 @@ func Size(path, role string) (rows, cols int, err error) {
 	return sizes(a, false)
 }
 
-// Beside returns the name, for Read, of the array called role in the archive of path; "" if the archive has no such
-// array, or if path names this array.
+// Beside returns the name, for Read, of the array called role in the archive of path. It returns "" if the archive has
+// no such array, or if path is this array.
 func Beside(path, role string) string {
 	file, name, ok := splitNPZ(path)
 	if !ok || name == role {
@@ -197,7 +196,7 @@ func isText(path string) bool {
 	return slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// open opens the array of a path, a .npy file or FILE.npz:NAME. Without a name it is the archive's only array or the
+// open opens the array of a path: a .npy file or FILE.npz:NAME. Without a name, it is the archive's only array or the
 // array called role.
 func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 	file, name, ok := splitNPZ(path)
@@ -232,7 +231,7 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 	return f, a, nil
 }
 
-// File returns the file of a path that Read takes: without the name of an array.
+// File returns the file of a path for Read, without the name of an array.
 func File(path string) string {
 	if file, _, ok := splitNPZ(path); ok {
 		return file
@@ -240,7 +239,7 @@ func File(path string) string {
 	return path
 }
 
-// splitNPZ splits FILE.npz:NAME; the name may be left out.
+// splitNPZ splits FILE.npz:NAME; the name is optional.
 func splitNPZ(path string) (file, name string, ok bool) {
 	if strings.EqualFold(filepath.Ext(path), ".npz") {
 		return path, "", true
@@ -261,7 +260,7 @@ func sizes(a *arrays.Array, blocks bool) (rows, cols int, err error) {
 	for _, s := range a.Shape[1:] {
 		cols *= s
 	}
-	const size = 2 * 8 // bytes of a number: integers are held twice, and growing lists in part
+	const size = 2 * 8 // bytes per number: integers are stored twice, and growing lists in part
 	if err := memory.Check(fmt.Sprintf("its array of shape %v", a.Shape), memory.Product(rows, cols, size)); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", a.Label, err)
 	}
@@ -290,10 +289,10 @@ func readArray(a *arrays.Array, blocks bool) (*Table, error) {
 	return t, nil
 }
 
-// Finite reports the first NaN or infinite number.
+// Finite returns an error for the first NaN or infinite number.
 func (t *Table) Finite() error { return t.check(false) }
 
-// Known reports the first infinite number; NaN stands for an unknown value.
+// Known returns an error for the first infinite number. NaN is a missing value.
 func (t *Table) Known() error { return t.check(true) }
 
 func (t *Table) check(gaps bool) error {
@@ -305,7 +304,8 @@ func (t *Table) check(gaps bool) error {
 	return nil
 }
 
-// Place names a number: its line in a table of text, or its row from 0, and its column from 0, with its name.
+// Place describes the position of a number: its line in a text table or its row from 0, and its column from 0 with its
+// name.
 func (t *Table) Place(row, column int) string {
 	place := fmt.Sprintf("row %d, column %d", row, column)
 	if t.Lines != nil {

@@ -54,7 +54,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// array makes a .npy file with a given header.
+// array returns a .npy file with a given header.
 func array(descr string, fortran bool, shape string, data string) string {
 	order := "False"
 	if fortran {

@@ -11,21 +11,21 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Text is a table of words and numbers as text.
+// Text is a table of words and numbers as strings.
 type Text struct {
-	Names []string   // names of the columns; nil: no names
-	Rows  [][]string // without spaces at both ends
-	Lines []int      // lines of the rows in the file, from 1
-	Notes []string   // remarks on how the file is read
+	Names []string   // column names; nil: no names
+	Rows  [][]string // fields without spaces at both ends
+	Lines []int      // line of each row in the file, from 1
+	Notes []string   // remarks on how the file was read
 	Comma bool       // numbers may have a decimal comma
 
 	file  string
-	first []int // by column of Rows: its number in the file, from 1; nil: unknown
+	first []int // column number in the file, from 1, for each column of Rows; nil: unknown
 
 	counted, reals bool // the first row is 0, 1, 2, ..., and may number the columns; the numbers below all have a point or an exponent
 }
 
-// ReadTextFile is [ReadText] of a file.
+// ReadTextFile is [ReadText] for a file.
 func ReadTextFile(path string, named bool) (*Text, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -39,17 +39,18 @@ func ReadTextFile(path string, named bool) (*Text, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file; want a table with a line for each image", path)
 	}
-	const growth = 6 // bytes in memory for a byte of text
+	const growth = 6 // bytes in memory per byte of text
 	if err := memory.Check("its text", memory.Product(int(info.Size()), growth)); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return ReadText(f, path, named)
 }
 
-// ReadText reads a table of text (see [NewLines]). If named, the first line names the columns. Otherwise the first line
-// names the columns if it has no number and no missing value. It also does so if it numbers the columns from 0 as
-// pandas does. The numbers must stand above words, above three or more columns of real numbers (all with a point or an
-// exponent), or behind an empty field above an index. For other lines 0, 1, ... [Table.WantRows] decides.
+// ReadText reads a text table (see [NewLines]). If named is set, the first line has the column names. Otherwise, the
+// first line has the names if it contains no number and no missing value. It also has them if it numbers the columns
+// from 0, as pandas does. In this case, the numbers must be above words, above three or more columns of real numbers
+// (all with a point or an exponent), or after an empty field above an index. For other lines 0, 1, ...,
+// [Table.WantRows] decides.
 func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	lines, err := NewLines(r, name)
 	if err != nil {
@@ -85,12 +86,12 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	return t, nil
 }
 
-// NewText returns a table of rows. A row with line 0 does not come from the file.
+// NewText returns a table of rows. A row with line 0 is not from the file.
 func NewText(file string, names []string, rows [][]string, lines []int, comma bool) *Text {
 	return &Text{file: file, Names: names, Rows: rows, Lines: lines, Comma: comma}
 }
 
-// takeNames moves the first line to Names if it names the columns.
+// takeNames moves the first line to Names if it has the column names.
 func (t *Text) takeNames(named bool) error {
 	head := t.Rows[0]
 	switch {
@@ -104,7 +105,7 @@ func (t *Text) takeNames(named bool) error {
 	case t.words(head), counts(head[1:]) && Unnamed(head[0]) && t.index():
 		t.Names = head
 	case counts(head):
-		const manyColumns = 3 // so many real numbers hardly happen to be 0, 1, 2, ...
+		const manyColumns = 3 // this many columns of real numbers are rarely 0, 1, 2, ... by chance
 		words, reals := t.above()
 		if t.counted, t.reals = true, reals; !words && (!reals || len(head) < manyColumns) {
 			return nil
@@ -126,8 +127,8 @@ func someOf(fields []string) string {
 	return strings.Join(fields, ",")
 }
 
-// words reports whether all fields may be names: no field is a number or stands for a missing value, and at least one
-// is not empty.
+// words reports whether all fields may be names: no field is a number or a missing value, and one or more are not
+// empty.
 func (t *Text) words(fields []string) bool {
 	for _, f := range fields {
 		if _, err := t.number(f); err == nil || f != "" && Missing(f) {
@@ -137,7 +138,7 @@ func (t *Text) words(fields []string) bool {
 	return strings.Join(fields, "") != ""
 }
 
-// counts reports 0, 1, 2, ...
+// counts reports whether fields are 0, 1, 2, ...
 func counts(fields []string) bool {
 	for i, f := range fields {
 		if f != strconv.Itoa(i) {
@@ -147,7 +148,7 @@ func counts(fields []string) bool {
 	return len(fields) > 0
 }
 
-// index reports different whole numbers in the first column below the first line.
+// index reports whether the first column has different whole numbers below the first line.
 func (t *Text) index() bool {
 	seen := map[string]bool{}
 	for _, row := range t.Rows[1:] {
@@ -159,8 +160,8 @@ func (t *Text) index() bool {
 	return len(seen) > 0
 }
 
-// above describes the rows below a first line of whole numbers. words: a column has words only. reals: all fields are
-// numbers with a point or an exponent.
+// above describes the rows below a first line of whole numbers. words: one or more columns have only words. reals: all
+// fields are numbers with a point or an exponent.
 func (t *Text) above() (words, reals bool) {
 	reals = len(t.Rows) > 1
 	for c := range t.Rows[0] {
@@ -181,16 +182,16 @@ func (t *Text) above() (words, reals bool) {
 	return words, reals
 }
 
-// Unnamed reports the name of a column that has none. pandas reads a column without a name as Unnamed: 0.
+// Unnamed reports whether a column name means no name, including Unnamed: 0 from pandas.
 func Unnamed(name string) bool {
 	at, found := strings.CutPrefix(name, "Unnamed: ")
 	_, err := strconv.ParseFloat(at, 64)
 	return name == "" || found && err == nil
 }
 
-// DropUnnamed leaves out columns without a name: an index in front, and empty columns; but not the only column. Another
-// column without a name is an error. If keep is 0 or more, the caller finds columns by name: then these columns are
-// left out as well, except column keep.
+// DropUnnamed drops columns without a name: an index before the columns, and empty columns, but not the only column.
+// Other columns without a name are an error. If keep is 0 or more, the caller finds columns by name. DropUnnamed then
+// drops these columns too, except column keep.
 func (t *Text) DropUnnamed(keep int) error {
 	var kept []int
 	for c, name := range t.Names {
@@ -218,7 +219,7 @@ func (t *Text) DropUnnamed(keep int) error {
 	return nil
 }
 
-// pick returns some elements of a list.
+// pick returns the elements of a list at the given indices.
 func pick[T any](list []T, at []int) []T {
 	some := make([]T, len(at))
 	for i, from := range at {
@@ -227,7 +228,7 @@ func pick[T any](list []T, at []int) []T {
 	return some
 }
 
-// place names a field: its line and its column.
+// place describes the position of a field: its line and its column.
 func (t *Text) place(row, column int) string {
 	place := fmt.Sprintf("line %d, ", t.Lines[row])
 	if t.Lines[row] == 0 {

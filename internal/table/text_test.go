@@ -40,7 +40,7 @@ func TestReadText(t *testing.T) {
 	}
 }
 
-// inUTF16 writes text as UTF-16 with a byte-order mark.
+// inUTF16 encodes text as UTF-16 with a byte-order mark.
 func inUTF16(text string, little bool) string {
 	var b strings.Builder
 	for _, unit := range append([]uint16{0xfeff}, utf16.Encode([]rune(text))...) {
@@ -54,7 +54,7 @@ func inUTF16(text string, little bool) string {
 	return b.String()
 }
 
-// read reads a table of factors or of codes.
+// readTable reads a table of factors or of codes.
 func readTable(text string, factors bool) (*Table, error) {
 	x, err := ReadText(strings.NewReader(text), "x.csv", false)
 	if err != nil {
@@ -66,7 +66,7 @@ func readTable(text string, factors bool) (*Table, error) {
 	return x.table(func(x *Text, c int) (*Column, error) { return x.Numbers(c, false) })
 }
 
-// A table reads the same in all forms in which programs write it.
+// All forms in which programs write a table give the same table.
 func TestForms(t *testing.T) {
 	const plain = "x,y\n0.5,-2\n1.25,3.5\n7,40\n"
 	want, err := readTable(plain, false)
@@ -97,7 +97,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A quoted field may have several lines. Without an end it is an error before the file is read.
+// A quoted field may have several lines. A missing end quote is an error before the end of the file.
 func TestQuotedLines(t *testing.T) {
 	if lines, err := NewLines(strings.NewReader("x,y\n1,\"a\nb\"\n"+strings.Repeat("\n", 2*maxQuoted)+"2,c\n"), "t.csv"); err != nil {
 		t.Error(err)
@@ -207,7 +207,8 @@ func TestWantRows(t *testing.T) {
 	}
 }
 
-// Numbers of columns above codes and factors are told from rows, by the rows of the other file where a line alone does not tell.
+// Settle distinguishes column numbers above codes and factors from rows. If a line alone does not decide, the number of
+// rows in the other file does.
 func TestSettle(t *testing.T) {
 	for _, c := range []struct {
 		codes, factors string
@@ -234,7 +235,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A table that is read is complete, and its errors name the file.
+// A table without an error is complete, and errors name the file.
 func FuzzReadText(f *testing.F) {
 	for _, seed := range []string{
 		"file,a\nx.png, one \n", "\ufefffile;a\r\n\r\nx.png;\"o;n\"\"e\"\r\n", ",0,1\n0,1.5,2\n", "0;1\n1,5;2\n", "a,b,\n1,,\n",
