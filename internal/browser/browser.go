@@ -1,5 +1,5 @@
-// Package browser opens pages in Chromium for tests, to check what a page draws, prints and does. A JavaScript error,
-// an error on the console or a failed request fails the test.
+// Package browser opens pages in Chromium for tests of what a page draws, prints and does. A JavaScript error, an error
+// on the console or a failed request fails the test.
 package browser
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// RequiredVariable names the environment variable that, set to "required", makes tests fail without a browser.
+// RequiredVariable is the environment variable with the value "required" if tests must fail without a browser.
 const RequiredVariable = "UNRAVEL_BROWSER"
 
-// patience is the time limit of one action; machines that run tests are busy.
+// patience is the time limit of one action; test machines are busy.
 const patience = 3 * time.Minute
 
-// places are the names of the browser, and where systems keep it that have it in no folder of PATH.
+// places are the names of the browser, and paths outside of PATH on some systems.
 var places = []string{
 	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell",
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -37,13 +37,13 @@ type Browser struct {
 	ctx context.Context
 }
 
-// process is a running Chromium.
+// process is a Chromium process.
 type process struct {
 	ctx context.Context
 	end func()
 }
 
-// common is the Chromium of all tests of a package, if TestMain calls Main.
+// common is the Chromium shared by all tests of a package, if TestMain calls Main.
 var common struct {
 	on      bool
 	start   sync.Once
@@ -51,7 +51,7 @@ var common struct {
 	err     error
 }
 
-// Main is [long.Run] with one Chromium for all tests of the package.
+// Main is [long.Run] with one shared Chromium for all tests of the package.
 func Main(m *testing.M) int {
 	common.on = true
 	defer func() {
@@ -62,8 +62,8 @@ func Main(m *testing.M) int {
 	return long.Run(m)
 }
 
-// Open starts Chromium until the test ends, or opens a profile in the Chromium that Main shares between tests. Without Chromium
-// the test is skipped, or fails if RequiredVariable says so.
+// Open starts Chromium until the end of the test, or opens a profile in the Chromium shared by Main. Without Chromium,
+// the test is skipped, or fails if RequiredVariable requires a browser.
 func Open(t testing.TB) *Browser {
 	t.Helper()
 	path, ok := find()
@@ -88,7 +88,7 @@ func Open(t testing.TB) *Browser {
 	}
 	ctx, cancel := chromedp.NewContext(common.process.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // makes the profile
+	if err := chromedp.Do(ctx); err != nil { // creates the profile
 		t.Fatalf("open a profile: %v", err)
 	}
 	return &Browser{t: t, ctx: ctx}
@@ -106,14 +106,14 @@ func start(path string) (*process, error) {
 		_ = chromedp.Cancel(ctx)
 		cancel()
 		stop()
-		for range 50 { // its processes go on writing for a moment
+		for range 50 { // its processes still write for a moment
 			if os.RemoveAll(profile) == nil {
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
 	}}
-	if err := chromedp.Do(ctx); err != nil { // starts it
+	if err := chromedp.Do(ctx); err != nil { // starts Chromium
 		p.end()
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(path), err)
 	}
@@ -130,12 +130,12 @@ func find() (string, bool) {
 	return "", false
 }
 
-// options make a browser that talks to nobody but the pages of the test.
+// options configure a browser that only connects to the pages of the test.
 func options(path, profile string) []chromedp.ExecAllocatorOption {
 	list := append(chromedp.DefaultExecAllocatorOptions[:len(chromedp.DefaultExecAllocatorOptions):len(chromedp.DefaultExecAllocatorOptions)],
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	if runtime.GOOS == "linux" && os.Geteuid() == 0 { // Chromium refuses its sandbox to root
+	if runtime.GOOS == "linux" && os.Geteuid() == 0 { // Chromium's sandbox does not work for root
 		list = append(list, chromedp.NoSandbox)
 	}
 	return list

@@ -24,7 +24,7 @@ window.still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 %s
 </script></html>`
 
-// write makes a page with a script in it and returns its address.
+// write creates a page with a script and returns its address.
 func write(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a page#1.html")
@@ -36,7 +36,7 @@ func write(t *testing.T, script string) string {
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-// Tests that share a Chromium do not see each other's stored data.
+// Tests that share a Chromium do not see stored data of other tests.
 func TestProfiles(t *testing.T) {
 	long.NotShort(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -89,7 +89,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Wait waits for a page that comes after several other pages. Each of these leaves at another moment of the waiting.
+// Wait waits across several page loads. Each page leaves at another time during the wait.
 func TestWaitAcrossPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -125,11 +125,11 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := b.Tab()
-			p.Forgive("") // what fails here is meant to
+			p.Forgive("") // failures are intended here
 			p.Go(write(t, script))
 			p.Wait("document.readyState === 'complete'")
 			var heard []string
-			for range 1000 { // a busy browser says it later
+			for range 1000 { // a busy browser reports it later
 				p.mu.Lock()
 				heard = slices.Clone(p.faults)
 				p.mu.Unlock()

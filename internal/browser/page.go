@@ -21,10 +21,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// ShotsVariable is the environment variable with the folder for Shot's pictures.
+// ShotsVariable is the environment variable for the folder of Shot's pictures.
 const ShotsVariable = "UNRAVEL_SHOTS"
 
-// Page is a tab with a page in it.
+// Page is a browser tab with a page.
 type Page struct {
 	t   testing.TB
 	ctx context.Context
@@ -32,7 +32,7 @@ type Page struct {
 	mu       sync.Mutex
 	faults   []string
 	forgiven []string
-	media    map[string]string // features of the medium that are emulated
+	media    map[string]string // emulated media features
 }
 
 // Page opens an address in a tab of 1280 x 800 pixels and waits until it is loaded. An error of the page before the end
@@ -44,7 +44,7 @@ func (b *Browser) Page(address string) *Page {
 	return p
 }
 
-// Tab opens an empty tab, for settings that must precede the loading of a page.
+// Tab opens an empty tab, for settings before the first page.
 func (b *Browser) Tab() *Page {
 	b.t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx)
@@ -71,11 +71,11 @@ func (p *Page) Go(address string) {
 	p.Do(chromedp.Navigate(address))
 }
 
-// File is the address of a file.
+// File returns the file URL of a path.
 func File(path string) string {
 	whole, err := filepath.Abs(path)
 	if err != nil {
-		panic(err) // only without a working folder
+		panic(err) // only without a working directory
 	}
 	whole = filepath.ToSlash(whole)
 	if !strings.HasPrefix(whole, "/") {
@@ -84,7 +84,7 @@ func File(path string) string {
 	return "file://" + strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23", " ", "%20").Replace(whole)
 }
 
-// hear notes faults.
+// hear records failures.
 func (p *Page) hear(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -104,7 +104,7 @@ func (p *Page) hear(event any) {
 	}
 }
 
-// thrown describes the value that a script threw.
+// thrown describes a value thrown by a script.
 func thrown(d *runtime.ExceptionDetails) string {
 	if d.Exception == nil {
 		return d.Text
@@ -131,7 +131,7 @@ func (p *Page) note(fault string) {
 	p.faults = append(p.faults, fault)
 }
 
-// Forgive expects faults that contain a text, now and later.
+// Forgive allows failures that contain a text, past and future ones.
 func (p *Page) Forgive(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,13 +155,13 @@ next:
 	return list
 }
 
-// Do takes actions one after the other. A failed action ends the test.
+// Do runs actions in order. A failed action ends the test.
 func (p *Page) Do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	run(p, chromedp.Steps(actions...))
 }
 
-// steady takes an action on an element again if the page has put a new element in its place between finding and using it.
+// steady repeats an action on an element if the page has replaced the element in the meantime.
 func (p *Page) steady(action chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	const tries = 20
@@ -178,7 +178,7 @@ func (p *Page) steady(action chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// run takes an action and returns its value. A failed action ends the test.
+// run runs an action and returns its value. A failed action ends the test.
 func run[T any](p *Page, action chromedp.Action[T]) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -190,13 +190,13 @@ func run[T any](p *Page, action chromedp.Action[T]) T {
 	return v
 }
 
-// call sends a command of the protocol.
+// call sends a protocol command.
 func call[P, R any](p *Page, command cdp.Command[P, R], params P) R {
 	p.t.Helper()
 	return run(p, func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, command, params) })
 }
 
-// Eval evaluates an expression, waits for it if it is a promise, and stores its value in out, or drops it if out is nil.
+// Eval evaluates an expression, waits for a promise, and stores the value in out. A nil out discards the value.
 func (p *Page) Eval(expression string, out any) {
 	p.t.Helper()
 	value := run(p, chromedp.Evaluate[[]byte](expression, chromedp.EvalAwaitPromise))
@@ -208,7 +208,7 @@ func (p *Page) Eval(expression string, out any) {
 	}
 }
 
-// Wait waits until an expression is true, also of a page that the tab loads meanwhile.
+// Wait waits until an expression is true, even if the tab loads another page in the meantime.
 func (p *Page) Wait(expression string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -223,32 +223,34 @@ func (p *Page) Wait(expression string) {
 	}
 }
 
-// gone reports whether an expression has no value because the tab has left the page of the evaluation.
+// gone reports whether an expression has no value because the tab has left the page.
 func gone(err error) bool {
 	return strings.Contains(err.Error(), "context") || strings.Contains(err.Error(), "target navigated")
 }
 
-// Click clicks the first element of a CSS selector.
+// Click clicks the first element that matches a CSS selector.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	p.steady(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// asKeyboard makes an event look like a keyboard's: then a page that handles a key keeps the browser from typing it.
+// asKeyboard makes an event look like a keyboard event: if a page handles the key, the browser does not type it.
 func asKeyboard(e *input.DispatchKeyEventParams) {
 	if e.Type == kb.KeyDown {
 		e.Type = kb.KeyRawDown
 	}
 }
 
-// Press focuses the first element of a CSS selector and presses keys (package chromedp/kb names those without a letter).
+// Press focuses the first element that matches a CSS selector and presses keys (package chromedp/kb has names for keys
+// without a letter).
 func (p *Page) Press(selector, keys string) {
 	p.t.Helper()
 	p.steady(chromedp.Focus(chromedp.CSS(selector)))
 	p.Do(chromedp.KeyEvent(keys, asKeyboard))
 }
 
-// Drag presses the mouse in the middle of an element of a CSS selector, moves it by pixels in ten steps, and lets it go.
+// Drag presses the mouse in the middle of an element that matches a CSS selector, moves it in ten steps, and releases
+// it.
 func (p *Page) Drag(selector string, dx, dy float64) {
 	p.t.Helper()
 	var at [2]float64
@@ -263,7 +265,7 @@ func (p *Page) Resize(width, height int64) {
 	p.Do(chromedp.EmulateViewport(width, height))
 }
 
-// Dark asks for dark or light colours, as the system's setting does.
+// Dark emulates the system setting for dark or light colours.
 func (p *Page) Dark(dark bool) {
 	p.t.Helper()
 	value := "light"
@@ -273,7 +275,7 @@ func (p *Page) Dark(dark bool) {
 	p.medium("prefers-color-scheme", value)
 }
 
-// Still asks for little motion, as the system's setting does.
+// Still emulates the system setting for reduced motion.
 func (p *Page) Still() {
 	p.t.Helper()
 	p.medium("prefers-reduced-motion", "reduce")
@@ -289,7 +291,7 @@ func (p *Page) medium(feature, value string) {
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
 }
 
-// Overflow returns how many pixels the page is wider than its window.
+// Overflow returns the number of pixels by which the page is wider than its window.
 func (p *Page) Overflow() int {
 	p.t.Helper()
 	var wider int
@@ -297,7 +299,7 @@ func (p *Page) Overflow() int {
 	return wider
 }
 
-// Broken lists words, of at most 16 letters and outside of code, that do not fit into a line.
+// Broken lists words of at most 16 letters, outside of code, that are broken across lines.
 func (p *Page) Broken() (words []string) {
 	p.t.Helper()
 	p.Eval(`(() => {
@@ -315,7 +317,7 @@ func (p *Page) Broken() (words []string) {
 	return words
 }
 
-// Unnamed lists the controls that a screen reader has no name for: roles, with their HTML.
+// Unnamed lists the controls without an accessible name: roles with their HTML.
 func (p *Page) Unnamed() []string {
 	p.t.Helper()
 	var list []string
@@ -333,7 +335,7 @@ var controls = map[string]bool{
 	"radiogroup": true, "searchbox": true, "slider": true, "spinbutton": true, "switch": true, "tab": true, "textbox": true,
 }
 
-// text is a value of the accessibility tree.
+// text returns a value of the accessibility tree as text.
 func text(v *accessibility.Value) string {
 	if v == nil {
 		return ""
@@ -341,7 +343,7 @@ func text(v *accessibility.Value) string {
 	return strings.TrimSpace(strings.Trim(string(v.Value), `"`))
 }
 
-// Shot keeps a picture of the whole page as NAME.png in the folder that ShotsVariable names, if any.
+// Shot saves a picture of the whole page as NAME.png in the folder of ShotsVariable, if it is set.
 func (p *Page) Shot(name string) {
 	p.t.Helper()
 	dir := os.Getenv(ShotsVariable)
