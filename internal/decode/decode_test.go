@@ -12,7 +12,7 @@ import (
 )
 
 // cylinder has a circle, S^2 and the plane. The known codes have the numbers 0 to 100 in the first column of the plane,
-// and 0 to -100 in the second column.
+// and 0 to -10 in the second column.
 func cylinder() *Codes {
 	known := matrix.Matrix{Rows: 101, Cols: 7}
 	for i := range 101 {
@@ -73,7 +73,7 @@ func TestWalk(t *testing.T) {
 	for name, want := range map[string][][]float64{
 		"circle1":   {{1, 0, 0, 0, 1, 3, 4}, {0, 1, 0, 0, 1, 3, 4}, {-1, 0, 0, 0, 1, 3, 4}, {0, -1, 0, 0, 1, 3, 4}},
 		"sphere1.x": {{0, 1, 0, 0, 1, 3, 4}, {0, 1, 1, 0, 0, 3, 4}, {0, 1, 0, 0, -1, 3, 4}, {0, 1, -1, 0, 0, 3, 4}},
-		"sphere1.z": {{0, 1, 0, 0, 1, 3, 4}, {0, 1, 1, 0, 0, 3, 4}, {0, 1, 0, 0, -1, 3, 4}, {0, 1, -1, 0, 0, 3, 4}}, // the point is on the axis, so the next axis is used
+		"sphere1.z": {{0, 1, 0, 0, 1, 3, 4}, {0, 1, 1, 0, 0, 3, 4}, {0, 1, 0, 0, -1, 3, 4}, {0, 1, -1, 0, 0, 3, 4}}, // on the axis: uses the next axis
 		"z5":        {{0, 1, 0, 0, 1, 1, 4}, {0, 1, 0, 0, 1, 1 + 98./3, 4}, {0, 1, 0, 0, 1, 1 + 196./3, 4}, {0, 1, 0, 0, 1, 99, 4}},
 		"z6":        {{0, 1, 0, 0, 1, 3, -9.9}, {0, 1, 0, 0, 1, 3, -9.9 + 9.8/3}, {0, 1, 0, 0, 1, 3, -9.9 + 19.6/3}, {0, 1, 0, 0, 1, 3, -0.1}},
 	} {
@@ -119,7 +119,7 @@ func TestWalkOptions(t *testing.T) {
 		{"a1", []float64{2, 1, 0, 0, 45}, []float64{2, 1, 0, 0, 45, 2, 2, 0, 7, 45}},
 		{"z0", []float64{1, 0, 1, 0, 12}, []float64{1, 0, 0.52, 0, 12, 1, 0, 1.5, 0, 12, 1, 0, 2.48, 0, 12}},
 		{"z1", []float64{2, 2, 0, 8, 12}, []float64{2, 2, 0, 7.02, 12, 2, 2, 0, 8, 12, 2, 2, 0, 8.98, 12}},
-		{"z2", []float64{2, 1, 0, 0, 40}, []float64{2, 1, 0, 0, 10.05, 2, 1, 0, 0, 30, 2, 1, 0, 0, 49.5}}, // only one code has these options, so the range is over all codes
+		{"z2", []float64{2, 1, 0, 0, 40}, []float64{2, 1, 0, 0, 10.05, 2, 1, 0, 0, 30, 2, 1, 0, 0, 49.5}}, // the only code with these options: range over all codes
 	} {
 		p, err := c.Part(x.part)
 		if err != nil {
