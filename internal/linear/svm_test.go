@@ -61,7 +61,7 @@ func TestSolve(t *testing.T) {
 			b = l.B / (1 + c.centre*c.centre)
 		}
 		got := objective(x, labels, 1, 0.7, 0.1, w, b)
-		for step := 1.0; step > 1e-7; step /= 2 { // the objective is convex: if there were a better point, a near point would be better
+		for step := 1.0; step > 1e-7; step /= 2 { // the objective is convex: a near point would also be better
 			for angle := range 32 {
 				sin, cos := math.Sincos(float64(angle) * math.Pi / 16)
 				if v := objective(x, labels, 1, 0.7, 0.1, w+step*sin/scale, b+step*cos); v < got*(1-1e-12) {
