@@ -1,6 +1,6 @@
-// Package colours has the colours of all figures and pages, for light and dark mode. It has colours for text and lines,
-// a palette for unordered series, and colour maps for numbers, for signed numbers and for angles. A test simulates
-// colour blindness and checks that the colours remain distinct.
+// Package colours has the colours of all figures and pages, for light and dark mode: colours for text and lines, a
+// palette for unordered series, and colour maps for numbers, signed numbers and angles. A test simulates colour
+// blindness and checks that the colours remain distinct.
 package colours
 
 import (
@@ -8,13 +8,13 @@ import (
 	"math"
 )
 
-// Theme is the colours on one kind of paper.
+// Theme is a set of colours for one background.
 type Theme struct {
 	Name    string       // light or dark
 	Paper   color.RGBA   // the background
 	Panel   color.RGBA   // the background of boxes and controls
 	Ink     color.RGBA   // text and marks
-	Faint   color.RGBA   // text that stands back: labels of ticks, captions
+	Faint   color.RGBA   // secondary text: tick labels, captions
 	Line    color.RGBA   // axes and borders of controls
 	Rule    color.RGBA   // grids and separators
 	Missing color.RGBA   // cells and points without a number
@@ -23,10 +23,10 @@ type Theme struct {
 	Bad     color.RGBA   // text about errors
 	Palette []color.RGBA // series and categories, in order of use
 
-	sequential, diverging []Lab // stops at equal steps
+	sequential, diverging []Lab // stops at equal intervals
 }
 
-// Light is the theme of figures, and of pages by day.
+// Light is the theme of figures and of pages in light mode.
 var Light = Theme{
 	Name:    "light",
 	Paper:   color.RGBA{255, 255, 255, 255},
@@ -48,7 +48,7 @@ var Light = Theme{
 		{0.83, -0.035, -0.06}, {0.68, -0.045, -0.105}, {0.54, -0.035, -0.125}, {0.40, -0.012, -0.115}},
 }
 
-// Dark is the theme of pages by night.
+// Dark is the theme of pages in dark mode.
 var Dark = Theme{
 	Name:    "dark",
 	Paper:   color.RGBA{21, 23, 29, 255},
@@ -70,15 +70,15 @@ var Dark = Theme{
 		{0.415, -0.015, -0.08}, {0.56, -0.035, -0.125}, {0.70, -0.055, -0.115}, {0.84, -0.06, -0.075}},
 }
 
-// Series returns the colour of the i-th series or category; the palette repeats.
+// Series returns the colour of series or category i; the palette repeats.
 func (t *Theme) Series(i int) color.RGBA { return t.Palette[i%len(t.Palette)] }
 
-// Sequential returns the colour of a number from 0, near the paper, to 1, far from it; lightness goes one way. Numbers
-// outside are clamped, NaN is Missing.
+// Sequential returns the colour of a number between 0, near the background, and 1, far from it, with monotonic
+// lightness. Numbers outside are clamped, NaN gives Missing.
 func (t *Theme) Sequential(v float64) color.RGBA { return t.along(t.sequential, v) }
 
-// Diverging returns the colour of a signed number from -1, orange, over 0, near the paper, to 1, blue. Numbers outside are
-// clamped, NaN is Missing.
+// Diverging returns the colour of a signed number: -1 is orange, 0 is near the background, and 1 is blue. Numbers
+// outside are clamped, NaN gives Missing.
 func (t *Theme) Diverging(v float64) color.RGBA { return t.along(t.diverging, (v+1)/2) }
 
 func (t *Theme) along(stops []Lab, v float64) color.RGBA {
@@ -91,14 +91,15 @@ func (t *Theme) along(stops []Lab, v float64) color.RGBA {
 	return Lab{p.L + r*(q.L-p.L), p.A + r*(q.A-p.A), p.B + r*(q.B-p.B)}.RGBA()
 }
 
-// Cyclic returns the colour of an angle in turns: 0 and 1 are the same colour. Lightness goes around with blue and
-// yellow: eyes that confuse red and green see an ellipse rather than a line.
+// Cyclic returns the colour of an angle in turns: 0 and 1 have the same colour. Lightness varies together with blue and
+// yellow: with red-green colour blindness, the colours are on an ellipse and not on a line.
 func Cyclic(turn float64) color.RGBA {
 	sin, cos := math.Sincos(2 * math.Pi * turn)
 	return Lab{0.63 + 0.17*cos, -0.085*cos + 0.05*sin, 0.03*cos + 0.105*sin}.RGBA()
 }
 
-// On returns the text colour, black or white, that stands out more from a background: at least 4.5, WCAG's level AA.
+// On returns the text colour, black or white, with the higher contrast to a background. The contrast is at least 4.5,
+// WCAG's level AA.
 func On(background color.RGBA) color.RGBA {
 	black, white := color.RGBA{A: 255}, color.RGBA{255, 255, 255, 255}
 	if Contrast(background, black) >= Contrast(background, white) {

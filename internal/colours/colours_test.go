@@ -12,8 +12,8 @@ var (
 	eyes   = map[string]Vision{"normal": Normal, "protanopia": Protanopia, "deuteranopia": Deuteranopia, "tritanopia": Tritanopia}
 )
 
-// For every kind of eye, any two colours of the palette differ by four times the just noticeable difference (three
-// times for the rare eye without short waves). All stand out from paper and panels.
+// For every kind of colour vision, the distance of any two colours in the palette is at least four times the just
+// noticeable difference (three times for rare tritanopia). All colours stand out from paper and panels.
 func TestPalette(t *testing.T) {
 	for _, theme := range themes {
 		for i, a := range theme.Palette {
@@ -37,7 +37,7 @@ func TestPalette(t *testing.T) {
 	}
 }
 
-// Text passes WCAG's level AA on paper and on panels; borders of controls pass 3.
+// Text meets WCAG's level AA on paper and panels. The contrast of control borders is at least 3.
 func TestContrast(t *testing.T) {
 	for _, theme := range themes {
 		for _, back := range []color.RGBA{theme.Paper, theme.Panel} {
@@ -60,8 +60,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// Maps are even: equal steps of the number are about equal steps to every eye. Numbers that differ by an eighth of the
-// range look different, and lightness alone shows their order.
+// Colour maps are perceptually uniform for every kind of colour vision. Numbers that differ by an eighth of the range
+// look different, and lightness alone shows their order.
 func TestMaps(t *testing.T) {
 	for _, theme := range themes {
 		for name, v := range eyes {
@@ -103,7 +103,8 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// The cyclic map is even and closed, and two angles at least an eighth of a turn apart differ for every eye.
+// The cyclic map is uniform and closed, and two angles that differ by an eighth of a turn or more look different for
+// every kind of colour vision.
 func TestCyclic(t *testing.T) {
 	if Cyclic(0) != Cyclic(1) || Cyclic(-0.25) != Cyclic(0.75) {
 		t.Error("not cyclic")
@@ -131,7 +132,7 @@ func TestCyclic(t *testing.T) {
 	}
 }
 
-// Oklab of known colours, from Ottosson's page, and back.
+// Oklab coordinates of known colours, from Ottosson's page, and the inverse.
 func TestLab(t *testing.T) {
 	for _, test := range []struct {
 		c    color.RGBA
@@ -150,7 +151,7 @@ func TestLab(t *testing.T) {
 	}
 }
 
-// Grey is grey to every eye, and eyes without a kind of cones confuse the known pairs of colours.
+// Grey is grey for every kind of colour vision, and each kind of colour blindness confuses the known pairs of colours.
 func TestVisions(t *testing.T) {
 	for name, v := range eyes {
 		for _, g := range []uint8{0, 90, 200, 255} {

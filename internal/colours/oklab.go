@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// Lab is a colour of the Oklab space (Ottosson, "A perceptual color space for image processing", 2020). L is lightness
-// from 0 to 1, A goes from green to red, B from blue to yellow. Equal distances look about equally far apart.
+// Lab is a colour in the Oklab space (Ottosson, "A perceptual color space for image processing", 2020). L is lightness
+// from 0 to 1, A ranges from green to red, B from blue to yellow. Equal distances look about equally different.
 type Lab struct{ L, A, B float64 }
 
-// RGBA returns the opaque sRGB colour, with channels clamped to the range of a screen.
+// RGBA returns the opaque sRGB colour, with channels clamped to the sRGB range.
 func (p Lab) RGBA() color.RGBA {
 	c := p.linear()
 	return color.RGBA{encode(c[0]), encode(c[1]), encode(c[2]), 255}
 }
 
-// Contrast is the contrast ratio of two colours by WCAG 2.2, from 1 to 21.
+// Contrast is the WCAG 2.2 contrast ratio of two colours, from 1 to 21.
 func Contrast(a, b color.RGBA) float64 {
 	x, y := luminance(a), luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
@@ -26,7 +26,7 @@ func luminance(c color.RGBA) float64 {
 	return 0.2126*l[0] + 0.7152*l[1] + 0.0722*l[2]
 }
 
-// linear returns linear RGB, which may lie outside of [0, 1].
+// linear returns linear RGB, which may be outside [0, 1].
 func (p Lab) linear() [3]float64 {
 	l := cube(p.L + 0.3963377774*p.A + 0.2158037573*p.B)
 	m := cube(p.L - 0.1055613458*p.A - 0.0638541728*p.B)

@@ -15,19 +15,19 @@ func (p Lab) distance(q Lab) float64 {
 	return math.Sqrt((p.L-q.L)*(p.L-q.L) + (p.A-q.A)*(p.A-q.A) + (p.B-q.B)*(p.B-q.B))
 }
 
-// Vision is how an eye sees colours.
+// Vision is a kind of colour vision.
 type Vision int
 
-// The kinds of colour vision in the checks of colours.
+// The kinds of colour vision in the tests.
 const (
 	Normal       Vision = iota
-	Protanopia          // without cones for long waves
-	Deuteranopia        // without cones for middle waves
-	Tritanopia          // without cones for short waves
+	Protanopia          // without L cones (long wavelengths)
+	Deuteranopia        // without M cones (medium wavelengths)
+	Tritanopia          // without S cones (short wavelengths)
 )
 
-// visions maps linear RGB to the colours that a vision sees (Machado, Oliveira and Fernandes, "A physiologically-based
-// model for simulation of color vision deficiency", 2009, severity 1).
+// visions maps linear RGB to the colours seen with a kind of vision (Machado, Oliveira and Fernandes, "A
+// physiologically-based model for simulation of color vision deficiency", 2009, severity 1).
 var visions = [][3][3]float64{
 	Normal:       {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	Protanopia:   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
@@ -35,7 +35,7 @@ var visions = [][3][3]float64{
 	Tritanopia:   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// Sees returns the colour that a normal eye would confuse a colour with if it had a vision.
+// Sees returns a colour that looks to a normal eye as c looks with this vision.
 func (v Vision) Sees(c color.RGBA) color.RGBA {
 	l := linearOf(c)
 	var out [3]uint8

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// mapSteps is the number of colours of a map in tables.
+// mapSteps is the number of colours of a colour map in Tables.
 const mapSteps = 65
 
-// Tables is a theme in CSS notation for pages: a palette and maps at 65 equal steps. Cyclic lacks its last step, which
-// equals the first.
+// Tables is a theme in CSS notation for pages: a palette, and colour maps at 65 equally spaced values. Cyclic omits its
+// last colour, which equals the first.
 type Tables struct {
 	Palette    []string `json:"palette"`
 	Sequential []string `json:"sequential"` // from 0 to 1
@@ -38,7 +38,7 @@ func (t *Theme) Tables() Tables {
 
 // CSS returns a style sheet that defines custom properties for both themes: --paper, --panel, --ink, --faint, --line,
 // --rule, --missing, --accent, --good, --bad, --series-1 and so on. The attribute data-theme of the root element
-// chooses the theme; without it the reader's system does.
+// selects the theme. Without it, the system setting of the reader does.
 func CSS() string {
 	return fmt.Sprintf(`:root { color-scheme: light;
 %s}
