@@ -1,7 +1,7 @@
-// Package content hashes files and remembers the hashes. A large folder is read once and not on every start.
+// Package content hashes files and caches the hashes. A program reads a large folder only once, not at every start.
 //
-// A stored hash belongs to a device, an inode, a size, and the times of the last change of content and of the inode.
-// Programs can set the first of these times, as archives do, but not the second.
+// The key of a stored hash is a device, an inode, a size, and the modification times of content (mtime) and inode
+// (ctime). Programs can set mtime, as archivers do, but not ctime.
 package content
 
 import (
@@ -26,39 +26,40 @@ type Sum [sha256.Size]byte
 // String returns the hash in hexadecimal digits.
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
-// identity identifies the state of a file among all files of a machine.
+// identity identifies the state of a file on a machine.
 type identity struct {
 	Device, Inode           uint64
 	Size, Modified, Changed int64 // times in nanoseconds
 }
 
-// Changed returns when the inode of a file changed last, in nanoseconds since 1970; 0 where the system does not tell.
+// Changed returns the last change time (ctime) of a file's inode in nanoseconds since 1970, or 0 if the system does not
+// report it.
 func Changed(info fs.FileInfo) int64 {
 	of, _ := identify(info)
 	return of.Changed
 }
 
-// entry is a remembered hash.
+// entry is a cached hash.
 type entry struct {
 	Of  identity
 	Sum Sum
 }
 
-// Memory remembers the hashes of files. Several goroutines may use it.
+// Memory caches the hashes of files. It is safe for concurrent use.
 type Memory struct {
 	path  string
 	known map[identity]Sum
 
 	lock sync.Mutex
-	used []entry // hashes that this process used
-	new  bool    // some of them are not known yet
+	used []entry // hashes used by this process
+	new  bool    // some of them are not stored yet
 }
 
-// heading begins a file of hashes; the hash of everything before it ends the file.
+// heading is the start of a file of hashes. The end of the file is the hash of everything before it.
 const heading = "unravel hashes 1\n"
 
-// Open reads the hashes that a file remembers. A missing or damaged file counts as empty. Without a path nothing is
-// remembered.
+// Open reads the cached hashes from a file. A missing or damaged file counts as empty. Without a path, nothing is
+// cached.
 func Open(path string) *Memory {
 	m := &Memory{path: path, known: map[identity]Sum{}}
 	text, err := os.ReadFile(path)
@@ -75,7 +76,7 @@ func Open(path string) *Memory {
 	return m
 }
 
-// Known returns the remembered hash of a file.
+// Known returns the cached hash of a file.
 func (m *Memory) Known(info fs.FileInfo) (Sum, bool) {
 	of, ok := identify(info)
 	if !ok {
@@ -88,11 +89,11 @@ func (m *Memory) Known(info fs.FileInfo) (Sum, bool) {
 	return sum, ok
 }
 
-// settled is the age after which a change of a file is sure to change its times. File systems round times, to 2 s at
-// most.
+// settled is the age after which every further change of a file changes its times. File systems round times to 2 s or
+// less.
 const settled = 2 * time.Second
 
-// Hash reads a file, and remembers its hash. It does not remember a file that changes now.
+// Hash reads a file and caches its hash. It does not cache the hash of a file that has just changed.
 func (m *Memory) Hash(ctx context.Context, f *os.File, report func(done, total int64)) (Sum, error) {
 	before, err := f.Stat()
 	if err != nil {
@@ -134,7 +135,8 @@ func (m *Memory) remember(e entry, isNew bool) {
 	m.used, m.new = append(m.used, e), m.new || isNew
 }
 
-// Save stores the hashes of the files that were asked for, and forgets others. It writes nothing if all of them were known.
+// Save stores the hashes of the files that were requested, and drops others. It writes nothing if all of them were
+// known.
 func (m *Memory) Save() error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -155,7 +157,7 @@ func (m *Memory) Save() error {
 	}, false)
 }
 
-// HashFile returns the hash of one file, which the memory of a path remembers.
+// HashFile returns the hash of a file. memory is the path of the cache.
 func HashFile(ctx context.Context, file, memory string, report func(done, total int64)) (Sum, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -172,7 +174,7 @@ func HashFile(ctx context.Context, file, memory string, report func(done, total 
 	}
 	sum, err := m.Hash(ctx, f, report)
 	if err == nil {
-		_ = m.Save() // in a read-only folder nothing is remembered
+		_ = m.Save() // in a read-only folder, nothing is cached
 	}
 	return sum, err
 }

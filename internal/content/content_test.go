@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// file writes a file with a fixed time.
+// file writes a file with a given time.
 func file(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -29,7 +29,7 @@ func hash(t *testing.T, path, memory string) Sum {
 	return sum
 }
 
-// A file that changes in place without a change of size and time has another hash, at once and when the old one is remembered.
+// A file that is changed in place with the same size and time has another hash, even if the old hash is cached.
 func TestChangedInPlace(t *testing.T) {
 	t.Parallel() // it waits
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func TestChangedInPlace(t *testing.T) {
 	}
 }
 
-// A memory with a wrong bit remembers nothing.
+// A memory with a flipped bit is empty.
 func TestDamagedMemory(t *testing.T) {
 	t.Parallel() // it waits
 	dir := t.TempDir()

@@ -4,5 +4,5 @@ package content
 
 import "syscall"
 
-// changed returns the time of the last change of an inode.
+// changed returns the last change time (ctime) of an inode.
 func changed(s *syscall.Stat_t) syscall.Timespec { return s.Ctim }
