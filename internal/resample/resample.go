@@ -1,9 +1,11 @@
-// Package resample resizes 8-bit images with the filters of Pillow (the Python Imaging Library), bit for bit.
+// Package resample resizes 8-bit images with the filters of Pillow (the Python Imaging Library). The results are equal
+// bit for bit.
 //
-// Each output is a weighted sum of inputs, first along rows, rounded to 8 bits, then along columns. Weights are
-// filter(distance to the output's centre), with the filter widened by the scale when shrinking. They are normalised to
-// a sum of 1 in double precision, and rounded to 22 binary digits. Channels are processed separately. There is no gamma
-// correction, and no channel is treated as opacity; in modes LA and RGBA, Pillow multiplies the other channels by it.
+// Each output is a weighted sum of inputs, first along rows, rounded to 8 bits, then along columns. A weight is the
+// filter at the distance to the output's centre. For downsampling, the filter is widened by the scale. Weights are
+// normalised to sum 1 in double precision and rounded to 22 binary digits. Channels are processed separately. There is
+// no gamma correction, and no channel is an alpha channel. In modes LA and RGBA, Pillow multiplies the other channels
+// by alpha.
 package resample
 
 import (
@@ -11,10 +13,10 @@ import (
 	"math"
 )
 
-// Filter selects one of Pillow's filters.
+// Filter is one of Pillow's filters.
 type Filter int
 
-// The filters, with their half widths in pixels of the smaller image: 0.5, 1, 1, 2 and 3.
+// The filters. Their support (half width) in pixels of the smaller image is 0.5, 1, 1, 2 and 3.
 const (
 	Box Filter = iota
 	Bilinear
@@ -28,7 +30,7 @@ var filterNames = []string{"box", "bilinear", "hamming", "bicubic", "lanczos"}
 // Names returns the names of the filters.
 func Names() []string { return append([]string(nil), filterNames...) }
 
-// Parse returns the filter of a name.
+// Parse returns the filter with the given name.
 func Parse(name string) (Filter, bool) {
 	for i, n := range filterNames {
 		if n == name {
@@ -51,24 +53,24 @@ func Resize(dst, src []uint8, srcH, srcW, dstH, dstW, channels int, f Filter) {
 	new(Resizer).Resize(dst, src, srcH, srcW, dstH, dstW, channels, f)
 }
 
-// Resizer resizes images one after the other, and keeps scratch memory and the weights of the last sizes. Its zero value is
-// ready. It is not for several goroutines at once.
+// Resizer resizes images one after another. It reuses scratch memory and the weights for equal sizes. Its zero value is
+// ready to use. It is not safe for concurrent use.
 type Resizer struct {
 	across, down kernel
-	pair         []uint64 // two input rows, an element of each in a word
-	middle       []uint64 // rows of the new width, the two halves of a row in the words' halves
+	pair         []uint64 // two input rows, with an element of each row per word
+	middle       []uint64 // rows of the new width; a word has pixels from both halves of a row
 	sums         []uint64
 	reduced      []uint8
 }
 
-// Resize sets dst, [dstH, dstW, channels], to src, [srcH, srcW, channels], in another size. All sizes must be at least 1. src
-// and dst must not overlap; it panics if a slice is shorter than its sizes.
+// Resize resizes src, [srcH, srcW, channels], to dst, [dstH, dstW, channels]. All sizes must be at least 1. src and dst
+// must not overlap. Resize panics if a slice is shorter than its sizes.
 func (r *Resizer) Resize(dst, src []uint8, srcH, srcW, dstH, dstW, channels int, f Filter) {
 	dst, src = dst[:dstH*dstW*channels], src[:srcH*srcW*channels]
 	r.resize(dst, src, extent{srcH, float32(srcH), dstH}, extent{srcW, float32(srcW), dstW}, channels, f)
 }
 
-// extent is a side of an image before and after; span is the length of the inputs that the outputs cover.
+// extent is the side of an image before and after resizing; span is the length of the inputs that the outputs cover.
 type extent struct {
 	from int
 	span float32
@@ -77,7 +79,7 @@ type extent struct {
 
 func (e extent) same() bool { return e.from == e.to && e.span == float32(e.from) }
 
-// resize computes both passes, or only the pass that changes a side.
+// resize computes both passes, or only the pass along the side that changes.
 func (r *Resizer) resize(dst, src []uint8, h, w extent, c int, f Filter) {
 	switch {
 	case h.same() && w.same():
@@ -105,7 +107,8 @@ func (r *Resizer) resize(dst, src []uint8, h, w extent, c int, f Filter) {
 	}
 }
 
-// rows computes the first pass, two rows at a time, and hands their sums to store; an odd last row comes with itself.
+// rows computes the first pass, two rows at a time, and calls store with their sums. A single last row is paired with
+// itself.
 func (r *Resizer) rows(src []uint8, w extent, c int, store func(y int, sums []uint64)) {
 	n := w.from * c
 	r.pair, r.sums = grown(r.pair, n), grown(r.sums, w.to*c)
@@ -123,7 +126,7 @@ func (r *Resizer) rows(src []uint8, w extent, c int, store func(y int, sums []ui
 	}
 }
 
-// columns computes the second pass from middle.
+// columns computes the second pass, from middle.
 func (r *Resizer) columns(dst []uint8, h extent, n int) {
 	half := (n + 1) / 2
 	r.sums = grown(r.sums, half)
@@ -156,7 +159,7 @@ func (r *Resizer) columns(dst []uint8, h extent, n int) {
 	}
 }
 
-// add4 adds four rows with their weights.
+// add4 adds the weighted sum of four rows.
 func add4(sums, a, b, c, d []uint64, u, v, w, x uint64) {
 	a, b, c, d = a[:len(sums)], b[:len(sums)], c[:len(sums)], d[:len(sums)]
 	for i := range sums {
@@ -164,14 +167,14 @@ func add4(sums, a, b, c, d []uint64, u, v, w, x uint64) {
 	}
 }
 
-// Sums of two pixels share a word: weights are at most 23 bits and a sign, pixels 8 bits, and either sum fits in an
-// int32. A negative lower sum borrows from the upper one; split gives this back.
+// Sums of two pixels share a word: weights have at most 23 bits and a sign, pixels have 8 bits, and each sum fits in an
+// int32. A negative lower sum borrows from the upper sum; split corrects this.
 const (
 	digits = 22
 	start  = 1<<(digits-1) | 1<<(digits-1+32)
 )
 
-// split returns the two pixels of a word.
+// split returns the two pixels in a word.
 func split(s uint64) (low, high uint8) {
 	a := int32(uint32(s))
 	b := int32(uint32((s - uint64(int64(a))) >> 32))
@@ -193,7 +196,7 @@ func rows(sums []uint64, upper, lower []uint8) {
 	}
 }
 
-// rowHalves stores sums of two rows. Each word of a row holds one pixel from either half of the row.
+// rowHalves stores sums of two rows. Each word of a row has one pixel from each half of the row.
 func rowHalves(sums, upper, lower []uint64) {
 	half := len(upper)
 	for x, s := range sums[:half] {
@@ -207,7 +210,7 @@ func rowHalves(sums, upper, lower []uint64) {
 	}
 }
 
-// halves packs a row: each word holds one pixel from either half.
+// halves packs a row: each word has one pixel from each half.
 func halves(dst []uint64, row []uint8) {
 	for x, v := range row[:len(dst)] {
 		dst[x] = uint64(v)
@@ -224,13 +227,13 @@ func grown[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// kernel is the weights of all outputs along one side.
+// kernel has the weights of all outputs along one side.
 type kernel struct {
 	extent  extent
 	filter  Filter
-	taps    int      // the most inputs of an output
-	first   []int    // the first input of every output
-	count   []int    // its number of inputs
+	taps    int      // maximum number of inputs per output
+	first   []int    // first input of every output
+	count   []int    // number of inputs of every output
 	weights []uint64 // outputs x taps, integers in two's complement
 }
 
@@ -302,10 +305,11 @@ func (k *kernel) row(sums, pair []uint64, c int) {
 	}
 }
 
-// support is the half width of a filter.
+// support is the support (half width) of a filter.
 func (f Filter) support() float64 { return [...]float64{0.5, 1, 1, 2, 3}[f] }
 
-// at is the value of a filter. Products are rounded before they are added: machines that fuse both would differ.
+// at is the value of a filter. Products are rounded before the additions, because a fused multiply-add gives other
+// results on some machines.
 func (f Filter) at(x float64) float64 {
 	switch f {
 	case Box:

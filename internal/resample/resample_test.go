@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// made returns pixels by the formula of testdata/generate.py: noise, or black and white.
+// made returns pixels with the formula of testdata/generate.py: noise, or black and white.
 func made(n, seed int, steps bool) []uint8 {
 	p := make([]uint8, n)
 	for i := range p {
@@ -24,7 +24,7 @@ func made(n, seed int, steps bool) []uint8 {
 	return p
 }
 
-// TestPillow compares with hashes of Pillow's images; one Resizer makes all of them.
+// TestPillow compares with hashes of Pillow's images, all with one Resizer.
 func TestPillow(t *testing.T) {
 	f, err := os.Open("testdata/pillow.csv")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestPillow(t *testing.T) {
 	}
 }
 
-// TestSums checks that neighbours in a word do not disturb each other at the extremes.
+// TestSums checks that both sums in a word are correct for extreme values.
 func TestSums(t *testing.T) {
 	for _, v := range [][2]int64{{-1 << 30, 1 << 30}, {1<<31 - 1, -1 << 31}, {-1, -1}, {0, 255 << digits}, {255<<digits + 1, -1 << 31}} {
 		low, high := split(uint64(v[0]) + uint64(v[1])<<32)
@@ -91,7 +91,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestAllocations checks that images of one size need no new memory.
+// TestAllocations checks that further images with the same size need no new memory.
 func TestAllocations(t *testing.T) {
 	var r Resizer
 	src, dst := made(48*40*3, 1, false), make([]uint8, 16*16*3)

@@ -2,8 +2,8 @@ package resample
 
 import "math"
 
-// ThumbnailSize returns the size of Pillow's thumbnail: the largest of an image's proportions within h x w, never larger than
-// the image itself.
+// ThumbnailSize returns the size of Pillow's thumbnail: the largest size within h x w with the image's aspect ratio,
+// but not larger than the image.
 func ThumbnailSize(srcH, srcW, h, w int) (int, int) {
 	if w >= srcW && h >= srcH {
 		return srcH, srcW
@@ -20,7 +20,7 @@ func ThumbnailSize(srcH, srcW, h, w int) (int, int) {
 	}), w
 }
 
-// nearest rounds a side down or up, whichever has the smaller error, down at ties, to at least 1.
+// nearest rounds a side down or up, to the result with the smaller error, down for ties, and to at least 1.
 func nearest(x float64, miss func(float64) float64) int {
 	n := math.Floor(x)
 	if up := math.Ceil(x); miss(up) < miss(n) {
@@ -29,8 +29,8 @@ func nearest(x float64, miss func(float64) float64) int {
 	return max(int(n), 1)
 }
 
-// Thumbnail sets dst to src shrunk to [ThumbnailSize], as Pillow's thumbnail does with arrays. An image at least four
-// times as large as the result is first averaged over blocks of pixels. It returns the size.
+// Thumbnail shrinks src to [ThumbnailSize] in dst, as Pillow's thumbnail does for arrays. If the image is at least four
+// times as large as the result, it first averages blocks of pixels. It returns the size.
 func (r *Resizer) Thumbnail(dst, src []uint8, srcH, srcW, h, w, channels int, f Filter) (int, int) {
 	h, w = ThumbnailSize(srcH, srcW, h, w)
 	down, across := extent{srcH, float32(srcH), h}, extent{srcW, float32(srcW), w}
@@ -45,10 +45,10 @@ func (r *Resizer) Thumbnail(dst, src []uint8, srcH, srcW, h, w, channels int, f 
 	return h, w
 }
 
-// gap is how many times as large as the result an image stays when it is averaged first: Pillow's reducing_gap.
+// gap is the minimum ratio of the averaged image to the result: Pillow's reducing_gap.
 const gap = 2.0
 
-// reduce averages blocks of fy x fx pixels; blocks at the lower and right edges may be smaller.
+// reduce averages blocks of fy x fx pixels. Blocks at the lower and right edges may be smaller.
 func (r *Resizer) reduce(src []uint8, h, w, c, fy, fx int) []uint8 {
 	rows, columns := (h+fy-1)/fy, (w+fx-1)/fx
 	r.reduced = grown(r.reduced, rows*columns*c)
@@ -71,8 +71,8 @@ func (r *Resizer) reduce(src []uint8, h, w, c, fy, fx int) []uint8 {
 	return r.reduced
 }
 
-// divide returns sum/n by Pillow's reciprocal of n, rounded down. If n is no power of two, exact multiples of n come
-// out one lower.
+// divide returns sum/n with Pillow's reciprocal of n, rounded down. If n is not a power of two, the result for exact
+// multiples of n is one less.
 func divide(sum uint32, n int) uint8 {
 	return uint8(uint64(sum) * (1 << 24 / uint64(n)) >> 24)
 }
