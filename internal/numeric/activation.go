@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Activate sets y, which may be x itself, to the activation of x.
+// Activate sets y to the activation of x. y may be x.
 func Activate[T Float](a kernel.Activation, y, x []T) {
 	if s, ok := Singles(y); ok {
 		copy(y, x)
@@ -19,7 +19,7 @@ func Activate[T Float](a kernel.Activation, y, x []T) {
 	}
 }
 
-// ActivationGradient sets dx, which may be dy itself, to the gradient at the value y.
+// ActivationGradient sets dx to the gradient dy times the derivative at the value y. dx may be dy.
 func ActivationGradient[T Float](a kernel.Activation, dx, dy, y []T) {
 	if d, ok := Singles(dx); ok {
 		g, _ := Singles(dy)
@@ -33,7 +33,8 @@ func ActivationGradient[T Float](a kernel.Activation, dx, dy, y []T) {
 	}
 }
 
-// ActivationGradientAt is ActivationGradient at x, for activations with a derivative that is no function of the value.
+// ActivationGradientAt is ActivationGradient for activations whose derivative is not a function of the value: x is the
+// input.
 func ActivationGradientAt[T Float](a kernel.Activation, dx, dy, x []T) {
 	if d, ok := Singles(dx); ok {
 		g, _ := Singles(dy)
@@ -50,7 +51,7 @@ func ActivationGradientAt[T Float](a kernel.Activation, dx, dy, x []T) {
 	}
 }
 
-// leak is the slope of LeakyReLU below zero.
+// leak is the slope of LeakyReLU for negative x.
 const leak = 0.2
 
 func activationOf(a kernel.Activation) func(x float64) float64 {
@@ -101,7 +102,7 @@ func step(y, below float64) float64 {
 	return below
 }
 
-// HasCurvature reports whether [ActivationCurvature] knows an activation.
+// HasCurvature reports whether [ActivationCurvature] supports an activation.
 func HasCurvature(a kernel.Activation) bool {
 	switch a {
 	case kernel.LinearActivation, kernel.ReLUActivation, kernel.LeakyActivation, kernel.TanhActivation, kernel.SigmoidActivation,
@@ -111,8 +112,8 @@ func HasCurvature(a kernel.Activation) bool {
 	return false
 }
 
-// ActivationCurvature sets dst to the derivative of an activation's derivative, as a function of the value of the
-// activation ([ActivationGradient]) or of x ([ActivationGradientAt]).
+// ActivationCurvature sets dst to the derivative of an activation's derivative. Both are functions of the value of the
+// activation ([ActivationGradient]) or of its input x ([ActivationGradientAt]).
 func ActivationCurvature[T Float](a kernel.Activation, dst, at []T) {
 	switch a {
 	case kernel.TanhActivation:

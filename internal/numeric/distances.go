@@ -2,21 +2,21 @@ package numeric
 
 import "github.com/unravel-ml/unravel/internal/kernel"
 
-// Distances sums the Euclidean distances of all ordered pairs of points, and computes the gradient of
-// the sum. A block of kernel.PairLanes points is one item of parallel work.
+// Distances computes the sum of the Euclidean distances of all ordered pairs of points, and the gradient of the sum.
+// The unit of parallel work is a block of kernel.PairLanes points.
 type Distances[T Float] struct {
-	Points *kernel.Points[T] // set before Sum and Slopes
+	Points *kernel.Points[T] // set it before Sum and Slopes
 	Slope  *kernel.Points[T] // result of Slopes
-	Ended  func() bool       // if set, asked for every block; once true, Sum skips the others
+	Ended  func() bool       // if not nil, called for every block; after it returns true, Sum skips the other blocks
 
 	blocks       []distanceBlock[T]
 	sums, slopes *Loop
 }
 
-// distanceBlock is the scratch of a block.
+// distanceBlock is the scratch memory for a block.
 type distanceBlock[T Float] struct{ tile, lanes []T }
 
-// NewDistances returns the distances of at most maxRows points. A serial Distances runs on the caller's goroutine.
+// NewDistances returns a Distances for at most maxRows points. A serial Distances runs on the caller's goroutine.
 func NewDistances[T Float](maxRows, columns int, serial bool) *Distances[T] {
 	d := &Distances[T]{Points: kernel.NewPoints[T](maxRows, columns), Slope: kernel.NewPoints[T](maxRows, columns)}
 	d.blocks = make([]distanceBlock[T], (maxRows+kernel.PairLanes-1)/kernel.PairLanes)
@@ -34,7 +34,7 @@ func (d *Distances[T]) Sum() float64 {
 	return d.sums.Run()
 }
 
-// sumBlock sums the distances between a block's points, and twice the distances from them to later points.
+// sumBlock sums the distances between the points of a block, and twice the distances from them to later points.
 func (d *Distances[T]) sumBlock(lo, hi int) float64 {
 	b, sum := &d.blocks[lo/kernel.PairLanes], 0.0
 	if d.Ended != nil && d.Ended() {
@@ -57,8 +57,8 @@ func (d *Distances[T]) sumBlock(lo, hi int) float64 {
 	return sum
 }
 
-// Slopes sets Slope to sum_j (x_i - x_j) / |x_i - x_j| for every point i, half the gradient of Sum. The
-// term of a distance of 0 is 0.
+// Slopes sets Slope to sum_j (x_i - x_j) / |x_i - x_j| for every point i, half the gradient of Sum. For a distance of
+// 0, the term is 0.
 func (d *Distances[T]) Slopes() {
 	d.Slope.Zero(d.Points.Rows)
 	d.slopes.Resize(d.Points.Rows)

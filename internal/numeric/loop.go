@@ -2,11 +2,11 @@ package numeric
 
 import "github.com/unravel-ml/unravel/internal/parallel"
 
-// BlockSize is the number of elements of a work item of cheap elementwise work.
+// BlockSize is the number of elements per unit of parallel work, for cheap elementwise operations.
 const BlockSize = 4096
 
-// Loop runs a body over [0, n) in parallel blocks of fixed size, and adds up its results in the order of the blocks.
-// The sum does not depend on the number of threads.
+// Loop runs a body over [0, n) in parallel blocks of fixed size, and adds the results in the order of the blocks. The
+// sum does not depend on the number of threads.
 type Loop struct {
 	n, size int
 	body    func(lo, hi int) float64
@@ -15,7 +15,7 @@ type Loop struct {
 	serial  bool // on the caller's goroutine
 }
 
-// NewLoop makes a loop over [0, n) in blocks of size elements.
+// NewLoop returns a loop over [0, n) with blocks of size elements.
 func NewLoop(n, size int, body func(lo, hi int) float64) *Loop {
 	blocks := (n + size - 1) / size
 	l := &Loop{n: n, size: size, body: body, sums: make([]float64, blocks)}
@@ -23,7 +23,7 @@ func NewLoop(n, size int, body func(lo, hi int) float64) *Loop {
 	return l
 }
 
-// Run runs the body, and returns the sum.
+// Run runs the body for all blocks, and returns the sum of the results.
 func (l *Loop) Run() float64 {
 	if len(l.sums) <= 1 {
 		return l.body(0, l.n)
@@ -42,7 +42,7 @@ func (l *Loop) Run() float64 {
 	return sum
 }
 
-// Resize changes the loop to [0, n); n is at most the n of NewLoop.
+// Resize changes the range to [0, n); n is at most the n of NewLoop.
 func (l *Loop) Resize(n int) {
 	l.n = n
 	l.sums = l.sums[:(n+l.size-1)/l.size]

@@ -1,5 +1,5 @@
-// Package numeric has the vector arithmetic of operations: for float32 with package kernel, and for float64 with plain
-// loops. Sums are in float64.
+// Package numeric has vector arithmetic for operations: for float32 with package kernel, and for float64 with plain
+// loops. Sums are computed in float64.
 package numeric
 
 import (
@@ -11,10 +11,10 @@ import (
 // Float is an element type of operations.
 type Float interface{ float32 | float64 }
 
-// minSquare is the least squared norm in a division.
+// minSquare is the minimum squared norm in a division.
 const minSquare = 1e-12
 
-// Singles returns x as a slice of float32, if it is one.
+// Singles returns x as a slice of float32, if it has this type.
 func Singles[T Float](x []T) ([]float32, bool) {
 	p, ok := any(&x).(*[]float32)
 	if !ok {
@@ -32,7 +32,7 @@ func Square[T Float](v []T) float64 {
 	return s
 }
 
-// Dot returns sum a_i b_i, added up in order.
+// Dot returns sum a_i b_i, summed in order.
 func Dot[T Float](a, b []T) float64 {
 	s := 0.0
 	for i, x := range a {
@@ -41,7 +41,7 @@ func Dot[T Float](a, b []T) float64 {
 	return s
 }
 
-// Normalise sets y = Pi(v) = v / sqrt(max(|v|^2, 1e-12)), which may be v itself, and returns |v|^2.
+// Normalise sets y = Pi(v) = v / sqrt(max(|v|^2, 1e-12)), and returns |v|^2. y may be v.
 func Normalise[T Float](y, v []T) float64 {
 	s := Square(v)
 	scale := 1 / math.Sqrt(max(s, minSquare))
@@ -51,8 +51,8 @@ func Normalise[T Float](y, v []T) float64 {
 	return s
 }
 
-// NormaliseGradient sets dv, which may be dy itself, from y = Pi(v) and |v|^2.
-// Where |v|^2 is below its minimum, Pi only multiplies by a constant.
+// NormaliseGradient sets dv from y = Pi(v) and |v|^2. dv may be dy. If |v|^2 is below the minimum, Pi is a
+// multiplication by a constant.
 func NormaliseGradient[T Float](dv, y, dy []T, square float64) {
 	along := 0.0
 	if square > minSquare {
@@ -78,7 +78,7 @@ func SquaredError[T Float](a, b []T) float64 {
 	return s
 }
 
-// Product returns sum a_i b_i, in the fastest order.
+// Product returns sum a_i b_i, summed in the fastest order.
 func Product[T Float](a, b []T) float64 {
 	if x, ok := Singles(a); ok {
 		y, _ := Singles(b)
@@ -98,7 +98,7 @@ func Sum[T Float](x []T) (sum float64) {
 	return sum
 }
 
-// Quantile returns the value below which a fraction of sorted numbers lies, interpolated linearly between neighbours.
+// Quantile returns the quantile of sorted numbers for a fraction, with linear interpolation between neighbours.
 func Quantile(sorted []float64, fraction float64) float64 {
 	place := fraction * float64(len(sorted)-1)
 	i := min(int(place), len(sorted)-1)

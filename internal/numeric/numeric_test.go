@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// points are arguments of activations, without the kinks at 0.
+// points are arguments of activations, without the kink at 0.
 var points = []float64{-30, -5, -1.5, -0.5, -1e-3, 1e-3, 0.5, 1.5, 5, 30}
 
-// activations are the definitions.
+// activations are the definitions of the activations.
 var activations = map[kernel.Activation]func(x float64) float64{
 	kernel.LinearActivation:   func(x float64) float64 { return x },
 	kernel.ReLUActivation:     func(x float64) float64 { return max(x, 0) },
@@ -31,13 +31,13 @@ var activations = map[kernel.Activation]func(x float64) float64{
 	kernel.SiLUActivation: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 }
 
-// slope is the central difference of a function.
+// slope is the central difference quotient of a function.
 func slope(f func(float64) float64, x float64) float64 {
 	const h = 1e-5
 	return (f(x+h) - f(x-h)) / (2 * h)
 }
 
-// Activations have the values of their definitions, and derivatives like finite differences of them.
+// Activations agree with their definitions, and their derivatives agree with finite differences.
 func TestActivations(t *testing.T) {
 	for a, f := range activations {
 		y, dx, second := make([]float64, len(points)), make([]float64, len(points)), make([]float64, len(points))
@@ -63,7 +63,7 @@ func TestActivations(t *testing.T) {
 			if want := dy[i] * slope(f, x); !(math.Abs(dx[i]-want) <= 1e-8) {
 				t.Errorf("%v: the gradient at %v is %v, want %v", a, x, dx[i], want)
 			}
-			derivative := func(v float64) float64 { // of the value, or of x
+			derivative := func(v float64) float64 { // as a function of the value, or of x
 				gradient(a, of, ones, []float64{v})
 				return of[0]
 			}
@@ -81,7 +81,7 @@ func TestActivations(t *testing.T) {
 	}
 }
 
-// Slopes at the kinks of an activation are its slopes below them.
+// At a kink, the derivative of an activation is its derivative on the left side.
 func TestKinks(t *testing.T) {
 	for a, want := range map[kernel.Activation]float64{kernel.ReLUActivation: 0, kernel.LeakyActivation: 0.2, kernel.ELUActivation: 1} {
 		double, single := []float64{0}, []float32{0}
@@ -154,7 +154,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Vectors have norm 1 and gradients across them. Vectors near zero only grow by a constant factor.
+// Normalised vectors have norm 1, and their gradients are orthogonal to them. Vectors near zero are multiplied by a
+// constant.
 func TestNormalise(t *testing.T) {
 	v, y, dv, dy := []float64{3, 4}, make([]float64, 2), make([]float64, 2), []float64{1, 2}
 	if s := Normalise(y, v); s != 25 || !(math.Abs(y[0]-0.6) <= 1e-15) || !(math.Abs(y[1]-0.8) <= 1e-15) {
@@ -174,7 +175,7 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// Sums of distances and slopes are the ones of the definition, for any number of points in a block, serial or not.
+// Sums of distances and slopes agree with the definition for any number of points in a block, serial or parallel.
 func TestDistances(t *testing.T) {
 	const columns = 3
 	random := rand.New(rand.NewPCG(8, 1))
@@ -223,10 +224,10 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// A loop calls its body for every block once, and adds the results in order at any number of threads.
+// A loop calls its body once for every block, and adds the results in order for any number of threads.
 func TestLoop(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	terms := []float64{1, 1e16, -1e16} // other orders have other sums
+	terms := []float64{1, 1e16, -1e16} // other orders give other sums
 	for _, c := range []struct {
 		n    int
 		want []int // begins of blocks, and the end
