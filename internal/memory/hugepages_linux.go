@@ -18,9 +18,9 @@ const (
 	worthHuge = 64 << 20 // least bytes of objects: in a smaller heap the advice takes longer than it saves
 )
 
-// HugePages asks Linux to hold a large heap in pages of 2 MB, where its setting is madvise. Training reads all of its
-// arrays at every step. With pages of 4 KB, processors spend up to a tenth of the step on finding the addresses of
-// pages. The setting always needs no advice, and never forbids it. What Linux refuses stays as it is.
+// HugePages asks Linux to use huge pages of 2 MB for a large heap, if the system setting is madvise. Training reads all
+// arrays in every step. With pages of 4 KB, address translation (TLB misses) takes up to a tenth of a step. With the
+// setting always, no advice is necessary; with never, it has no effect. Errors of Linux are ignored.
 func HugePages() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	if metrics.Read(heap); heap[0].Value.Uint64() < worthHuge {
@@ -33,7 +33,7 @@ func HugePages() {
 	if err != nil || !bytes.Contains(setting, []byte("[madvise]")) {
 		return
 	}
-	object := make([]byte, 1<<17) // on the heap, because it is large
+	object := make([]byte, 1<<17) // large objects are on the heap
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return
@@ -43,18 +43,18 @@ func HugePages() {
 	if from >= to&^(hugePage-1) {
 		return
 	}
-	_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_HUGEPAGE) // for pages to come
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_HUGEPAGE) // for future pages
 	resident := make([]byte, (to-from)/smallPage)
 	if _, _, failed := unix.Syscall(unix.SYS_MINCORE, from, to-from, uintptr(unsafe.Pointer(&resident[0]))); failed != 0 {
 		return
 	}
-	for _, r := range usedPages(resident) { // for present pages
+	for _, r := range usedPages(resident) { // for existing pages
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, from+r[0]*hugePage, (r[1]-r[0])*hugePage, unix.MADV_COLLAPSE)
 	}
 }
 
 // usedPages returns ranges [first, last) of huge pages with resident small pages. Linux stops at an unused huge page,
-// and every request waits for all processors.
+// and every call waits for all processors.
 func usedPages(resident []byte) (ranges [][2]uintptr) {
 	const of = hugePage / smallPage
 	for i := range len(resident) / of {
@@ -71,8 +71,8 @@ func usedPages(resident []byte) (ranges [][2]uintptr) {
 	return ranges
 }
 
-// mapping returns the addresses of the writable memory around an address, from a text like /proc/self/maps; equal ones
-// if there is none. Neighbouring entries count as one: advice divides an entry.
+// mapping returns the address range of the writable memory around an address, given a text like /proc/self/maps, or an
+// empty range if there is none. Adjacent entries count as one, because advice splits entries.
 func mapping(maps string, address uintptr) (from, to uintptr) {
 	for line := range strings.Lines(maps) {
 		var begin, end uintptr

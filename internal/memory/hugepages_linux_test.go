@@ -34,13 +34,13 @@ func TestUsedPages(t *testing.T) {
 	for _, i := range []int{1, 2*of - 1, 3 * of, 6*of + 7, 7 * of} {
 		resident[i] = 1
 	}
-	resident[5*of] = 2 // other bits mean nothing
+	resident[5*of] = 2 // other bits are irrelevant
 	if got, want := usedPages(resident), [][2]uintptr{{0, 2}, {3, 4}, {6, 7}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// hugePages returns the kilobytes of this process in huge pages.
+// hugePages returns the size of this process's huge pages in kilobytes.
 func hugePages(t *testing.T) (n int) {
 	text, err := os.ReadFile("/proc/self/smaps_rollup")
 	if err != nil {
@@ -51,10 +51,10 @@ func hugePages(t *testing.T) (n int) {
 	return n
 }
 
-// Advice keeps what memory holds. It moves memory to huge pages where Linux has them.
+// The advice does not change the content of memory. It moves memory to huge pages if Linux supports them.
 func TestHugePages(t *testing.T) {
 	x := make([]byte, worthHuge)
-	const apart = 509 // eight bytes of every page of 4 KB
+	const apart = 509 // eight bytes per page of 4 KB
 	for i := 0; i < len(x); i += apart {
 		x[i] = byte(i % 251)
 	}

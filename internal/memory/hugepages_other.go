@@ -2,5 +2,5 @@
 
 package memory
 
-// HugePages does nothing: only Linux takes this advice from a program.
+// HugePages does nothing: only Linux supports this advice.
 func HugePages() {}

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine returns the least of the machine's memory, the limits of the control groups that this process is in, and the limit of
-// the address space.
+// machine returns the minimum of the machine's memory, the limits of the control groups of this process, and the limit
+// of the address space.
 func machine() float64 {
 	least := math.Inf(1)
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) == nil {
 		least = float64(info.Totalram) * float64(info.Unit)
 	}
-	groups, _ := os.ReadFile("/proc/self/cgroup") // without it only the root's files count
+	groups, _ := os.ReadFile("/proc/self/cgroup") // without it, only the root's files are used
 	for _, file := range limitFiles(string(groups)) {
 		text, err := os.ReadFile(file)
 		if limit, wrong := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil && wrong == nil {
@@ -32,8 +32,8 @@ func machine() float64 {
 	return least
 }
 
-// limitFiles lists the files with the memory limits of the control groups in a text such as /proc/self/cgroup, of
-// version 1 or 2. It adds the enclosing groups: a limit holds for all groups within.
+// limitFiles lists the files with the memory limits of the control groups, version 1 or 2, given a text such as
+// /proc/self/cgroup. It includes the parent groups, because a limit applies to all groups inside.
 func limitFiles(groups string) []string {
 	const root, limit2, limit1 = "/sys/fs/cgroup", "memory.max", "memory/memory.limit_in_bytes"
 	files := []string{path.Join(root, limit2), path.Join(root, limit1)}

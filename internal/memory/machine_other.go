@@ -2,5 +2,5 @@
 
 package memory
 
-// machine returns an upper bound: this system does not report its memory.
+// machine returns an upper bound: the memory size is unknown on this system.
 func machine() float64 { return 1 << 40 }

@@ -1,5 +1,5 @@
-// Package memory rejects work that needs more memory than the machine has, before the work begins. Otherwise the system
-// would kill the program without a message.
+// Package memory rejects work that needs more memory than the machine has, before the work starts. Otherwise, the
+// system would kill the program without a message.
 package memory
 
 import (
@@ -8,18 +8,17 @@ import (
 	"runtime"
 )
 
-// Machine returns the memory in bytes that this process may use; +Inf if unknown.
+// Machine returns the memory that this process may use in bytes; +Inf if unknown.
 func Machine() float64 { return machine() }
 
-// Share is the usable fraction of the machine's memory; the garbage collector and the system need the
-// rest.
+// Share is the fraction of the machine's memory that may be used; the garbage collector and the system need the rest.
 const Share = 0.8
 
-// least is the size in bytes up to which Check measures no memory.
+// least is the size in bytes up to which Check does not measure the used memory.
 const least = 1 << 24
 
-// Check returns an error if something would take more bytes than are left. It measures the memory in use only if this
-// can matter.
+// Check returns an error if something needs more bytes than are available. It measures the used memory only if the
+// result can matter.
 func Check(what string, bytes float64) error {
 	if bytes <= least {
 		return nil
@@ -41,7 +40,7 @@ func Check(what string, bytes float64) error {
 	return fmt.Errorf("%s would take %s of memory%s; this machine has %s, of which %.0f %% can be used", what, Text(bytes), used, Text(have), 100*Share)
 }
 
-// Left returns the usable bytes that are not yet in use; +Inf if unknown.
+// Left returns the available memory in bytes; +Inf if unknown.
 func Left() float64 {
 	runtime.GC()
 	var m runtime.MemStats
