@@ -1,10 +1,10 @@
-// Package matfile reads arrays of numbers from MATLAB's files of version 5
+// Package matfile reads arrays of numbers from version 5 MATLAB files
 // (https://www.mathworks.com/help/pdf_doc/matlab/matfile_format.pdf). MATLAB writes this format as versions 5 to 7. The
-// package reads plain and compressed elements in both byte orders, and arrays of numbers and of logical values with any
-// type of storage.
+// package reads plain and compressed elements in both byte orders, and numeric and logical arrays with any storage
+// type.
 //
-// Cells, structures, texts, sparse and complex arrays have a name and a shape, and opening them is an error. Elements
-// are in the order of the file, with the first index fastest. Files of version 7.3 are HDF5 files.
+// Cells, structures, strings, sparse and complex arrays have a name and a shape, but opening them gives an error.
+// Elements are in the order of the file: the first index varies fastest. Files of version 7.3 are HDF5 files.
 package matfile
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// Types of elements in files.
+// Data types in files.
 const (
 	typeInt8       = 1
 	typeInt32      = 5
@@ -36,13 +36,13 @@ var storedTypes = map[int]dtype.Type{
 	12: kind('i', 8), 13: kind('u', 8),
 }
 
-// numberClasses are the classes of arrays of numbers.
+// numberClasses are the numeric classes of arrays.
 var numberClasses = map[int]dtype.Type{
 	6: kind('f', 8), 7: kind('f', 4), 8: kind('i', 1), 9: kind('u', 1), 10: kind('i', 2), 11: kind('u', 2), 12: kind('i', 4), 13: kind('u', 4),
 	14: kind('i', 8), 15: kind('u', 8),
 }
 
-// otherClasses names the classes that the package does not read.
+// otherClasses has the names of classes that the package does not support.
 var otherClasses = map[int]string{
 	1: "a cell array", 2: "a structure", 3: "an object", 4: "text", 5: "a sparse array", 16: "a function", 17: "an object",
 }
@@ -57,11 +57,11 @@ func kind(k byte, size int) dtype.Type {
 const (
 	headerSize   = 128
 	maxVariables = 1 << 16
-	maxText      = 1 << 12 // bytes of a name or of the sizes of an array
-	mostPacked   = 1040    // times that a deflated stream can be smaller than its data
+	maxText      = 1 << 12 // maximum size of a name or of the dimensions of an array, in bytes
+	mostPacked   = 1040    // maximum compression ratio of deflate
 )
 
-// File is an open file. It may be used by several goroutines.
+// File is an open file. It is safe for concurrent use.
 type File struct {
 	name   string
 	r      io.ReaderAt
@@ -71,16 +71,16 @@ type File struct {
 	list   []*Variable
 }
 
-// Variable is an array of a file.
+// Variable is an array in a file.
 type Variable struct {
 	Name  string
 	Shape []int
-	Type  dtype.Type // type of its class; without name if the class is not read
+	Type  dtype.Type // type of the class; without a name if the class is not supported
 
 	file   *File
-	why    string // why it is not read
+	why    string // why the variable cannot be read
 	at     int64  // position of the element in the file, after its tag
-	n      int64  // bytes of the element in the file
+	n      int64  // size of the element in the file
 	packed bool
 }
 
@@ -103,7 +103,7 @@ func Open(path string) (*File, error) {
 	return m, nil
 }
 
-// New lists the variables of a file of a size. Errors start with name.
+// New lists the variables of a file with the given size. Errors start with name.
 func New(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := &File{name: name, r: r, size: size}
 	if err := f.read(); err != nil {
@@ -112,7 +112,7 @@ func New(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, nil
 }
 
-// Close closes a file of [Open].
+// Close closes a file from [Open].
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
@@ -120,7 +120,7 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Is reports whether data could begin a file of version 5.
+// Is reports whether start may be the start of a version 5 file.
 func Is(start []byte) bool {
 	if len(start) < headerSize {
 		return false
@@ -138,7 +138,7 @@ func (f *File) Names() []string {
 	return names
 }
 
-// Find returns the variable of a name, or nil.
+// Find returns the variable with the given name, or nil.
 func (f *File) Find(name string) *Variable {
 	i := slices.IndexFunc(f.list, func(v *Variable) bool { return v.Name == name })
 	if i < 0 {
@@ -181,8 +181,8 @@ func (f *File) read() error {
 	return nil
 }
 
-// variable reads the description of the variable at a place; nil if the element is no variable. next is the place of
-// the next element.
+// variable reads the description of the variable at a position, or returns nil if the element is not a variable. next
+// is the position of the next element.
 func (f *File) variable(at int64) (v *Variable, next int64, err error) {
 	var tag [8]byte
 	if n, err := f.r.ReadAt(tag[:], at); n < len(tag) {
@@ -207,7 +207,7 @@ func (f *File) variable(at int64) (v *Variable, next int64, err error) {
 
 var errCutOff = errors.New("the file is damaged or cut off")
 
-// early returns meaning for a premature end, and err otherwise.
+// early returns meaning for an unexpected end of the file, and err otherwise.
 func early(err, meaning error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return meaning
@@ -215,7 +215,7 @@ func early(err, meaning error) error {
 	return err
 }
 
-// elements returns the parts of the variable: after the tag of the matrix.
+// elements returns the subelements of the variable, after the tag of the matrix.
 func (v *Variable) elements() (*elements, error) {
 	e := &elements{order: v.file.order, left: v.n, src: io.NewSectionReader(v.file.r, v.at, v.n)}
 	if !v.packed {
@@ -237,7 +237,7 @@ func (v *Variable) elements() (*elements, error) {
 	return e, nil
 }
 
-// describe reads class, shape and name.
+// describe reads the class, shape and name of a variable.
 func (v *Variable) describe(e *elements) error {
 	flags, err := e.small(typeUint32)
 	if err != nil {
@@ -248,7 +248,7 @@ func (v *Variable) describe(e *elements) error {
 	}
 	word := v.file.order.Uint32(flags)
 	class, logical, isComplex := int(word&0xff), word&0x200 != 0, word&0x800 != 0
-	if class != opaqueClass { // which has no shape
+	if class != opaqueClass { // opaque objects have no shape
 		sizes, err := e.small(typeInt32)
 		if err != nil {
 			return err

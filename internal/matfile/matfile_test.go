@@ -24,7 +24,7 @@ func open(t testing.TB, name string) *File {
 	return f
 }
 
-// ramp returns the elements that testdata/make.py writes.
+// ramp returns the elements in the files of testdata/make.py.
 func ramp(n int, t dtype.Type) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -36,7 +36,7 @@ func ramp(n int, t dtype.Type) []float64 {
 	return list
 }
 
-// check compares all elements, read at once and in parts with gaps.
+// check compares all elements, from a single read and from reads with gaps.
 func check(t *testing.T, v *Variable, want []float64) {
 	t.Helper()
 	r, err := v.NewReader()
@@ -107,7 +107,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// Numbers of a class may be stored in a smaller type, in both byte orders.
+// Numbers of a class may have a smaller storage type, in both byte orders.
 func TestStored(t *testing.T) {
 	for _, file := range []string{"smaller.mat", "smaller_packed.mat", "big_endian.mat", "big_endian_packed.mat"} {
 		f := open(t, file)
@@ -161,7 +161,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// readEverything reads all variables as far as there are no errors. It returns how many it could read, and a hash of them.
+// readEverything reads all variables, ignoring errors. It returns the number of variables that it could read, and a
+// hash of them.
 func readEverything(t testing.TB, data []byte) (read int, sum uint32) {
 	t.Helper()
 	f, err := New(bytes.NewReader(data), int64(len(data)), "x.mat")
@@ -189,7 +190,7 @@ func readEverything(t testing.TB, data []byte) (read int, sum uint32) {
 	return read, sum
 }
 
-// Damaged files give errors or other numbers; a file that is cut off gives an error.
+// Damaged files give errors or other numbers; truncated files give errors.
 func TestDamaged(t *testing.T) {
 	for _, name := range []string{"smaller.mat", "smaller_packed.mat", "big_endian_packed.mat"} {
 		whole, err := os.ReadFile(filepath.Join("testdata", name))
@@ -214,7 +215,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A size that no file can hold is refused before any memory is taken.
+// An impossible size gives an error without an allocation.
 func TestHuge(t *testing.T) {
 	data, err := os.ReadFile("testdata/smaller.mat")
 	if err != nil {

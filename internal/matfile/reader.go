@@ -9,17 +9,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// elements reads the parts of a variable one after the other.
+// elements reads the subelements of a variable in order.
 type elements struct {
 	order  binary.ByteOrder
 	src    io.Reader
 	packed bool
-	left   int64  // bytes of the variable
-	inline []byte // data of a small element, which its tag holds
-	pad    int64  // bytes after the element
+	left   int64  // remaining bytes of the variable
+	inline []byte // data of a small element, stored in its tag
+	pad    int64  // padding after the element in bytes
 }
 
-// tag reads the type and the size of the next part.
+// tag reads the type and the size of the next subelement.
 func (e *elements) tag() (kind int, n int64, err error) {
 	var b [8]byte
 	if err := e.full(b[:]); err != nil {
@@ -51,7 +51,7 @@ func (e *elements) full(b []byte) error {
 	return nil
 }
 
-// small reads a whole part of a type.
+// small reads a whole subelement of the given type.
 func (e *elements) small(want int) ([]byte, error) {
 	kind, n, err := e.tag()
 	if err != nil {
@@ -70,16 +70,17 @@ func (e *elements) small(want int) ([]byte, error) {
 	return b[:n], nil
 }
 
-// Reader reads the elements of a variable, the first index fastest. It is used by one goroutine.
+// Reader reads the elements of a variable in the order of the file: the first index varies fastest. It is not safe for
+// concurrent use.
 type Reader struct {
 	v      *Variable
 	e      *elements
 	stored dtype.Type
-	left   int // elements
+	left   int // number of remaining elements
 	buffer []byte
 }
 
-// String names the variable in errors, with its file, shape and class.
+// String describes the variable in errors: its file, name, shape and class.
 func (v *Variable) String() string {
 	if v.why != "" {
 		return fmt.Sprintf("%s: %s (%v)", v.file.name, v.Name, v.Shape)
@@ -87,7 +88,7 @@ func (v *Variable) String() string {
 	return fmt.Sprintf("%s: %s (%v, %s)", v.file.name, v.Name, v.Shape, v.Type)
 }
 
-// Err returns why the variable is not read, or nil.
+// Err returns why the variable cannot be read, or nil.
 func (v *Variable) Err() error {
 	if v.why == "" {
 		return nil
@@ -114,7 +115,7 @@ func (v *Variable) newReader() (*Reader, error) {
 	}
 	var again Variable
 	again.file = v.file
-	if err := again.describe(e); err != nil { // skips the description, up to the numbers
+	if err := again.describe(e); err != nil { // skips to the numbers
 		return nil, err
 	}
 	r := &Reader{v: v, e: e, left: 1}
@@ -138,7 +139,7 @@ func (v *Variable) newReader() (*Reader, error) {
 	return r, nil
 }
 
-// bufferSize is how many bytes are converted at once.
+// bufferSize is the number of bytes per conversion.
 const bufferSize = 1 << 16
 
 // ReadFull fills p with the next elements of the variable's type, as little-endian bytes.
@@ -168,7 +169,7 @@ func (r *Reader) ReadFull(p []byte) error {
 	return r.end()
 }
 
-// take fills raw with numbers in their storage type, in little-endian order.
+// take fills raw with numbers in their storage type as little-endian bytes.
 func (r *Reader) take(raw []byte) error {
 	if r.e.inline != nil {
 		raw = raw[:copy(raw, r.e.inline)]
@@ -182,7 +183,7 @@ func (r *Reader) take(raw []byte) error {
 	return nil
 }
 
-// Skip passes over bytes of whole elements.
+// Skip skips bytes of whole elements.
 func (r *Reader) Skip(bytes int64) error {
 	n := int(bytes) / r.v.Type.Size
 	if bytes < 0 || int64(n)*int64(r.v.Type.Size) != bytes || n > r.left {
@@ -223,7 +224,7 @@ func (r *Reader) end() error {
 	return nil
 }
 
-// convert turns stored numbers into numbers of a class. It returns the index of the first number that does not fit, or
+// convert converts stored numbers to numbers of a class. It returns the index of the first number that does not fit, or
 // -1.
 func convert(dst []byte, class dtype.Type, raw []byte, stored dtype.Type) int {
 	switch {
@@ -241,7 +242,7 @@ func convert(dst []byte, class dtype.Type, raw []byte, stored dtype.Type) int {
 	return widening[class.Name](dst, raw, stored)
 }
 
-// widening holds convert by class.
+// widening has convert for each class.
 var widening = map[string]func(dst, raw []byte, stored dtype.Type) int{
 	"bool": widen[uint8], "int8": widen[int8], "uint8": widen[uint8], "int16": widen[int16], "uint16": widen[uint16],
 	"int32": widen[int32], "uint32": widen[uint32], "int64": widen[int64], "uint64": widen[uint64],
@@ -252,7 +253,7 @@ func widen[T dtype.Number](dst, raw []byte, stored dtype.Type) int {
 	values := make([]T, len(raw)/stored.Size)
 	bad := dtype.Decode(values, raw, stored)
 	if _, err := binary.Encode(dst, binary.LittleEndian, values); err != nil {
-		return 0 // cannot be: sizes agree
+		return 0 // impossible: sizes are equal
 	}
 	return bad
 }
