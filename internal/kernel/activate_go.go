@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The functions of this file are the Go versions of the assembly.
+// Go versions of the assembly functions.
 
 func reluGo(y []float32) {
 	for i, v := range y {
@@ -95,12 +95,12 @@ func claimGo(dst, left, x, y []float32) {
 	}
 }
 
-// upper returns the probability that a standard normal number exceeds x.
+// upper returns the upper tail probability of the standard normal distribution at x.
 func upper(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 
-// GELU64 is [GELU] of one float64 number.
+// GELU64 is [GELU] for one float64 number.
 func GELU64(x float64) float64 {
-	z := math.Min(math.Abs(x), 40) // beyond which the tail is 0
+	z := math.Min(math.Abs(x), 40) // for larger |x| the tail is 0
 	return math.Max(x, 0) - z*upper(z)
 }
 
@@ -114,7 +114,7 @@ func GELUSlope64(x float64) float64 {
 	return 1 + d
 }
 
-// SiLU64 is [SiLU] of one float64 number.
+// SiLU64 is [SiLU] for one float64 number.
 func SiLU64(x float64) float64 { return math.Max(x, -750) / (1 + math.Exp(-x)) }
 
 // SiLUSlope64 is the derivative of [SiLU64].

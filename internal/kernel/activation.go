@@ -31,10 +31,10 @@ func (a Activation) String() string {
 	return fmt.Sprintf("activation(%d)", uint8(a))
 }
 
-// ActivationNames lists the names that ParseActivation knows.
+// ActivationNames lists the names for ParseActivation.
 func ActivationNames() []string { return activationNames[:] }
 
-// ParseActivation returns the activation of a name.
+// ParseActivation returns the activation with the given name.
 func ParseActivation(name string) (Activation, error) {
 	for i, n := range activationNames {
 		if n == name {
@@ -66,10 +66,11 @@ func (a Activation) Apply(y []float32) {
 	}
 }
 
-// FromValue reports whether the derivative is a function of the value y, see Gradient; otherwise see GradientAt.
+// FromValue reports whether the derivative is a function of the value y. Use Gradient if it is, and GradientAt
+// otherwise.
 func (a Activation) FromValue() bool { return a != GELUActivation && a != SiLUActivation }
 
-// GradientAt computes dst = dy f'(x). dst may be dy. Activations with FromValue need Gradient instead.
+// GradientAt computes dst = dy f'(x). dst may be dy. For activations with FromValue, use Gradient.
 func (a Activation) GradientAt(dst, dy, x []float32) {
 	if a == GELUActivation {
 		geluGrad(dst, dy, x)
@@ -110,7 +111,7 @@ func (a Activation) Gradient(dst, dy, y []float32) {
 	}
 }
 
-// Epilogue returns the flags of the micro-kernel's part of the activation.
+// Epilogue returns the flags for the part of the activation that the micro-kernel computes.
 func (a Activation) Epilogue() int {
 	if a == ReLUActivation {
 		return simd.AddBias | simd.ApplyReLU
@@ -118,16 +119,16 @@ func (a Activation) Epilogue() int {
 	return simd.AddBias
 }
 
-// Rest applies the part of the activation that the micro-kernel leaves.
+// Rest applies the part of the activation that the micro-kernel does not compute.
 func (a Activation) Rest(y []float32) {
 	if a != ReLUActivation {
 		a.Apply(y)
 	}
 }
 
-// The functions below run the assembly of the active instruction set on the leading multiple of 16 elements.
-// Where the Go version would give other bits, the remaining elements run as a padded copy. An element's value then does
-// not depend on its place in the array.
+// The functions below run the assembly for the active instruction set on the leading multiple of 16 elements. If the Go
+// version would give other bits, the remaining elements are computed in a padded copy. The value of an element then
+// does not depend on its position in the array.
 
 func relu(y []float32) {
 	whole := wholeChannels(len(y))
@@ -162,8 +163,8 @@ func elu(dst, x []float32) {
 	}
 }
 
-// GELU computes dst = x Phi(x), with the distribution function Phi of standard normal numbers; at -Inf it is 0.
-// Assembly is off by at most 8 units in the last place.
+// GELU computes dst = x Phi(x), where Phi is the standard normal distribution function. At -Inf it is 0. The error of
+// the assembly is at most 8 units in the last place.
 //
 // Source: Hendrycks and Gimpel 2016, the exact form.
 func GELU(dst, x []float32) {
@@ -263,7 +264,7 @@ func Mix(dst []float32, a float32, x []float32, b float32, y []float32) {
 	mixGo(dst[whole:], a, x[whole:], b, y[whole:])
 }
 
-// Largest computes dst = max(dst, x); the result is NaN if either number is.
+// Largest computes dst = max(dst, x). The result is NaN if dst or x is NaN.
 func Largest(dst, x []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
@@ -272,7 +273,7 @@ func Largest(dst, x []float32) {
 	largestGo(dst[whole:], x[whole:])
 }
 
-// Claim moves left to dst where x = y: dst += left, left = 0.
+// Claim moves elements from left to dst where x = y: dst += left, left = 0.
 func Claim(dst, left, x, y []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {

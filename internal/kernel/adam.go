@@ -4,15 +4,15 @@ import (
 	"math"
 )
 
-// AdamConstants are the settings of one Adam update (Kingma and Ba 2015,
-// algorithm 1 in the form at the end of its section 2).
+// AdamConstants are the settings of an Adam update (Kingma and Ba 2015, algorithm 1 in the form at the end of section
+// 2).
 type AdamConstants struct {
 	LearningRate, Beta1, Beta2, Epsilon float64
-	Clip                                float64 // factor of the gradients, applied first
+	Clip                                float64 // scale factor of the gradients, applied first
 }
 
-// At returns the numbers of update number step, counted from 1, in the order of the update kernels: Beta1, 1-Beta1,
-// Beta2, 1-Beta2, and with r = sqrt(1-Beta2^step) the rate LearningRate r/(1-Beta1^step), Epsilon r and Clip.
+// At returns the constants of update number step (from 1), in the order of the update kernels: Beta1, 1-Beta1, Beta2,
+// 1-Beta2, and with r = sqrt(1-Beta2^step) the rate LearningRate r/(1-Beta1^step), Epsilon r and Clip.
 func (k AdamConstants) At(step int) (c [8]float32) {
 	root := math.Sqrt(1 - math.Pow(k.Beta2, float64(step)))
 	rate := k.LearningRate * root / (1 - math.Pow(k.Beta1, float64(step)))
@@ -22,9 +22,9 @@ func (k AdamConstants) At(step int) (c [8]float32) {
 	return c
 }
 
-// Adam updates all parameters of a model. One goroutine at a time may use it.
+// Adam updates all parameters of a model. It is not safe for concurrent use.
 type Adam struct {
-	// Undecayed says of each tensor whether decay leaves it alone; nil: of none.
+	// Undecayed reports for each tensor whether it has no weight decay; nil: all tensors have weight decay.
 	Undecayed []bool
 
 	p, m, v, g [][]float32
@@ -34,23 +34,23 @@ type Adam struct {
 	body       func(worker, tensor, from, to int)
 }
 
-// NewAdam plans the update of parameters p with first and second moments m and v. All are updated in place.
+// NewAdam prepares the update of parameters p with first and second moments m and v, all in place.
 func NewAdam(p, m, v [][]float32) *Adam {
 	a := &Adam{p: p, m: m, v: v, g: make([][]float32, len(p)), pieces: NewPieces(p)}
 	a.body = a.update
 	return a
 }
 
-// Norm returns the Euclidean norm of all gradients together.
+// Norm returns the Euclidean norm over all gradients.
 func (a *Adam) Norm(gradients [][]float32) float64 { return a.pieces.Norm(gradients) }
 
-// Update applies update number step, counted from 1:
+// Update applies update number step (from 1):
 //
 //	g = Clip gradient, m = Beta1 m + (1-Beta1) g, v = Beta2 v + (1-Beta2) g^2
 //	p -= LearningRate sqrt(1-Beta2^step)/(1-Beta1^step) m/(sqrt(v) + Epsilon sqrt(1-Beta2^step))
 //
-// which is the textbook's p -= LearningRate mhat/(sqrt(vhat)+Epsilon). With decay d, p is
-// first multiplied with 1 - LearningRate d (Loshchilov and Hutter 2019).
+// which equals the textbook form p -= LearningRate mhat/(sqrt(vhat)+Epsilon). With weight decay d, p is first
+// multiplied by 1 - LearningRate d (Loshchilov and Hutter 2019).
 func (a *Adam) Update(gradients [][]float32, step int, k AdamConstants, decay float64) {
 	copy(a.g, gradients)
 	a.c = k.At(step)
@@ -66,21 +66,21 @@ func (a *Adam) update(_, i, from, to int) {
 	adam(p, a.m[i][from:to], a.v[i][from:to], a.g[i][from:to], &a.c)
 }
 
-// Direction is the update of [Adam] alone, without parameters.
+// Direction is the update direction of [Adam], without parameters.
 type Direction struct{ c [8]float32 }
 
-// NewDirection returns the direction of update number step with a learning rate of 1.
+// NewDirection returns the direction of update number step for a learning rate of 1.
 func NewDirection(k AdamConstants, step int) Direction {
 	k.LearningRate = -1
 	return Direction{k.At(step)}
 }
 
-// NewQuotient returns the direction g/(sqrt(v)+epsilon), which does not change v. m may be g.
+// NewQuotient returns the direction g/(sqrt(v)+epsilon). It does not change v. m may be g.
 func NewQuotient(epsilon float64) Direction {
 	return Direction{[8]float32{1: 1, 2: 1, 4: -1, 5: float32(epsilon), 6: 1}}
 }
 
-// Step updates the moments m and v by gradients g, and sets d to the amount that Adam subtracts from parameters.
+// Step updates the moments m and v with gradients g, and sets d to the amount that Adam subtracts from the parameters.
 func (k *Direction) Step(d, m, v, g []float32) {
 	clear(d)
 	adam(d, m, v, g, &k.c)

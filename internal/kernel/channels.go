@@ -4,11 +4,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The functions of this file work on rows of channels, stride elements apart; shift and the other
-// vectors have one element per channel.
+// The functions of this file work on rows of channels with the given stride. shift and the other vectors have one
+// element per channel.
 
-// ChannelSums adds to sum and product, per channel, the sums over rows of u and of u (x - shift). A
-// nil u stands for x - shift.
+// ChannelSums adds the sums over rows of u to sum, and of u (x - shift) to product, for each channel. A nil u means x -
+// shift.
 func ChannelSums(sum, product, u, x, shift []float32, rows, stride int) {
 	if rows == 0 {
 		return
@@ -68,7 +68,7 @@ func ChannelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int)
 	}
 }
 
-// wholeChannels returns the number of channels that the assembly takes.
+// wholeChannels returns the number of channels that the assembly processes.
 func wholeChannels(n int) int {
 	if !simd.Vectors() {
 		return 0

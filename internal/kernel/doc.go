@@ -1,13 +1,13 @@
-// Package kernel computes the heavy parts of training in float32: functions over arrays, losses of pixels, sums over
+// Package kernel computes the expensive parts of training in float32: elementwise functions, pixel losses, sums over
 // all pairs of points, and the Adam update. Dense layers are in package dense, convolutions in package conv. Package
-// simd has their micro-kernels in assembly, and chooses the instruction set. The variable UNRAVEL_KERNEL = go, avx2,
-// avx512 or neon forces one.
+// simd has their micro-kernels in assembly, and selects the instruction set. The environment variable UNRAVEL_KERNEL =
+// go, avx2, avx512 or neon forces an instruction set.
 //
-// Objectives over all pairs of points use functions on tiles of 32 by 64 pairs. The tiles stay in the first-level
-// cache, and memory grows linearly with the number of points. The functions compute squared distances and densities,
-// functions of these, and weighted sums of differences, which are gradients; see Points and Gaussians.
+// Objectives over all pairs of points use functions on tiles of 32 by 64 pairs. Tiles fit in the L1 cache, and the
+// memory is linear in the number of points. The functions compute squared distances, densities, functions of these, and
+// weighted sums of differences (gradients); see Points and Gaussians.
 //
-// The division into items, and the order of sums over them, do not depend on the number of threads. Results are
+// The division into units of work, and the order of sums over them, do not depend on the number of threads. Results are
 // therefore equal, bit for bit, for any GOMAXPROCS.
 package kernel
 
@@ -16,13 +16,13 @@ import "github.com/unravel-ml/unravel/internal/kernel/simd"
 // Variable is the environment variable that forces an instruction set.
 const Variable = simd.Variable
 
-// InstructionSet returns the instruction set in use: go, avx2, avx512 or neon. The error is not nil if UNRAVEL_KERNEL
-// asks for an instruction set that this machine lacks.
+// InstructionSet returns the instruction set in use: go, avx2, avx512 or neon. It returns an error if UNRAVEL_KERNEL
+// selects an instruction set that this machine does not support.
 func InstructionSet() (string, error) { return simd.InstructionSet() }
 
-// Mixed returns nil if products in mixed precision run on instructions of the processor, and otherwise an error for the
-// user who asks for it.
+// Mixed returns nil if the processor has instructions for products in mixed precision, and otherwise an error for the
+// user.
 func Mixed() error { return simd.Mixed() }
 
-// Processor returns the processor, and the sizes of the parts of matrix products on it.
+// Processor returns the processor, and the block sizes of matrix products for it.
 func Processor() (simd.CPU, simd.Choices) { return simd.Processor() }

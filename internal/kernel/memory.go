@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// memories hold the scratch of finished passes, by size class. Layers that run one after the other use the same memory,
-// which is still in the caches.
+// memories hold scratch memory of finished passes, by size class. Consecutive layers use the same memory, which is
+// still in the caches.
 var memories [4 * bits.UintSize]sync.Pool
 
-// TakeMemory returns at least n elements, which hold anything.
+// TakeMemory returns at least n elements with undefined content.
 func TakeMemory(n int) *[]float32 {
 	class, size := sizeClass(n)
 	if m, ok := memories[class].Get().(*[]float32); ok {
@@ -19,13 +19,13 @@ func TakeMemory(n int) *[]float32 {
 	return &m
 }
 
-// GiveMemory returns the elements of TakeMemory for use by others.
+// GiveMemory releases the elements of TakeMemory for reuse.
 func GiveMemory(m *[]float32) {
 	class, _ := sizeClass(len(*m))
 	memories[class].Put(m)
 }
 
-// sizeClass returns the least size of at least n that is 4, 5, 6 or 7 times a power of two, and its number.
+// sizeClass returns the smallest size >= n that is 4, 5, 6 or 7 times a power of two, and the number of its class.
 func sizeClass(n int) (class, size int) {
 	power := max(0, bits.Len(uint(max(n, 1)-1))-3)
 	times := (n + 1<<power - 1) >> power

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The functions of this file compute mixtures of Gaussians with diagonal covariances. Every source is
-// a component; tiles hold densities at the points of the lanes; see Points.
+// The functions of this file compute mixtures of Gaussians with diagonal covariances. The components are the sources of
+// tiles. A tile has the densities at the points of the lanes; see Points.
 
 // Gaussians are the components of a mixture.
 type Gaussians[T Float] struct {
@@ -16,11 +16,10 @@ type Gaussians[T Float] struct {
 	Constant  []T        // by component: logarithm of its density at its mean; has the length of NewConstants's result
 }
 
-// NewConstants returns room for the constants of up to rows components.
+// NewConstants returns memory for the constants of up to rows components.
 func NewConstants[T Float](rows int) []T { return make([]T, (rows+PairLanes-1)/PairLanes*PairLanes) }
 
-// LogDensities sets a tile to the logarithms of the densities of n components at the
-// points x, all PairLanes of them.
+// LogDensities sets a tile to the log densities of n components at PairLanes points of x.
 func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		a, _ := single(x.x)
@@ -48,8 +47,8 @@ func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int)
 }
 
 // AddMoments adds the terms of a mixture's gradient in one column, for a tile of weights w of n components and q = mean
-// - x. The lanes of dx get sum_k precision w q. The components' first and second moments get sum_lanes w q and
-// sum_lanes w q^2.
+// - x. It adds sum_k precision w q to the lanes of dx. It adds sum_lanes w q and sum_lanes w q^2 to the first and
+// second moments of the components.
 func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, column, lane, source, n int) {
 	at := column * x.stride
 	to, from := dx.x[at+lane:][:PairLanes], x.x[at+lane:][:PairLanes]
@@ -79,8 +78,7 @@ func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, 
 	}
 }
 
-// SumExp adds e^(x - shift) to the lanes, for the elements x of a tile of n sources
-// and the lanes of shift.
+// SumExp adds e^(x - shift) to the lanes, for the elements x of a tile with n sources. shift has one element per lane.
 func SumExp[T Float](lanes, tile, shift []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
@@ -95,8 +93,8 @@ func SumExp[T Float](lanes, tile, shift []T, n int) {
 	}
 }
 
-// ScaledExp sets the elements x of a tile of n sources to factor e^(x - shift), for
-// the lanes of factor and shift.
+// ScaledExp sets the elements x of a tile with n sources to factor e^(x - shift). factor and shift have one element per
+// lane.
 func ScaledExp[T Float](tile, shift, factor []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		s, _ := single(shift)
@@ -112,7 +110,7 @@ func ScaledExp[T Float](tile, shift, factor []T, n int) {
 	}
 }
 
-// SumRows adds the sums of the rows of a tile of n sources to n numbers.
+// SumRows adds the row sums of a tile with n sources to sums.
 func SumRows[T Float](sums, tile []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		s, _ := single(sums)
@@ -128,7 +126,7 @@ func SumRows[T Float](sums, tile []T, n int) {
 	}
 }
 
-// GaussianKernel sets the elements x of a tile of n sources to e^(-a x).
+// GaussianKernel sets the elements x of a tile with n sources to e^(-a x).
 func GaussianKernel[T Float](tile []T, a float64, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		simd.PairGaussian(&t[0], n*PairLanes, float32(a))
@@ -139,7 +137,7 @@ func GaussianKernel[T Float](tile []T, a float64, n int) {
 	}
 }
 
-// SumLanes adds the elements of a tile of n sources to their lanes.
+// SumLanes adds the elements of a tile with n sources to their lanes.
 func SumLanes[T Float](lanes, tile []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
@@ -153,7 +151,7 @@ func SumLanes[T Float](lanes, tile []T, n int) {
 	}
 }
 
-// SumProducts adds the products x y of two tiles of n sources to their lanes.
+// SumProducts adds the products x y of two tiles with n sources to their lanes.
 func SumProducts[T Float](lanes, x, y []T, n int) {
 	if a, ok := single(x); ok && simd.Vectors() {
 		b, _ := single(y)
@@ -169,7 +167,7 @@ func SumProducts[T Float](lanes, x, y []T, n int) {
 	}
 }
 
-// CentredProduct sets a tile of n sources to x (a y - lane - source).
+// CentredProduct sets a tile with n sources to x (a y - lane - source).
 func CentredProduct[T Float](tile, x, y []T, a float64, lanes, sources []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		u, _ := single(x)

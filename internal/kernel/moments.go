@@ -7,8 +7,8 @@ import (
 // MomentColumns is the number of columns of RowMoments.
 const MomentColumns = 16
 
-// RowMoments sums over chosen rows of a matrix with MomentColumns columns, per column, the differences
-// from the first of these rows and their squares. For equal numbers both are exactly 0.
+// RowMoments sums over the chosen rows of a matrix with MomentColumns columns. For each column, it sums the differences
+// from the first of these rows, and their squares. For equal numbers, both sums are exactly 0.
 func RowMoments(sum, square *[MomentColumns]float64, x []float64, rows []int32) {
 	if simd.Vectors() {
 		for _, r := range rows {

@@ -6,36 +6,35 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The functions of this file work on all pairs of points, in tiles of PairSources by PairLanes: the tile of the sources
-// s.. and the lanes l.. holds at [k*PairLanes+i] a value of the points s+k and l+i. Distances are computed from
-// differences of coordinates, never from products, which cancel for close points. The value of a pair does not depend
-// on the tile or on the order of the two. The active instruction set computes the functions for losses in float32 and
-// the functions for metrics in float64; Go computes the rest.
+// The functions of this file work on all pairs of points in tiles of PairSources by PairLanes. A tile has sources s..
+// and lanes l..; element k*PairLanes+i is a value for the points s+k and l+i. Distances are computed from differences
+// of coordinates, never from products, which cancel for close points. The value of a pair does not depend on the tile
+// or on the order of both points. The assembly has the functions for losses in float32 and the functions for metrics in
+// float64; Go code computes the rest.
 
 const (
-	PairLanes   = 64 // points of a tile side by side in vector registers
-	PairSources = 32 // points of a tile that each lane is paired with
+	PairLanes   = 64 // points along the vector registers of a tile
+	PairSources = 32 // points that a tile pairs with each lane
 )
 
 // Float is a type of coordinates.
 type Float interface{ float32 | float64 }
 
-// Points are points stored by coordinate, padded with zeros to a whole number of lanes. Columns may be
-// lowered.
+// Points are points stored by coordinate, padded with zeros to a multiple of PairLanes. Columns may be reduced.
 type Points[T Float] struct {
 	Rows, Columns int
 	stride        int
 	x             []T
 }
 
-// NewPoints returns room for up to rows points.
+// NewPoints returns memory for up to rows points.
 func NewPoints[T Float](rows, columns int) *Points[T] {
-	// an odd number of cache lines: the coordinates of a point then fall into different sets
+	// an odd number of cache lines: the coordinates of a point are then in different cache sets
 	stride := (rows+PairLanes-1)/PairLanes*PairLanes + 16
 	return &Points[T]{Columns: columns, stride: stride, x: make([]T, stride*columns)}
 }
 
-// Set makes x, rows by Columns, the points.
+// Set sets the points to x, a matrix of rows by Columns.
 func (p *Points[T]) Set(x []T, rows int) {
 	p.Resize(rows)
 	for c := range p.Columns {
@@ -46,7 +45,7 @@ func (p *Points[T]) Set(x []T, rows int) {
 	}
 }
 
-// Resize sets the number of points, and zeroes the padding.
+// Resize sets the number of points, and sets the padding to 0.
 func (p *Points[T]) Resize(rows int) {
 	p.Rows = rows
 	for c := range p.Columns {
@@ -54,29 +53,29 @@ func (p *Points[T]) Resize(rows int) {
 	}
 }
 
-// Zero makes all coordinates of all points zero.
+// Zero sets all coordinates to 0.
 func (p *Points[T]) Zero(rows int) {
 	p.Rows = rows
 	clear(p.x[:p.Columns*p.stride])
 }
 
-// Column returns a coordinate of all points.
+// Column returns one coordinate of all points.
 func (p *Points[T]) Column(c int) []T { return p.x[c*p.stride:][:p.Rows] }
 
-// lanesFrom returns the number of lanes that a tile from one on computes.
+// lanesFrom returns the number of lanes that a tile starting at a lane computes.
 func (p *Points[T]) lanesFrom(lane int) int {
 	return (min(PairLanes, p.Rows-lane) + pairStep - 1) / pairStep * pairStep
 }
 
-// pairStep is the least number of lanes that are computed at once.
+// pairStep is the minimum number of lanes in a computation.
 const pairStep = 32
 
-// Squares sets a tile of n sources to the squares of Euclidean distances.
+// Squares sets a tile with n sources to squared Euclidean distances.
 func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
 	if t, ok := single(tile); ok && simd.Vectors() {
 		x, _ := single(p.x)
-		_ = t[(n+3)/4*4*PairLanes-1] // four sources are computed at once
+		_ = t[(n+3)/4*4*PairLanes-1] // four sources are computed together
 		simd.PairSquares(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
 		return
 	}
@@ -89,8 +88,8 @@ func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 	pairSquaresGo(tile, p.x, lane, source, p.Columns, p.stride, n, lanes)
 }
 
-// AddWeighted adds to the lanes of g, points of the same numbers, the weighted sum of their differences from n sources:
-// g_l += sum_k w_kl (x_l - x_k).
+// AddWeighted adds the weighted sum of differences from n sources to the lanes of g, which has the same points: g_l +=
+// sum_k w_kl (x_l - x_k).
 func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
 	if w, ok := single(weights); ok && simd.Vectors() {
@@ -102,7 +101,7 @@ func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) 
 	pairWeightedGo(g.x, p.x, weights, lane, source, p.Columns, p.stride, n, lanes)
 }
 
-// Premetric is a distance of numbers, min(Slope u, Limit - Fall u) of u = |a - b|.
+// Premetric is a premetric on numbers, min(Slope u, Limit - Fall u) with u = |a - b|.
 type Premetric struct{ Slope, Limit, Fall float64 }
 
 // Absolute is |a - b|.
@@ -111,17 +110,16 @@ func Absolute() Premetric { return Premetric{1, math.Inf(1), 0} }
 // Discrete is 0 for equal numbers, and 1 otherwise.
 func Discrete() Premetric { return Premetric{math.MaxFloat32, 1, 0} }
 
-// Circular is the arc between numbers from 0 up to the period.
+// Circular is the arc length between numbers in [0, period).
 func Circular(period float64) Premetric { return Premetric{1, period, 1} }
 
-// Distance returns the premetric of two numbers.
+// Distance returns the premetric for two numbers.
 func (m Premetric) Distance(a, b float64) float64 {
 	u := math.Abs(a - b)
 	return min(m.Slope*u, m.Limit-m.Fall*u)
 }
 
-// AddPremetric adds the premetric of a column to a tile of n sources, or its
-// square.
+// AddPremetric adds the premetric of a column, or its square, to a tile with n sources.
 func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lane, source, n int) {
 	x := p.x[column*p.stride:][:p.stride]
 	if t, ok := single(tile); ok && simd.Vectors() {
@@ -139,7 +137,7 @@ func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lan
 	pairPremetricGo(tile, x[lane:], x[source:], m, square, n)
 }
 
-// Roots sets every element of a tile of n sources to its square root.
+// Roots replaces every element of a tile with n sources by its square root.
 func Roots[T Float](tile []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		simd.PairRoots(&t[0], n*PairLanes)
@@ -148,7 +146,7 @@ func Roots[T Float](tile []T, n int) {
 	pairRootsGo(tile[:n*PairLanes])
 }
 
-// InverseRoots sets every element of a tile of n sources to one over its square root, 0 if it is 0.
+// InverseRoots replaces every element of a tile with n sources by 1 over its square root, or 0 for an element of 0.
 func InverseRoots[T Float](tile []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		simd.PairInverseRoots(&t[0], n*PairLanes)
@@ -157,7 +155,7 @@ func InverseRoots[T Float](tile []T, n int) {
 	pairInverseRootsGo(tile[:n*PairLanes])
 }
 
-// SumRoots adds to every lane the square roots of its elements of a tile of n sources.
+// SumRoots adds the square roots of the elements of a tile with n sources to their lanes.
 func SumRoots[T Float](lanes, tile []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
@@ -172,7 +170,7 @@ func SumRoots[T Float](lanes, tile []T, n int) {
 	pairSumRootsGo(lanes, tile, n)
 }
 
-// MaxLanes raises every lane to the largest of its elements of a tile of n sources.
+// MaxLanes sets every lane to the maximum of itself and its elements in a tile with n sources.
 func MaxLanes[T Float](lanes, tile []T, n int) {
 	if t, ok := single(tile); ok && simd.Vectors() {
 		l, _ := single(lanes)
@@ -187,7 +185,7 @@ func MaxLanes[T Float](lanes, tile []T, n int) {
 	pairMaxGo(lanes, tile, n)
 }
 
-// Hinges sets tile z, which holds squares, to h = max(y - sqrt z, 0), for n sources.
+// Hinges replaces the squares z in a tile by h = max(y - sqrt z, 0), for n sources.
 func Hinges[T Float](z, y []T, n int) {
 	if s, ok := single(z); ok && simd.Vectors() {
 		t, _ := single(y)
@@ -197,7 +195,7 @@ func Hinges[T Float](z, y []T, n int) {
 	pairHingesGo(z[:n*PairLanes], y)
 }
 
-// SumHinges adds h = max(y - sqrt z, 0), or h^2, to the lanes, for tiles of n sources.
+// SumHinges adds h = max(y - sqrt z, 0), or h^2, to the lanes, for tiles with n sources.
 func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
 	if s, ok := single(z); ok && simd.Vectors() {
 		t, _ := single(y)
@@ -208,8 +206,9 @@ func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
 	pairSumHingesGo(lanes, z, y, square, n)
 }
 
-// HingeSlopes replaces the squares z of a tile by slopes, for n sources. A slope is minus the derivative of h = max(y -
-// sqrt z, 0), or of h^2, in sqrt z, over sqrt z: 1/sqrt z, or 2h/sqrt z, where h and z are positive, and 0 elsewhere.
+// HingeSlopes replaces the squares z of a tile with n sources by slopes. With h = max(y - sqrt z, 0), a slope is minus
+// the derivative of h, or of h^2, with respect to sqrt z, divided by sqrt z. It is 1/sqrt z, or 2h/sqrt z, if h and z
+// are positive, and 0 otherwise.
 func HingeSlopes[T Float](z, y []T, square bool, n int) {
 	if s, ok := single(z); ok && simd.Vectors() {
 		t, _ := single(y)
@@ -219,7 +218,7 @@ func HingeSlopes[T Float](z, y []T, square bool, n int) {
 	pairHingeSlopesGo(z[:n*PairLanes], y, square)
 }
 
-// SumShrinks adds max(sqrt y - sqrt z, 0) to the lanes, for tiles of n sources.
+// SumShrinks adds max(sqrt y - sqrt z, 0) to the lanes, for tiles with n sources.
 func SumShrinks(lanes, z, y []float64, n int) {
 	if simd.Vectors() {
 		_, _, _ = lanes[PairLanes-1], z[n*PairLanes-1], y[n*PairLanes-1]
@@ -231,7 +230,7 @@ func SumShrinks(lanes, z, y []float64, n int) {
 	}
 }
 
-// MaxShrinks raises every lane to the largest sqrt y - sqrt z of n sources.
+// MaxShrinks sets every lane to the maximum of itself and sqrt y - sqrt z over n sources.
 func MaxShrinks(lanes, z, y []float64, n int) {
 	if simd.Vectors() {
 		_, _, _ = lanes[PairLanes-1], z[n*PairLanes-1], y[n*PairLanes-1]
@@ -243,7 +242,7 @@ func MaxShrinks(lanes, z, y []float64, n int) {
 	}
 }
 
-// double returns x as a slice of float64, if it is one.
+// double returns x as a slice of float64, if it has this type.
 func double[T Float](x []T) ([]float64, bool) {
 	p, ok := any(&x).(*[]float64)
 	if !ok {
@@ -252,16 +251,15 @@ func double[T Float](x []T) ([]float64, bool) {
 	return *p, true
 }
 
-// PairTiles calls f for the tiles of n sources that pair the lanes lane.. with all points before them
-// and with each other. Tiles within the lanes hold every pair twice, and the distance 0 of each point
-// from itself.
+// PairTiles calls f for the tiles that pair the lanes lane.. with all points before them and with each other. Each tile
+// has n sources. Tiles within the lanes contain every pair twice, and the distance 0 of each point from itself.
 func PairTiles(lane, rows int, f func(source, n int, within bool)) {
 	for source := 0; source < min(lane+PairLanes, rows); source += PairSources {
 		f(source, min(PairSources, rows-source), source >= lane)
 	}
 }
 
-// single returns x as a slice of float32, if it is one.
+// single returns x as a slice of float32, if it has this type.
 func single[T Float](x []T) ([]float32, bool) {
 	p, ok := any(&x).(*[]float32)
 	if !ok {
@@ -270,7 +268,7 @@ func single[T Float](x []T) ([]float32, bool) {
 	return *p, true
 }
 
-// The functions below choose between functions on tiles of pairs; the level is not Go.
+// The functions below select the assembly for tiles of pairs; the instruction set is not go.
 
 func pairPremetric(dst, x, s *float32, n int, c [3]float32, square bool) {
 	if square {

@@ -2,8 +2,7 @@ package kernel
 
 import "math"
 
-// The functions of this file are the Go versions of the assembly in float32. Types without assembly
-// use them, too.
+// Go versions of the float32 assembly functions. Types without assembly use them too.
 
 func pairSquaresGo[T Float](tile, x []T, lane, source, columns, stride, n, lanes int) {
 	for k := range n {

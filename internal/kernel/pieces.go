@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Pieces divides tensors into pieces of work for updates in parallel. Results do not depend on the number of threads.
-// One goroutine at a time may use it.
+// Pieces divides tensors into pieces for parallel updates. Results do not depend on the number of threads. It is not
+// safe for concurrent use.
 type Pieces struct {
 	list []piece
 	sums []float64
@@ -19,7 +19,7 @@ type Pieces struct {
 
 type piece struct{ tensor, from, to int }
 
-// NewPieces divides tensors of the same sizes as the given tensors.
+// NewPieces divides tensors with the sizes of the given tensors.
 func NewPieces(tensors [][]float32) *Pieces {
 	p := &Pieces{}
 	for i, x := range tensors {
@@ -36,14 +36,14 @@ func NewPieces(tensors [][]float32) *Pieces {
 	return p
 }
 
-// Each calls body for every piece, elements from to to of a tensor, on all threads. Workers count from 0, below
-// [parallel.Threads].
+// Each calls body for every piece on all threads: elements from <= i < to of a tensor. Worker numbers start at 0 and
+// are below [parallel.Threads].
 func (p *Pieces) Each(body func(worker, tensor, from, to int)) {
 	p.body = body
 	parallel.For(len(p.list), p.item)
 }
 
-// Norm returns the Euclidean norm of all tensors together.
+// Norm returns the Euclidean norm over all tensors.
 func (p *Pieces) Norm(x [][]float32) float64 {
 	p.x = x
 	parallel.For(len(p.list), p.sum)

@@ -1,10 +1,9 @@
 package kernel
 
-// The functions of this file compute the sums over pixels of the reconstruction terms, and their
-// gradients. They run on the caller's thread: callers split images into blocks and add the blocks'
-// sums.
+// The functions of this file compute sums over pixels for reconstruction losses, and their gradients. They run on the
+// caller's thread: callers divide images into blocks and add the sums of the blocks.
 
-// SigmoidError returns the sum of (sigmoid(l) - x)^2 and stores sigmoid(l) in s.
+// SigmoidError returns the sum of (sigmoid(l) - x)^2, and sets s to sigmoid(l).
 func SigmoidError(s, l, x []float32) float64 {
 	whole := len(l) &^ 15
 	var acc [16]float32
@@ -20,7 +19,7 @@ func SigmoidError(s, l, x []float32) float64 {
 	return total
 }
 
-// SigmoidErrorGrad computes dst = a (s-x) s (1-s), for s = sigmoid(l) and a = 2 the gradient of SigmoidError.
+// SigmoidErrorGrad computes dst = a (s-x) s (1-s) with s = sigmoid(l). For a = 2, it is the gradient of SigmoidError.
 func SigmoidErrorGrad(dst, s, x []float32, a float32) { sigmoidErrorGrad(dst, s, x, a) }
 
 // SquaredError returns the sum of (l - x)^2.
@@ -52,5 +51,5 @@ func LogisticError(l, x []float32) float64 {
 	return total
 }
 
-// LogisticErrorGrad computes dst = a (sigmoid(l) - x), for a = 1 the gradient of LogisticError.
+// LogisticErrorGrad computes dst = a (sigmoid(l) - x). For a = 1, it is the gradient of LogisticError.
 func LogisticErrorGrad(dst, l, x []float32, a float32) { logisticErrorGrad(dst, l, x, a) }

@@ -4,18 +4,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// Rows are rows of numbers, each followed by 1, in blocks of PairLanes: the operands of linear
-// functions and of their gradients. Rows that pad the last block are zero, their 1 too.
+// Rows are rows of numbers, each with a 1 appended, in blocks of PairLanes. They are the operands of linear functions
+// and their gradients. In rows that pad the last block, all elements including the 1 are 0.
 type Rows struct {
-	Count   int // rows
-	Columns int // columns of a row, with the 1
-	Stride  int // distance of two outputs' gradients: Columns rounded up to 16
+	Count   int // number of rows
+	Columns int // columns of a row, including the 1
+	Stride  int // stride of the gradients of outputs: Columns rounded up to a multiple of 16
 	lanes   []float32
 	flat    []float32
 	panels  simd.Panels
 }
 
-// NewRows returns room for a number of rows.
+// NewRows returns memory for the given number of rows.
 func NewRows(count, columns int) *Rows {
 	r := &Rows{Count: count, Columns: columns + 1, panels: simd.NewPanels(columns + 1)}
 	r.Stride = r.panels.Padded
@@ -24,10 +24,10 @@ func NewRows(count, columns int) *Rows {
 	return r
 }
 
-// Blocks is the number of blocks.
+// Blocks returns the number of blocks.
 func (r *Rows) Blocks() int { return (r.Count + PairLanes - 1) / PairLanes }
 
-// Set writes row i.
+// Set sets row i.
 func (r *Rows) Set(i int, x []float64) {
 	block, lane := r.lanes[i/PairLanes*PairLanes*r.Columns:], i%PairLanes
 	flat := r.flat[i*r.Stride:]
@@ -40,17 +40,17 @@ func (r *Rows) Set(i int, x []float64) {
 // Row returns row i with its 1.
 func (r *Rows) Row(i int) []float32 { return r.flat[i*r.Stride:][:r.Columns] }
 
-// Linear holds the scratch of linear functions of rows, for one goroutine.
+// Linear has the scratch memory of linear functions of rows. It is not safe for concurrent use.
 type Linear struct {
 	rows    *Rows
-	Outputs int // rounded up to 8: rows of weights and tiles
+	Outputs int // rounded up to a multiple of 8: rows of weights and tiles
 	tile    simd.Tile
 	from    []int // offsets of weights
 	to      []int // offsets of lanes
 	slopes  []int // offsets of gradients
 }
 
-// NewLinear returns linear functions with a number of outputs.
+// NewLinear returns a Linear with the given number of outputs.
 func NewLinear(r *Rows, outputs int) *Linear {
 	l := &Linear{rows: r, Outputs: (outputs + 7) / 8 * 8}
 	for k := range l.Outputs {
@@ -61,7 +61,8 @@ func NewLinear(r *Rows, outputs int) *Linear {
 	return l
 }
 
-// Forward sets a tile, [Outputs, PairLanes], to the weights, [Outputs, Columns], times the rows of a block.
+// Forward sets a tile, [Outputs, PairLanes], to the product of the weights, [Outputs, Columns], and the rows of a
+// block.
 func (l *Linear) Forward(tile, weights []float32, block int) {
 	t, r := &l.tile, l.rows
 	t.A, t.Steps, t.AStep, t.Segs, t.Blocks = weights, r.Columns, 1, 1, 1
@@ -72,7 +73,7 @@ func (l *Linear) Forward(tile, weights []float32, block int) {
 	}
 }
 
-// Gradient sets slopes, [Outputs, Stride], to the tiles of n blocks from one on times the rows of these.
+// Gradient sets slopes, [Outputs, Stride], to the product of the tiles of n blocks, starting at block, and their rows.
 func (l *Linear) Gradient(slopes, tiles []float32, block, n int) {
 	t, r := &l.tile, l.rows
 	t.A, t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = tiles, PairLanes, 1, n, l.Outputs*PairLanes, 1

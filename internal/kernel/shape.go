@@ -2,9 +2,9 @@ package kernel
 
 import "fmt"
 
-// ConvShape is the geometry of a convolution or transposed convolution on NHWC images; In and Out are the sizes of its
-// input and output. PadH rows and PadW columns of zeros stand before row 0 and column 0 of the larger image. As many
-// zeros as needed follow the last row and column.
+// ConvShape is the geometry of a convolution or transposed convolution on NHWC images. In and Out are the sizes of its
+// input and output. The larger image has PadH rows of zeros before row 0 and PadW columns of zeros before column 0.
+// After the last row and column, there are as many zeros as needed.
 //
 // A convolution computes out[y,x,o] = sum of in[s*y+ky-p, s*x+kx-q, c] w[ky,kx,c,o] with p = PadH and q = PadW. A
 // transposed convolution adds in[y,x,c] w[ky,kx,o,c] to out[s*y+ky-p, s*x+kx-q, o].
@@ -16,7 +16,7 @@ type ConvShape struct {
 	PadH, PadW       int
 }
 
-// Check returns an error that names op if a field is out of its range.
+// Check returns an error that names op if a field is out of range.
 func (s ConvShape) Check(op string) error {
 	for _, f := range []struct {
 		name  string

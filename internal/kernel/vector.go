@@ -10,8 +10,8 @@ func AddScaled(dst []float32, a float32, x []float32) { axpy(dst, x, a) }
 // Scale computes dst = a x.
 func Scale(dst []float32, a float32, x []float32) { scale(dst, x, a) }
 
-// block is how many elements the sums below add up in float32, in 16 lanes; the
-// sums of blocks are added in float64. It is also the piece of work of a thread.
+// block is the number of elements that the sums below add in float32, in 16 lanes; the sums of blocks are added in
+// float64. It is also the unit of work of a thread.
 const block = 4096
 
 // Sum returns the sum of x.
@@ -60,7 +60,7 @@ func Dot(x, y []float32) float64 {
 	return total
 }
 
-// addLanes adds up 16 partial sums.
+// addLanes adds 16 partial sums.
 func addLanes(acc *[16]float32) float64 {
 	var total float64
 	for _, v := range acc {
@@ -69,8 +69,8 @@ func addLanes(acc *[16]float32) float64 {
 	return total
 }
 
-// The functions below run the assembly of the active instruction set on the leading multiple of 16 elements and
-// on a padded copy of the rest. An element's value then does not depend on its place in the array.
+// The functions below run the assembly for the active instruction set on the leading multiple of 16 elements and on a
+// padded copy of the rest. The value of an element then does not depend on its position in the array.
 
 // Exp computes dst = e^x. dst and x have equal lengths and may be the same, in all functions below.
 func Exp(dst, x []float32) {
@@ -90,7 +90,7 @@ func Exp(dst, x []float32) {
 	}
 }
 
-// Log computes dst = ln x: -Inf at 0, NaN below.
+// Log computes dst = ln x: -Inf at 0, NaN for negative numbers.
 func Log(dst, x []float32) {
 	if !simd.Vectors() {
 		logGo(dst, x)
@@ -247,7 +247,7 @@ func scale(dst, x []float32, a float32) {
 	scaleGo(dst[whole:], x[whole:], a)
 }
 
-// ColumnSum adds the sums of 16 columns of src, rows stride elements apart, to dst.
+// ColumnSum adds the sums of 16 columns of src to dst. stride is the distance between rows.
 func ColumnSum(dst, src []float32, rows, stride int) {
 	if !simd.Vectors() {
 		columnSumGo(dst, src, rows, stride)

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The functions of this file are the Go versions of the assembly.
+// Go versions of the assembly functions.
 
 func expGo(dst, x []float32) {
 	for i, v := range x {
