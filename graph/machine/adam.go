@@ -11,17 +11,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Adam is the optimiser of Kingma and Ba 2015, algorithm 1, as a gorgonia.Solver. Step t updates every value w with its
-// gradient g to
+// Adam is the optimiser of Kingma and Ba 2015, algorithm 1, as a gorgonia.Solver. Step t updates every value w with
+// gradient g:
 //
 //	m = Beta1 m + (1-Beta1) g
 //	v = Beta2 v + (1-Beta2) g^2
 //	w = (1 - LearningRate Decay) w - LearningRate m/(1-Beta1^t) / (sqrt(v/(1-Beta2^t)) + Epsilon)
 //
-// element by element. With a Decay it is AdamW (Loshchilov and Hutter 2019, algorithm 2). If the norm over all
-// gradients exceeds Clip, they are first scaled down to the norm Clip. Clip 0 turns this off.
+// elementwise. With a Decay it is AdamW (Loshchilov and Hutter 2019, algorithm 2). If the norm over all gradients
+// exceeds Clip, all gradients are first scaled to the norm Clip. Clip 0 disables this.
 //
-// Our kernels update values in float32, on all processors. Settings may change between steps.
+// The kernels update float32 values on all processors. Settings may change between steps.
 type Adam struct {
 	LearningRate, Beta1, Beta2, Epsilon, Decay, Clip float64
 
@@ -82,7 +82,7 @@ func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 	return nil
 }
 
-// validate returns an error for a setting that would ruin all values.
+// validate returns an error for an invalid setting, which would make all values invalid.
 func (a *Adam) validate() error {
 	for _, s := range []struct {
 		name       string
@@ -98,7 +98,7 @@ func (a *Adam) validate() error {
 	return nil
 }
 
-// plan lists the gradients in float32. If values have been reallocated, it prepares their update again.
+// plan lists the float32 gradients. If values have been reallocated, it prepares the update again.
 func (a *Adam) plan(moved bool) {
 	a.grads = a.grads[:0]
 	var w, m, v [][]float32
@@ -117,7 +117,7 @@ func (a *Adam) plan(moved bool) {
 	}
 }
 
-// norm is the Euclidean norm of all gradients together.
+// norm is the Euclidean norm over all gradients.
 func (a *Adam) norm() float64 {
 	single := a.kernel.Norm(a.grads)
 	sum := single * single
@@ -129,7 +129,7 @@ func (a *Adam) norm() float64 {
 	return math.Sqrt(sum)
 }
 
-// update updates values in float64.
+// update updates float64 values.
 func (a *Adam) update(e *elements[float64], scale float64) {
 	c1, c2 := 1-math.Pow(a.Beta1, float64(a.steps)), 1-math.Pow(a.Beta2, float64(a.steps))
 	for i, g := range e.g {
@@ -140,17 +140,17 @@ func (a *Adam) update(e *elements[float64], scale float64) {
 	}
 }
 
-// slot is a value of the model, in one of the two types.
+// slot is a value of the model, in one of both element types.
 type slot struct {
 	single elements[float32]
 	double elements[float64]
 }
 
-// elements holds the elements of a value and its gradient, and the means of the gradient and its square. For a scalar
-// they are copies.
+// elements has the elements of a value and its gradient, and the moving averages of the gradient and its square. For a
+// scalar they are copies.
 type elements[T float32 | float64] struct{ w, g, m, v []T }
 
-// take sets value and gradient, and reports whether the value has been reallocated since the last call.
+// take sets the value and the gradient. It reports whether the value has been reallocated since the last call.
 func (e *elements[T]) take(w, g []T) (moved bool, err error) {
 	switch {
 	case len(w) != len(g):
@@ -165,7 +165,7 @@ func (e *elements[T]) take(w, g []T) (moved bool, err error) {
 	return moved, nil
 }
 
-// read finds a value and its gradient.
+// read reads a value and its gradient from a node.
 func (s *slot) read(n gorgonia.ValueGrad) (moved bool, err error) {
 	if node, ok := n.(*gorgonia.Node); n == nil || ok && node == nil {
 		return false, errors.New("it is nil")
@@ -223,7 +223,7 @@ func contents(v gorgonia.Value, single []float32, double []float64) ([]float32, 
 	return nil, nil, fmt.Errorf("%T of type %v and shape %v; want float32 or float64 in row-major order", v, v.Dtype(), v.Shape())
 }
 
-// write stores a scalar, and clears a gradient that machines add to.
+// write stores a scalar, and sets a gradient to 0 if machines add to it.
 func (s *slot) write(n gorgonia.ValueGrad) error {
 	switch w := n.Value().(type) {
 	case *gorgonia.F32:
@@ -239,7 +239,7 @@ func (s *slot) write(n gorgonia.ValueGrad) error {
 	return nil
 }
 
-// named is the name of a node, in brackets.
+// named returns the name of a node in brackets.
 func named(n gorgonia.ValueGrad) string {
 	if node, ok := n.(*gorgonia.Node); ok && node != nil {
 		return " (" + node.Name() + ")"

@@ -35,7 +35,7 @@ func (b *builder) training(loss *gorgonia.Node, weights gorgonia.Nodes) training
 	return training{loss, weights, grads}
 }
 
-// steps trains on a machine with a solver.
+// steps trains with a machine and a solver.
 func (x training) steps(t testing.TB, n int, m gorgonia.VM, s gorgonia.Solver) {
 	t.Helper()
 	model := gorgonia.NodesToValueGrads(x.weights)
@@ -58,7 +58,7 @@ func (b *builder) scalarFit(dt tensor.Dtype) training {
 	return b.training(b.ok(gorgonia.Sum(b.ok(gorgonia.Square(b.ok(gorgonia.Sub(y, b.input(dt, "y", 5, 2))))))), gorgonia.Nodes{w, s})
 }
 
-// All pairings of our and Gorgonia's machine and Adam train to the same values.
+// All combinations of machine and Adam, from this package and from Gorgonia, train to the same values.
 func TestAdamIsGorgonias(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		var want [][]float64
@@ -98,7 +98,7 @@ func TestAdamIsGorgonias(t *testing.T) {
 	}
 }
 
-// wide returns the elements of a value.
+// wide returns the elements of a value in float64.
 func wide(v gorgonia.Value) []float64 {
 	switch x := v.Data().(type) {
 	case float32:
@@ -270,10 +270,10 @@ func TestTrainingIsGorgonias(t *testing.T) {
 	}
 }
 
-// trainEpsilon keeps Adam from turning rounding errors of near-zero gradients into steps.
+// trainEpsilon prevents Adam from amplifying rounding errors of near-zero gradients.
 const trainEpsilon = 1e-4
 
-// machines returns the machine and the solver for a graph: ours or Gorgonia's.
+// machines returns the machine and the solver for a graph: from this package or from Gorgonia.
 func (x training) machines(b *builder, ours bool) (gorgonia.VM, gorgonia.Solver) {
 	if ours {
 		a := machine.NewAdam()

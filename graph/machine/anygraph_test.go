@@ -74,7 +74,7 @@ func TestStockLayers(t *testing.T) {
 	}
 }
 
-// A read holds a copy. The copy stays the same when the graph runs again, until the machine reads again.
+// A read stores a copy. The copy does not change when the graph runs again, until the next read.
 func TestRead(t *testing.T) {
 	b := newBuilder(t)
 	x := b.hold("x", tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float64{1, 2})))
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// If a graph has two machines, its nodes have the values of the last run.
+// If a graph has two machines, its nodes have the values of the last run of either machine.
 func TestTwoMachinesOfOneGraph(t *testing.T) {
 	b := newBuilder(t)
 	x := b.hold("x", tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float64{1, 2})))
@@ -126,7 +126,7 @@ func TestSetTraining(t *testing.T) {
 	}
 }
 
-// Without outputs a machine leaves out unused inputs and statements.
+// Without outputs, a machine skips unused inputs and statements.
 func TestNewAll(t *testing.T) {
 	b := newBuilder(t)
 	x := b.input(tensor.Float64, "x", 1, 2)

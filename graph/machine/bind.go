@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// bind binds a step's value to its node, so Node.Value and Node.Grad find it.
+// bind binds the value of a step to its node, for Node.Value and Node.Grad.
 func (m *Machine) bind(s *step) error {
 	if s.op == nil || s.ignored {
 		return nil
@@ -41,7 +41,7 @@ func (m *Machine) bind(s *step) error {
 	return nil
 }
 
-// fitted returns a value in the shape of its node, because some Gorgonia operations return another shape. It returns
+// fitted returns a value with the shape of its node, because some Gorgonia operations return another shape. It returns
 // nil if the number of elements differs.
 func fitted(want tensor.Shape, v gorgonia.Value) gorgonia.Value {
 	if want.Eq(v.Shape()) {
@@ -77,7 +77,7 @@ const (
 	letType  = "gorgonia.letOp" // without effect, as on a TapeMachine
 )
 
-// statement reports whether a node is a statement, which computes nothing.
+// statement reports whether a node is a statement, without a value.
 func statement(n *gorgonia.Node) bool {
 	if n.Op() == nil {
 		return false

@@ -12,12 +12,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 )
 
-// Placement says where the operations of a machine run.
+// Placement describes where the operations of a machine run.
 type Placement struct {
-	Device int            `json:"on_device"` // number of operations with a device form
+	Device int            `json:"on_device"` // number of operations on the device
 	CPU    int            `json:"on_cpu"`
 	OnCPU  map[string]int `json:"operations_on_cpu"` // number of operations by name
-	// number of parts on the device, with parts on the CPU between them
+	// number of parts on the device, separated by parts on the CPU
 	Tapes int `json:"tapes"`
 	vulkan.Stats
 }

@@ -35,7 +35,7 @@ func TestInputsAreReadAgain(t *testing.T) {
 	expect(30, 40)
 }
 
-// Two graphs share a parameter's tensor and run in turn.
+// Two graphs share a parameter's tensor and run alternately.
 func TestSharedParameter(t *testing.T) {
 	p := tensor.New(tensor.WithShape(1, 3), tensor.WithBacking([]float64{1, -2, 3}))
 	type program struct {

@@ -1,10 +1,10 @@
 // Package machine runs Gorgonia expression graphs, and trains their inputs.
 //
-// A [Machine] can replace Gorgonia's TapeMachine for any graph with operations of Gorgonia and of this module.
-// Node.Value and Node.Grad return values and gradients, and gorgonia.Let and gorgonia.Read work, as on a TapeMachine.
-// Unlike Gorgonia's machines, it only computes what its outputs need, and it never overwrites a value that another
-// operation still has to read. It reuses its memory in each run, and returns a panic in an operation as an error.
-// [Adam] is a gorgonia.Solver that uses our kernels.
+// A [Machine] can replace Gorgonia's TapeMachine for any graph with operations of Gorgonia and of this module. As on a
+// TapeMachine, Node.Value and Node.Grad return values and gradients, and gorgonia.Let and gorgonia.Read work. Unlike
+// Gorgonia's machines, it only computes what its outputs need, and it never overwrites a value before all operations
+// have read it. It reuses its memory in each run, and returns a panic in an operation as an error. [Adam] is a
+// gorgonia.Solver with vectorised kernels.
 //
 //	grads, err := gorgonia.Grad(loss, weights...)
 //	m, err := machine.New(g, append(grads, loss)...)
@@ -39,7 +39,7 @@ type Machine struct {
 	reads  []read
 	finite bool
 	closed bool
-	at     int // the current step, for the message after a panic
+	at     int // the current step, for the error of a panic
 
 	outputs []int // steps of the outputs
 	kept    Kept
@@ -57,7 +57,7 @@ type step struct {
 
 	add     bool // a sum of two values, which the machine computes itself to avoid allocations
 	sum     total
-	reuse   bool           // later steps may write into the value
+	reuse   bool           // later runs may write into the value
 	grad    graph.Gradient // the root of the gradients of one of our operations; nil for other nodes
 	want    []bool         // the needed gradients
 	ignored bool           // the root's own gradient is not needed

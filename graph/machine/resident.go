@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
-// Device is a GPU that several machines share. It keeps parameters for them. Its machines run one at a time.
+// Device is a GPU shared by several machines. It stores parameters for them. Only one machine may run at a time.
 type Device struct {
 	gpu  *vulkan.Device
 	mu   sync.Mutex
@@ -28,10 +28,10 @@ type Resident struct {
 	buffer  vulkan.Buffer
 	staging vulkan.Buffer // in host memory
 	host    []float32
-	newer   bool // the device's elements are newer
+	newer   bool // the device has newer elements
 }
 
-// NewDevice returns a device that machines use.
+// NewDevice returns a device for machines.
 func NewDevice(gpu *vulkan.Device) *Device {
 	return &Device{gpu: gpu, held: map[*float32]*Resident{}, hostChanged: true}
 }

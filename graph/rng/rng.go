@@ -1,8 +1,8 @@
 // Package rng provides named, reproducible streams of random numbers.
 //
-// Every use of chance in a run (initial weights, batch order, noise, ...) draws from its own stream, so one use does
-// not disturb another. A stream is a PCG generator (math/rand/v2), seeded with the run's seed and the stream's name.
-// A checkpoint stores and restores its whole state, 20 bytes.
+// Every use of random numbers in a run (initial weights, batch order, noise, ...) has its own stream, so one use does
+// not affect another. A stream is a PCG generator (math/rand/v2), seeded with the run's seed and the stream's name. A
+// checkpoint stores and restores the complete state, 20 bytes.
 package rng
 
 import (
@@ -17,7 +17,7 @@ type Stream struct {
 	pcg *rand.PCG
 }
 
-// New returns the stream with a name and a seed. Distinct names give streams that are independent for all practical
+// New returns the stream with a name and a seed. Streams with different names are independent for all practical
 // purposes.
 func New(seed uint64, name string) *Stream {
 	h := fnv.New64a()
@@ -26,14 +26,13 @@ func New(seed uint64, name string) *Stream {
 	return &Stream{Rand: rand.New(pcg), pcg: pcg}
 }
 
-// Restart makes s the stream of a seed and a list of numbers, such as a step and an image's row in its batch. It does
-// not allocate. Lists that differ in numbers, order or length give other streams.
+// Restart makes s the stream of a seed and a list of numbers, such as a step and an image's row in the batch. It does
+// not allocate. Lists with different numbers, order or length give different streams.
 func (s *Stream) Restart(seed uint64, numbers ...uint64) {
 	*s.pcg = Numbered(seed, numbers...)
 }
 
-// Numbered returns the generator that [Stream.Restart] starts for a seed and a list of numbers. Its draws do not
-// allocate.
+// Numbered returns the generator for a seed and a list of numbers, as in [Stream.Restart]. Its draws do not allocate.
 func Numbered(seed uint64, numbers ...uint64) rand.PCG {
 	a, b := scramble(seed), scramble(^seed)
 	for _, n := range numbers {
@@ -44,7 +43,7 @@ func Numbered(seed uint64, numbers ...uint64) rand.PCG {
 	return p
 }
 
-// scramble is a bijection that maps neighbours far apart: a step of SplitMix64 (Steele et al. 2014).
+// scramble is a bijection that maps adjacent numbers to distant numbers: a step of SplitMix64 (Steele et al. 2014).
 func scramble(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
