@@ -13,8 +13,8 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// decodeGIF returns the first frame on its canvas. Around a smaller frame the canvas is transparent or, without a transparent colour, of the
-// palette's first colour, as Pillow has it.
+// decodeGIF returns the first frame on its canvas. If the frame is smaller, the rest of the canvas is transparent.
+// Without a transparent colour, it has the first colour of the palette, as in Pillow.
 func decodeGIF(r io.Reader) (image.Image, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -35,7 +35,7 @@ func decodeGIF(r io.Reader) (image.Image, error) {
 	return m, nil
 }
 
-// onCanvas places the frame of a GIF.
+// onCanvas draws the frame of a GIF on its canvas.
 func onCanvas(frame *image.Paletted, canvas image.Rectangle) *image.Paletted {
 	whole := image.NewPaletted(canvas, frame.Palette)
 	for i, c := range frame.Palette {
@@ -52,7 +52,8 @@ func onCanvas(frame *image.Paletted, canvas image.Rectangle) *image.Paletted {
 	return whole
 }
 
-// decodeWebP returns a picture, or the first frame of an animation. The frame's bounds are its place on the canvas.
+// decodeWebP returns a picture, or the first frame of an animation. The bounds of the frame are its position on the
+// canvas.
 func decodeWebP(r io.Reader) (image.Image, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -83,8 +84,8 @@ const (
 	webpAlpha    = 1 << 4
 )
 
-// firstFrame returns a file of the first frame of an animated WebP and the frame's place on the canvas. A file without
-// animation is returned unchanged.
+// firstFrame returns the first frame of an animated WebP as a file, and the position of the frame on the canvas. It
+// returns a file without animation unchanged.
 func firstFrame(data []byte) (still []byte, at image.Point, err error) {
 	var canvas image.Point
 	for id, body := range webpChunks(data) {
@@ -94,7 +95,7 @@ func firstFrame(data []byte) (still []byte, at image.Point, err error) {
 				return data, at, nil
 			}
 			canvas = image.Pt(uint24(body[4:])+1, uint24(body[7:])+1)
-		case canvas == (image.Point{}): // a file without a VP8X chunk in front is no animation
+		case canvas == (image.Point{}): // without an initial VP8X chunk, there is no animation
 			return data, at, nil
 		case id == "ANMF" && len(body) >= 16:
 			at = image.Pt(2*uint24(body), 2*uint24(body[3:]))
@@ -108,7 +109,7 @@ func firstFrame(data []byte) (still []byte, at image.Point, err error) {
 	return nil, at, fmt.Errorf("its first frame is not complete: %w", io.ErrUnexpectedEOF)
 }
 
-// stillOf makes a WebP file of the chunks of a frame and its size, as ANMF and VP8X write it.
+// stillOf returns a WebP file with the chunks of a frame and its size, in the format of ANMF and VP8X.
 func stillOf(frame, size []byte) []byte {
 	header := append(make([]byte, 4, 10), size...)
 	var body []byte
@@ -129,10 +130,10 @@ func appendChunk(dst []byte, id string, body []byte) []byte {
 	return append(dst, make([]byte, len(body)&1)...)
 }
 
-// webpChunks yields the chunks of a WebP file.
+// webpChunks iterates over the chunks of a WebP file.
 func webpChunks(data []byte) iter.Seq2[string, []byte] { return chunks(data[min(12, len(data)):]) }
 
-// chunks yields the names and bodies of RIFF chunks, up to the first incomplete chunk.
+// chunks iterates over the names and bodies of RIFF chunks, up to the first incomplete chunk.
 func chunks(data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for len(data) >= 8 {

@@ -2,15 +2,16 @@ package picture
 
 import "image"
 
-// planes converts luma and chroma to RGB. image/draw repeats subsampled chroma and takes WebP's narrow range for the
-// full range. This package interpolates chroma as libjpeg and libwebp do: pixels are within a few steps of programs
-// that use these libraries.
+// planes converts luma and chroma to RGB. image/draw repeats subsampled chroma, and treats WebP's narrow range as the
+// full range. This package interpolates chroma like libjpeg and libwebp. Pixels differ by at most a few steps from the
+// pixels of these libraries.
 type planes struct {
 	sums   []int32 // a chroma row between two rows, times 4
 	cb, cr []uint8 // chroma of a row of pixels
 }
 
-// rgb writes h x w pixels. narrow: luma is 16 to 235 and chroma 16 to 240, as in WebP; alpha (nil: opaque) blends with black.
+// rgb writes h x w pixels. narrow: luma is in [16, 235] and chroma in [16, 240], as in WebP. alpha (nil: opaque) blends
+// with black.
 func (p *planes) rgb(dst []uint8, m *image.YCbCr, h, w int, narrow bool, alpha []uint8, alphaStride int) {
 	p.cb, p.cr = grown(p.cb, w+1), grown(p.cr, w+1)
 	for y := range h {
@@ -33,7 +34,8 @@ func (p *planes) rgb(dst []uint8, m *image.YCbCr, h, w int, narrow bool, alpha [
 	}
 }
 
-// row writes the chroma of a row of pixels: weights 3/4 and 1/4 for the nearest samples, along both axes where both are halved.
+// row writes the chroma of a row of pixels. Along subsampled axes, the weights of the two nearest samples are 3/4 and
+// 1/4.
 func (p *planes) row(dst, plane []uint8, m *image.YCbCr, y, h, w int) {
 	at := func(y int) []uint8 { return plane[y*m.CStride:] }
 	other := func(rows int) int { // the row on the other side of y
@@ -71,7 +73,7 @@ func (p *planes) widen(dst, near, far []uint8) {
 		p.sums = make([]int32, n)
 	}
 	sums := p.sums[:n]
-	shift, up, down := 2, int32(1), int32(2) // libjpeg rounds neighbours in turn up and down
+	shift, up, down := 2, int32(1), int32(2) // libjpeg alternates between rounding up and down
 	if far != nil {
 		shift, up, down = 4, 8, 7
 	}
@@ -109,7 +111,7 @@ func fullRow(dst, luma, cb, cr []uint8) {
 	}
 }
 
-// narrowRow converts by BT.601 as libwebp does: R = 1.164 (Y-16) + 1.596 (V-128) and so on, in 1/64.
+// narrowRow converts by BT.601 like libwebp: R = 1.164 (Y-16) + 1.596 (V-128) and so on, in units of 1/64.
 func narrowRow(dst, luma, u, v []uint8) {
 	high := func(x uint8, scale int32) int32 { return int32(x) * scale >> 8 }
 	for x, l := range luma {

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// orientation returns the EXIF orientation of a file, 1 if it has none.
+// orientation returns the EXIF orientation of a file, or 1 if it has none.
 func orientation(format string, data []byte) int {
 	switch format {
 	case "jpeg":
@@ -75,8 +75,7 @@ func tiffOrientation(data []byte) int {
 	return 1
 }
 
-// faxInverted reports a TIFF file with fax compression and white runs of black: the decoder takes all such runs for
-// black.
+// faxInverted reports whether a TIFF file has fax compression and inverted colours, which the decoder ignores.
 func faxInverted(data []byte) bool {
 	d := readDirectory(data)
 	fax := d.first(tagCompression, 1)

@@ -1,4 +1,4 @@
-// Package picture decodes files of pictures to 8-bit pixels: PNG, JPEG, GIF and WebP (the first frame), BMP and TIFF.
+// Package picture decodes picture files to 8-bit pixels: PNG, JPEG, GIF and WebP (the first frame), BMP and TIFF.
 //
 // Pictures are rotated to the orientation in their EXIF data. Transparent pixels are blended with black. 16-bit
 // channels are reduced to their upper 8 bits; palettes and CMYK become RGB. Colour profiles and gamma are ignored.
@@ -21,26 +21,26 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// MaxPixels bounds height times width of a picture.
+// MaxPixels is the maximum of height times width of a picture.
 const MaxPixels = 1 << 27
 
-// bytesPerPixel is the largest memory of decoding: coefficients of a progressive JPEG, its planes, and RGB twice.
+// bytesPerPixel is the maximum memory of decoding: coefficients of a progressive JPEG, its planes, and RGB twice.
 const bytesPerPixel = 28
 
-// Info is the content of a picture's header.
+// Info describes a picture, from its header.
 type Info struct {
 	Format      string // png, jpeg, gif, webp, bmp or tiff
 	H, W        int    // size of the upright picture
-	Orientation int    // orientation of the stored picture, 1 (upright) to 8, as in EXIF
+	Orientation int    // EXIF orientation of the stored picture, 1 (upright) to 8
 }
 
-// Cost returns about how many bytes of memory decoding takes.
+// Cost returns the approximate memory of decoding in bytes.
 func (i Info) Cost() int64 { return int64(i.H) * int64(i.W) * bytesPerPixel }
 
-// format is a kind of file.
+// format is a file format.
 type format struct {
 	name   string
-	magic  string // ? is any byte
+	magic  string // ? matches any byte
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
 }
@@ -55,7 +55,7 @@ var formats = []format{
 	{"tiff", "MM\x00*", configTIFF, decodeTIFF},
 }
 
-// others are formats that Read recognises only to name them in errors.
+// others are formats that Read only recognises to name them in errors.
 var others = []format{
 	{name: "a HEIC or AVIF picture", magic: "????ftyp"}, {name: "a BigTIFF picture", magic: "II+\x00"}, {name: "a BigTIFF picture", magic: "MM\x00+"},
 	{name: "a JPEG 2000 picture", magic: "\x00\x00\x00\x0cjP"}, {name: "a JPEG XL picture", magic: "\xff\x0a"}, {name: "a Photoshop file", magic: "8BPS"},
@@ -93,8 +93,8 @@ func sniff(data []byte) (format, error) {
 	return format{}, fmt.Errorf("it is no picture; want %s", Formats)
 }
 
-// Read returns the header of a picture without decoding the pixels. Errors: another format, a broken header, and more
-// than [MaxPixels].
+// Read returns the header of a picture without decoding the pixels. It returns an error for another format, a broken
+// header, and more than [MaxPixels].
 func Read(data []byte) (info Info, err error) {
 	defer rescue(&err)
 	f, err := sniff(data)
@@ -115,19 +115,20 @@ func Read(data []byte) (info Info, err error) {
 	return info, nil
 }
 
-// Decoder decodes pictures one after the other into the same memory. Its zero value is ready; it is not for several goroutines at once.
+// Decoder decodes pictures one after another and reuses its memory. Its zero value is ready to use. It is not safe for
+// concurrent use.
 type Decoder struct {
 	canvas image.RGBA
 	pixels []uint8
 	colour []uint8 // the pixels before conversion to grey
 	turned []uint8
 	planes planes
-	narrow bool // planes have the narrow range
+	narrow bool // planes has the narrow range
 }
 
-// Decode returns a picture of 1 (grey) or 3 (red, green, blue) channels, [info.H, info.W, channels], which stay until
-// the next call. Grey of a colour is (19595 R + 38470 G + 7471 B) / 65536, as Pillow rounds it. Errors are the errors
-// of [Read] and of broken files. Decode does not panic.
+// Decode returns a picture with 1 channel (grey) or 3 channels (red, green, blue) as [info.H, info.W, channels]. The
+// pixels are valid until the next call. Grey is (19595 R + 38470 G + 7471 B) / 65536, with Pillow's rounding. Decode
+// returns the errors of [Read] and errors for broken files. It does not panic.
 func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, err error) {
 	defer rescue(&err)
 	info, err = Read(data)
@@ -139,7 +140,7 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 		return nil, info, err
 	}
 	m, err := f.decode(bytes.NewReader(data))
-	if err != nil && f.name == "jpeg" { // some writers leave out the end marker
+	if err != nil && f.name == "jpeg" { // some programs omit the end marker
 		if whole, err2 := f.decode(io.MultiReader(bytes.NewReader(data), bytes.NewReader([]byte{0xff, 0xd9}))); err2 == nil {
 			m, err = whole, nil
 		}
@@ -213,7 +214,7 @@ func (d *Decoder) draw(dst []uint8, m image.Image, h, w int) {
 	}
 }
 
-// place puts the pixels of a frame at their place on a black canvas of h x w pixels.
+// place copies the pixels of a frame to its position on a black canvas of h x w pixels.
 func (d *Decoder) place(at image.Rectangle, h, w, channels int) {
 	d.turned = grown(d.turned, h*w*channels)
 	clear(d.turned)
@@ -224,7 +225,7 @@ func (d *Decoder) place(at image.Rectangle, h, w, channels int) {
 	d.pixels, d.turned = d.turned, d.pixels
 }
 
-// spread repeats grey values in each channel.
+// spread copies grey values to each channel.
 func spread(dst, grey []uint8, channels int) {
 	if channels == 1 {
 		copy(dst, grey)
@@ -235,8 +236,8 @@ func spread(dst, grey []uint8, channels int) {
 	}
 }
 
-// turn makes a stored picture of h x w pixels upright. For each orientation, steps has the first pixel of the upright
-// picture, the step to the next pixel of a row and the step to the next row.
+// turn makes a stored picture of h x w pixels upright. For each orientation, steps has the position of the first pixel
+// in the upright picture, the step to the next pixel in a row, and the step to the next row.
 func turn(dst, src []uint8, h, w, channels, orientation int) {
 	steps := [...][3]int{
 		1: {0, 1, w}, 2: {w - 1, -1, w}, 3: {h*w - 1, -1, -w}, 4: {(h - 1) * w, 1, -w},
@@ -256,14 +257,14 @@ func turn(dst, src []uint8, h, w, channels, orientation int) {
 	}
 }
 
-// rescue turns a panic of a decoder into an error.
+// rescue converts a panic of a decoder to an error.
 func rescue(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the file is broken: its decoder fails with %v", p)
 	}
 }
 
-// configBMP reads the header, and names unsupported features.
+// configBMP reads the header. Errors name unsupported features.
 func configBMP(r io.Reader) (image.Config, error) {
 	var header [34]byte
 	n, _ := io.ReadFull(r, header[:]) // DecodeConfig reports a shorter file
@@ -282,13 +283,13 @@ func configBMP(r io.Reader) (image.Config, error) {
 	return c, fmt.Errorf("%w (%d bits, compression %d)", err, bits, compression)
 }
 
-// explain replaces EOF by an error that says the file ends early.
+// explain replaces EOF by an error about the early end of the file.
 func explain(err error) error {
 	early := func(words string) bool { return strings.Contains(err.Error(), words) } // some decoders do not wrap the errors of the reader
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || early("unexpected EOF") || early("not enough pixel data") {
 		return fmt.Errorf("the file ends early: %w", err)
 	}
-	if strings.Contains(err.Error(), "unsupported") { // the decoders share no type for it
+	if strings.Contains(err.Error(), "unsupported") { // the decoders have no common error type for it
 		return fmt.Errorf("it has an unsupported feature: %w; want a PNG file, for example converted by ImageMagick", err)
 	}
 	return fmt.Errorf("the file is broken: %w", err)

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// TestPillow compares with what Pillow decodes, in colour and in grey; one Decoder reads all files.
+// TestPillow compares with Pillow in colour and in grey, with one Decoder for all files.
 func TestPillow(t *testing.T) {
 	f, err := os.Open("testdata/expected.csv")
 	if err != nil {
@@ -79,7 +79,7 @@ func farthest(a, b []uint8) (at, worst int) {
 	return at, worst
 }
 
-// TestColourModels compares with each colour model's own conversion.
+// TestColourModels compares with the conversions of the colour models.
 func TestColourModels(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	bounds := image.Rect(0, 0, 9, 7)
@@ -174,7 +174,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestNoEnd reads a JPEG without its end marker, which other programs accept too.
+// TestNoEnd reads a JPEG without its end marker, which other programs also accept.
 func TestNoEnd(t *testing.T) {
 	whole, err := os.ReadFile("testdata/rgb.jpg")
 	if err != nil {

@@ -73,7 +73,7 @@ func readDirectory(data []byte) *directory {
 func (d *directory) uint16(b []byte) uint16 { return d.order.(binary.ByteOrder).Uint16(b) }
 func (d *directory) uint32(b []byte) uint32 { return d.order.(binary.ByteOrder).Uint32(b) }
 
-// numbers returns the values of a tag of 8, 16 or 32 bits; none if the file has none.
+// numbers returns the values of a tag with 8, 16 or 32 bits, or nil if the tag is missing.
 func (d *directory) numbers(tag uint16) (numbers []uint32) {
 	entry, ok := d.entries[tag]
 	if !ok {
@@ -103,7 +103,7 @@ func (d *directory) numbers(tag uint16) (numbers []uint32) {
 	return numbers
 }
 
-// first returns the first value of a tag, otherwise a default.
+// first returns the first value of a tag, or a default.
 func (d *directory) first(tag uint16, otherwise uint32) uint32 {
 	if n := d.numbers(tag); len(n) > 0 {
 		return n[0]
@@ -111,7 +111,7 @@ func (d *directory) first(tag uint16, otherwise uint32) uint32 {
 	return otherwise
 }
 
-// with returns the file with other values of some tags (nil: without the tag), in a directory at its end.
+// with returns the file with changed values of some tags (nil removes a tag), in a new directory at its end.
 func (d *directory) with(changes map[uint16][]uint32) []byte {
 	out := append(bytes.Clone(d.data), make([]byte, len(d.data)&1)...)
 	entries := maps.Clone(d.entries)
@@ -136,10 +136,10 @@ func (d *directory) with(changes map[uint16][]uint32) []byte {
 	for _, tag := range slices.Sorted(maps.Keys(entries)) {
 		out = append(out, entries[tag]...)
 	}
-	return d.order.AppendUint32(out, 0) // no other directory follows
+	return d.order.AppendUint32(out, 0) // no further directory
 }
 
-// configTIFF reads the header. The library refuses CMYK; configTIFF therefore presents CMYK as RGB and alpha.
+// configTIFF reads the header. The library does not support CMYK, so configTIFF presents CMYK as RGB and alpha.
 func configTIFF(r io.Reader) (image.Config, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -150,15 +150,15 @@ func configTIFF(r io.Reader) (image.Config, error) {
 	return c, d.explain(err)
 }
 
-// asRGB returns the file, with CMYK called RGB and alpha.
+// asRGB returns the file with CMYK declared as RGB and alpha.
 func (d *directory) asRGB() []byte {
 	if d.first(tagPhotometric, 0) != tiffCMYK || len(d.numbers(tagBits)) != 4 {
 		return d.data
 	}
-	return d.with(map[uint16][]uint32{tagPhotometric: {tiffRGB}, tagExtra: {2}}) // 2: alpha that does not multiply the colours
+	return d.with(map[uint16][]uint32{tagPhotometric: {tiffRGB}, tagExtra: {2}}) // 2: unassociated alpha
 }
 
-// decodeTIFF decodes the library's formats, CMYK, and colours in separate planes.
+// decodeTIFF decodes the formats of the library, CMYK, and planar colours.
 func decodeTIFF(r io.Reader) (image.Image, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -191,7 +191,7 @@ func decodeTIFF(r io.Reader) (image.Image, error) {
 	return inks, nil
 }
 
-// decodePlanes decodes each plane as a grey picture. The result is RGB, or RGB and alpha, which also carries CMYK.
+// decodePlanes decodes each plane as a grey picture. The result is RGB, or RGB and alpha, which also represents CMYK.
 func (d *directory) decodePlanes() (image.Image, error) {
 	photometric, samples := d.first(tagPhotometric, 0), int(d.first(tagSamples, 1))
 	if !(photometric == tiffRGB && samples == 3 || samples == 4 && (photometric == tiffRGB || photometric == tiffCMYK)) {
@@ -217,7 +217,7 @@ func (d *directory) decodePlanes() (image.Image, error) {
 			for i, v := range m.Pix {
 				whole.Pix[4*i+p] = v
 			}
-		case *image.Gray16: // big endian: the upper 8 bits come first
+		case *image.Gray16: // big-endian: the upper 8 bits come first
 			for i := 0; i < len(m.Pix); i += 2 {
 				whole.Pix[2*i+p] = m.Pix[i]
 			}
@@ -236,7 +236,7 @@ var (
 		34712: "JPEG 2000", 34887: "LERC", 34925: "LZMA", 50000: "Zstandard", 50001: "WebP"}
 )
 
-// explain adds the kind of picture, from the directory, to an error.
+// explain adds the kind of picture in the directory to an error.
 func (d *directory) explain(err error) error {
 	if err == nil {
 		return nil
