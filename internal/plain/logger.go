@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// LevelNote is the level of notes: between information and warnings.
+// LevelNote is the level of notes: above information, below warnings.
 const LevelNote = slog.LevelInfo + 2
 
-// Logger returns a logger that writes the messages of events for people, a line each, without their attributes. Notes
-// begin with "note: " and warnings with "warning: ".
+// Logger returns a logger for people. It writes one line per event with its message, without attributes. Notes start
+// with "note: " and warnings with "warning: ".
 func Logger(w io.Writer) *slog.Logger { return slog.New(&handler{w}) }
 
-// Or returns a logger, or a silent one for nil.
+// Or returns log, or a silent logger if log is nil.
 func Or(log *slog.Logger) *slog.Logger {
 	if log == nil {
 		return slog.New(slog.DiscardHandler)

@@ -1,4 +1,4 @@
-// Package plain makes text from foreign files harmless: for terminals it removes control characters, which start escape
+// Package plain makes text from foreign files safe: for terminals it escapes control characters, which start escape
 // sequences, and for CSV files it disables formulas.
 package plain
 
@@ -22,8 +22,8 @@ func Text(s string) string {
 	return string(b)
 }
 
-// appendPlain appends src to dst, escaped as by Text. Unless src is complete, it returns the beginning
-// of a character at the end of src.
+// appendPlain appends src to dst with the escapes of Text. Unless all is set, it returns an incomplete character at the
+// end of src as rest.
 func appendPlain(dst, src []byte, all bool) (text, rest []byte) {
 	for len(src) > 0 {
 		if !all && !utf8.FullRune(src) {
@@ -45,8 +45,8 @@ func appendPlain(dst, src []byte, all bool) (text, rest []byte) {
 	return dst, nil
 }
 
-// Writer escapes text as [Text] does, writes it to another writer, and keeps the first error.
-// Goroutines may share it.
+// Writer escapes text like [Text], writes it to another writer, and keeps the first error. It is safe for concurrent
+// use.
 type Writer struct {
 	w       io.Writer
 	forgive bool
@@ -56,10 +56,10 @@ type Writer struct {
 	err  error
 }
 
-// NewWriter returns a writer of results, which reports errors.
+// NewWriter returns a writer for results, which reports errors.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// NewLog returns a writer of messages for people. Nothing depends on them: it reports no errors.
+// NewLog returns a writer for messages to people. It ignores errors.
 func NewLog(w io.Writer) *Writer { return &Writer{w: w, forgive: true} }
 
 // Write writes text, escaped.
@@ -78,14 +78,14 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return 0, err
 }
 
-// Err returns the first error of a writer of results.
+// Err returns the first error of a writer for results.
 func (w *Writer) Err() error {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return w.err
 }
 
-// Terminal returns the terminal behind a writer, without escaping; nil if the writer is no terminal.
+// Terminal returns the terminal of a writer, without escaping, or nil if the writer is not a terminal.
 func Terminal(w io.Writer) *os.File {
 	if p, ok := w.(*Writer); ok {
 		w = p.w
@@ -96,8 +96,8 @@ func Terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// WriteCSV writes records without formulas for a spreadsheet. A text gets an apostrophe in front if it is not a number
-// and begins with =, +, -, @, or white space before them. Control characters are escaped.
+// WriteCSV writes records that contain no formulas for a spreadsheet. A text that is not a number gets an apostrophe as
+// a prefix if it starts with =, +, -, @, or white space before one of them. Control characters are escaped.
 func WriteCSV(w io.Writer, records [][]string) error {
 	c := csv.NewWriter(w)
 	for _, r := range records {

@@ -18,7 +18,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Text that is written in pieces arrives the same.
+// Text written in pieces gives the same result.
 func TestWriter(t *testing.T) {
 	const text = "größe \u009b1m ± \x1b]0;x\x07\n\xe2\x82x"
 	for cut := range len(text) {
@@ -35,7 +35,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// full is a disk without space.
+// full is a writer to a full disk.
 type full struct{}
 
 var errFull = errors.New("full")
