@@ -19,15 +19,15 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Install makes an archive a finished run in a folder, which appears whole or not at all. It reports true if the
-// folder holds this model already, and returns an error if it holds anything else.
+// Install creates a finished run from an archive in a folder, completely or not at all. It returns already if the
+// folder contains this model, and an error if it contains anything else.
 func (a *Archive) Install(dir string) (already bool, err error) {
 	if already, err := a.installed(dir); already || err != nil {
 		return already, err
 	}
 	parent, base := filepath.Split(filepath.Clean(dir))
 	staging := filepath.Join(parent, "."+base+disk.TemporarySuffix)
-	if err := os.RemoveAll(staging); err != nil { // of a killed process
+	if err := os.RemoveAll(staging); err != nil { // left by a killed process
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
@@ -46,7 +46,8 @@ func (a *Archive) Install(dir string) (already bool, err error) {
 	return false, disk.SyncDir(filepath.Dir(filepath.Clean(dir)))
 }
 
-// installed reports whether a folder holds this model as it was installed. A missing or empty folder gives false.
+// installed reports whether a folder contains this model in unchanged form. For a missing or empty folder, it returns
+// false.
 func (a *Archive) installed(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -82,7 +83,7 @@ func (a *Archive) installed(dir string) (bool, error) {
 	return true, err
 }
 
-// begin makes an untrained run with the weights. A stage before training goes through the folder stage.
+// begin creates an untrained run with the weights. A stage before training is written to the folder stage.
 func (a *Archive) begin(dir, stage string) (*train.Experiment, error) {
 	c, err := train.LoadWhole(rundir.Config, a.files[rundir.Config])
 	if err != nil {
@@ -111,7 +112,7 @@ func (a *Archive) begin(dir, stage string) (*train.Experiment, error) {
 	})
 }
 
-// learned reads the results of a stage, by way of a folder; nil without a stage.
+// learned reads the results of a stage through a folder; nil without a stage.
 func (a *Archive) learned(dir string) (*models.Learned, error) {
 	names := a.stage()
 	if len(names) == 0 {
@@ -129,7 +130,7 @@ func (a *Archive) learned(dir string) (*models.Learned, error) {
 	return rundir.ReadLearned(dir, path.Dir(names[0]))
 }
 
-// finish adds the results, the card and the record of the training.
+// finish adds the results, the model card and the training record.
 func (a *Archive) finish(dir string) (err error) {
 	run, err := rundir.Open(dir)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Record returns the model's run in the ledger, and its config with the model's name.
+// Record returns the model's run in the ledger, and its config with the name of the model.
 func (m *Model) Record() (c train.Config, r *ledger.Run, err error) {
 	book, err := ledger.Open(results.Files(), m.Folder)
 	if err != nil {
@@ -38,8 +38,8 @@ func (m *Model) Record() (c train.Config, r *ledger.Run, err error) {
 	return c, all[i], err
 }
 
-// Pack makes the archive of a model from a finished run that repeats its run in the ledger. It rounds the weights,
-// and measures the rounded model.
+// Pack creates the archive of a model from a finished run that repeats its run in the ledger. It rounds the weights,
+// and computes the metrics of the rounded model.
 func Pack(ctx context.Context, m Model, dir string) (a *Archive, err error) {
 	settings, r, err := m.Record()
 	if err != nil {
@@ -86,7 +86,7 @@ func Pack(ctx context.Context, m Model, dir string) (a *Archive, err error) {
 	return a, nil
 }
 
-// repeats returns an error if a run has other parameters than the ledger's run.
+// repeats returns an error if the parameters of a run differ from the ledger's run.
 func repeats(dir string, r *ledger.Run) error {
 	has, err := train.HashParameters(dir)
 	if err == nil && has != r.Parameters {
@@ -108,7 +108,7 @@ func (a *Archive) addStage(e *train.Experiment, dir string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if entry.Name() == "timings.json" { // of this repetition alone
+		if entry.Name() == "timings.json" { // specific to this repetition
 			continue
 		}
 		name := path.Join(folder, entry.Name())
@@ -119,7 +119,7 @@ func (a *Archive) addStage(e *train.Experiment, dir string) error {
 	return nil
 }
 
-// measure computes the final metrics of the rounded model, by way of a folder.
+// measure computes the final metrics of the rounded model in a scratch folder.
 func (a *Archive) measure(ctx context.Context, scratch string) ([]metrics.Result, error) {
 	e, err := a.begin(filepath.Join(scratch, "run"), filepath.Join(scratch, "stage"))
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *Archive) measure(ctx context.Context, scratch string) ([]metrics.Result
 	return found, err
 }
 
-// manifestOf describes a model with the results after rounding.
+// manifestOf describes a model with the results found after rounding.
 func manifestOf(m Model, c train.Config, r *ledger.Run, found []metrics.Result) (Manifest, error) {
 	hash, err := c.Hash()
 	if err != nil {
@@ -169,7 +169,7 @@ func manifestOf(m Model, c train.Config, r *ledger.Run, found []metrics.Result) 
 	return x, nil
 }
 
-// card is the Markdown about the model, with the front matter of Hugging Face's model cards.
+// card is the model card in Markdown, with the front matter of Hugging Face.
 func (a *Archive) card(m Model, e *train.Experiment, config []byte) []byte {
 	h, w, c := e.Data.ImageShape()
 	var b strings.Builder

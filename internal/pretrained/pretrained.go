@@ -1,5 +1,5 @@
-// Package pretrained has the trained models that `unravel pull` fetches: a table of their archives, and how an archive
-// becomes a run.
+// Package pretrained has the trained models of `unravel pull`: a table of their archives, and the installation of an
+// archive as a run.
 //
 // An archive is a zip file:
 //
@@ -39,11 +39,11 @@ type Model struct {
 
 	Folder, Scale, Run string // its run in the ledger
 
-	Metric string  // the metric that says most about it
-	Value  float64 // of the ledger's run
+	Metric string  // the most informative metric
+	Value  float64 // value of the metric for the ledger's run
 
-	Size   int64  // bytes of the archive
-	SHA256 string // of the archive, in hexadecimal digits
+	Size   int64  // size of the archive in bytes
+	SHA256 string // hash of the archive in hexadecimal digits
 }
 
 // Models lists the models by name.
@@ -72,7 +72,7 @@ func Models() []Model {
 	}
 }
 
-// Lookup returns the model of a name. The error about another name suggests the nearest one.
+// Lookup returns the model with the given name. The error for an unknown name suggests the nearest name.
 func Lookup(name string) (Model, error) {
 	var names []string
 	for _, m := range Models() {
@@ -84,10 +84,11 @@ func Lookup(name string) (Model, error) {
 	return Model{}, fmt.Errorf("there is no trained model %q%s", name, registry.Suggest(name, names))
 }
 
-// releases is the address of the releases, which hold the archives.
+// releases is the address of the releases, which contain the archives.
 const releases = "https://github.com/unravel-ml/unravel/releases/"
 
-// File returns the archive as a file to fetch, from the release of this program or else from the latest release.
+// File returns the archive as a file to download: from the release of this program if it is known, otherwise from the
+// latest release.
 func (m *Model) File() fetch.File {
 	from := releases + "latest/download/"
 	if v := version.Release(); v != "" {
@@ -99,7 +100,7 @@ func (m *Model) File() fetch.File {
 // Archive is the file name of the archive.
 func (m *Model) Archive() string { return m.Name + ".zip" }
 
-// weightsFile holds the weights. The other files have the names of a run's files.
+// weightsFile is the file with the weights. The other files have the same names as in a run.
 const weightsFile = "weights.safetensors"
 
 // Manifest describes an archive.
@@ -107,7 +108,7 @@ type Manifest struct {
 	Format   int           `json:"format"` // 1
 	Name     string        `json:"name"`
 	Ledger   Source        `json:"ledger"`
-	Training rundir.Record `json:"training"` // of the ledger's run; its history names the rounding
+	Training rundir.Record `json:"training"` // record of the ledger's run; its history contains the rounding
 	Metrics  []Value       `json:"metrics"`
 
 	Files map[string]string `json:"files"` // SHA-256 of the other files, by name
@@ -126,23 +127,23 @@ type Source struct {
 type Value struct {
 	Name    string  `json:"name"`
 	Better  string  `json:"better"`
-	Ledger  float64 `json:"ledger"`  // of the ledger's run, in float32
+	Ledger  float64 `json:"ledger"`  // for the ledger's run, in float32
 	Rounded float64 `json:"rounded"` // after rounding to float16
 }
 
-// format is the version of archives.
+// format is the version of the archive format.
 const format = 1
 
-// limits bound what an archive unpacks to.
+// limits are the maximum unpacked sizes of an archive.
 var limits = archive.Limits{Member: 16 << 20, Total: 64 << 20}
 
 // Archive is the content of an archive.
 type Archive struct {
 	Manifest
-	files map[string][]byte // without the manifest
+	files map[string][]byte // excluding the manifest
 }
 
-// Open reads an archive, and compares its files with their hashes.
+// Open reads an archive, and verifies the hashes of its files.
 func Open(path string) (*Archive, error) {
 	z, err := archive.OpenZip(path, limits)
 	if err != nil {
@@ -213,7 +214,7 @@ func (a *Archive) manifest() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Write writes the zip file. The same content gives the same bytes.
+// Write writes the zip file. Equal contents give equal bytes.
 func (a *Archive) Write(w io.Writer) error {
 	text, err := a.manifest()
 	if err != nil {

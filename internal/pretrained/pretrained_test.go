@@ -34,7 +34,7 @@ func opened(t testing.TB, name string) *Archive {
 	return a
 }
 
-// The table agrees with the archives and the ledger.
+// The table is consistent with the archives and the ledger.
 func TestModels(t *testing.T) {
 	var all int64
 	var names []string
@@ -90,8 +90,8 @@ func TestModels(t *testing.T) {
 // 0.1 % of a value above 1.
 func near(got, want float64) bool { return math.Abs(got-want) <= 0.001*max(1, math.Abs(want)) }
 
-// Installed models give the metrics of their archives: bit for bit on the same instruction set, otherwise nearly. The
-// default test measures one model by its fast metrics.
+// Installed models give the metrics of their archives: bit for bit on the same instruction set, and nearly on others.
+// The default test computes the fast metrics of one model.
 func TestMeasures(t *testing.T) {
 	set, err := kernel.InstructionSet()
 	if err != nil {
@@ -143,7 +143,8 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-// An installed model is a finished run as its record says. Nothing else in its folder is replaced.
+// An installed model is a finished run that agrees with its record. Install does not replace other content in its
+// folder.
 func TestInstall(t *testing.T) {
 	a, parent := opened(t, "cofhae-chopsticks"), t.TempDir()
 	dir := filepath.Join(parent, "runs", "model")
@@ -234,7 +235,7 @@ func zipped(t testing.TB, names []string, content map[string][]byte) []byte {
 	return b.Bytes()
 }
 
-// Archives with other content than their manifest says are errors that name the file.
+// An archive whose content differs from its manifest gives an error that names the file.
 func TestDamagedArchives(t *testing.T) {
 	good := opened(t, "cofhae-chopsticks")
 	manifest, err := good.manifest()
@@ -307,7 +308,7 @@ func refused(t *testing.T, what, want string, content []byte) {
 	}
 }
 
-// A written archive reads back, and the same content gives the same bytes.
+// Writing and reading an archive gives the same archive, and equal contents give equal bytes.
 func TestWrite(t *testing.T) {
 	a := small()
 	var one, two bytes.Buffer
@@ -326,7 +327,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// small returns an archive with the files that every archive has.
+// small returns an archive with only the required files.
 func small() *Archive {
 	return &Archive{Manifest: Manifest{Format: format}, files: map[string][]byte{rundir.Config: nil, weightsFile: {1, 2}, rundir.MetricsFile: nil, rundir.CardFile: {1}}}
 }
