@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
-// device opens the first GPU, once for all cases; nil if there is none.
+// device opens the first GPU, once for all cases. It returns nil if there is none.
 var device = sync.OnceValue(func() *machine.Device {
 	gpu, err := vulkan.Open(0)
 	if err != nil {
@@ -20,8 +20,8 @@ var device = sync.OnceValue(func() *machine.Device {
 	return machine.NewDevice(gpu)
 })
 
-// checkDevice compares value and gradients on a GPU with float64, at the tolerance of float32. A second run must give
-// the same bits. Without a GPU, it does nothing.
+// checkDevice compares value and gradients on a GPU with float64, with the tolerance for float32. A second run must
+// give the same bits. Without a GPU, it does nothing.
 func (c Case) checkDevice(t testing.TB, values [][]float64, want outcome) {
 	t.Helper()
 	d := device()

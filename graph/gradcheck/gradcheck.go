@@ -18,7 +18,7 @@ import (
 // Input describes an input of a graph.
 type Input struct {
 	Shape    []int     // empty for a scalar
-	Values   []float64 // repeated as needed; nil: random
+	Values   []float64 // repeated if too short; nil: random
 	Lo, Hi   float64   // range of random values, uniform; both 0: [-2, 2]
 	Constant bool      // without a gradient
 }
@@ -104,7 +104,7 @@ func Check(t testing.TB, c Case) {
 	c.checkDevice(t, values, double)
 }
 
-// draw returns the inputs' values, all exact in float32.
+// draw returns the values of the inputs. All of them are exact in float32.
 func (c Case) draw() [][]float64 {
 	values := make([][]float64, len(c.Inputs))
 	for i, in := range c.Inputs {
@@ -133,7 +133,7 @@ func count(shape []int) int {
 	return n
 }
 
-// varied lists the inputs with a gradient.
+// varied lists the indices of the inputs with a gradient.
 func (c Case) varied() []int {
 	var v []int
 	for i, in := range c.Inputs {
@@ -144,7 +144,7 @@ func (c Case) varied() []int {
 	return v
 }
 
-// outcome holds the results of a run: the node, the loss, and the gradients.
+// outcome has the results of a run: the node, the loss, and the gradients.
 type outcome struct {
 	value     []float64
 	loss      float64
@@ -155,7 +155,7 @@ func (o outcome) tensors() [][]float64 {
 	return append([][]float64{o.value, {o.loss}}, o.gradients...)
 }
 
-// checkType compares all runs of a case in one element type.
+// checkType compares all runs of a case for one element type.
 func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) outcome {
 	t.Helper()
 	name := fmt.Sprintf("%s in %T", c.Name, T(0))
@@ -221,7 +221,8 @@ func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) ou
 	return first
 }
 
-// checkConstants runs a case with constants of no graph as its constant inputs, if it has such inputs and machines.
+// checkConstants runs a case with constants without a graph in place of its constant inputs, if it has such inputs and
+// machines.
 func checkConstants[T float32 | float64](t testing.TB, c Case, name string, values [][]float64, first outcome) {
 	t.Helper()
 	if len(c.Machines) == 0 || len(c.varied()) == len(c.Inputs) {
@@ -235,8 +236,8 @@ func checkConstants[T float32 | float64](t testing.TB, c Case, name string, valu
 	checkRounded[T](t, c, "with constants of no graph", other, first)
 }
 
-// checkRounded compares a run with the first one: the value by its bits, gradients up to
-// rounding.
+// checkRounded compares a run with the first run: equal bits for the value, equality up to rounding errors for
+// gradients.
 func checkRounded[T float32 | float64](t testing.TB, c Case, how string, got, want outcome) {
 	t.Helper()
 	if differs(got.value, want.value) >= 0 || got.loss != want.loss {
@@ -278,7 +279,7 @@ func (c Case) checkAlone(t testing.TB, name string, g *subject, all outcome) {
 	}
 }
 
-// differs returns the index of the first element whose bits differ, -1 if none.
+// differs returns the index of the first element with different bits, or -1.
 func differs(a, b []float64) int {
 	if len(a) != len(b) {
 		return max(min(len(a), len(b)), 0)
@@ -353,13 +354,13 @@ func (c Case) checkDifferences(t testing.TB, values [][]float64, gradients [][]f
 	}
 }
 
-// sample draws which of the n elements of an input vary.
+// sample returns random indices of the n elements of an input to vary.
 func (c Case) sample(input, n int) []int {
 	order := rng.New(2, fmt.Sprintf("gradcheck/%s/%d", c.Name, input)).Perm(n)
 	return order[:min(n, c.Samples)]
 }
 
-// compare32 compares a float32 tensor with its float64 twin.
+// compare32 compares a float32 tensor with the same tensor in float64.
 func (c Case) compare32(t testing.TB, what string, got, want []float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -378,7 +379,7 @@ func (c Case) compare32(t testing.TB, what string, got, want []float64) {
 	}
 }
 
-// In returns an input of a shape with random values in [-2, 2].
+// In returns an input with the given shape and random values in [-2, 2].
 func In(shape ...int) Input { return Input{Shape: shape} }
 
 // CheckAll tests each case in a subtest with the case's name.

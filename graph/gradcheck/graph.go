@@ -15,7 +15,7 @@ import (
 // subject has its gradients.
 type subject struct {
 	inputs    []*gorgonia.Node
-	backing   []any // the slices under the inputs' values
+	backing   []any // slices with the values of the inputs
 	out, loss *gorgonia.Node
 	gradients gorgonia.Nodes
 }
@@ -23,7 +23,7 @@ type subject struct {
 // form selects the form of a case's graph.
 type form struct {
 	gradients bool // the graph has gradient nodes
-	constants bool // the constant inputs are constants that belong to no graph
+	constants bool // the constant inputs are constants without a graph
 }
 
 func newGraph[T float32 | float64](c Case, values [][]float64, f form) (*subject, error) {
@@ -68,7 +68,7 @@ func (g *subject) differentiate(c Case) (err error) {
 	return nil
 }
 
-// input adds an input with values to a graph, and returns the slice that stores these values.
+// input adds an input with values to a graph. It also returns the slice with the values.
 func input[T float32 | float64](e *gorgonia.ExprGraph, name string, shape tensor.Shape, values []float64) (*gorgonia.Node, any) {
 	backing := make([]T, len(values))
 	for i, v := range values {
@@ -218,7 +218,7 @@ func elementsOf(v gorgonia.Value) []float64 {
 		for it := v.Iterator(); ; {
 			i, err := it.Next()
 			if err != nil {
-				return r // the iterator returns an error at its end
+				return r // the iterator returns an error at the end
 			}
 			if v.Dtype() == tensor.Float32 {
 				r = append(r, float64(v.Float32s()[i]))

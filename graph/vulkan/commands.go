@@ -23,10 +23,10 @@ const (
 	hostWrite     = 0x4000
 )
 
-// recording is a command buffer with all that belongs to it.
+// recording is a command buffer with its resources.
 type recording struct {
 	gpu         *gpu
-	pool        uintptr // of the command buffer
+	pool        uintptr // pool of the command buffer
 	descriptors uintptr
 	fence       uintptr
 	commands    uintptr
@@ -76,7 +76,7 @@ func (r *recording) record(commands []command) (err error) {
 	if err := call(g.functions[beginCommandBuffer], r.commands, uintptr(unsafe.Pointer(begin))); err != nil {
 		return err
 	}
-	// results of earlier tapes
+	// wait for earlier tapes
 	r.barrier(stageCompute|stageTransfer|stageHost, stageCompute|stageTransfer, shaderWrite|transferWrite|hostWrite)
 	for _, c := range commands {
 		if c.barrier {
@@ -94,7 +94,7 @@ func (r *recording) record(commands []command) (err error) {
 	return nil
 }
 
-// barrier lets commands of the stages after wait for writes of the stages before.
+// barrier makes commands of the stages after wait for writes of the stages before.
 func (r *recording) barrier(before, after, writes uint32) {
 	seen := uint32(shaderRead | shaderWrite | transferRead | transferWrite)
 	if after == stageHost {

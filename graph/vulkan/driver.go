@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// wait is the longest time of a tape.
+// wait is the maximum duration of a tape.
 const wait = 10 * time.Minute
 
 // instance is the connection to the Vulkan loader.
@@ -72,15 +72,15 @@ func newInstance() (*instance, error) {
 
 func (in *instance) close() { void(in.functions[destroyInstance], in.handle, 0) }
 
-// physical is an adapter of an instance.
+// physical is a physical device of an instance.
 type physical struct {
 	Adapter
 	handle uintptr
-	family uint32 // queue family that computes
+	family uint32 // queue family with compute support
 	memory memoryProperties
 }
 
-// adapters lists the adapters that compute.
+// adapters lists the adapters with compute support.
 func (in *instance) adapters() ([]*physical, error) {
 	count := new(uint32)
 	f := in.functions[enumeratePhysicalDevices]
@@ -110,7 +110,7 @@ func (in *instance) adapters() ([]*physical, error) {
 	return list, nil
 }
 
-// describe returns an adapter; nil if it does not compute or is older than Vulkan 1.1.
+// describe returns an adapter, or nil if it does not support compute or Vulkan 1.1.
 func (in *instance) describe(h uintptr) *physical {
 	words := new([256]uint32) // VkPhysicalDeviceProperties has 824 bytes
 	void(in.functions[getPhysicalDeviceProperties], h, uintptr(unsafe.Pointer(words)))
@@ -158,7 +158,7 @@ func (in *instance) describe(h uintptr) *physical {
 	return p
 }
 
-// Devices lists the GPUs that Vulkan finds.
+// Devices lists the available GPUs.
 func Devices() ([]Adapter, error) {
 	in, err := newInstance()
 	if err != nil {
@@ -173,7 +173,7 @@ func Devices() ([]Adapter, error) {
 	return adapters, err
 }
 
-// Open opens the GPU of an index of [Devices].
+// Open opens the GPU with the given index in [Devices].
 func Open(index int) (*Device, error) {
 	in, err := newInstance()
 	if err != nil {
@@ -271,7 +271,7 @@ var functionNames = [deviceFunctions]string{"vkDestroyDevice", "vkGetDeviceQueue
 	"vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkCmdFillBuffer", "vkQueueSubmit", "vkCreateFence",
 	"vkDestroyFence", "vkWaitForFences", "vkResetFences", "vkDeviceWaitIdle"}
 
-// gpu is the driver of an open device.
+// gpu is the driver of an open GPU.
 type gpu struct {
 	*physical
 	instance  *instance
@@ -347,7 +347,7 @@ func (g *gpu) allocate(bytes int64, host bool) (b *block, err error) {
 	return b, nil
 }
 
-// memoryType returns the first allowed type with all properties of a wish. Earlier wishes count first.
+// memoryType returns the first allowed memory type with all properties of a wish. Earlier wishes have priority.
 func (g *gpu) memoryType(allowed uint32, wishes []uint32) (uint32, error) {
 	for _, want := range wishes {
 		for i, t := range g.memory.typeList[:g.memory.types] {
@@ -440,7 +440,7 @@ func (g *gpu) close() error {
 	void(g.functions[destroyDevice], g.handle, 0)
 	g.instance.close()
 	if errors.Is(err, ErrLost) {
-		return nil // it was reported before
+		return nil // already reported
 	}
 	return err
 }

@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// block is one allocation of the driver. handle names the driver's buffer over the whole block.
+// block is an allocation of the driver. handle is the driver's buffer for the whole block.
 type block struct {
 	handle, memory uintptr
 	size           int64
 	host           bool
-	floats         []float32 // the host's view
-	free           []span    // sorted, without neighbours
+	floats         []float32 // host view of the memory
+	free           []span    // sorted and merged
 	used           map[int64]int64
 }
 
 type span struct{ at, size int64 }
 
-// Buffer is a range of a device's memory. The zero Buffer is no memory. A Buffer is valid until it is freed or its
+// Buffer is a range of a device's memory. The zero Buffer has no memory. A Buffer is valid until it is freed or its
 // device is closed.
 type Buffer struct {
 	block    *block
@@ -32,8 +32,8 @@ func (b Buffer) IsZero() bool { return b.block == nil }
 // Bytes returns the number of bytes.
 func (b Buffer) Bytes() int64 { return b.size }
 
-// Floats returns the elements of a buffer in host memory, and nil for device memory. A tape that uses the buffer must
-// not run while the elements change.
+// Floats returns the elements of a buffer in host memory, or nil for device memory. Do not change the elements while a
+// tape that uses the buffer runs.
 func (b Buffer) Floats() []float32 {
 	if b.block == nil || b.block.floats == nil {
 		return nil
@@ -46,10 +46,10 @@ func (b Buffer) overlaps(o Buffer) bool {
 	return b.block == o.block && b.at < o.at+o.size && o.at < b.at+b.size
 }
 
-// blockSize is the size of a driver's allocation. Larger buffers have a block to themselves.
+// blockSize is the size of an allocation of the driver. Larger buffers have a separate block.
 const blockSize = 16 << 20
 
-// Device is an open GPU. Its methods may be called from several goroutines. Runs of its tapes follow one another.
+// Device is an open GPU. It is safe for concurrent use. Only one of its tapes runs at a time.
 type Device struct {
 	Adapter Adapter
 
@@ -70,10 +70,10 @@ func newDevice(a Adapter, d driver) *Device {
 
 var errClosed = errors.New("the GPU is closed")
 
-// Alloc returns a buffer in device memory for at least one byte. Its contents are undefined.
+// Alloc returns a buffer in device memory for at least one byte. Its content is undefined.
 func (d *Device) Alloc(bytes int64) (Buffer, error) { return d.alloc(bytes, false) }
 
-// AllocHost returns a buffer that the host reads and writes ([Buffer.Floats]) and kernels use, too.
+// AllocHost returns a buffer for the host ([Buffer.Floats]) and for kernels.
 func (d *Device) AllocHost(bytes int64) (Buffer, error) { return d.alloc(bytes, true) }
 
 func (d *Device) alloc(bytes int64, host bool) (Buffer, error) {
@@ -97,7 +97,7 @@ func (d *Device) alloc(bytes int64, host bool) (Buffer, error) {
 		}
 	}
 	want := max(bytes, blockSize)
-	if room := d.Adapter.Memory - d.reserved(); !host && want > room { // a driver may grant more than it has
+	if room := d.Adapter.Memory - d.reserved(); !host && want > room { // a driver may allocate more memory than it has
 		if want = bytes; want > room {
 			return Buffer{}, &MemoryError{Needed: bytes, Used: d.reserved(), Available: d.Adapter.Memory}
 		}
@@ -124,7 +124,7 @@ func (d *Device) grant(b *block, at, bytes int64) Buffer {
 	return Buffer{b, at, bytes}
 }
 
-// reserved is the device memory of all blocks.
+// reserved is the device memory in all blocks.
 func (d *Device) reserved() (sum int64) {
 	for _, b := range d.blocks {
 		if !b.host {
@@ -134,7 +134,7 @@ func (d *Device) reserved() (sum int64) {
 	return sum
 }
 
-// Used returns the bytes in buffers now, and the most so far.
+// Used returns the current and the maximum number of bytes in buffers.
 func (d *Device) Used() (now, peak int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +151,7 @@ func (d *Device) usable() error {
 	return nil
 }
 
-// take cuts a span from the first free span with enough room.
+// take cuts a span from the first free span that is large enough.
 func (b *block) take(bytes, alignment int64) (at int64, ok bool) {
 	for i, f := range b.free {
 		at := (f.at + alignment - 1) / alignment * alignment
@@ -171,7 +171,7 @@ func (b *block) take(bytes, alignment int64) (at int64, ok bool) {
 	return 0, false
 }
 
-// Free returns a buffer's memory, which must be in no tape that runs again. Freeing the zero Buffer does nothing.
+// Free frees a buffer. Tapes that run later must not use it. Freeing the zero Buffer does nothing.
 func (d *Device) Free(b Buffer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,7 +187,7 @@ func (d *Device) Free(b Buffer) {
 	}
 }
 
-// give adds a span to the free ones and joins it with its neighbours.
+// give adds a span to the free spans and merges it with adjacent spans.
 func (b *block) give(s span) {
 	i, _ := slices.BinarySearchFunc(b.free, s, func(a, b span) int { return int(a.at - b.at) })
 	b.free = slices.Insert(b.free, i, s)
@@ -201,7 +201,7 @@ func (b *block) give(s span) {
 	}
 }
 
-// Upload copies elements to the first ones of a buffer.
+// Upload copies elements to the start of a buffer.
 func (d *Device) Upload(to Buffer, x []float32) error {
 	if int64(len(x))*4 > to.size {
 		return fmt.Errorf("%d elements for a buffer of %d bytes", len(x), to.size)
@@ -219,7 +219,7 @@ func (d *Device) Upload(to Buffer, x []float32) error {
 	}, nil)
 }
 
-// Download copies the first elements of a buffer.
+// Download copies elements from the start of a buffer.
 func (d *Device) Download(x []float32, from Buffer) error {
 	if int64(len(x))*4 > from.size {
 		return fmt.Errorf("%d elements from a buffer of %d bytes", len(x), from.size)
@@ -235,7 +235,7 @@ func (d *Device) Download(x []float32, from Buffer) error {
 		func(s Buffer) { copy(x, s.Floats()) })
 }
 
-// stage runs a tape with the staging buffer, which grows as needed and is kept.
+// stage runs a tape with the staging buffer, which grows as needed and is reused.
 func (d *Device) stage(bytes int64, record func(*Tape, Buffer), then func(Buffer)) error {
 	if d.staging.size < bytes {
 		d.Free(d.staging)

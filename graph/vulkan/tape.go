@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Tape is a list of commands for a device. They run in order, and each sees the results of the commands before it.
-// One goroutine may use a tape at a time.
+// Tape is a list of commands for a device. They run in order, and each command sees the results of all earlier ones. A
+// Tape is not safe for concurrent use.
 type Tape struct {
 	device    *Device
 	commands  []command
@@ -14,12 +14,12 @@ type Tape struct {
 	program   program
 	hazards   hazards
 	scratch   []Buffer // all scratch buffers
-	lent      int      // scratch buffers of the operation under way
+	lent      int      // number of scratch buffers in use by the current operation
 	constants []Buffer
 	stats     Stats
 }
 
-// Stats counts the commands of a tape, and the bytes that it copies between host memory and the device.
+// Stats counts the commands of a tape, and the bytes copied between host and device.
 type Stats struct {
 	Dispatches int   `json:"dispatches"`
 	Barriers   int   `json:"barriers"`
@@ -32,14 +32,14 @@ func (s *Stats) Add(o Stats) {
 	s.Dispatches, s.Barriers, s.Up, s.Down = s.Dispatches+o.Dispatches, s.Barriers+o.Barriers, s.Up+o.Up, s.Down+o.Down
 }
 
-// command is a dispatch, a copy or a fill. barrier says that it waits for all commands before it.
+// command is a dispatch, a copy or a fill. With barrier, it waits for all earlier commands.
 type command struct {
 	kernel    Kernel
 	groups    [3]int
 	constants []uint32
 	args      []Argument
-	copied    int64 // bytes of a copy from args[0] to args[1]; the arguments are the exact ranges
-	fill      bool  // args[0] is filled with constants[0]
+	copied    int64 // bytes to copy from args[0] to args[1]; the arguments are the exact ranges
+	fill      bool  // fill args[0] with constants[0]
 	barrier   bool
 }
 
@@ -52,7 +52,7 @@ func (d *Device) NewTape() *Tape {
 	return t
 }
 
-// Fail makes Compile return an error. Only the first error counts.
+// Fail sets the error of Compile. Only the first error counts.
 func (t *Tape) Fail(err error) {
 	if t.err == nil {
 		t.err = err
@@ -62,7 +62,7 @@ func (t *Tape) Fail(err error) {
 // Stats returns the numbers of commands so far.
 func (t *Tape) Stats() Stats { return t.stats }
 
-// Dispatch records x * y * z groups of a kernel. A mistake in the arguments becomes the error of Compile.
+// Dispatch records x * y * z workgroups of a kernel. For invalid arguments, Compile returns an error.
 func (t *Tape) Dispatch(k Kernel, x, y, z int, constants []uint32, args ...Argument) {
 	limits := &t.device.Adapter.Limits
 	for i, n := range [3]int{x, y, z} {
@@ -84,7 +84,7 @@ func (t *Tape) Dispatch(k Kernel, x, y, z int, constants []uint32, args ...Argum
 		args: append([]Argument(nil), args...)})
 }
 
-// Copy records the copy of a buffer to another one of equal size.
+// Copy records a copy of a buffer to another buffer with the same size.
 func (t *Tape) Copy(to, from Buffer) {
 	if to.size != from.size {
 		t.Fail(fmt.Errorf("a copy of %d bytes to a buffer of %d", from.size, to.size))
@@ -93,7 +93,7 @@ func (t *Tape) Copy(to, from Buffer) {
 	t.CopyRange(to, 0, from, 0, from.size)
 }
 
-// CopyRange records the copy of bytes between places in buffers. All numbers are multiples of 4.
+// CopyRange records a copy of bytes between positions in buffers. All numbers are multiples of 4.
 func (t *Tape) CopyRange(to Buffer, toAt int64, from Buffer, fromAt, bytes int64) {
 	if to.IsZero() || from.IsZero() || bytes < 4 || (toAt|fromAt|bytes)&3 != 0 || toAt < 0 || fromAt < 0 ||
 		toAt+bytes > to.size || fromAt+bytes > from.size {
@@ -110,7 +110,7 @@ func (t *Tape) CopyRange(to Buffer, toAt int64, from Buffer, fromAt, bytes int64
 		Write(Buffer{to.block, to.at + toAt, bytes})}})
 }
 
-// Fill records that every word of a buffer becomes word.
+// Fill records a fill of a buffer with a 32-bit word.
 func (t *Tape) Fill(b Buffer, word uint32) {
 	if b.IsZero() {
 		t.Fail(errors.New("a fill of no memory"))
@@ -119,8 +119,8 @@ func (t *Tape) Fill(b Buffer, word uint32) {
 	t.add(command{fill: true, constants: []uint32{word}, args: []Argument{Write(b)}})
 }
 
-// Scratch returns a temporary buffer of so many floats for the kernels of one operation. [Tape.EndOperation] takes it
-// back for the next operation.
+// Scratch returns a temporary buffer with the given number of floats for the kernels of one operation.
+// [Tape.EndOperation] releases it for the next operation.
 func (t *Tape) Scratch(floats int) Buffer {
 	bytes := int64(floats) * 4
 	for i := t.lent; i < len(t.scratch); i++ {
@@ -142,7 +142,7 @@ func (t *Tape) Scratch(floats int) Buffer {
 	return b
 }
 
-// Constant returns a buffer with elements that stay the same, such as a table. It lives as long as the tape.
+// Constant returns a buffer with constant elements, such as a table. It is valid as long as the tape.
 func (t *Tape) Constant(x []float32) Buffer {
 	b, err := t.device.Alloc(int64(len(x)) * 4)
 	if err == nil {
@@ -156,10 +156,10 @@ func (t *Tape) Constant(x []float32) Buffer {
 	return b
 }
 
-// EndOperation takes the scratch buffers back.
+// EndOperation releases the scratch buffers.
 func (t *Tape) EndOperation() { t.lent = 0 }
 
-// add appends a command, and a barrier before it if it needs one.
+// add appends a command, with a barrier before it if necessary.
 func (t *Tape) add(c command) {
 	if t.err != nil {
 		return
@@ -174,11 +174,11 @@ func (t *Tape) add(c command) {
 	t.commands = append(t.commands, c)
 }
 
-// hazards holds the accesses since the last barrier.
+// hazards has the accesses since the last barrier.
 type hazards struct{ since []Argument }
 
-// follow records the accesses of a command. It reports whether the command must wait for earlier commands.
-// This is so if it reads a buffer that they write, or writes a buffer that they use.
+// follow records the accesses of a command. It reports whether the command must wait for earlier commands: it reads a
+// buffer that they write, or writes a buffer that they read or write.
 func (h *hazards) follow(args []Argument) (barrier bool) {
 	for _, a := range args {
 		for _, b := range h.since {
@@ -194,7 +194,7 @@ func (h *hazards) follow(args []Argument) (barrier bool) {
 	return barrier
 }
 
-// Compile ends the recording. It returns the first error of the recording, or of the driver.
+// Compile ends the recording. It returns the first error of the recording or of the driver.
 func (t *Tape) Compile() error {
 	d := t.device
 	d.mu.Lock()
@@ -212,7 +212,7 @@ func (t *Tape) Compile() error {
 	return t.err
 }
 
-// Run submits the commands and waits for their end.
+// Run submits the commands and waits until they have finished.
 func (t *Tape) Run() error {
 	d := t.device
 	d.mu.Lock()

@@ -1,7 +1,7 @@
 // Package vulkan runs compute kernels on a GPU through Vulkan 1.1, without cgo.
 //
-// A [Device] hands out memory as [Buffer] values. A [Tape] records dispatches of kernels with the access of each
-// argument. It derives the barriers between them from these accesses, and runs as often as wanted:
+// A [Device] allocates memory as [Buffer] values. A [Tape] records dispatches of kernels with the access of each
+// argument. It derives the barriers between them from these accesses. A tape can run any number of times:
 //
 //	d, err := vulkan.Open(0)
 //	x, err := d.Alloc(4 * n)
@@ -10,8 +10,8 @@
 //	err = t.Compile()
 //	err = t.Run()
 //
-// The driver needs the build tag gpu. Without it, [Devices] and [Open] return [ErrBuild]; recording, barriers and the
-// division of memory are the same code.
+// The driver needs the build tag gpu. Without it, [Devices] and [Open] return [ErrBuild]. Recording, barriers and
+// memory allocation do not depend on the tag.
 package vulkan
 
 import (
@@ -19,7 +19,7 @@ import (
 	"fmt"
 )
 
-// Errors of a machine without a usable GPU. The text of each names the remedy.
+// Errors for a machine without a usable GPU. Each text says what to install.
 var (
 	// ErrBuild is the error of [Devices] and [Open] in a build without the tag gpu. Build with -tags gpu, or use the CPU.
 	ErrBuild = errors.New("this build has no GPU support; want one made by: go build -tags gpu ./cmd/unravel")
@@ -29,15 +29,15 @@ var (
 	ErrNoDriver = errors.New("no GPU found; want its Vulkan driver, or a software driver: apt-get install mesa-vulkan-drivers")
 )
 
-// ErrLost is the error of [Tape.Run] and [Device.Upload] after the device stopped working. Its contents are gone, and
+// ErrLost is the error of [Tape.Run] and [Device.Upload] after the device has stopped working. Its content is lost, and
 // every later call fails. Open the device again, and resume from a checkpoint.
 var ErrLost = errors.New("the GPU was lost: its driver reset it, or it is gone; resume the run from its checkpoint")
 
 // MemoryError is the error of [Device.Alloc] for more bytes than the device has. Free buffers, or use a smaller batch.
 type MemoryError struct {
 	Needed, Used, Available int64
-	Limit                   int64 // largest buffer that a kernel can use; 0 if this is not the reason
-	Err                     error // the driver's error; nil if the driver was not asked
+	Limit                   int64 // maximum size of a buffer for a kernel; 0 if this is not the reason
+	Err                     error // error of the driver; nil if it was not called
 }
 
 func (e *MemoryError) Error() string {
@@ -58,13 +58,13 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// Adapter describes a GPU that Vulkan finds.
+// Adapter describes a GPU.
 type Adapter struct {
 	Index  int    `json:"index"`
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`   // integrated, discrete, virtual, CPU or other
 	API    string `json:"vulkan"` // the Vulkan version, such as 1.3.230
-	Memory int64  `json:"memory"` // bytes of the largest device-local heap
+	Memory int64  `json:"memory"` // size of the largest device-local heap in bytes
 	Limits Limits `json:"limits"`
 }
 
@@ -73,17 +73,17 @@ func (a Adapter) String() string {
 	return fmt.Sprintf("gpu:%d %s (%s, %s, Vulkan %s)", a.Index, a.Name, a.Kind, size(a.Memory), a.API)
 }
 
-// Limits are the largest sizes that an adapter supports.
+// Limits are the maximum sizes that an adapter supports.
 type Limits struct {
-	Buffer    int64 // bytes of a buffer that a kernel uses
-	Constants int   // bytes of the constants of a dispatch
-	Buffers   int   // buffers of a kernel
+	Buffer    int64 // size of a buffer in bytes
+	Constants int   // size of the push constants of a dispatch in bytes
+	Buffers   int   // number of buffers of a kernel
 	Groups    [3]int
-	Alignment int64 // of a buffer's first byte, a power of 2
+	Alignment int64 // alignment of a buffer, a power of 2
 }
 
-// Kernel is a compute shader in SPIR-V. Its entry point is main. Its buffers are the bindings from 0 on of set 0, and
-// its constants are push constants. Kernels of one name have one code.
+// Kernel is a compute shader in SPIR-V with the entry point main. Its buffers are bindings 0, 1, ... of set 0, and its
+// constants are push constants. Kernels with equal names must have equal code.
 type Kernel struct {
 	Name string
 	Code []byte
@@ -104,7 +104,7 @@ func Write(b Buffer) Argument { return Argument{Buffer: b, write: true} }
 // Update is an argument that the kernel reads and writes.
 func Update(b Buffer) Argument { return Argument{Buffer: b, read: true, write: true} }
 
-// driver is the part of a device that talks to Vulkan.
+// driver is the part of a device that calls Vulkan.
 type driver interface {
 	// allocate returns a block of memory, mapped if host is true.
 	allocate(bytes int64, host bool) (*block, error)
