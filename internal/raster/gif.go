@@ -12,9 +12,9 @@ import (
 	"slices"
 )
 
-// WriteGIF writes pictures of one size as an animation that repeats for ever, each shown for a number of hundredths of
-// a second. All frames have the same palette. It has every colour of the frames if there are at most 256 (grey images
-// keep theirs), and otherwise 256 by [Palette]. The bytes depend on the pixels alone.
+// WriteGIF writes pictures of equal size as an animation in an endless loop. Each frame is shown for the given number
+// of hundredths of a second. All frames have the same palette. It has all colours of the frames if there are at most
+// 256, and otherwise 256 colours by [Palette]. The bytes depend only on the pixels.
 func WriteGIF(w io.Writer, frames []*image.RGBA, hundredths int) error {
 	if len(frames) == 0 {
 		return errors.New("raster: an animation without frames")
@@ -40,11 +40,11 @@ func WriteGIF(w io.Writer, frames []*image.RGBA, hundredths int) error {
 	return nil
 }
 
-// paletted replaces every colour by the nearest of a palette.
+// paletted maps every colour to the nearest colour of a palette.
 func paletted(f *image.RGBA, p color.Palette, known map[color.RGBA]uint8) *image.Paletted {
 	b := f.Bounds()
 	out := image.NewPaletted(image.Rect(0, 0, b.Dx(), b.Dy()), p)
-	var last color.RGBA // neighbours are often equal
+	var last color.RGBA // adjacent pixels are often equal
 	var i uint8
 	for y := range b.Dy() {
 		row := f.Pix[y*f.Stride:][:4*b.Dx()]
@@ -64,15 +64,15 @@ func paletted(f *image.RGBA, p color.Palette, known map[color.RGBA]uint8) *image
 	return out
 }
 
-// Palette returns at most n opaque colours for pictures: all their colours if they have at most n, otherwise a palette
-// by median cut (Heckbert 1982). Median cut divides boxes of colours in two at the median of the channel with the
-// widest range. The box with the most pixels times the square of the range comes first. In the end each box becomes its
-// mean.
+// Palette returns at most n opaque colours for pictures. If the pictures have at most n colours, it returns all of
+// them. Otherwise it returns a palette by median cut (Heckbert 1982), which divides boxes of colours at the median of
+// the channel with the widest range. The next box to divide has the largest number of pixels times the square of the
+// range. The result is the mean of each box.
 func Palette(pictures []*image.RGBA, n int) color.Palette {
 	counts := map[[3]uint8]int{}
 	for _, m := range pictures {
 		b := m.Bounds()
-		var last [3]uint8 // neighbours are often equal
+		var last [3]uint8 // adjacent pixels are often equal
 		run := 0
 		for y := range b.Dy() {
 			row := m.Pix[y*m.Stride:][:4*b.Dx()]
@@ -118,7 +118,7 @@ func Palette(pictures []*image.RGBA, n int) color.Palette {
 	return p
 }
 
-// weighedColor is a colour, red, green and blue, and the number of pixels that have it.
+// weighedColor is a colour (red, green, blue) and its number of pixels.
 type weighedColor struct {
 	color  [3]uint8
 	pixels int
@@ -133,7 +133,7 @@ func (b colorBox) pixels() (n int) {
 	return n
 }
 
-// widest returns the channel with the widest range, and the range.
+// widest returns the channel with the widest range, and this range.
 func (b colorBox) widest() (channel, width int) {
 	for k := range 3 {
 		low, high := 255, 0
@@ -147,7 +147,7 @@ func (b colorBox) widest() (channel, width int) {
 	return channel, width
 }
 
-// cut divides a box of two colours or more at the median pixel of its widest channel.
+// cut divides a box of two or more colours at the median pixel of its widest channel.
 func (b colorBox) cut() (low, high colorBox) {
 	k, _ := b.widest()
 	slices.SortStableFunc(b, func(a, c weighedColor) int { return int(a.color[k]) - int(c.color[k]) })
@@ -171,8 +171,8 @@ func (b colorBox) mean() color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// Mosaic arranges pictures of one size in rows of columns on white, with white gaps, each pixel scale times as large.
-// Labels, if not nil, stand above the pictures, cut to the width. Nil pictures leave a blank.
+// Mosaic arranges pictures of equal size in a grid on white, with white gaps. Every pixel is enlarged by the factor
+// scale. Labels, if not nil, are above the pictures and are cut to the width. Nil pictures leave a blank.
 func Mosaic(pictures []image.Image, labels []string, columns, scale, gap int) *image.RGBA {
 	w, h := 1, 1
 	for _, m := range pictures {
@@ -204,5 +204,5 @@ func Mosaic(pictures []image.Image, labels []string, columns, scale, gap int) *i
 	return out
 }
 
-// mosaicLabel is the width that the cells of a mosaic have at most for their labels, in pixels.
+// mosaicLabel is the maximum width of cells for labels, in pixels.
 const mosaicLabel = 96

@@ -19,7 +19,7 @@ func gradient(w, h int, at func(x, y int) color.RGBA) *image.RGBA {
 	return m
 }
 
-// Animations of at most 256 colours are exact, in every frame; the bytes are the same each time.
+// Animations with at most 256 colours are exact in every frame, and the bytes are reproducible.
 func TestWriteGIF(t *testing.T) {
 	grey := func(x, y int) color.RGBA { v := uint8(16*y + x); return color.RGBA{v, v, v, 255} }
 	few := func(x, y int) color.RGBA {
@@ -60,8 +60,8 @@ func TestWriteGIF(t *testing.T) {
 	}
 }
 
-// With too many colours the palette follows the colours of the picture: a smooth picture is off by little, and a rare
-// colour far from all others stays distinct.
+// With too many colours, the palette adapts to the picture: a smooth picture has small errors, and a rare colour far
+// from all others is preserved.
 func TestPalette(t *testing.T) {
 	smooth := gradient(64, 64, func(x, y int) color.RGBA { return color.RGBA{uint8(4 * x), uint8(4 * y), uint8(2 * (x + y)), 255} })
 	rare := color.RGBA{255, 0, 255, 255}
@@ -102,7 +102,7 @@ func TestMosaic(t *testing.T) {
 	}
 }
 
-// Pictures are all nil: each blank is one pixel.
+// If all pictures are nil, each blank is one pixel.
 func TestMosaicOfNothing(t *testing.T) {
 	if m := Mosaic(make([]image.Image, 3), nil, 2, 4, 3); m.Bounds() != image.Rect(0, 0, 2+3*3, 2+3*3) {
 		t.Errorf("%v", m.Bounds())

@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// maxSide bounds the sides of pictures in pixels; larger images are averaged.
+// maxSide is the maximum side of pictures in pixels; larger images are downsampled by averaging.
 const maxSide = 160
 
-// Pictures makes pictures of images of one shape, with common limits of their values.
+// Pictures creates pictures of images with one shape, with common limits for their values.
 //
 //   - Images of one to three channels are shown as [FromFloats] shows them.
-//   - Images of four channels or more are shown channel by channel, grey, in tiles that together are about square.
+//   - Images with four or more channels are shown as a nearly square grid of grey tiles, one per channel.
 //   - Sequences, images of a single row, and vectors, single pixels of more than three channels, are curves from Low
 //     to High, one for each channel of a sequence.
 //
-// Images with sides above 160 pixels are reduced by a whole number.
+// Images with sides above 160 pixels are reduced by an integer factor.
 type Pictures struct {
 	Height, Width, Channels int
 	Low, High               float64 // black and white, or the bottom and the top of curves
 }
 
-// PicturesOf chooses the limits by the finite numbers of some images. They are 0 to 1 for pixels in this range, 0 to
-// the largest number for curves without negative numbers, and otherwise equally far below and above 0.
+// PicturesOf determines the limits from the finite numbers of some images. They are 0 to 1 for pixels in this range, 0
+// to the maximum for curves without negative numbers, and symmetric around 0 otherwise.
 func PicturesOf(h, w, c int, images ...[]float32) Pictures {
 	p := Pictures{Height: h, Width: w, Channels: c, High: 1}
 	top, low := 0.0, 0.0
@@ -48,7 +48,7 @@ func PicturesOf(h, w, c int, images ...[]float32) Pictures {
 // Curves reports whether the images are shown as curves.
 func (p Pictures) Curves() bool { return p.Height == 1 && (p.Width > 1 || p.Channels > 3) }
 
-// Of makes pictures of consecutive images.
+// Of draws pictures of consecutive images.
 func (p Pictures) Of(pixels []float32) ([]image.Image, error) {
 	size := p.Height * p.Width * p.Channels
 	if p.Height < 1 || p.Width < 1 || p.Channels < 1 || len(pixels)%size != 0 {
@@ -92,7 +92,7 @@ func (p Pictures) one(pixels []float32) (image.Image, error) {
 	return FromFloats(tiled, th, tw, 1)
 }
 
-// curvesOf draws the channels of a sequence, or a vector, over each other.
+// curvesOf draws the channels of a sequence, or a vector, in one plot.
 func (p Pictures) curvesOf(pixels []float32) image.Image {
 	length, channels := p.Width, p.Channels
 	if p.Width == 1 {
@@ -109,7 +109,7 @@ func (p Pictures) curvesOf(pixels []float32) image.Image {
 	return img.RGBA
 }
 
-// reduced averages blocks of by x by pixels; blocks at the right and bottom edges may be smaller.
+// reduced averages blocks of by x by pixels. Blocks at the right and bottom edges may be smaller.
 func reduced(pixels []float32, h, w, c, by int) ([]float32, int, int) {
 	if by <= 1 {
 		return pixels, h, w
@@ -133,7 +133,7 @@ func reduced(pixels []float32, h, w, c, by int) ([]float32, int, int) {
 	return out, outH, outW
 }
 
-// tiles puts the channels of an image side by side, a white pixel apart.
+// tiles arranges the channels of an image in a grid with a white pixel between them.
 func tiles(pixels []float32, h, w, c, rows, columns int) (out []float32, height, width int) {
 	height, width = rows*(h+1)-1, columns*(w+1)-1
 	out = slices.Repeat([]float32{1}, height*width)

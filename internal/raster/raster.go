@@ -1,5 +1,5 @@
-// Package raster draws arrays of pixels as pictures: sheets of small labelled images, enlarged without blurring,
-// curves, and PNG files. The bytes of a PNG file depend only on the pixels.
+// Package raster draws arrays of pixels as pictures: grids of small labelled images, enlarged without blurring, curves,
+// and PNG files. The bytes of a PNG file depend only on the pixels.
 package raster
 
 import (
@@ -14,8 +14,8 @@ import (
 	scale "golang.org/x/image/draw"
 )
 
-// FromFloats makes a picture of h*w*c pixels in [0, 1], row by row, channels last. One channel is grey, two are red and
-// green, three are RGB. Values are clamped to [0, 1]; NaN shows as magenta.
+// FromFloats returns a picture of h*w*c pixels in [0, 1] in row-major order, channels last. One channel is grey, two
+// are red and green, three are RGB. Values are clamped to [0, 1]; NaN becomes magenta.
 func FromFloats(pixels []float32, h, w, c int) (*image.RGBA, error) {
 	if h < 1 || w < 1 || c < 1 || c > 3 {
 		return nil, fmt.Errorf("raster: an image of %d x %d pixels with %d channels cannot be shown; want 1 to 3 channels", h, w, c)
@@ -44,7 +44,7 @@ func pixelColor(v []float32) color.RGBA {
 	return color.RGBA{b[0], b[1], b[2], 255}
 }
 
-// Enlarge repeats every pixel k times in both directions.
+// Enlarge repeats every pixel k times along both axes.
 func Enlarge(img image.Image, k int) *image.RGBA {
 	from := img.Bounds()
 	out := image.NewRGBA(image.Rect(0, 0, from.Dx()*k, from.Dy()*k))
@@ -52,8 +52,7 @@ func Enlarge(img image.Image, k int) *image.RGBA {
 	return out
 }
 
-// FitScale returns the integer factor, at least 1, that brings a size in pixels nearest to a wanted
-// size without exceeding it.
+// FitScale returns the largest integer factor for which a size in pixels does not exceed a wanted size; at least 1.
 func FitScale(size, want int) int { return max(1, want/max(size, 1)) }
 
 func fill(img *image.RGBA, r image.Rectangle, c color.RGBA) {

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// seriesSide is the height of a picture of curves, and its least width.
+// seriesSide is the height of a picture of curves, and its minimum width.
 const seriesSide = 64
 
 // Colours of curves.
@@ -28,7 +28,7 @@ func Largest(values []float32) float64 {
 	return top
 }
 
-// curves is a picture of curves from low at the bottom to high at the top, with a line at 0.
+// curves is a plot of curves with values from low at the bottom to high at the top, with a line at 0.
 type curves struct {
 	*image.RGBA
 	low, high float64
@@ -41,7 +41,7 @@ func newCurves(width int, low, high float64) curves {
 	return c
 }
 
-// draw draws one curve; NaN interrupts it.
+// draw draws one curve; NaN leaves a gap.
 func (c curves) draw(values []float32, ink color.RGBA) {
 	before, width := -1, c.Bounds().Dx()
 	for x := range width {
@@ -64,7 +64,7 @@ func (c curves) draw(values []float32, ink color.RGBA) {
 	}
 }
 
-// row returns the row of a value, clamped to the picture.
+// row returns the pixel row of a value, clamped to the picture.
 func (c curves) row(v float64) int {
 	if c.high <= c.low {
 		return seriesSide / 2

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// drawable makes a text from elsewhere harmless: control characters are escaped, tabs become spaces, and letters that the
-// face of tables lacks become question marks.
+// drawable makes foreign text safe to draw: it escapes control characters, and replaces tabs by spaces and characters
+// that the font lacks by question marks.
 func drawable(s string) string {
 	s = strings.NewReplacer("\t", " ", "…", "...", "–", "-", "—", "-", "’", "'", "²", "^2").Replace(plain.Text(s))
 	return strings.Map(func(r rune) rune {
@@ -18,7 +18,7 @@ func drawable(s string) string {
 	}, s)
 }
 
-// Cut returns a one-line label that is at most width pixels wide. It shortens the label in the middle.
+// Cut shortens a one-line label in the middle to at most width pixels.
 func Cut(label string, width int) string {
 	r := []rune(strings.ReplaceAll(drawable(label), "\n", " "))
 	room := max(width/TextWidth("x"), 5)
@@ -29,10 +29,10 @@ func Cut(label string, width int) string {
 	return string(r[:left]) + ".." + string(r[len(r)-(room-2-left):])
 }
 
-// maxLines bounds the lines of a text of a table.
+// maxLines is the maximum number of lines of a text in a table.
 const maxLines = 8
 
-// wrap breaks lines at a width in pixels, between words where it can.
+// wrap breaks lines at a width in pixels, between words where possible.
 func wrap(text string, width int) string {
 	var lines []string
 	for _, part := range strings.Split(drawable(text), "\n") {

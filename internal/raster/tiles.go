@@ -24,7 +24,7 @@ var (
 // Tiles is a table of small images on white.
 type Tiles struct {
 	Title        string
-	Subtitle     string          // fainter lines below the title
+	Subtitle     string          // grey lines below the title
 	ColumnTitle  string          // above the column labels
 	Rows         [][]image.Image // nil images leave a blank
 	RowLabels    []string        // left of the rows; nil: none
@@ -32,13 +32,13 @@ type Tiles struct {
 	ColumnLabels []string        // above the columns; nil: none
 	Scale        int             // pixels per pixel of the images; 0: their longer side is about 64 pixels
 	Gap          int             // pixels between images; 0: 4
-	GroupRows    int             // rows of a group, which is set off from the next; 0: no groups
+	GroupRows    int             // rows per group, with a space between groups; 0: no groups
 	Captions     [][]string      // below the images, by row; nil: none
-	Marks        [][][]bool      // squares below the captions, full or empty, by row and image; nil: none
+	Marks        [][][]bool      // squares below the captions, filled or empty, by row and image; nil: none
 	Framed       [][]bool        // images with a thick frame, by row; nil: none
 }
 
-// The longest texts, in pixels: longer labels lose their middle, longer lines are broken.
+// Maximum text sizes in pixels: longer labels are shortened in the middle, longer lines are broken.
 const (
 	maxLabel = 320
 	minLines = 560
@@ -96,7 +96,7 @@ func (t *Tiles) Draw() *image.RGBA {
 	return out
 }
 
-// frame draws the frame of an image. It gives a white image an edge.
+// frame draws the frame of an image, and an edge around a white image.
 func (t *Tiles) frame(out *image.RGBA, r, c int, bounds image.Rectangle) {
 	frame := bounds.Inset(-1)
 	if r < len(t.Framed) && c < len(t.Framed[r]) && t.Framed[r][c] {
@@ -129,7 +129,8 @@ func (t *Tiles) below(out *image.RGBA, r, c int, at image.Point) {
 // markSide is the side of a mark, in pixels.
 const markSide = 8
 
-// fitted returns the table with text that fits: control characters are escaped, lines are broken at the width of the images, labels cut.
+// fitted returns the table with text that fits: control characters are escaped, lines are broken at the width of the
+// images, and labels are cut.
 func (t *Tiles) fitted() *Tiles {
 	f := *t
 	cut := func(labels []string, width int) []string {
@@ -154,13 +155,13 @@ func (t *Tiles) fitted() *Tiles {
 	return &f
 }
 
-// layout holds the sizes derived from a table.
+// layout has the sizes derived from a table.
 type layout struct {
 	scale, gap    int
 	cellW, cellH  int
-	below         int // room below the images
+	below         int // space below the images
 	left, top     int // position of the first image
-	right         int // right end of the last image
+	right         int // right edge of the last image
 	width, height int
 }
 
@@ -227,7 +228,7 @@ func (t *Tiles) layout() layout {
 	return l
 }
 
-// rowTop returns the y of a row of images.
+// rowTop returns the y coordinate of a row of images.
 func (l *layout) rowTop(t *Tiles, r int) int {
 	y := l.top + r*(l.cellH+l.below+l.gap)
 	if t.GroupRows > 0 {
@@ -236,7 +237,7 @@ func (l *layout) rowTop(t *Tiles, r int) int {
 	return y
 }
 
-// Text writes a line of ASCII text; the left end of its baseline is at (x, y).
+// Text draws a line of ASCII text. Its baseline starts at (x, y).
 func Text(dst draw.Image, x, y int, s string, c color.Color) {
 	write(dst, x, y, s, c, inconsolata.Regular8x16)
 }
