@@ -16,13 +16,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// maxHeader is the format's limit of the length of the header.
+// maxHeader is the maximum header length of the format.
 const maxHeader = 100_000_000
 
-// Decode reads the bytes of a file that Encode made, and verifies its checksum.
+// Decode decodes a file from Encode, and verifies its checksum.
 func Decode(data []byte) (*File, error) { return decode(data, true) }
 
-// DecodeForeign reads the bytes of a file of any program, and verifies its checksum if it has one.
+// DecodeForeign decodes a file from any program, and verifies its checksum if it has one.
 func DecodeForeign(data []byte) (*File, error) { return decode(data, false) }
 
 func decode(data []byte, strict bool) (*File, error) {
@@ -52,8 +52,8 @@ func decode(data []byte, strict bool) (*File, error) {
 	return &File{metadata, tensors}, nil
 }
 
-// described returns one byte more than the header of a file of some size describes. For a file without a complete
-// header it returns enough bytes to show this.
+// described returns the number of bytes to read: the size according to the header plus one byte, at most the size of
+// the file. For a file without a complete header, it returns enough bytes to detect this.
 func described(r io.ReaderAt, size int64) int64 {
 	entries, _, whole, err := readHeader(r, size)
 	if err != nil {
@@ -65,7 +65,8 @@ func described(r io.ReaderAt, size int64) int64 {
 	return size
 }
 
-// readHeader reads the header of a file of some size; whole is the number of bytes that it takes, or of those that show that there is none.
+// readHeader reads the header of a file with the given size. whole is the number of bytes in the header and its length
+// field. For an invalid header, it is enough bytes to detect the error.
 func readHeader(r io.ReaderAt, size int64) (entries []named, metadata map[string]string, whole int64, err error) {
 	var start [8]byte
 	if _, err := r.ReadAt(start[:], 0); err != nil {
@@ -103,7 +104,7 @@ func split(data []byte) (head, body []byte, err error) {
 	return data[:n], data[n:], nil
 }
 
-// matches reports whether the checksum fits the file, computed with zeros in the checksum's place.
+// matches reports whether the checksum matches the file, with zeros in place of the checksum.
 func matches(data []byte, head int, sum string) bool {
 	at := bytes.Index(data[:8+head], []byte(checksumField(sum)))
 	if at != 8 || len(sum) != len(noChecksum) {
@@ -123,7 +124,7 @@ type named struct {
 	entry
 }
 
-// parseHeader reads the JSON object, and refuses repeated keys.
+// parseHeader parses the JSON object. Repeated keys are an error.
 func parseHeader(head []byte) (entries []named, metadata map[string]string, err error) {
 	d := json.NewDecoder(bytes.NewReader(head))
 	d.DisallowUnknownFields()
@@ -174,7 +175,7 @@ func lastEnd(entries []named) int64 {
 	return end
 }
 
-// decodeTensors checks that the tensors fill the body without holes or overlaps.
+// decodeTensors checks that the tensors cover the body without gaps or overlaps.
 func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
 	tensors := make([]Tensor, len(entries))
 	var at int64
@@ -238,7 +239,7 @@ func decodeElements(dtype string, raw []byte) any {
 	return append([]uint8{}, raw...)
 }
 
-// half returns the value of a float of 16 bits: a sign, 5 bits of exponent, 10 of fraction.
+// half converts a float16: a sign, 5 exponent bits and 10 fraction bits.
 func half(bits uint16) float32 {
 	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10)&31, uint32(bits)&1023
 	switch exponent {

@@ -23,7 +23,7 @@ const (
 	checksumKey = "unravel.sha256"
 )
 
-// noChecksum holds the place of the checksum while it is computed.
+// noChecksum is the placeholder for the checksum during its computation.
 var noChecksum = strings.Repeat("0", 2*sha256.Size)
 
 // entry is a tensor in the header.
@@ -33,7 +33,7 @@ type entry struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// Encode returns the bytes of a file with its checksum. Tensors are sorted by element size, then by name; this aligns
+// Encode returns the bytes of a file with its checksum. Tensors are sorted by element size, then by name, which aligns
 // all of them.
 func Encode(f *File) ([]byte, error) {
 	tensors := slices.Clone(f.Tensors)
@@ -61,7 +61,7 @@ func Encode(f *File) ([]byte, error) {
 	return out, nil
 }
 
-// checksumField is the checksum's text in the header: the first of the metadata.
+// checksumField is the text of the checksum in the header, at the start of the metadata.
 func checksumField(sum string) string {
 	return `{"` + metadataKey + `":{"` + checksumKey + `":"` + sum + `"`
 }
@@ -98,8 +98,7 @@ func check(f *File) error {
 	return nil
 }
 
-// encodeHeader returns the header, with zeros for the checksum, and the size of the
-// data after it.
+// encodeHeader returns the header with zeros for the checksum, and the size of the data.
 func encodeHeader(metadata map[string]string, tensors []Tensor) (head []byte, size int64, err error) {
 	var b bytes.Buffer
 	b.WriteString(checksumField(noChecksum))
@@ -116,7 +115,7 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) (head []byte, si
 		size = end
 	}
 	b.WriteByte('}')
-	b.WriteString(strings.Repeat(" ", (8-b.Len()%8)%8)) // the data begins aligned
+	b.WriteString(strings.Repeat(" ", (8-b.Len()%8)%8)) // aligns the data
 	return b.Bytes(), size, err
 }
 
@@ -161,7 +160,7 @@ func appendElements(out []byte, data any) []byte {
 	return out
 }
 
-// infinite is the float16 of +Inf: all bits of the exponent. NaN has them, too.
+// infinite is the float16 +Inf: all exponent bits are 1, as in NaN.
 const infinite = 0x7c00
 
 // halfBits rounds a number to the nearest float16, ties to even.

@@ -1,10 +1,10 @@
 // Package safetensors reads and writes named tensors in the safetensors format
-// (https://huggingface.co/docs/safetensors). A file has eight bytes with the length of a JSON header, the header, and
-// the elements, little endian and in C order.
+// (https://huggingface.co/docs/safetensors). A file consists of the length of a JSON header in eight bytes, the header,
+// and the elements (little-endian, C order).
 //
-// Written files carry a checksum under the metadata key "unravel.sha256": the SHA-256 of the whole file with the 64
-// digits of the checksum taken as zeros. Reading detects any change or truncation of such a file. Other readers of the
-// format see it as one more metadata entry. The same tensors and metadata give the same bytes.
+// Written files have a checksum with the metadata key "unravel.sha256": the SHA-256 of the file with zeros in place of
+// the 64 digits of the checksum. Readers detect any change or truncation of such a file. For other programs, the
+// checksum is one more metadata entry. Equal tensors and metadata give equal bytes.
 package safetensors
 
 import (
@@ -20,25 +20,25 @@ import (
 type Tensor struct {
 	Name  string
 	Shape []int // empty for a scalar
-	Data  any   // []float32, [Half], []float64, []int64 or []uint8, in C order; F16 and BF16 are read as []float32
+	Data  any   // []float32, [Half], []float64, []int64 or []uint8, in C order; F16 and BF16 become []float32
 }
 
-// Half is written as F16: each element is rounded to the nearest float16, ties to even. The largest is 65504.
+// Half is written as F16: each element is rounded to the nearest float16, ties to even. The maximum is 65504.
 type Half []float32
 
 // File is the content of a file.
 type File struct {
-	Metadata map[string]string // without the checksum
+	Metadata map[string]string // excluding the checksum
 	Tensors  []Tensor
 }
 
-// ErrNoChecksum is returned for files of other programs; ReadForeign and DecodeForeign accept them.
+// ErrNoChecksum is the error for files of other programs; ReadForeign and DecodeForeign accept them.
 var ErrNoChecksum = errors.New("no checksum: not written by this program, or damaged")
 
-// ErrDamaged is returned for a file with content that does not match its checksum.
+// ErrDamaged is the error for a file whose content does not match its checksum.
 var ErrDamaged = errors.New("damaged: the content does not match the checksum")
 
-// Get returns the tensor of a name.
+// Get returns the tensor with the given name.
 func (f *File) Get(name string) (Tensor, bool) {
 	for _, t := range f.Tensors {
 		if t.Name == name {
@@ -90,13 +90,13 @@ func Write(w io.Writer, f *File) error {
 	return err
 }
 
-// ReadFile reads a file that Write wrote, and verifies its checksum.
+// ReadFile reads a file from Write, and verifies its checksum.
 func ReadFile(path string) (*File, error) { return readFile(path, Decode) }
 
-// ReadForeign reads a file of any program, and verifies its checksum if it has one.
+// ReadForeign reads a file from any program, and verifies its checksum if it has one.
 func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForeign) }
 
-// ReadMetadata reads the metadata of a file, without its tensors and without a look at its checksum.
+// ReadMetadata reads only the metadata of a file. It does not verify the checksum.
 func ReadMetadata(path string) (map[string]string, error) {
 	f, err := disk.Open(path)
 	if err != nil {
@@ -126,8 +126,8 @@ func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 	return f, nil
 }
 
-// readDescribed reads a file. If the file is longer than its header says, it reads one byte too many, for decode to
-// notice.
+// readDescribed reads a file up to the size according to its header. If the file is longer, it reads one more byte, so
+// decode detects the error.
 func readDescribed(path string) ([]byte, error) {
 	f, err := disk.Open(path)
 	if err != nil {
@@ -146,7 +146,7 @@ func readDescribed(path string) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// sizes holds the bytes of the element types that can be read. BF16 is not written.
+// sizes are the sizes of supported element types in bytes. BF16 is only read.
 var sizes = map[string]int{"F64": 8, "I64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1}
 
 // dtypeOf returns the format's name for a tensor's elements and their number.
