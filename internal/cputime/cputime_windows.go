@@ -14,7 +14,7 @@ func process() time.Duration {
 	return lasted(system) + lasted(own)
 }
 
-// lasted converts a duration, which [windows.Filetime.Nanoseconds] would take for a date.
+// lasted converts a duration. [windows.Filetime.Nanoseconds] would interpret it as a date.
 func lasted(f windows.Filetime) time.Duration {
 	const unit = 100 * time.Nanosecond
 	return time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime)) * unit

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// Count returns the number of elements of a shape: the product of its dimensions, 1 for a scalar. It
-// refuses negative dimensions, and shapes that could not be addressed with elements of size bytes even
-// if dimensions of 0 were 1.
+// Count returns the number of elements of a shape: the product of its dimensions, 1 for a scalar. It returns an error
+// for negative dimensions, and for shapes whose elements of size bytes exceed the address space even if dimensions of 0
+// were 1.
 func Count(shape []int, size int) (int, error) {
 	n, zero := 1, false
 	for _, d := range shape {

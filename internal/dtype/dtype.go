@@ -17,7 +17,7 @@ type Element interface {
 // Type is the type of an element.
 type Type struct {
 	Name string // bool, int8 ... int64, uint8 ... uint64, float16, float32, float64
-	Kind byte   // as NumPy has it: b, i, u or f
+	Kind byte   // as in NumPy: b, i, u or f
 	Size int    // in bytes
 }
 
@@ -40,7 +40,7 @@ var all = []Type{
 	Float16, Float32, Float64,
 }
 
-// Find returns the type of a kind and a size; ok is false if no type fits.
+// Find returns the type with the given kind and size; ok is false if there is none.
 func Find(kind byte, size int) (t Type, ok bool) {
 	for _, t := range all {
 		if t.Kind == kind && t.Size == size {
@@ -50,7 +50,7 @@ func Find(kind byte, size int) (t Type, ok bool) {
 	return Type{}, false
 }
 
-// Of returns the type of a Go type; int is int64.
+// Of returns the type for a Go type; int is int64.
 func Of[T Element]() Type {
 	var zero T
 	name := reflect.TypeOf(zero).Name()
@@ -65,7 +65,7 @@ func Of[T Element]() Type {
 	return Type{}
 }
 
-// Swap reverses the bytes of each element of size bytes, which turns big-endian elements into little-endian elements.
+// Swap reverses the bytes of each element with size bytes. It converts between big-endian and little-endian.
 func Swap(raw []byte, size int) {
 	switch size {
 	case 1:
@@ -80,8 +80,8 @@ func Swap(raw []byte, size int) {
 	}
 }
 
-// Decode converts len(dst) little-endian elements. Floats are rounded to the type of dst; an integer or boolean dst must hold each
-// element exactly. It returns the index of the first element that does not fit dst, or -1.
+// Decode converts len(dst) little-endian elements. Floats are rounded to the type of dst. If dst has integers or
+// booleans, the conversion must be exact. Decode returns the index of the first element that does not fit dst, or -1.
 func Decode[T Element](dst []T, raw []byte, t Type) int {
 	switch dst := any(dst).(type) {
 	case []bool:
@@ -126,7 +126,7 @@ func decodeBools(dst []bool, raw []byte, t Type) int {
 	return -1
 }
 
-// Number is a Go type of elements that are numbers.
+// Number is a Go type of numeric elements.
 type Number interface {
 	int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
@@ -165,7 +165,7 @@ func decodeNumbers[D Number](dst []D, raw []byte, t Type) int {
 	return convert(dst, func(i int) float64 { return math.Float64frombits(le.Uint64(raw[8*i:])) })
 }
 
-// convert fills dst from get. It stops at a value that an integer dst cannot hold.
+// convert fills dst from get. It stops at a value that does not fit dst.
 func convert[D, S Number](dst []D, get func(i int) S) int {
 	if isFloat[D]() {
 		for i := range dst {

@@ -3,16 +3,16 @@ package lbfgs
 
 import "math"
 
-// Settings say when the search ends.
+// Settings are the stopping criteria of a search.
 type Settings struct {
-	Iterations int          // largest number of iterations
-	Decrease   float64      // the search ends where Window steps lower the function by less than this part of its value
+	Iterations int          // maximum number of iterations
+	Decrease   float64      // the search stops if Window steps decrease the function by a smaller fraction than this
 	Window     int          //
-	Floor      float64      // or where the function is at most Floor
-	Interrupt  func() error // asked in every step; its error ends the search. nil: never
+	Floor      float64      // the search stops if the function is at most Floor
+	Interrupt  func() error // called in every step; its error ends the search. nil: never
 }
 
-// Minimise changes x to a point where f is smaller, and returns its value there. The function sets g to its gradient.
+// Minimise moves x to a point with a smaller value of f, and returns this value. f sets g to its gradient.
 func Minimise(f func(x, g []float64) float64, x []float64, set Settings) (float64, error) {
 	n := len(x)
 	g, next, slope := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -29,7 +29,7 @@ func Minimise(f func(x, g []float64) float64, x []float64, set Settings) (float6
 			break
 		}
 		direction := past.Direction(g, nil)
-		if len(past.steps) == 0 { // a first step of the length 1 at most
+		if len(past.steps) == 0 { // the length of the first step is at most 1
 			scale := 1 / max(1, math.Sqrt(dot(g, g)))
 			for k := range direction {
 				direction[k] *= scale
@@ -53,7 +53,8 @@ func Minimise(f func(x, g []float64) float64, x []float64, set Settings) (float6
 	return value, nil
 }
 
-// along searches a direction from x, where f has a value and the slope down, for a lower value by halves.
+// along is a backtracking line search from x, where f has the given value and slope. It halves the step until the value
+// is lower.
 func along(f func(x, g []float64) float64, x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
 	if !(down < 0) {
 		return value, false

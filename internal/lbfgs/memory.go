@@ -2,17 +2,16 @@ package lbfgs
 
 import "math"
 
-// kept is the number of steps that a memory keeps.
+// kept is the maximum number of steps in a memory.
 const kept = 20
 
-// Memory approximates second derivatives by the last steps of a search (Nocedal and Wright 2006, algorithm 7.4).
+// Memory approximates the inverse Hessian from the last steps of a search (Nocedal and Wright 2006, algorithm 7.4).
 type Memory struct{ steps []step }
 
-// step is a change of the point and of the gradient.
+// step is a change of the point s, and the change of the gradient y.
 type step struct{ s, y []float64 }
 
-// Add adds the step from x with the gradient g to next with the gradient slope. It leaves out a step along which the
-// gradient does not grow.
+// Add adds the step from x, with gradient g, to next, with gradient slope. It skips a step with no positive curvature.
 func (m *Memory) Add(x, next, g, slope []float64) {
 	t := step{make([]float64, len(x)), make([]float64, len(x))}
 	for i := range x {
@@ -27,8 +26,8 @@ func (m *Memory) Add(x, next, g, slope []float64) {
 	m.steps = append(m.steps, t)
 }
 
-// Direction returns minus the approximate inverse of the second derivatives times the gradient g. precondition
-// multiplies a vector by a first approximation of the inverse; nil leaves the vector.
+// Direction returns minus the approximate inverse Hessian times the gradient g. precondition multiplies a vector by an
+// initial approximation of the inverse Hessian; nil means the identity.
 func (m *Memory) Direction(g []float64, precondition func(v []float64)) []float64 {
 	if precondition == nil {
 		precondition = func([]float64) {}
@@ -66,7 +65,7 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// add adds c b to a.
+// add computes a += c b.
 func add(a []float64, c float64, b []float64) {
 	for i, v := range b {
 		a[i] += c * v

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// patience is the time that goroutines have to end after the tests, on a busy machine too.
+// patience is the time limit for goroutines to end after the tests; the machine may be busy.
 const patience = time.Minute
 
-// kept are functions of goroutines that serve the whole program: helpers of the pool, and the reader of signals.
+// kept are functions of goroutines that run as long as the program: helpers of the pool, and the signal handler.
 var kept = []string{"internal/parallel.(*helpers).help(", "os/signal.loop("}
 
 // Main runs the tests of a package and returns their exit code. If tests pass but leave goroutines, Main prints the
@@ -30,7 +30,7 @@ func Main(run func() int) int {
 	return 0
 }
 
-// wait waits until all goroutines but the earlier ones have ended, and returns the stacks of the others.
+// wait waits until all goroutines except the earlier ones have ended. It returns the stacks of goroutines that remain.
 func wait(before map[string]string, patience time.Duration) (left []string) {
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		left = nil
@@ -45,7 +45,7 @@ func wait(before map[string]string, patience time.Duration) (left []string) {
 	}
 }
 
-// goroutines returns the stacks of all goroutines but the caller and the kept ones, by their number.
+// goroutines returns the stacks of all goroutines by number, except the caller and the kept ones.
 func goroutines() map[string]string {
 	text := make([]byte, 1<<16)
 	n := runtime.Stack(text, true)
@@ -57,7 +57,7 @@ func goroutines() map[string]string {
 	for i, stack := range strings.Split(string(text[:n]), "\n\n") {
 		first, _, _ := strings.Cut(stack, " [")
 		stack = strings.TrimSpace(stack)
-		if i > 0 && !serves(stack) { // the caller comes first
+		if i > 0 && !serves(stack) { // the first stack is the caller
 			stacks[first] = stack
 		}
 	}

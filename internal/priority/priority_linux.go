@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lower lowers every thread: on Linux each thread has a priority and hands it on to the threads that it starts.
+// lower lowers every thread: on Linux each thread has a priority, which new threads inherit from their parent.
 func lower() {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

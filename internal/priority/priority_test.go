@@ -11,7 +11,7 @@ import (
 
 const asProgram = "UNRAVEL_TEST_AS_PROGRAM"
 
-// A process that lowers its priority has it on all its threads.
+// After Lower, all threads of the process have the low priority.
 func TestLower(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the table of processes is that of Linux")

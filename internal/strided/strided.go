@@ -1,17 +1,18 @@
 // Package strided copies blocks between arrays with different strides.
 package strided
 
-// Copy copies a box of count elements of a size along each dimension. to and from are the bytes from one element to the next of a dimension.
+// Copy copies a box with count elements along each dimension. size is the size of an element in bytes. to and from are
+// the strides in bytes.
 func Copy(dst, src []byte, count, to, from []int, size int) {
 	last := len(count) - 1
-	for last >= 0 && to[last] == size && from[last] == size { // neighbours on both sides
+	for last >= 0 && to[last] == size && from[last] == size { // contiguous on both sides
 		size *= count[last]
 		last--
 	}
 	copyLines(dst, src, count[:last+1], to, from, size)
 }
 
-// copyLines copies a box with innermost elements that are not neighbours on one side.
+// copyLines copies a box whose innermost elements are not contiguous on both sides.
 func copyLines(dst, src []byte, count, to, from []int, size int) {
 	switch {
 	case len(count) == 0:
@@ -33,10 +34,10 @@ func copyLines(dst, src []byte, count, to, from []int, size int) {
 	}
 }
 
-// copyPlanes copies lines of single bytes, such as one channel of a tile of an image.
+// copyPlanes copies lines of single bytes, such as one channel of an image tile.
 func copyPlanes(dst, src []byte, count, to, from []int) {
 	n, step, next := count[1], to[1], from[1]
-	if n == 4 && step == 3 && next == 1 { // as h5py cuts images of 64 x 64 x 3
+	if n == 4 && step == 3 && next == 1 { // chunks of h5py for images of 64 x 64 x 3
 		for y := range count[0] {
 			line := (*[4]byte)(src[y*from[0]:])
 			out := (*[10]byte)(dst[y*to[0]:])
