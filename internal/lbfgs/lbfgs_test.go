@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMinimise finds the minima of Rosenbrock's function of many variables, and of a distance, which has a kink.
+// TestMinimise finds the minimum of the multivariate Rosenbrock function, and of a distance, which has a kink.
 func TestMinimise(t *testing.T) {
 	rosenbrock := func(x, g []float64) float64 {
 		sum := 0.0

@@ -1,11 +1,12 @@
 // Package long divides tests into default tests and complete tests.
 //
-// go test runs the default tests; a test binary that imports this package also takes the flag -long, which runs everything:
+// go test runs the default tests. A test binary that imports this package also has the flag -long, which runs all
+// tests:
 //
 //	go test ./train -long
 //
-// A default test stays short because it skips itself ([Only]) or takes a sample of its cases ([Sample]). A study takes
-// minutes to hours, and its result is in the documents; it only runs with -study ([Study]).
+// A default test stays short: it skips itself ([Only]) or uses a sample of its cases ([Sample]). A study takes minutes
+// to hours, and the documents contain its result. It only runs with -study ([Study]).
 package long
 
 import (
@@ -23,11 +24,11 @@ var (
 	studies  = flag.Bool("study", false, "run the studies that the documents report: minutes to hours")
 )
 
-// memoryLimit bounds the garbage that the tests of a package leave uncollected.
+// memoryLimit is the maximum amount of garbage that the tests of a package leave uncollected.
 const memoryLimit = 1 << 30
 
-// Run runs the tests of a package, for TestMain, and returns the exit code. Default tests run on one thread and collect
-// garbage rarely, to save time on cores. go test runs as many packages at once as there are processors, so more threads
+// Run runs the tests of a package and returns the exit code. Call it in TestMain. Default tests run on one thread with
+// rare garbage collections, to save CPU time. go test runs one package per processor at the same time, so more threads
 // would only wait for each other.
 func Run(m interface{ Run() int }) int {
 	flag.Parse()
@@ -57,7 +58,7 @@ func Only(t testing.TB) {
 	}
 }
 
-// NotShort skips a test with -short, as tests do that take tenths of a second. With -long nothing is short.
+// NotShort skips a test that takes tenths of a second if -short is set. With -long it skips nothing.
 func NotShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() && !Enabled() {
@@ -73,7 +74,8 @@ func Study(t testing.TB) {
 	}
 }
 
-// Sample returns n of the cases, evenly spaced with the first and the last among them, or all cases if the complete tests run.
+// Sample returns n of the cases, evenly spaced and including the first and the last. In a complete test run, it returns
+// all cases.
 func Sample[T any](cases []T, n int) []T {
 	if Enabled() || n >= len(cases) {
 		return cases

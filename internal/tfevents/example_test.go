@@ -25,7 +25,7 @@ func Example() {
 	}
 	fmt.Println(errors.Join(w.Scalar("loss/kl", 1, 4.5), w.Scalar("loss/kl", 2, 4.25), w.Close()))
 
-	w, err = tfevents.Resume(path, 1, time.Now, nil) // takes out step 2
+	w, err = tfevents.Resume(path, 1, time.Now, nil) // removes step 2
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Names of the plugin that compares the settings of runs, and the tags of its values (tensorboard/plugins/hparams).
+// Name of the HParams plugin, which compares the settings of runs, and the tags of its values
+// (tensorboard/plugins/hparams).
 const (
 	hparams         = "hparams"
 	SessionStartTag = "_hparams_/session_start_info"
@@ -43,7 +44,7 @@ const (
 	metricDescription     = 4 // string
 )
 
-// Status is how a session ended.
+// Status is the status of a session at its end.
 type Status int
 
 // The statuses of the plugin.
@@ -58,8 +59,8 @@ type Setting struct {
 	Value any // a float64, a bool or a string
 }
 
-// SessionStart returns the value with the settings of a run and the time when it began. Equal settings in any order
-// give equal values.
+// SessionStart returns the value with the settings and the start time of a run. The order of the settings does not
+// change the value.
 func SessionStart(settings []Setting, begun time.Time) Value {
 	settings = slices.Clone(settings)
 	slices.SortFunc(settings, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
@@ -85,22 +86,22 @@ func (s *Setting) marshal() []byte {
 	case string:
 		return appendText(nil, valueText, v)
 	}
-	panic("tfevents: a setting is no number, boolean or text") // an error in this program
+	panic("tfevents: a setting is no number, boolean or text") // a bug in this program
 }
 
-// SessionEnd returns the value with the status and the time of a run's end.
+// SessionEnd returns the value with the status and the end time of a run.
 func SessionEnd(s Status, ended time.Time) Value {
 	return pluginValue(SessionEndTag, dataEnd, appendDouble(appendInt(nil, endStatus, int64(s)), endTime, unixSeconds(ended)))
 }
 
-// Metric is a scalar by which the plugin compares runs.
+// Metric is a scalar that the plugin compares between runs.
 type Metric struct {
-	Tag, Name, Description string // tag of the scalars, and the name and description on the page
+	Tag, Name, Description string // tag of the scalars, and name and description on the page
 }
 
-// Experiment returns the value with the settings and metrics of all runs of a folder; it belongs into an event file in
-// the folder itself. Each setting's value gives its type. Without an experiment TensorBoard compares all settings by
-// all scalars.
+// Experiment returns the value with the settings and metrics of all runs in a folder. Write it to an event file in the
+// folder itself. The type of a setting is the type of its value. Without an experiment, TensorBoard compares all
+// settings and all scalars.
 func Experiment(description string, settings []Setting, metrics []Metric) Value {
 	b := appendText(nil, experimentDescription, description)
 	for _, s := range settings {

@@ -13,14 +13,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// schema names the fields of a message as the .proto files of TensorFlow, TensorBoard and Protocol Buffers do.
+// schema has the names of the fields of a message, as in the .proto files of TensorFlow, TensorBoard and Protocol
+// Buffers.
 type schema map[protowire.Number]struct {
 	name string
 	sub  schema
-	kind string // of a field that is no message: string, bytes, double, float, int
+	kind string // for a field that is not a message: string, bytes, double, float, int
 }
 
-// The schemas of the messages that this package writes.
+// The schemas of the messages written by this package.
 var (
 	protoValue  = schema{2: {name: "number_value", kind: "double"}, 3: {name: "string_value", kind: "string"}, 4: {name: "bool_value", kind: "int"}}
 	hparamsData = schema{
@@ -52,7 +53,7 @@ var (
 	}
 )
 
-// text reads a message by a schema, with an independent implementation of the wire format.
+// text decodes a message with a schema. It is an independent implementation of the wire format.
 func (s schema) text(b []byte) (string, error) {
 	var parts []string
 	for len(b) > 0 {
@@ -142,7 +143,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// Events that are dropped go from any place, and the other events do not change.
+// Resume drops events at any position, and does not change the other events.
 func TestResumeDrops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	for _, drop := range []string{"start", "mid", "end", "none"} {

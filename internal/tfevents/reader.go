@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// maxRecord bounds the bytes of a record, in reading and writing.
+// maxRecord is the maximum size of a record in bytes, for reading and writing.
 const maxRecord = 64 << 20
 
-// ErrTorn marks an incomplete or damaged record.
+// ErrTorn is the error for an incomplete or damaged record.
 var ErrTorn = errors.New("torn or damaged record")
 
-// FilePrefix begins the names of event files.
+// FilePrefix is the prefix of the names of event files.
 const FilePrefix = "events.out.tfevents."
 
-// Find returns the path of the event file in a folder, the first by name; empty if the folder has none.
+// Find returns the path of the first event file in a folder by name, or "" if there is none.
 func Find(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -44,11 +44,11 @@ type Reader struct {
 // NewReader reads events from r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReader(r)} }
 
-// Offset returns where the last event ended, in bytes.
+// Offset returns the file offset after the last event.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Next returns the next event. Its error is io.EOF at the end of the file, and wraps ErrTorn for an
-// incomplete or damaged record; nothing after that can be read.
+// Next returns the next event, or io.EOF at the end of the file. For an incomplete or damaged record, the error wraps
+// ErrTorn, and no further event can be read.
 func (r *Reader) Next() (*Event, error) {
 	data, err := r.next()
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Reader) next() ([]byte, error) {
 	if n > maxRecord {
 		return nil, r.torn(nil, fmt.Sprintf("%d bytes long; at most %d are read", n, maxRecord))
 	}
-	// a wrong length must not cost memory: read only existing bytes
+	// a wrong length must not cause a large allocation: read only existing bytes
 	r.record = r.record[:0]
 	for want := int(n) + 4; len(r.record) < want; {
 		at := len(r.record)

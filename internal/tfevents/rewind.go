@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// rewind removes from a file the events after the given step and the events for which drop returns true. It returns the
-// number of bytes that remain; 0 for a missing file.
+// rewind removes the events after the given step, and the events for which drop returns true. It returns the number of
+// bytes that remain, or 0 for a missing file.
 func rewind(path string, step int64, drop func(*Event) bool) (kept int64, err error) {
 	kept, inOrder, err := filter(path, io.Discard, step, drop)
 	switch {
@@ -36,8 +36,8 @@ func truncate(path string, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// filter copies the events that remain. It returns their length in bytes, and whether all of them
-// precede the removed ones.
+// filter copies the events that remain. It returns their size in bytes, and whether all of them precede the removed
+// events.
 func filter(path string, w io.Writer, step int64, drop func(*Event) bool) (kept int64, inOrder bool, err error) {
 	f, err := disk.Open(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package tfevents writes and reads TensorBoard's event files: scalars and images under a tag, at a step, and the
-// settings of a run for the plugin HParams.
+// Package tfevents writes and reads TensorBoard's event files: scalars and images with a tag and a step, and the
+// settings of a run for the HParams plugin.
 //
 // A file is a sequence of TFRecords (a length, its checksum, the data, its checksum;
 // https://www.tensorflow.org/tutorials/load_data/tfrecord). Each record contains one Event message in the wire format
@@ -25,7 +25,7 @@ type Event struct {
 // Time returns the time of an event.
 func (e *Event) Time() time.Time { return time.UnixMicro(int64(math.Round(e.WallTime * 1e6))) }
 
-// Tag returns the tag of the first value of an event; empty: it has none.
+// Tag returns the tag of the first value of an event, or "" if there is none.
 func (e *Event) Tag() string {
 	if len(e.Values) == 0 {
 		return ""
@@ -33,7 +33,7 @@ func (e *Event) Tag() string {
 	return e.Values[0].Tag
 }
 
-// Value is a scalar or an image under a tag, or the data of a plugin.
+// Value is a scalar or an image with a tag, or the data of a plugin.
 type Value struct {
 	Tag         string
 	Scalar      float32
@@ -55,7 +55,7 @@ type Plugin struct {
 	Content []byte // a message in the plugin's format
 }
 
-// fileVersion begins every file.
+// fileVersion is in the first record of every file.
 const fileVersion = "brain.Event:2"
 
 // castagnoli is the table of CRC-32C.
@@ -67,7 +67,7 @@ func maskedCRC(data []byte) uint32 {
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
-// appendRecord frames data.
+// appendRecord appends data as a record.
 func appendRecord(b, data []byte) []byte {
 	le := binary.LittleEndian
 	length := le.AppendUint64(nil, uint64(len(data)))

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// clock counts seconds from a fixed time.
+// clock returns a clock that advances by one second per call, from a fixed time.
 func clock() func() time.Time {
 	t := time.Unix(1_700_000_000, 250_000_000)
 	return func() time.Time { t = t.Add(time.Second); return t }
@@ -53,7 +53,7 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// The bytes of Protocol Buffers' wire format, by hand.
+// The bytes of the Protocol Buffers wire format, written by hand.
 func TestBytes(t *testing.T) {
 	for _, test := range []struct {
 		e    Event
@@ -183,7 +183,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// The complete records stay, at any point where the writer was killed.
+// The complete records remain, wherever the writer was killed.
 func TestResumeTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	data := steps(t, path, 1, 2, 3)
@@ -234,7 +234,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Values that could not be read again are refused.
+// Write rejects values that could not be read again.
 func TestTooLong(t *testing.T) {
 	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "events")
@@ -290,7 +290,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzReader tests that nothing panics, and that events are written and read the same.
+// FuzzReader tests that no input causes a panic, and that writing and reading events does not change them.
 func FuzzReader(f *testing.F) {
 	e := Event{WallTime: 1, Step: 3, Values: []Value{{Tag: "a", Scalar: 1}, {Tag: "b", Scalar: 2}}}
 	f.Add(e.marshal())

@@ -95,7 +95,7 @@ func (i *Image) marshal() []byte {
 	return appendBytes(appendInt(b, imageColorspace, space), imageEncoded, i.PNG)
 }
 
-// metadata returns a SummaryMetadata message; empty if the value needs none.
+// metadata returns a SummaryMetadata message, or nil if the value does not need one.
 func (v *Value) metadata() (b []byte) {
 	if v.Plugin != nil {
 		plugin := appendBytes(nil, pluginName, []byte(v.Plugin.Name))
@@ -110,7 +110,7 @@ func (v *Value) metadata() (b []byte) {
 	return b
 }
 
-// emptyTensor returns the float32 tensor of shape [0], for a value with its complete message in the metadata.
+// emptyTensor returns the float32 tensor of shape [0], for a value whose message is in the metadata.
 func emptyTensor() []byte {
 	return appendBytes(appendInt(nil, tensorType, typeFloat), tensorShape, appendBytes(nil, shapeDimension, nil))
 }
@@ -119,7 +119,7 @@ func appendTag(b []byte, field int, wire protowire.Type) []byte {
 	return protowire.AppendTag(b, protowire.Number(field), wire)
 }
 
-// appendInt appends an integer, but not 0, the default.
+// appendInt appends an integer unless it is 0, the default.
 func appendInt(b []byte, field int, x int64) []byte {
 	if x == 0 {
 		return b
@@ -131,7 +131,7 @@ func appendDouble(b []byte, field int, x float64) []byte {
 	return protowire.AppendFixed64(appendTag(b, field, wire64), math.Float64bits(x))
 }
 
-// appendText appends a string, which is valid UTF-8.
+// appendText appends a string as valid UTF-8.
 func appendText(b []byte, field int, text string) []byte {
 	return appendBytes(b, field, []byte(strings.ToValidUTF8(text, "\ufffd")))
 }
@@ -144,7 +144,7 @@ func appendBytes(b []byte, field int, data []byte) []byte {
 type field struct {
 	number int
 	wire   protowire.Type
-	x      uint64 // value of wire types other than bytes
+	x      uint64 // value for wire types other than bytes
 	data   []byte
 }
 
@@ -184,7 +184,7 @@ func fields(b []byte, f func(field) error) error {
 	return nil
 }
 
-// unmarshal reads an Event, and skips fields that this package does not write.
+// unmarshal decodes an Event, and skips fields that this package does not write.
 func unmarshal(b []byte) (*Event, error) {
 	var e Event
 	err := fields(b, func(f field) error {

@@ -11,18 +11,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// Writer appends events to a file. It is used by one goroutine.
+// Writer appends events to a file. It is not safe for concurrent use.
 type Writer struct {
 	path string
 	file *os.File
 	buf  *bufio.Writer
 	now  func() time.Time
 	last time.Time // time of the last event written
-	err  error     // the first error; the file is not touched after it
+	err  error     // the first error; the file does not change afterwards
 }
 
-// Create makes a new file, or empties an old one. TensorBoard finds files with "tfevents" in their
-// names. now gives the times of events.
+// Create creates a file, or truncates an existing one. TensorBoard finds files with "tfevents" in their names. now
+// returns the time of an event.
 func Create(path string, now func() time.Time) (*Writer, error) {
 	f, err := disk.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
@@ -35,9 +35,9 @@ func Create(path string, now func() time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// Resume continues a file after the given step. It removes later events, which a run wrote after its checkpoint, events
-// for which drop returns true, and a torn record. drop, if not nil, sees the events in order, perhaps twice. A missing
-// file is created.
+// Resume continues a file after the given step. It removes later events, which a run wrote after its checkpoint, and an
+// incomplete record. It also removes events for which drop returns true. drop, if not nil, gets the events in order,
+// possibly twice. A missing file is created.
 func Resume(path string, step int64, now func() time.Time, drop func(*Event) bool) (*Writer, error) {
 	if err := disk.Own(path); err != nil {
 		return nil, err
@@ -65,19 +65,19 @@ func newWriter(path string, f *os.File, now func() time.Time) *Writer {
 	return &Writer{path: path, file: f, buf: bufio.NewWriter(f), now: now}
 }
 
-// begin writes the first record, which holds the version of the format.
+// begin writes the first record, with the version of the format.
 func (w *Writer) begin() error { return w.write(Event{FileVersion: fileVersion}) }
 
-// Last returns the time of the last event written; for a new file it is the file's beginning.
+// Last returns the time of the last event, or of the first record for a new file.
 func (w *Writer) Last() time.Time { return w.last }
 
-// Scalar writes a number under a tag.
+// Scalar writes a number with a tag.
 func (w *Writer) Scalar(tag string, step int64, x float32) error {
 	return w.Write(step, Value{Tag: tag, Scalar: x})
 }
 
-// Write writes the values of one step as one event of at most 64 MiB. After a file error nothing more
-// is written, and every call returns that error.
+// Write writes the values of one step as one event of at most 64 MiB. After a file error, it writes nothing more, and
+// every call returns this error.
 func (w *Writer) Write(step int64, values ...Value) error {
 	return w.write(Event{Step: step, Values: values})
 }
@@ -96,7 +96,7 @@ func (w *Writer) write(e Event) error {
 	return w.err
 }
 
-// Flush passes written events to the operating system, where TensorBoard sees them.
+// Flush writes buffered events to the operating system, so TensorBoard sees them.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		w.fail(w.buf.Flush())
