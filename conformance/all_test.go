@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// TestParts checks every registered part of Unravel against the rules of its kind. The default test makes the largest
-// parts smaller.
+// TestParts checks every registered part against the rules of its kind. The default test reduces the largest parts.
 func TestParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -29,7 +28,7 @@ func TestParts(t *testing.T) {
 	conformance.All(t)
 }
 
-// change changes the defaults of an entry of a registry during a test. S is the type of the settings.
+// change changes the defaults of a registry entry during a test. S is the type of the settings.
 func change[S, T any](t *testing.T, r *registry.Registry[T], name string, set func(*S)) {
 	before := r.Entries
 	t.Cleanup(func() { r.Entries = before })

@@ -16,13 +16,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// CheckAugmentation returns the faults of an entry of the registry of augmentations. It tests the defaults and, if
-// the entry has the option probability, the probabilities 0 and 1. Faults are:
+// CheckAugmentation returns the faults of an entry of the registry of augmentations. It tests the default settings. If
+// the entry has the option probability, it also tests the probabilities 0 and 1. Faults are:
 //
 //   - an image that changes at probability 0;
 //   - results outside [0, 1] (non-finite results, for an [augment.Normaliser]); results that differ for equal
 //     streams, or stay the same for all streams;
-//   - a count of random numbers that depends on pixels;
+//   - a number of random draws that depends on pixels;
 //   - a changed source image, earlier result or settings;
 //   - a different result in place, or on several goroutines at once;
 //   - allocation.
@@ -39,8 +39,8 @@ func CheckAugmentation(e registry.Entry[augment.Op]) error {
 	})
 }
 
-// CheckPipeline returns the faults of an entry of the registry of pipelines: the faults of [CheckAugmentation], for
-// the whole pipeline.
+// CheckPipeline returns the faults of an entry of the registry of pipelines: the faults in [CheckAugmentation] for the
+// whole pipeline.
 func CheckPipeline(e registry.Entry[augment.Pipeline]) error {
 	return faultsOf("pipeline "+e.Name, func(f *findings) {
 		if e.Name == "" || e.Doc == "" || e.New == nil {
@@ -63,16 +63,16 @@ func isNormaliser(op augment.Op) bool {
 	return ok
 }
 
-// views checks one pipeline, and holds images before and after it.
+// views checks one pipeline, and has images before and after it.
 type views struct {
 	*findings
-	op         augment.Op // the pipeline's only operation; nil: it has several
+	op         augment.Op // the only operation of the pipeline; nil: there are several
 	pipeline   augment.Pipeline
 	normalises bool
 	h, w, c    int
 }
 
-// check tests the image shapes that suit the pipeline. source is the config of its settings.
+// check tests the image shapes that the pipeline supports. source is the config of its settings.
 func (x *views) check(source string) {
 	before := fmt.Sprintf("%+v", settingsOf(x.pipeline))
 	var refused []string
@@ -123,7 +123,7 @@ func (x *views) images() map[string][]float32 {
 // stains overwrites all buffers of a canvas except the image, to find operations that read unwritten memory.
 type stains struct{}
 
-// Happens draws nothing from the stream, so the operation gets the whole stream.
+// Happens does not draw from the stream, so the operation sees the whole stream.
 func (*stains) Happens(*rng.Stream) bool { return true }
 
 func (*stains) Suits(_, _, _ int) error { return nil }
@@ -137,7 +137,7 @@ func (*stains) Apply(m *augment.Canvas, _ *rng.Stream) {
 	}
 }
 
-// apply returns a view of an image, made on a stained canvas.
+// apply returns a view of an image, computed on a stained canvas.
 func (x *views) apply(image []float32, s *rng.Stream) []float32 {
 	dst := slices.Repeat([]float32{guardValue}, len(image)+1)
 	stained := append(augment.Pipeline{{Name: "stains", Value: &stains{}}}, x.pipeline...)

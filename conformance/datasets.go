@@ -45,7 +45,7 @@ func CheckImages(d datasets.Dataset) error {
 	return faultsOf("dataset "+d.Name(), func(f *findings) { newImages(f, d).check() })
 }
 
-// images checks one data set, and holds the images to check.
+// images checks one data set, and has the images to check.
 type images struct {
 	*findings
 	set     datasets.Dataset
@@ -97,10 +97,10 @@ func newImages(f *findings, d datasets.Dataset) *images {
 // seed is the seed of all random numbers in the tests.
 const seed = 1
 
-// guardValue follows the memory that a method may write, to find writes beyond it.
+// guardValue is the value after the memory that a method may write. It detects writes beyond this memory.
 const guardValue = 1234
 
-// image renders an image into memory full of NaNs.
+// image renders an image into memory filled with NaN.
 func (x *images) image(d datasets.Dataset, i int) []float32 {
 	room := slices.Repeat([]float32{float32(math.NaN())}, x.size+1)
 	room[x.size] = guardValue
@@ -111,7 +111,7 @@ func (x *images) image(d datasets.Dataset, i int) []float32 {
 	return room[:x.size:x.size]
 }
 
-// levelsAt reads the levels of an image into memory full of impossible levels.
+// levelsAt reads the levels of an image into memory filled with impossible levels.
 func (x *images) levelsAt(d datasets.Dataset, i int) []int {
 	k := len(x.factors)
 	room := slices.Repeat([]int{-guardValue}, k+1)
@@ -128,7 +128,7 @@ func (x *images) check() {
 	}
 	x.run(x.ranges, x.incomplete, x.repeated)
 	if len(x.errs) > 0 {
-		return // several goroutines would fail alike
+		return // several goroutines would fail in the same way
 	}
 	x.run(x.together, x.complete)
 	if h, ok := x.set.(datasets.Hierarchical); ok {
@@ -240,7 +240,8 @@ func (x *images) together() {
 	})
 }
 
-// complete checks a set with as many images as combinations of levels. It must have one image of each combination.
+// complete checks a set whose number of images equals the number of level combinations. It must have one image per
+// combination.
 func (x *images) complete() {
 	const most = 1 << 24
 	combinations := 1
@@ -287,7 +288,7 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 	}
 }
 
-// rebuilt compares the set with another build for the same seed.
+// rebuilt compares the set with a second build for the same seed.
 func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	d, err := e.New().Build(seed)
 	x.must(err, "a second Build")
@@ -302,7 +303,7 @@ func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	}
 }
 
-// sameBits reports whether numbers have the same bits. NaN then equals NaN.
+// sameBits reports whether numbers have equal bits. NaN then equals NaN.
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }

@@ -34,8 +34,8 @@ func openGPU(t *testing.T) *machine.Device {
 }
 
 // onBoth computes nodes on the CPU and on a GPU, and compares their elements. The tolerance is relative to the largest
-// element of a node, but at least to a tenth of the largest element of all: where a ReLU's input is 0 up to rounding, a
-// small gradient differs by one pixel.
+// element of the node, or to a tenth of the largest element of all nodes if that is larger. If the input of a ReLU is 0
+// up to rounding errors, a small gradient may differ by one pixel.
 func onBoth(d *machine.Device, tolerance float64, nodes ...*gorgonia.Node) (machine.Placement, error) {
 	want, err := run(nodes...)
 	if err != nil {
@@ -56,7 +56,7 @@ func onBoth(d *machine.Device, tolerance float64, nodes ...*gorgonia.Node) (mach
 			largest = max(largest, math.Abs(v))
 		}
 	}
-	for range 2 { // the second run finds the values of the first
+	for range 2 { // the second run starts with the values of the first
 		if err := m.RunAll(); err != nil {
 			return placed, err
 		}

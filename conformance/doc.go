@@ -1,9 +1,9 @@
-// Package conformance tests the parts of Unravel, also parts that a program registers. The test
+// Package conformance tests the parts of Unravel, including parts that a program registers. The test
 //
 //	func TestParts(t *testing.T) { conformance.All(t) }
 //
-// checks all registered parts. [CheckLoss], [CheckModel] and others check one entry. Parallel tests must not call these
-// functions, because the functions count allocations.
+// checks all registered parts. [CheckLoss], [CheckModel] and others check one entry. Do not call these functions in
+// parallel tests, because they count allocations.
 package conformance
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// All checks every registered part, with a subtest for each kind. It takes about 20 s of processor time.
+// All checks every registered part, with a subtest for each kind. It takes about 20 s of CPU time.
 func All(t *testing.T) {
 	for _, kind := range []struct {
 		name  string

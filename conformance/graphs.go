@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// pull returns the mean over all elements of (x - r)^2/2, for random numbers r seeded by a name. The scalar has a
-// gradient in every element of a node.
+// pull returns the mean over all elements of (x - r)^2/2, with random numbers r seeded by a name. Every element of x
+// has a gradient.
 func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "pull", Key: name,
@@ -106,8 +106,8 @@ func notFinite(list []float64) int {
 	return slices.IndexFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
-// farApart returns the index of the first pair of numbers that differ by more than a tolerance, relative to the
-// largest number, or -1.
+// farApart returns the index of the first pair of numbers whose difference exceeds a tolerance relative to the largest
+// number, or -1.
 func farApart(a, b []float64, tolerance float64) int {
 	most := 1.0
 	for _, v := range b {

@@ -13,7 +13,7 @@ import (
 // groupRows is the number of transported points, in groups of four.
 const groupRows = 32
 
-// move transports points in groups of m. With turns, the transformations are angles of a factor.
+// move transports points in groups of m. With turns, the transformations are angles of a circular factor.
 func (x *latentCheck) move(points, transformations []float64, turns bool, m int) (moved []float64) {
 	g := nn.NewGraph(nn.NewParams(seed))
 	rows := len(points) / x.width
@@ -122,7 +122,7 @@ func drawGroups(columns int, product bool, s *rng.Stream) (all, second []float64
 	return all, second
 }
 
-// wholeTurns checks that whole turns of a circular factor move no point.
+// wholeTurns checks that a whole turn of a circular factor does not move points.
 func (x *latentCheck) wholeTurns(points []float64) {
 	whole := make([]float64, groupRows)
 	for i := range whole {
@@ -139,7 +139,7 @@ func (x *latentCheck) wholeTurns(points []float64) {
 	}
 }
 
-// fixed checks that transport does not move a group made by transforming one point.
+// fixed checks that transport does not move a group that consists of transformations of one point.
 func (x *latentCheck) fixed(points, transformations []float64, turns bool, m int, what string) {
 	again := x.move(points, transformations, turns, m)
 	if i := farApart(again, points, 1e-4); i >= 0 {

@@ -51,7 +51,7 @@ type latentCheck struct {
 	locationOf, scaleOf *gorgonia.Node
 }
 
-// build makes the posteriors of random features.
+// build computes the posteriors of random features.
 func (x *latentCheck) build() {
 	if x.width < 1 {
 		x.fatal("Width is %d; want 1 or more", x.width)
@@ -90,7 +90,7 @@ func (x *latentCheck) build() {
 	x.on("location", x.locations)
 }
 
-// on adds faults for non-finite points, and for points outside the space.
+// on records faults for non-finite points, and for points outside the space.
 func (x *latentCheck) on(name string, points []float64) {
 	if i := notFinite(points); i >= 0 {
 		x.add("%s: column %d is %v", name, i%x.width, points[i])
@@ -108,7 +108,7 @@ func (x *latentCheck) on(name string, points []float64) {
 	}
 }
 
-// sampled draws noise, seeded by round, and returns samples and KL.
+// sampled draws noise seeded by round, and returns samples and KL.
 func (x *latentCheck) sampled(round int) (points []float64, kl float64) {
 	rng.New(seed, fmt.Sprint("noise ", round)).Normals(x.noise)
 	values := x.results("sampling", x.sample, x.kl)
@@ -217,7 +217,7 @@ func (x *latentCheck) gradients() {
 		}}), "gradients")
 }
 
-// sumOf adds to a scalar the pulls on other nodes.
+// sumOf adds the pulls on other nodes to a scalar.
 func sumOf(total *gorgonia.Node, nodes ...*gorgonia.Node) (*gorgonia.Node, error) {
 	for i, n := range nodes {
 		p, err := pull(n, fmt.Sprint("part ", i))
