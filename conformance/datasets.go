@@ -240,8 +240,7 @@ func (x *images) together() {
 	})
 }
 
-// complete checks a set whose number of images equals the number of level combinations. It must have one image per
-// combination.
+// complete checks a set with equal numbers of images and level combinations. It must have one image per combination.
 func (x *images) complete() {
 	const most = 1 << 24
 	combinations := 1

@@ -106,8 +106,8 @@ func notFinite(list []float64) int {
 	return slices.IndexFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
-// farApart returns the index of the first pair of numbers whose difference exceeds a tolerance relative to the largest
-// number, or -1.
+// farApart returns the index of the first pair of numbers that differ by more than a tolerance, or -1. The tolerance is
+// relative to the largest number.
 func farApart(a, b []float64, tolerance float64) int {
 	most := 1.0
 	for _, v := range b {

@@ -23,7 +23,8 @@ func ActivateGradient(t *vulkan.Tape, at, dy, dx vulkan.Buffer, f cpu.Activation
 	each(t, "activategradient", n, sizes(n, int(f)), vulkan.Read(at), vulkan.Read(dy), vulkan.Write(dx))
 }
 
-// ActivateCurvature records the gradient of dx = t f'(x) ([ActivateGradient]) by at, from the gradient dy of dx.
+// ActivateCurvature records the gradient of dx = t f'(x) ([ActivateGradient]) with respect to at, given the gradient dy
+// with respect to dx.
 func ActivateCurvature(t *vulkan.Tape, at, along, dy, dat vulkan.Buffer, f cpu.Activation, n int) {
 	each(t, "curvature", n, sizes(n, int(f)), vulkan.Read(at), vulkan.Read(along), vulkan.Read(dy), vulkan.Write(dat))
 }
@@ -46,7 +47,7 @@ func below(f cpu.Activation) (slope float64, ok bool) {
 	return 1, false
 }
 
-// beforeActivation returns the gradient before the activation of a layer, of n elements: dy itself for a linear one.
+// beforeActivation returns the gradient before the activation of a layer with n elements: dy itself for a linear one.
 func beforeActivation(t *vulkan.Tape, y, dy vulkan.Buffer, f cpu.Activation, n int) vulkan.Buffer {
 	if f == cpu.LinearActivation {
 		return dy

@@ -2,5 +2,5 @@
 
 package kernels
 
-// code returns nothing: a build without the tag gpu opens no device.
+// code returns nil: a build without the tag gpu opens no device.
 func code(string) []byte { return nil }

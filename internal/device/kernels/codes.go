@@ -39,7 +39,7 @@ func WeightedKL(t *vulkan.Tape, mu, logSigma, weights, out vulkan.Buffer, rows, 
 	Sum(t, terms, out, 0.5/float64(rows), n)
 }
 
-// WeightedKLGradient records the gradients of [WeightedKL] by mu and log sigma.
+// WeightedKLGradient records the gradients of [WeightedKL] with respect to mu and log sigma.
 func WeightedKLGradient(t *vulkan.Tape, mu, logSigma, weights, dout, dmu, dlogSigma vulkan.Buffer, rows, columns int) {
 	for i, d := range []vulkan.Buffer{dmu, dlogSigma} {
 		if !d.IsZero() {
@@ -69,14 +69,14 @@ func NormalDistribution(t *vulkan.Tape, x, y vulkan.Buffer, n int) {
 	each(t, "activate", n, sizes(n, normalDistribution), vulkan.Read(x), vulkan.Write(y))
 }
 
-// RelaxedChoice records latent.RelaxedChoice of log probabilities and uniform numbers [rows, columns]. If the
-// temperature tau is 0, temperature holds it.
+// RelaxedChoice records latent.RelaxedChoice of log probabilities and uniform numbers [rows, columns]. If tau is 0, the
+// buffer temperature has the temperature.
 func RelaxedChoice(t *vulkan.Tape, logarithms, uniform, temperature, y vulkan.Buffer, tau float64, rows, columns int) {
 	rowwise(t, "relaxed", rows, append(sizes(rows, columns, 0), float(tau)),
 		vulkan.Read(logarithms), vulkan.Read(uniform), vulkan.Read(or(temperature, uniform)), vulkan.Update(y))
 }
 
-// RelaxedChoiceGradient records the gradient of y = [RelaxedChoice] by the log probabilities.
+// RelaxedChoiceGradient records the gradient of y = [RelaxedChoice] with respect to the log probabilities.
 func RelaxedChoiceGradient(t *vulkan.Tape, y, dy, temperature, d vulkan.Buffer, tau float64, rows, columns int) {
 	rowwise(t, "relaxed", rows, append(sizes(rows, columns, 1), float(tau)),
 		vulkan.Read(y), vulkan.Read(dy), vulkan.Read(or(temperature, y)), vulkan.Update(d))
@@ -88,7 +88,7 @@ func Transport(t *vulkan.Tape, z, turns, y vulkan.Buffer, action, groups, m, col
 	transport(t, z, turns, z, y, action, groups, m, columns, 0)
 }
 
-// TransportGradient records the gradient of [Transport] by the points.
+// TransportGradient records the gradient of [Transport] with respect to the points.
 func TransportGradient(t *vulkan.Tape, z, turns, dy, dz vulkan.Buffer, action, groups, m, columns int) {
 	transport(t, z, turns, dy, dz, action, groups, m, columns, 1)
 }

@@ -6,10 +6,10 @@ import "github.com/unravel-ml/unravel/graph/vulkan"
 type Hinges struct {
 	Rows, Width, Factors int
 	Aggregate            int             // a factor.Aggregate
-	Columns              []int           // of the codes
-	Distances            []LabelDistance // of the factors
-	Add                  bool            // distances of factors are added, or else joined by the norm
-	Pairs                int             // partners of a row; 0: all rows
+	Columns              []int           // columns of the codes
+	Distances            []LabelDistance // distances of the labels, by factor
+	Add                  bool            // add the distances of factors; otherwise use their norm
+	Pairs                int             // number of partners of a row; 0: all rows
 }
 
 // Two of the aggregates of package factor.
@@ -30,7 +30,7 @@ func Contraction(t *vulkan.Tape, z, labels, groups, out vulkan.Buffer, h Hinges)
 	h.values(t, z, labels, groups, out)
 }
 
-// ContractionGradient records the gradient of [Contraction] by the codes. It computes the hinges again.
+// ContractionGradient records the gradient of [Contraction] with respect to the codes. It recomputes the hinges.
 func ContractionGradient(t *vulkan.Tape, z, labels, groups, dout, dz vulkan.Buffer, h Hinges) {
 	table, chosen, state := h.values(t, z, labels, groups, t.Scratch(1))
 	rowwise(t, "contractiongradient", h.Rows, h.constants(), vulkan.Read(z), vulkan.Read(labels),

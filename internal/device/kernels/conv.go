@@ -5,7 +5,7 @@ import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// geometry holds the sizes of conv.glsl.
+// geometry has the sizes of conv.glsl.
 type geometry struct {
 	batch, bigH, bigW, bigC, smallH, smallW, smallC int
 	kernel, stride, padH, padW                      int
@@ -25,7 +25,7 @@ func Conv(t *vulkan.Tape, x, w, bias, y vulkan.Buffer, s cpu.ConvShape, f cpu.Ac
 	geometryOf(s).gather(t, x, w, bias, y, f)
 }
 
-// ConvGradient records the gradients of [Conv] by x, w and bias, from the gradient dy of y.
+// ConvGradient records the gradients of [Conv] with respect to x, w and bias, given the gradient dy with respect to y.
 func ConvGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, s cpu.ConvShape, f cpu.Activation) {
 	c := geometryOf(s)
 	pixels := s.Batch * s.OutH * s.OutW
@@ -47,7 +47,8 @@ func ConvTranspose(t *vulkan.Tape, x, w, bias, y vulkan.Buffer, s cpu.ConvShape,
 	transposedGeometry(s).spread(t, x, w, bias, y, f)
 }
 
-// ConvTransposeGradient records the gradients of [ConvTranspose] by x, w and bias, from the gradient dy of y.
+// ConvTransposeGradient records the gradients of [ConvTranspose] with respect to x, w and bias, given the gradient dy
+// with respect to y.
 func ConvTransposeGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, s cpu.ConvShape, f cpu.Activation) {
 	c := transposedGeometry(s)
 	pixels := s.Batch * s.OutH * s.OutW
@@ -83,7 +84,7 @@ func (c geometry) gather(t *vulkan.Tape, big, w, bias, small vulkan.Buffer, f cp
 
 // spread computes the big image from the small one.
 func (c geometry) spread(t *vulkan.Tape, small, w, bias, big vulkan.Buffer, f cpu.Activation) {
-	pixels := c.batch * divided(c.bigH, c.stride) * divided(c.bigW, c.stride) // of the first phase, which has the most
+	pixels := c.batch * divided(c.bigH, c.stride) * divided(c.bigW, c.stride) // of the first phase, which has the largest number
 	tile := tileOf(pixels*c.stride*c.stride, c.bigC, 1)
 	x, y := tile.groups(pixels, c.bigC)
 	t.Dispatch(kernel("spread-"+tile.name), x, y, c.stride*c.stride, c.constants(0, !bias.IsZero(), f),

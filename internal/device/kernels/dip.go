@@ -10,7 +10,7 @@ func DIP(t *vulkan.Tape, mean, logVariance, out vulkan.Buffer, offDiagonal, diag
 	covariance(t, mean, logVariance, out, offDiagonal, diagonal, rows, d)
 }
 
-// DIPGradient records the gradients of [DIP]. It computes the covariances again.
+// DIPGradient records the gradients of [DIP]. It recomputes the covariances.
 func DIPGradient(t *vulkan.Tape, mean, logVariance, dout, dmean, dlogVariance vulkan.Buffer, offDiagonal,
 	diagonal float64, rows, d int) {
 	centred, variances, slopes := covariance(t, mean, logVariance, t.Scratch(1), offDiagonal, diagonal, rows, d)
@@ -27,7 +27,8 @@ func DIPGradient(t *vulkan.Tape, mean, logVariance, dout, dmean, dlogVariance vu
 	}
 }
 
-// covariance records the value. It returns the centred means, the variances and the slopes of the value over C.
+// covariance records the value. It returns the centred means, the variances and the gradient of the value with respect
+// to C.
 func covariance(t *vulkan.Tape, mean, logVariance, out vulkan.Buffer, offDiagonal, diagonal float64, rows,
 	d int) (centred, variances, slopes vulkan.Buffer) {
 	n := rows * d

@@ -24,13 +24,13 @@ func Mix(t *vulkan.Tape, a float64, x vulkan.Buffer, b float64, y, z vulkan.Buff
 // Add records z = x + y for n elements. z may be x or y.
 func Add(t *vulkan.Tape, x, y, z vulkan.Buffer, n int) { Mix(t, 1, x, 1, y, z, n) }
 
-// Multiply records z = x y, element by element. It is the value and the gradient of dropout, with a mask for y. z may
-// be x or y.
+// Multiply records z = x y, elementwise. It is the value and the gradient of dropout, with a mask for y. z may be x or
+// y.
 func Multiply(t *vulkan.Tape, x, y, z vulkan.Buffer, n int) {
 	combine(t, multiplied, 1, 0, x, y, z, n)
 }
 
-// Divide records z = x / y, element by element. z may be x or y.
+// Divide records z = x / y, elementwise. z may be x or y.
 func Divide(t *vulkan.Tape, x, y, z vulkan.Buffer, n int) { combine(t, quotient, 0, 0, x, y, z, n) }
 
 // Scale records y = factor x for n elements. y may be x.
@@ -66,14 +66,15 @@ func WeightedSum(t *vulkan.Tape, weights []float64, in []vulkan.Buffer, out vulk
 // Copy records the copy of the first n elements of x to y.
 func Copy(t *vulkan.Tape, x, y vulkan.Buffer, n int) { t.CopyRange(y, 0, x, 0, 4*int64(n)) }
 
-// box is a part of an array with 4 axes: where it begins and the elements between neighbours along each axis.
+// box is a part of an array with 4 axes: its offset and its strides.
 type box struct {
 	vulkan.Buffer
 	at      int
 	strides [4]int
 }
 
-// copyBox records the copy of a box of a size between two arrays. Elements of y outside the box keep their values.
+// copyBox records the copy of a box of the given size between two arrays. Elements of y outside the box keep their
+// values.
 func copyBox(t *vulkan.Tape, x, y box, size [4]int) {
 	n := size[0] * size[1] * size[2] * size[3]
 	constants := sizes(n, size[1], size[2], size[3], x.at)
@@ -100,8 +101,8 @@ func Crop(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, channels, height, wid
 	copyBox(t, large, small, [4]int{batch, height, width, channels})
 }
 
-// Shuffle records the turn of channels into pixels, from x [batch, h, w, c times^2] to y [batch, h times, w times,
-// c], or from y to x if back is true.
+// Shuffle records the rearrangement of channels into pixels, from x [batch, h, w, c times^2] to y [batch, h times, w
+// times, c], or from y to x if back is true.
 func Shuffle(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, c, times int, back bool) {
 	piece := c * times // a row of the square of a pixel
 	deep := box{x, 0, [4]int{w * times * piece, piece, times * piece, 1}}

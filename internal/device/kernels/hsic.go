@@ -29,7 +29,8 @@ func HSIC(t *vulkan.Tape, x, y, groups, out vulkan.Buffer, sides [2]Similarity, 
 	recordHSIC(t, [2]vulkan.Buffer{x, y}, groups, out, sides, n)
 }
 
-// HSICGradient records the gradients of [HSIC] by x and y, of Gaussian similarities. It computes similarities again.
+// HSICGradient records the gradients of [HSIC] with respect to x and y for Gaussian similarities. It recomputes the
+// similarities.
 func HSICGradient(t *vulkan.Tape, x, y, groups, dout vulkan.Buffer, d [2]vulkan.Buffer, sides [2]Similarity, n int) {
 	h := recordHSIC(t, [2]vulkan.Buffer{x, y}, groups, t.Scratch(1), sides, n)
 	for i, s := range sides {
@@ -52,7 +53,7 @@ func HSICGradient(t *vulkan.Tape, x, y, groups, dout vulkan.Buffer, d [2]vulkan.
 	}
 }
 
-// similarities are the buffers of hsic.comp, and its constants without f.
+// similarities has the buffers of hsic.comp, and its constants except f.
 type similarities struct {
 	n                          int
 	points                     [2]vulkan.Buffer

@@ -1,8 +1,8 @@
 // Package kernels records the operations of graphs as compute kernels on tapes of package vulkan, in float32.
 //
-// A function records the dispatches of one operation, with the access of each argument. It takes the buffers and
-// sizes of the operation, in the layouts of the CPU's operation: rows of numbers, images [batch, height, width,
-// channels]. A gradient function leaves out results that are the zero Buffer.
+// A function records the dispatches of one operation, with the access of each argument. Its arguments are the buffers
+// and sizes of the operation, in the layouts of the CPU: rows of numbers, images [batch, height, width, channels]. A
+// gradient function skips results with a zero Buffer.
 //
 // The kernels are GLSL files (*.comp), each with its formula; generate.sh compiles them to SPIR-V. The order of sums
 // depends only on sizes, with loops and trees instead of atomics. A device therefore gives the same bits in every run.
@@ -19,7 +19,7 @@ import (
 // kernel returns a kernel by the name of its file.
 func kernel(name string) vulkan.Kernel { return vulkan.Kernel{Name: name, Code: code(name)} }
 
-// mostGroups bounds the groups of an elementwise kernel. Its threads take every so many elements.
+// mostGroups is the maximum number of workgroups of an elementwise kernel. Its threads process elements with a stride.
 const mostGroups = 4096
 
 // each records an elementwise kernel over n elements.
