@@ -64,8 +64,8 @@ func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 	}, x, y)
 }
 
-// activated builds an operation with an activation. If the operation cannot include the activation
-// (see [graph.Activation.FromValue]), the activation follows as a separate operation.
+// activated builds an operation with an activation. If the operation cannot include the activation (see
+// [graph.Activation.FromValue]), the activation follows as a separate operation.
 func activated(a graph.Activation, build func(linear graph.Activation) (*gorgonia.Node, error)) (*gorgonia.Node, error) {
 	y, err := build(graph.Linear)
 	if err != nil {

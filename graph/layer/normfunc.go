@@ -20,7 +20,7 @@ type norm[T graph.Float] struct {
 	mean, inverse                                          []T
 	scale, b, offset                                       []T
 	sum, product                                           []float64 // sums of dy, and of dy (x - mean)
-	masked                                                 []T       // dy times the derivative of ReLU, in the memory of dx
+	masked                                                 []T       // dy times the slope of ReLU, in dx's memory
 	x, y, dy, dx                                           []T
 	gamma, beta                                            []T
 	forwardItem, mapItem, backwardItem, sumItem, slopeItem func(worker, i int)

@@ -17,9 +17,9 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// CheckRanges compares the numbers that settings accept with the ranges that their messages state. For "want 1 to 64"
-// it demands that 1 and 64 are accepted, and that 0 and 65 are not. A number may be its default in any case. The file
-// lists all ranges: a change of a limit changes it. The numbers of zeros, such as "sprites.channels", take 0 from Go
+// CheckRanges compares the numbers that settings accept with the ranges in their error messages. For "want 1 to 64",
+// settings must accept 1 and 64, and reject 0 and 65. The default of a number is always allowed. The file lists all
+// ranges, so a change of a limit changes the file. The numbers in zeros, such as "sprites.channels", may be 0 in Go
 // code.
 func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T], zeros ...string) {
 	t.Helper()
@@ -44,7 +44,7 @@ func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T], 
 	}
 }
 
-// check checks one struct of settings. It returns the ranges that messages state.
+// check checks one struct of settings. It returns the ranges in the error messages.
 func check(t *testing.T, name string, settings func() any, zeros []string) (lines []string) {
 	t.Helper()
 	for i := range numbers("", reflect.ValueOf(settings())) {
@@ -67,8 +67,8 @@ func check(t *testing.T, name string, settings func() any, zeros []string) (line
 	return lines
 }
 
-// compare reports ends of a range that settings refuse, and neighbours of the ends that they accept. The value that the
-// settings have, and 0 on request, may be outside.
+// compare reports ends of a range that settings reject, and neighbours of the ends that they accept. The current value
+// of the setting, and 0 if zero is set, may be outside.
 func (n number) compare(t *testing.T, name string, settings any, want wanted, zero bool) {
 	t.Helper()
 	for x, inside := range n.corners(want) {
@@ -89,7 +89,7 @@ type number struct {
 	v    reflect.Value
 }
 
-// numbers lists the numbers of a struct, also in structs and lists inside it.
+// numbers lists the numbers in a struct, including nested structs and lists.
 func numbers(path string, v reflect.Value) (list []number) {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Float32, reflect.Float64:
@@ -117,7 +117,7 @@ func numbers(path string, v reflect.Value) (list []number) {
 	return list
 }
 
-// refused returns the message if settings refuse a value of the number; empty if they accept it.
+// refused returns the error message if settings reject a value of the number, or "" if they accept it.
 func (n number) refused(settings any, x float64) string {
 	before := reflect.New(n.v.Type()).Elem()
 	before.Set(n.v)
@@ -151,7 +151,7 @@ func (n number) value() float64 {
 	return n.v.Float()
 }
 
-// probes are values that settings may refuse.
+// probes are values that settings may reject.
 func (n number) probes() []float64 {
 	if n.isInt() {
 		return []float64{-1 << 40, -1, 0, 1<<31 - 1, 1 << 40}
@@ -159,7 +159,7 @@ func (n number) probes() []float64 {
 	return []float64{-1e30, -1, 0, 1e30}
 }
 
-// next is the neighbour of a value of the number's type.
+// next is the adjacent value in the number's type.
 func (n number) next(x, towards float64) float64 {
 	switch {
 	case n.isInt():
@@ -196,10 +196,10 @@ func (n number) corners(r wanted) map[float64]bool {
 // span is a range of numbers.
 type span struct {
 	low, high         float64
-	openLow, openHigh bool // without the end
+	openLow, openHigh bool // exclusive ends
 }
 
-// String writes the range, with ends such as [ if they belong to it.
+// String formats the range, with brackets such as [ for inclusive ends.
 func (s span) String() string {
 	first, last := "[", "]"
 	if s.openLow {
@@ -216,7 +216,7 @@ type wanted struct {
 	also []float64 // numbers outside the range
 }
 
-// forms are the forms of ranges in messages. # stands for a number. The ends are closed or open, or there is none.
+// forms are the forms of ranges in messages. # is a number. The ends are inclusive, exclusive or missing.
 var forms = []struct{ ends, text string }{
 	{"[]", `want (?:an integer |a number |integers |numbers )?(?:from )?#(?: \([^)]*\))? to #`},
 	{"[)", `want #(?: \([^)]*\)| or more)?,? and less than #`},
@@ -247,7 +247,7 @@ const digits = `(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)`
 
 var other = regexp.MustCompile(`,? or ` + digits + `\b`)
 
-// spanOf reads the range that a message states.
+// spanOf parses the range in a message.
 func spanOf(text string) (r wanted, ok bool) {
 	for i, e := range expressions {
 		m := e.FindStringSubmatch(text)

@@ -294,7 +294,7 @@ func (c *claim) clear(dir string) error {
 		}
 		open := 0
 		for _, name := range names {
-			if strings.HasPrefix(name, ".nfs") { // deleted but open on this machine; the new folder name excludes its holder
+			if strings.HasPrefix(name, ".nfs") { // deleted but open; the new folder name excludes its holder
 				open++
 				continue
 			}

@@ -26,14 +26,14 @@ type Server struct {
 	Experiments map[string]*Experiment // by id
 	Runs        []*Run
 	Artifacts   map[string]string // contents by path
-	ArtifactURI string            // where a new run keeps its artifacts; default: mlflow-artifacts:
-	PageSize    int               // runs in an answer; 0: as many as asked for
+	ArtifactURI string            // artifact folder of a new run; default: mlflow-artifacts:
+	PageSize    int               // maximum number of runs in an answer; 0: as requested
 	Requests    []string          // method and name of each request
 	Writes      int               // requests that changed something
 
-	// Before answers a request itself, if it returns true.
+	// Before handles a request if it returns true.
 	Before func(w http.ResponseWriter, r *http.Request) bool
-	// After loses the answer to a request that was carried out, if it returns true.
+	// After drops the answer to a completed request if it returns true.
 	After func(r *http.Request) bool
 
 	mu sync.Mutex
@@ -54,13 +54,13 @@ type Run struct {
 	Metrics                      map[string][]Point
 }
 
-// Point is a number of a metric.
+// Point is a value of a metric.
 type Point struct {
 	Timestamp, Step int64
 	Value           float64
 }
 
-// New starts a server that ends with the test.
+// New starts a server that stops at the end of the test.
 func New(t testing.TB) *Server {
 	s := &Server{ArtifactURI: "mlflow-artifacts:", Artifacts: map[string]string{},
 		Experiments: map[string]*Experiment{"0": {Name: "Default"}}}
@@ -70,7 +70,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Run returns the run of a name, or nil.
+// Run returns the run with the given name, or nil.
 func (s *Server) Run(name string) *Run {
 	for _, r := range s.Runs {
 		if r.Name == name {
@@ -80,7 +80,7 @@ func (s *Server) Run(name string) *Run {
 	return nil
 }
 
-// refusal is the panic that ends a handler; the visitor gets it as the answer.
+// refusal is the panic that ends a handler, and the answer to the client.
 type refusal struct {
 	status        int
 	code, message string
@@ -152,7 +152,7 @@ func (s *Server) answer(r *http.Request, name string, body []byte) (status int, 
 	panic(refusal{http.StatusNotFound, "ENDPOINT_NOT_FOUND", r.Method + " " + r.URL.Path})
 }
 
-// decode decodes a request, and refuses unknown fields and wrong types.
+// decode decodes a request. Unknown fields and wrong types are errors.
 func decode(body []byte, into any) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -161,7 +161,7 @@ func decode(body []byte, into any) {
 	}
 }
 
-// experiment describes the experiment of a name; nil: there is none.
+// experiment describes the experiment with the given name, or returns nil.
 func (s *Server) experiment(name string) map[string]any {
 	for id, e := range s.Experiments {
 		if e.Name == name {
@@ -230,7 +230,7 @@ func check(kind string, p pair, most int) {
 	}
 }
 
-// active returns a run that may be changed.
+// active returns a run that can still change.
 func (s *Server) active(id string) *Run {
 	at := slices.IndexFunc(s.Runs, func(r *Run) bool { return r.ID == id })
 	if at < 0 {
@@ -350,7 +350,7 @@ func (s *Server) search(body []byte) any {
 	return map[string]any{"runs": found, "next_page_token": next}
 }
 
-// show returns a run with the last values of its metrics. Some servers write an int64 as a text.
+// show returns a run with the last values of its metrics. Some servers write an int64 as a string.
 func (s *Server) show(r *Run) map[string]any {
 	var metrics []map[string]any
 	for _, key := range slices.Sorted(maps.Keys(r.Metrics)) {

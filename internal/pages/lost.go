@@ -6,19 +6,20 @@ import (
 	"runtime/debug"
 )
 
-// LostError is the panic of reading mapped bytes after the file has lost them.
+// LostError is the panic of a read of mapped bytes that the file no longer has.
 type LostError struct{ Path string }
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("%s was cut short or cannot be read while it is in use; want the whole file again", e.Path)
 }
 
-// Faults makes reads of mapped bytes that fail panic on this goroutine, instead of ending the program, for [Watch]:
+// Faults makes failing reads of mapped bytes panic in this goroutine, instead of ending the program. Use it with
+// [Watch]:
 //
 //	defer pages.Watch(path, pages.Faults())
 func Faults() (before bool) { return debug.SetPanicOnFault(true) }
 
-// Watch turns the panic of such a read into one with a [LostError]. It is deferred.
+// Watch converts the panic of such a read to a panic with a [LostError]. Defer it.
 func Watch(path string, before bool) {
 	debug.SetPanicOnFault(before)
 	if p := recover(); p != nil {
@@ -29,7 +30,7 @@ func Watch(path string, before bool) {
 	}
 }
 
-// Recover stores the [LostError] of a panic, which may have come from another goroutine, and lets other panics pass. It is deferred.
+// Recover stores the [LostError] of a panic, possibly from another goroutine, and passes on other panics. Defer it.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		failed, _ := p.(error)

@@ -51,7 +51,7 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 				t.Fatal(err)
 			}
 			r.Config, r.Files, r.Before, r.Sum = rundir.FileHash(config), nil, nil, "" // it came from JSON
-			text, _ := json.Marshal(r)                                                 // valid, because the record came from JSON
+			text, _ := json.Marshal(r)                                                 // it came from JSON
 			return string(text)
 		})
 		edit(t, filepath.Join(dir, name, rundir.MetricsFile), func(s string) string {

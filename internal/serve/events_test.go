@@ -112,7 +112,7 @@ func TestEvents(t *testing.T) {
 	if err := json.Unmarshal([]byte(data), &more); err != nil || more.Panels[0].Series[0].Y.Shape[0] != 1 || id != fmt.Sprint(c.At+int64(len(third))) {
 		t.Errorf("%v %s %s", err, data, id)
 	}
-	again := listen(t, h.URL+"/api/events?dir=one&from=0", "Last-Event-ID", fmt.Sprint(c.At)) // as the browser does after a lost connection
+	again := listen(t, h.URL+"/api/events?dir=one&from=0", "Last-Event-ID", fmt.Sprint(c.At)) // after a lost connection
 	if data, _ := again.next("curves"); data == "" {
 		t.Error("no points after a broken connection")
 	}

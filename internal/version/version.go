@@ -15,9 +15,9 @@ import (
 // modulePath is the path of this module.
 const modulePath = "github.com/unravel-ml/unravel"
 
-// Code returns the version of this module's code, in this module's programs or in a program that imports it. It is the
-// revision, with + if files were changed, or the module's version. Without either, as under go run, it is "devel-" and
-// the beginning of the program's hash.
+// Code returns the version of this module's code, in a program of this module or in a program that imports it. It is
+// the revision, with a + for modified files, or the module's version. If both are unknown, as with go run, it is
+// "devel-" and the start of the program's hash.
 func Code() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,7 +29,7 @@ func Code() string {
 	return "devel" + programHash()
 }
 
-// versionOf returns the version of this module in build information; empty if it is missing.
+// versionOf returns the version of this module in build information, or "" if it is missing.
 func versionOf(info *debug.BuildInfo) string {
 	module := info.Main
 	for _, d := range info.Deps {
@@ -61,10 +61,10 @@ func versionOf(info *debug.BuildInfo) string {
 	return module.Version
 }
 
-// Name returns [Release], and [Code] for a program that is no release.
+// Name returns [Release], or [Code] if the program is not a release.
 func Name() string { return cmp.Or(Release(), Code()) }
 
-// Release returns the release that the program was built from, such as v0.1.0; empty for any other program.
+// Release returns the release of the program, such as v0.1.0, or "" if it is not a release.
 func Release() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -76,7 +76,7 @@ func Release() string {
 // releaseName matches versions of releases. Pseudo-versions between two tags and changed copies do not match.
 var releaseName = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
-// releaseOf returns the release of this module in build information; empty if no tag names the code.
+// releaseOf returns the release of this module in build information, or "" if the code has no tag.
 func releaseOf(info *debug.BuildInfo) string {
 	if info.Main.Path != modulePath || !releaseName.MatchString(info.Main.Version) {
 		return ""
@@ -84,8 +84,7 @@ func releaseOf(info *debug.BuildInfo) string {
 	return info.Main.Version
 }
 
-// programHash returns "-" and twelve digits of the program's hash; nothing if the program cannot be
-// read.
+// programHash returns "-" and twelve digits of the program's hash, or "" if the program cannot be read.
 var programHash = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
