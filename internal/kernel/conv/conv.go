@@ -1,9 +1,9 @@
 // Package conv computes convolutions and their gradients.
 //
-// A direct product reads image patches in place. Convolutions with kernel 4 and stride 2, and their transposes, use
-// Winograd's F(2x2, 2x2), which needs 9 products instead of 16 and preserves exact zeros. Their gradients use F(4x4,
-// 2x2), which needs 25 products instead of 64. Convolutions with kernel 3 and stride 1 use F(4x4, 3x3), which needs 36
-// instead of 144.
+// General convolutions are direct: they read image patches in place. Convolutions with kernel 4 and stride 2, and their
+// transposes, use Winograd's F(2x2, 2x2) with 9 products instead of 16, which preserves exact zeros. Their gradients
+// use F(4x4, 2x2) with 25 products instead of 64. Convolutions with kernel 3 and stride 1 use F(4x4, 3x3) with 36
+// products instead of 144.
 package conv
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// convolver is the common part of a convolution and a transposed convolution.
+// convolver has the common fields of a convolution and a transposed convolution.
 type convolver struct {
 	*geometry
 	activation kernel.Activation
 	gather     product
 	spread     product
 	gradient   gradient
-	pixel      int       // channels of the small image, rounded up to 16
-	bias       []float32 // padded to whole panels
+	pixel      int       // channels of the small image, rounded up to a multiple of 16
+	bias       []float32 // padded to complete panels
 	workers    []*convWorker
 
-	// Operands of the call in progress.
+	// Operands of the current call.
 	x, w, y, dy, dx, dw []float32
 	sums, biasSums      []float32 // [groups][weights] and [groups][channels of the output]; nil: not wanted
 	threads             int       // number of threads, about: a thread's next item is so many further
@@ -31,24 +31,25 @@ type convolver struct {
 	forwardItem, inputItem, weightItem, packGather, packSpread, totalItem func(worker, i int)
 }
 
-// convWorker is the scratch of one thread.
+// convWorker has the scratch memory of one thread.
 type convWorker struct {
 	tile       simd.Tile
 	panel      simd.Panel
-	big, small []float32 // padded images; the padding stays zero
+	big, small []float32 // padded images; the padding is always zero
 	wide       []float32 // small images with channels padded to 16
-	inputs     []float32 // further operands of a product
+	inputs     []float32 // further operands of products
 	products   []float32
 	ahead      prefetches
 }
 
-// Conv is a convolution with bias and activation; see [kernel.ConvShape]. One goroutine at a time may use it.
+// Conv is a convolution with bias and activation; see [kernel.ConvShape]. It is not safe for concurrent use.
 type Conv struct {
 	c    convolver
-	fast *conv3 // not nil for shapes that suit it; c is then unused
+	fast *conv3 // not nil for supported shapes; c is then unused
 }
 
-// Transpose is a transposed convolution with bias and activation; see [kernel.ConvShape]. One goroutine at a time may use it.
+// Transpose is a transposed convolution with bias and activation; see [kernel.ConvShape]. It is not safe for concurrent
+// use.
 type Transpose struct {
 	c    convolver
 	fast *conv3
@@ -57,7 +58,7 @@ type Transpose struct {
 // New plans a convolution.
 func New(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, false) }
 
-// NewMixed is [New] in mixed precision, for the parts where this saves time.
+// NewMixed is [New] in mixed precision, where it is faster.
 func NewMixed(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, true) }
 
 func newConv(s kernel.ConvShape, a kernel.Activation, mixed bool) (*Conv, error) {
@@ -80,7 +81,7 @@ func NewTranspose(s kernel.ConvShape, a kernel.Activation) (*Transpose, error) {
 	return newConvTranspose(s, a, false)
 }
 
-// NewMixedTranspose is [NewTranspose] in mixed precision, for the parts where this saves time.
+// NewMixedTranspose is [NewTranspose] in mixed precision, where it is faster.
 func NewMixedTranspose(s kernel.ConvShape, a kernel.Activation) (*Transpose, error) {
 	return newConvTranspose(s, a, true)
 }
@@ -113,7 +114,7 @@ func (c *convolver) plan(g *geometry, a kernel.Activation, mixed bool) {
 	c.totalItem = func(_, i int) { totalGroups(c.dw, c.sums, c.groups, i) }
 }
 
-// prepare allocates the scratch of every thread.
+// prepare allocates the scratch memory of every thread.
 func (c *convolver) prepare() {
 	c.threads = parallel.Threads()
 	for len(c.workers) < parallel.Threads() {
@@ -171,8 +172,8 @@ func (p *Conv) forward(worker, i int) {
 	c.activation.Rest(out)
 }
 
-// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
-// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+// Backward computes the gradients dx, dw and db, given the gradient dy with respect to y = Forward(x, w, bias). It
+// skips gradients that are nil.
 func (p *Conv) Backward(x, w, y, dy, dx, dw, db []float32) {
 	if p.fast != nil {
 		p.fast.backward(x, w, y, dy, dx, dw, db)
@@ -217,8 +218,8 @@ func (p *Transpose) forward(worker, i int) {
 	c.activation.Rest(out)
 }
 
-// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
-// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+// Backward computes the gradients dx, dw and db, given the gradient dy with respect to y = Forward(x, w, bias). It
+// skips gradients that are nil.
 func (p *Transpose) Backward(x, w, y, dy, dx, dw, db []float32) {
 	if p.fast != nil {
 		p.fast.backward(x, w, y, dy, dx, dw, db)
@@ -227,7 +228,7 @@ func (p *Transpose) Backward(x, w, y, dy, dx, dw, db []float32) {
 	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
 }
 
-// widen copies small image j of a chunk and places its pixels a multiple of 16 elements apart.
+// widen copies small image j of a chunk. The stride of its pixels becomes a multiple of 16.
 func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
 	pixel := c.pixel
 	dst := s.wide[j*c.smallPixels()*pixel:]
@@ -238,7 +239,7 @@ func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
 	}
 }
 
-// sumPixels adds all pixels of an image to dst, one element a channel.
+// sumPixels adds all pixels of an image to dst, which has one element per channel.
 func sumPixels(dst, src []float32, h, w, line int, fresh bool) {
 	if fresh {
 		clear(dst)
@@ -260,16 +261,16 @@ func sumPixels(dst, src []float32, h, w, line int, fresh bool) {
 	}
 }
 
-// A job is a part of the backward pass for some images, computed a chunk at a time.
+// job is a part of the backward pass for some images, computed in chunks.
 type job struct {
 	first, end   int
-	group, share int       // in the sum of the weights' gradient
-	dx           bool      // the images' gradient
-	sums         []float32 // gradient of the group's weights; nil: not computed
-	biasSums     []float32 // gradient of the group's bias; nil: not computed
+	group, share int       // indices in the sum of the weight gradient
+	dx           bool      // compute the gradient with respect to the images
+	sums         []float32 // weight gradient of the group; nil: not computed
+	biasSums     []float32 // bias gradient of the group; nil: not computed
 }
 
-// nextOf returns the images of the next chunk that a thread computes of a job.
+// nextOf returns the images of a thread's next chunk in a job.
 func (c *convolver) nextOf(first int, j job) (from, to int) {
 	if first += c.chunk; first >= j.end {
 		first += (c.threads - 1) * (j.end - j.first)
@@ -292,8 +293,8 @@ func (c *convolver) prefetch(s *convWorker, j job, first, n, m int) {
 	}
 }
 
-// backwardItems sets the items of the backward pass. With one share, an item computes the gradients of images and weights,
-// because both need the images that it pads.
+// backwardItems sets the items of the backward pass. With a single share, an item computes the gradients with respect
+// to both images and weights, because both use the padded images.
 func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 	c.inputItem = func(worker, i int) {
 		run(c.workers[worker], job{first: i * c.chunk, end: min(c.batch, (i+1)*c.chunk), dx: true})
@@ -312,7 +313,7 @@ func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 	}
 }
 
-// backward runs the groups of images and adds up their gradients.
+// backward runs the groups of images and sums their gradients.
 func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather bool) {
 	c.prepare()
 	if dw != nil {
@@ -354,7 +355,7 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.sums, c.biasSums = nil, nil, nil, nil, nil, nil, nil, nil
 }
 
-// backward does a job.
+// backward runs a job.
 func (p *Conv) backward(s *convWorker, job job) {
 	c := &p.c
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
@@ -389,7 +390,7 @@ func (p *Conv) backward(s *convWorker, job job) {
 	}
 }
 
-// backward does a job.
+// backward runs a job.
 func (p *Transpose) backward(s *convWorker, job job) {
 	c := &p.c
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
@@ -421,15 +422,15 @@ func (p *Transpose) backward(s *convWorker, job job) {
 	}
 }
 
-// wide returns the small images that widen has copied.
+// wide returns the small images copied by widen.
 func (c *convolver) wide(s *convWorker) smallImages {
 	return smallImages{s.wide, c.pixel, c.smallW * c.pixel, c.smallPixels() * c.pixel}
 }
 
-// totalElements is the number of weights in an item of totalGroups.
+// totalElements is the number of weights per item of totalGroups.
 const totalElements = 4096
 
-// totalGroups sets a part of dw to the sum of groups of as many elements, in their order.
+// totalGroups sets a part of dw to the sum over groups, in order.
 func totalGroups(dw, sums []float32, groups, part int) {
 	n := len(dw)
 	from, to := part*totalElements, min((part+1)*totalElements, n)

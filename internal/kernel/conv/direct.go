@@ -4,37 +4,38 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// A convolution and a transposed convolution need three products. Gathering turns patches of the big images into pixels
-// of the small images: the convolution itself, and the gradient that a transposed convolution passes back. Spreading
-// turns small pixels into patches of the big images: the transposed convolution, and the gradient that a convolution
-// passes back. The third product is the gradient of the weights. Each product exists in a form for any geometry, and in
-// faster forms for some.
+// A convolution and a transposed convolution need three products. Gathering maps patches of the big images to pixels of
+// the small images: the forward pass of a convolution, and the input gradient of a transposed convolution. Spreading
+// maps pixels of the small images to patches of the big images: the forward pass of a transposed convolution, and the
+// input gradient of a convolution. The third product is the weight gradient. Each product has an implementation for any
+// geometry, and faster ones for some.
 
-// product gathers or spreads a chunk of padded images in a worker's scratch. It gathers big images and spreads small
-// images.
+// product gathers or spreads a chunk of padded images in the scratch memory of a worker. Gathering reads big images,
+// and spreading reads small images.
 type product interface {
-	packs() int                 // items of work of pack
+	packs() int                 // number of items of pack
 	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
-	// run computes a number of images of out; flags are a tile's.
+	// run computes the images in out; flags are the flags of a tile.
 	run(s *convWorker, bias, out []float32, images, flags int)
-	scratch() (inputs, products int) // elements of the worker's arrays of these names
+	scratch() (inputs, products int) // sizes of the worker's arrays with these names
 }
 
-// gradient computes the gradient of the weights: patches of the big images times pixels of the small images, summed
-// over pixels and images.
+// gradient computes the weight gradient: patches of the big images times pixels of the small images, summed over pixels
+// and images.
 type gradient interface {
-	// run adds the images of a chunk to a share of the sums of a group, as many as weights, or begins them.
+	// run adds the images of a chunk to a share of a group's sums, which have the size of the weights. fresh starts new
+	// sums.
 	run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool)
 	scratch() (inputs, products int)
 }
 
-// smallImages lie with pixels of pixel elements, a multiple of 16, rows of line and images of size elements.
+// smallImages are small images with strides for pixels (pixel, a multiple of 16), rows (line) and images (size).
 type smallImages struct {
 	x                 []float32
 	pixel, line, size int
 }
 
-// newProducts chooses the forms of the products.
+// newProducts chooses the implementations of the products.
 func newProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	if winogradFits(g) {
 		return newWinogradGather(g), newWinogradSpread(g), newWinogradGradient(g)
@@ -51,13 +52,12 @@ func newProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	return newGather(g), newScatter(g), newWeightGradient(g)
 }
 
-// gather gathers in any geometry: patches of the big image, read where
-// they lie, times the weights.
+// gather gathers for any geometry: patches of the big image, read in place, times the weights.
 type gather struct {
 	g       *geometry
 	panels  simd.Panels
-	weights []float32 // panel after panel: [patch][width]
-	rows    []int     // start of each patch of a chunk of padded images
+	weights []float32 // panel by panel: [patch][width]
+	rows    []int     // offset of each patch in a chunk of padded images
 	cRows   []int
 }
 
@@ -108,8 +108,8 @@ func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// scatter spreads in any geometry. The big pixels of one phase (row mod stride, column mod stride) meet the same taps,
-// so each phase is a small convolution.
+// scatter spreads for any geometry. All big pixels of a phase (row mod stride, column mod stride) use the same taps, so
+// each phase is a small convolution.
 type scatter struct {
 	g       *geometry
 	panels  simd.Panels
@@ -121,7 +121,7 @@ type phase struct {
 	tapsY, tapsX int
 	qy, qx       int
 	py, px       int
-	at           int // offset of its weights: [tapsY, tapsX, smallC][width] panel after panel
+	at           int // offset of its weights: [tapsY, tapsX, smallC][width], panel by panel
 	rows, cRows  []int
 }
 
@@ -175,7 +175,7 @@ func (s *scatter) run(w *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// image computes one image from a small image with pixels channels apart and rows line apart.
+// image computes one image from a small image. channels and line are the strides of pixels and rows.
 func (s *scatter) image(t *simd.Tile, small []float32, channels, line int, bias, out []float32, flags int) {
 	t.A = small
 	for i := range s.phases {
@@ -200,7 +200,7 @@ func (s *scatter) image(t *simd.Tile, small []float32, channels, line int, bias,
 	}
 }
 
-// fill writes the pixels of a phase that no tap meets (a kernel smaller than the stride).
+// fill sets the pixels of a phase without taps (a kernel smaller than the stride).
 func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
 	for _, at := range f.cRows {
 		if flags&simd.AddBias == 0 {
@@ -217,7 +217,7 @@ func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
 	}
 }
 
-// weightGradient is the gradient of the weights in any geometry.
+// weightGradient is the weight gradient for any geometry.
 type weightGradient struct {
 	g           *geometry
 	panels      simd.Panels

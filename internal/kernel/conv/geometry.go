@@ -4,28 +4,28 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// geometry calls the larger image of a convolution big and the smaller one small, in either direction. Both directions
-// and the gradient of the weights are products between patches of big images and rows of small images.
+// geometry describes the big and the small image of a convolution, in either direction. Both directions and the weight
+// gradient are products of patches of big images and rows of small images.
 type geometry struct {
 	batch                  int
 	bigH, bigW, bigC       int
 	smallH, smallW, smallC int
-	kernelH, kernelW       int // without rows that meet no pixel
+	kernelH, kernelW       int // excluding rows that no pixel uses
 	stride                 int
 	padH, padW             int
-	from, to               int // the part of the weights that these rows are
+	from, to               int // range of these rows in the weights
 
-	// The big image with its zeros: rows of bigLine elements, image after image.
+	// The big image with its padding: rows of bigLine elements, consecutive images.
 	bigLine, bigSize int
-	// The small image with surrounding zeros, as the phases need it.
+	// The small image with the padding for the phases.
 	smallTop, smallLine, smallSize int
 
-	narrow int // side of narrow's blocks; 0: unused
+	narrow int // side of the blocks in narrow; 0: unused
 
-	chunk                     int // images at a time
-	groups, groupSize, shares int // of the gradient of the weights, see divide
+	chunk                     int // images per chunk
+	groups, groupSize, shares int // division of the weight gradient, see divide
 
-	transposed bool // the spreading product is the forward one
+	transposed bool // spreading is the forward pass
 }
 
 func newGeometry(s kernel.ConvShape, transposed bool) *geometry {
@@ -65,12 +65,12 @@ func newGeometry(s kernel.ConvShape, transposed bool) *geometry {
 }
 
 const (
-	chunkElements = 72 * 1024 // 288 KiB of padded images stay in the second-level cache
+	chunkElements = 72 * 1024 // 288 KiB of padded images fit in the L2 cache
 	groupTiles    = 32        // as long are the sums of Winograd's gradient over the tiles of a chunk,
 	groupImages   = 4         // unless that takes more images: then threads would have too few groups
 )
 
-// chunkImages returns the number of images at a time.
+// chunkImages returns the number of images per chunk.
 func (g *geometry) chunkImages() int {
 	if winogradFits(g) {
 		tiles := phaseTilesOf(g)
@@ -81,19 +81,19 @@ func (g *geometry) chunkImages() int {
 	return (size + (size+chunk-1)/chunk - 1) / ((size + chunk - 1) / chunk) // equal parts
 }
 
-// The gradient of the weights is a sum over groups of images. The groups' gradients take at most sumElements, unless
-// that leaves fewer than leastGroups groups. Large weights are divided, too, to make leastItems items or more for
-// parallel work.
+// The weight gradient is a sum over groups of images. The gradients of all groups have at most sumElements elements,
+// unless there would be fewer than leastGroups groups. Large weights are also divided, to get leastItems or more items
+// of parallel work.
 const (
 	sumElements   = 5 << 20
 	leastGroups   = 8
 	leastItems    = 16
-	shareElements = 1 << 16 // least number of weights in a share
+	shareElements = 1 << 16 // minimum number of weights in a share
 	mostShares    = 4
 )
 
-// divide plans the items of work of the gradient of the weights by sizes alone: groups of whole chunks of images, and
-// shares of the weights.
+// divide plans the items of the weight gradient from sizes alone: groups of complete chunks of images, and shares of
+// the weights.
 func (g *geometry) divide() {
 	weights := g.patch() * g.smallC
 	chunks := (g.batch + g.chunk - 1) / g.chunk
@@ -106,7 +106,7 @@ func (g *geometry) divide() {
 	}
 }
 
-// liveRows returns the first and the last row of a kernel that meet a pixel of a big image. Few rows do if the image is
+// liveRows returns the first and the last kernel row that overlaps a pixel of a big image. Few rows do if the image is
 // lower than the kernel, such as a sequence.
 func (g *geometry) liveRows(kernel, pad int) (first, last int) {
 	first, last = kernel-1, 0
@@ -117,8 +117,8 @@ func (g *geometry) liveRows(kernel, pad int) (first, last int) {
 	return first, last
 }
 
-// tapsY returns the number of kernel rows that meet phase p of the big image's rows, and the offset q of the first. Big
-// row s*i+p meets small rows i+q, i+q-1, ... under kernel rows (p+pad)%s, (p+pad)%s+s, ...
+// tapsY returns the number of kernel rows for phase p of the big image's rows, and the offset q of the first one. Big
+// row s*i+p uses small rows i+q, i+q-1, ... with kernel rows (p+pad)%s, (p+pad)%s+s, ...
 func (g *geometry) tapsY(p int) (count, q int) { return g.taps(p+g.padH, g.kernelH) }
 
 // tapsX is tapsY for columns.
@@ -131,7 +131,7 @@ func (g *geometry) taps(p, kernel int) (count, q int) {
 	return count, p / g.stride
 }
 
-// span returns the number of rows (or columns) in phase p of an image of the given extent.
+// span returns the number of rows (or columns) of phase p in an image of the given extent.
 func (g *geometry) span(extent, p int) int { return (extent - p + g.stride - 1) / g.stride }
 
 func (g *geometry) bigPixels() int { return g.bigH * g.bigW }
@@ -140,7 +140,7 @@ func (g *geometry) smallPixels() int { return g.smallH * g.smallW }
 
 func (g *geometry) patch() int { return g.kernelH * g.kernelW * g.bigC }
 
-// padBig copies an image into its padded place, through the activation's gradient if y is given.
+// padBig copies an image into a padded image. If y is given, it applies the gradient of the activation.
 func (g *geometry) padBig(dst, x, y []float32, a kernel.Activation) {
 	g.pad2(dst[g.bigOrigin():], g.bigLine, x, y, g.bigH, g.bigW*g.bigC, a)
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// newMixedProducts chooses the forms of the products in mixed precision. They are direct: Winograd's sums and
-// differences of inputs and weights would be rounded to bfloat16, which costs more digits than it saves products.
+// newMixedProducts chooses the implementations of the products in mixed precision. They are direct: rounding Winograd's
+// sums and differences of inputs and weights to bfloat16 costs too much accuracy.
 func newMixedProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	switch {
 	case winogradFits(g) && phaseTilesOf(g).side == 4: // 25 products instead of 64, in single precision, are as fast
@@ -34,7 +34,7 @@ func newMixedProducts(g *geometry) (gathering, spreading product, weights gradie
 // mixedGather is gather on pairs along the rows of the big images.
 type mixedGather struct {
 	gather
-	line int // pairs of a padded row
+	line int // number of pairs in a padded row
 }
 
 func newMixedGather(g *geometry) *mixedGather {
@@ -170,7 +170,7 @@ func (p *mixedNarrow) run(s *convWorker, bias, out []float32, images, flags int)
 	s.tile.Pairs = false
 }
 
-// mixedGradient is weightGradient on pairs of pixels, one above the other in the small images.
+// mixedGradient is weightGradient on vertical pairs of pixels of the small images.
 type mixedGradient struct {
 	weightGradient
 	high  int // rows of pairs of a big image: row r holds its rows r and r + stride
@@ -186,7 +186,7 @@ func newMixedGradient(g *geometry) *mixedGradient {
 	return p
 }
 
-// halfH returns the number of pairs of a column of a small image.
+// halfH returns the number of pairs in a column of a small image.
 func (p *mixedGradient) halfH() int { return (p.g.smallH + 1) / 2 }
 
 func (p *mixedGradient) scratch() (inputs, products int) {
@@ -199,7 +199,7 @@ func (p *mixedGradient) run(s *convWorker, sums []float32, share int, small smal
 	pixel, line := small.pixel, small.line
 	bigSize, smallSize := p.high*g.bigLine, p.halfH()*g.smallW*pixel
 	bigPairs, smallPairs := s.inputs[:images*bigSize], s.inputs[images*bigSize:]
-	whole := max(0, min(p.high, g.bigRows()-g.stride)) // rows with one below
+	whole := max(0, min(p.high, g.bigRows()-g.stride)) // rows with a row below
 	for i := range images {
 		src, dst := s.big[i*g.bigSize:(i+1)*g.bigSize], bigPairs[i*bigSize:]
 		simd.PairColumns(dst, src, src[min(g.stride*g.bigLine, len(src)):], whole, g.bigLine, g.bigLine, g.bigLine)

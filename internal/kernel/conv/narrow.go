@@ -5,9 +5,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// narrow spreads to big images of few channels. All pixels of a block of side x side small pixels are the columns of
-// one panel of 16: an image of 1 or 3 channels need not fill its panels with zeros. Each column also meets the taps of
-// its neighbours, with weight zero.
+// narrow spreads to big images with few channels. All pixels of a block of side x side small pixels are columns of one
+// panel of 16, because an image with 1 or 3 channels would leave most of a panel empty. Each column also has the taps
+// of its neighbours, with weight zero.
 type narrow struct {
 	g       *geometry
 	side    int // small pixels along an edge of a block
@@ -21,7 +21,7 @@ type narrow struct {
 
 func (p *narrow) scratch() (inputs, products int) { return 0, 16 * len(p.rows) }
 
-// narrowSide returns the side of narrow's blocks, or 0 for too many channels.
+// narrowSide returns the side of the blocks in narrow, or 0 if there are too many channels.
 func narrowSide(stride, channels int) int {
 	side := 0
 	for n := 1; stride*n*stride*n*channels <= 16; n++ {
@@ -89,8 +89,8 @@ func (p *narrow) run(s *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// image computes one image from a small image with pixels channels apart and rows smallLine apart: first its blocks,
-// then their places.
+// image computes one image from a small image. channels and smallLine are the strides of pixels and rows. It computes
+// the blocks first and then copies them to their positions.
 func (p *narrow) image(s *convWorker, small []float32, channels, smallLine int, bias, out []float32, flags int) {
 	g, t, scratch := p.g, &s.tile, s.products
 	segment := p.window * channels
@@ -117,16 +117,16 @@ func (p *narrow) image(s *convWorker, small []float32, channels, smallLine int, 
 	}
 }
 
-// narrowTaps spreads to big images of one channel, with kernel 4 and stride 2. The 16 taps of a small pixel are the
-// columns of a panel. Each big pixel is the sum of the four taps that meet there.
+// narrowTaps spreads to big images with one channel, for kernel 4 and stride 2. The 16 taps of a small pixel are the
+// columns of a panel. Each big pixel is the sum of four overlapping taps.
 type narrowTaps struct {
 	g       *geometry
 	weights []float32 // [smallC][4, 4]
-	zeros   []float32 // taps of a row beyond the image
-	lines   []int32   // of a block of rows, to prefetch
+	zeros   []float32 // taps of a row outside the image
+	lines   []int32   // a block of rows, to prefetch
 }
 
-// narrowTapsFits reports whether a geometry allows this method.
+// narrowTapsFits reports whether narrowTaps supports a geometry.
 func narrowTapsFits(g *geometry) bool {
 	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC == 1 && g.padH == 1 && g.padW == 1 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
 }
@@ -152,14 +152,14 @@ func (p *narrowTaps) run(s *convWorker, bias, out []float32, images, flags int) 
 	p.spread(s, s.small[g.smallOrigin():], g.smallLine, g.smallSize, bias, out, images, flags)
 }
 
-// spread computes images from small images. line is the distance of their rows, and size of the images.
+// spread computes images from small images. line is the stride of rows, size the stride of images.
 func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias, out []float32, images, flags int) {
 	g := p.g
 	row, taps := 16*g.smallW, s.products
 	m := &s.panel
 	*m = simd.Panel{B: p.weights, Lines: p.lines, ARow: g.smallC, AStep: 1, BStep: 16, CRow: 16, Steps: g.smallC, Columns: 16, Width: 16}
 	rows, pixels := g.smallH, g.smallW
-	if line == g.smallW*g.smallC { // the rows follow each other
+	if line == g.smallW*g.smallC { // the rows are contiguous
 		rows, pixels = 1, g.smallPixels()
 	}
 	shift := float32(0)
@@ -168,7 +168,7 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 	}
 	for i := range images {
 		for r := range rows {
-			m.Rows = pixels // which the micro-kernel may count down
+			m.Rows = pixels // the micro-kernel may decrease it
 			m.A, m.C = small[i*size+r*line:], taps[r*row:]
 			m.Ahead, m.AheadRow = small[min(len(small)-1, (i+1)*size+r*line):], g.smallC
 			m.Compute()

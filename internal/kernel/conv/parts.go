@@ -62,7 +62,7 @@ func (s *convWorker) sweep(rows, cRows []int, n, columns int) {
 	}
 }
 
-// prefetches are ranges of memory that a worker will need, in their order.
+// prefetches are ranges of memory that a worker will need, in order.
 type prefetches struct {
 	list        [4][]float32
 	next, count int
@@ -88,7 +88,7 @@ func (p *prefetches) take(lines int, idle *float32) (first, last *float32) {
 	return idle, idle
 }
 
-// cut removes up to so many lines of 16 elements of a range, and returns them.
+// cut removes up to the given number of lines (16 elements) of a range, and returns them.
 func (p *prefetches) cut(lines int) []float32 {
 	for ; lines > 0 && p.next < len(p.list); p.next++ {
 		if x := p.list[p.next]; len(x) > 0 {

@@ -8,9 +8,9 @@ import (
 )
 
 // The transforms of Winograd's methods (Winograd 1980; Lavin and Gray 2016). F(n x n, r x r) computes n x n outputs of
-// a kernel of r x r taps from tiles of inputs. Transformed inputs times transformed taps are products, and the outputs
-// are sums of products. A transform of tiles applies a transform of one dimension to their columns and then to their
-// rows. Products lie stride elements apart. The other values lie at tile*Step + row*Row + column*Col + channel.
+// a kernel with r x r taps from tiles of inputs. The products multiply transformed inputs and transformed taps, and the
+// outputs are sums of products. A transform of tiles applies a one-dimensional transform to the columns and then to the
+// rows. Products have a stride of stride elements. The other values are at tile*Step + row*Row + column*Col + channel.
 
 // expansion transforms tiles of in x in values to out x out factors of products.
 type expansion struct {
@@ -19,7 +19,7 @@ type expansion struct {
 	vector  expand
 }
 
-// expand is a function in assembly for an expansion, and for a contraction without bias.
+// expand is an assembly function for an expansion, or for a contraction without bias.
 type expand func(dst, src *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int)
 
 // run transforms n channels, a multiple of 16, of count tiles.
@@ -38,7 +38,7 @@ type contraction struct {
 	vector  contract
 }
 
-// contract is a function in assembly for a contraction.
+// contract is an assembly function for a contraction.
 type contract func(dst, src, bias *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, floor float32)
 
 // run transforms n channels, a multiple of 16, of count tiles. It adds the bias of each channel and takes the maximum
@@ -89,10 +89,10 @@ func tilesGo(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstSt
 	}
 }
 
-// noFloor is below all numbers.
+// noFloor is less than or equal to all numbers.
 var noFloor = float32(math.Inf(-1))
 
-// floorOf returns the least result of an activation in the flags of a tile.
+// floorOf returns the minimum result of an activation, given the flags of a tile.
 func floorOf(flags int) float32 {
 	if flags&simd.ApplyReLU != 0 {
 		return 0
@@ -102,8 +102,8 @@ func floorOf(flags int) float32 {
 
 // phaseTiles are the transforms of F(side x side, 2x2) and F(2x2, side x side).
 type phaseTiles struct {
-	side                    int          // side of the outputs; inputs have one more
-	parts                   int          // products
+	side                    int          // side of the outputs; the side of the inputs is one more
+	parts                   int          // number of products
 	inputs, filters, pixels *expansion   // of inputs, 2x2 taps, and side x side pixels that are taps
 	outputs, taps           *contraction // to side x side outputs and 2x2 taps
 }
@@ -267,7 +267,7 @@ func taps3(y, m *[6]float32) {
 	y[1] = pointA*(m[1]-m[2]) + pointB*(m[3]-m[4])
 }
 
-// withoutBias makes a contraction ignore bias and floor.
+// withoutBias adapts an expand function to contract; it ignores bias and floor.
 func withoutBias(f expand) contract {
 	return func(dst, src, _ *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, _ float32) {
 		f(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
