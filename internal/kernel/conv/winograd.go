@@ -6,26 +6,26 @@ import (
 )
 
 // The products of a convolution with kernel 4 and stride 2 by Winograd's method (Winograd 1980; Lavin and Gray 2016).
-// The pixels of one phase (row mod 2, column mod 2) of the big image see a kernel of 2x2 taps. By F(2x2, 2x2) a block
-// of 2x2 outputs of such a kernel takes 9 multiplications instead of 16. By F(4x4, 2x2) a block of 4x4 takes 25 instead
-// of 64. See inputs9 and inputs25 for the transforms.
+// The pixels of one phase (row mod 2, column mod 2) of the big image are the input of a kernel with 2x2 taps. With
+// F(2x2, 2x2), a block of 2x2 outputs takes 9 multiplications instead of 16. With F(4x4, 2x2), a block of 4x4 outputs
+// takes 25 instead of 64. See inputs9 and inputs25 for the transforms.
 
-// winogradFits reports whether a geometry allows this method, and is large enough to gain from it.
+// winogradFits reports whether the method supports a geometry, and whether it is faster.
 func winogradFits(g *geometry) bool {
 	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC%16 == 0 && g.smallC%16 == 0 &&
 		g.smallH%2 == 0 && g.smallW%2 == 0 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW && g.padH%2 == 1 && g.padW%2 == 1
 }
 
-// winograd is the common part of the three products.
+// winograd has the common fields of the three products.
 type winograd struct {
 	*phaseTiles
 	g      *geometry
 	tilesY int // rows of tiles of an image
 	tilesX int
-	high   int // rows of tiles at a time
+	high   int // rows of tiles per block
 }
 
-// newWinograd plans work on about tiles tiles at a time.
+// newWinograd plans blocks with about the given number of tiles.
 func newWinograd(g *geometry, form *phaseTiles, tiles int) winograd {
 	w := winograd{phaseTiles: form, g: g}
 	w.tilesY, w.tilesX = g.smallH/w.side, g.smallW/w.side
@@ -33,7 +33,7 @@ func newWinograd(g *geometry, form *phaseTiles, tiles int) winograd {
 	return w
 }
 
-// tiles returns the number of tiles at a time.
+// tiles returns the number of tiles per block.
 func (w *winograd) tiles() int { return w.high * w.tilesX }
 
 // each calls f for blocks of the rows of tiles of a chunk of images.
@@ -43,11 +43,11 @@ func (w *winograd) each(images int, f func(first, count int)) {
 	}
 }
 
-// at returns the image of a row of tiles, and its place within.
+// at returns the image of a row of tiles, and the row in the image.
 func (w *winograd) at(row int) (image, y int) { return row / w.tilesY, row % w.tilesY }
 
-// bigTiles transforms a phase of rows of tiles of padded big images: [parts][tiles][...], with depth elements for each
-// tile.
+// bigTiles transforms a phase of rows of tiles of padded big images to [parts][tiles][...]. depth is the number of
+// elements per tile.
 func (w *winograd) bigTiles(dst, big []float32, phase, first, count, stride, depth int) {
 	g := w.g
 	for r := range count {
@@ -57,14 +57,13 @@ func (w *winograd) bigTiles(dst, big []float32, phase, first, count, stride, dep
 	}
 }
 
-// packChannels is the number of a phase's channels in a part of pack.
+// packChannels is the number of channels of a phase per item of pack.
 const packChannels = 16
 
-// gatherTiles is the number of tiles at a time. The tiles of all phases stay in the second-level cache together with
-// the weights.
+// gatherTiles is the number of tiles per block. The tiles of all phases and the weights fit in the L2 cache.
 const gatherTiles = 16
 
-// winogradGather gathers.
+// winogradGather is the gathering product.
 type winogradGather struct {
 	winograd
 	panels      simd.Panels
@@ -80,10 +79,10 @@ func newWinogradGather(g *geometry) *winogradGather {
 	return p
 }
 
-// depth returns the length of the sums: the channels of all four phases.
+// depth returns the number of terms in the sums: the channels of all four phases.
 func (p *winogradGather) depth() int { return 4 * p.g.bigC }
 
-// weightStride is the distance of the parts of a panel.
+// weightStride is the stride of the parts of a panel.
 func (p *winogradGather) weightStride(width int) int { return apart(p.depth() * width) }
 
 func (p *winogradGather) packs() int { return 4 * p.g.bigC / packChannels }
@@ -133,10 +132,10 @@ func (p *winogradGather) block(s *convWorker, bias, out []float32, first, count,
 	}
 }
 
-// spreadTiles is the number of tiles of one phase at a time.
+// spreadTiles is the number of tiles of one phase per block.
 const spreadTiles = 32
 
-// winogradSpread spreads. The big pixels of a phase are the outputs.
+// winogradSpread is the spreading product. The big pixels of a phase are the outputs.
 type winogradSpread struct {
 	winograd
 	panels      simd.Panels
@@ -154,7 +153,7 @@ func newWinogradSpread(g *geometry) *winogradSpread {
 	return p
 }
 
-// weightStride is the distance of the parts of a panel.
+// weightStride is the stride of the parts of a panel.
 func (p *winogradSpread) weightStride(width int) int { return apart(p.g.smallC * width) }
 
 // panel returns the weights of a phase's panel.
@@ -164,8 +163,8 @@ func (p *winogradSpread) panel(phase, i int) []float32 {
 
 func (p *winogradSpread) packs() int { return 4 * p.g.smallC / packChannels }
 
-// pack transposes and transforms the weights of some channels of a phase. Row r of the phase is
-// small[r-1] w[2+py] + small[r] w[py], so the taps stand in reverse order.
+// pack transforms the weights of some channels of a phase. Row r of the phase is small[r-1] w[2+py] + small[r] w[py],
+// so the taps are in reverse order.
 func (p *winogradSpread) pack(w []float32, i int) {
 	g := p.g
 	tap := g.bigC * g.smallC
@@ -198,7 +197,7 @@ func (p *winogradSpread) run(s *convWorker, bias, out []float32, images, flags i
 	})
 }
 
-// block computes the pixels of a phase of some rows of tiles.
+// block computes the pixels of a phase in some rows of tiles.
 func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first, count, flags int) {
 	g := p.g
 	n, line := count*p.tilesX, g.bigW*g.bigC
@@ -224,17 +223,17 @@ func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first,
 	}
 }
 
-// 4x4 tiles suit images with at least phasePixels small pixels: then the products of a group of images have enough
-// rows. They suit filters with at most phaseWeights transformed elements, because every group reads these from the
-// cache that all threads share.
+// Tiles of 4x4 are faster for images with at least phasePixels small pixels: the products of a group of images then
+// have enough rows. The filters must have at most phaseWeights transformed elements, because every group reads them
+// from the shared cache.
 const (
 	phasePixels  = 64
 	phaseWeights = 1 << 19
 )
 
-// productTiles returns the transforms of a product. The forward transforms are F(2x2, 2x2), which only adds and
-// subtracts: a pixel is 0 if all its inputs are 0. The rounding of 4x4 tiles would push half of such pixels over the
-// threshold of a ReLU.
+// productTiles returns the transforms of a product. The forward transforms are F(2x2, 2x2), which only add and
+// subtract: a pixel is exactly 0 if all its inputs are 0. With 4x4 tiles, rounding errors would make half of such
+// pixels positive, and a ReLU would pass them.
 func productTiles(g *geometry, forward bool) *phaseTiles {
 	if forward {
 		return &phaseTiles2
@@ -250,11 +249,11 @@ func phaseTilesOf(g *geometry) *phaseTiles {
 	return &phaseTiles2
 }
 
-// gradientTiles is the number of tiles of a phase at a time.
+// gradientTiles is the number of tiles of a phase per block.
 const gradientTiles = 64
 
-// winogradGradient is the gradient of the weights: here the small image's pixels are the
-// taps, and the kernel's taps are the outputs.
+// winogradGradient is the weight gradient: the pixels of the small image are the taps, and the taps of the kernel are
+// the outputs.
 type winogradGradient struct {
 	winograd
 	panels      simd.Panels
@@ -271,7 +270,7 @@ func newWinogradGradient(g *geometry) *winogradGradient {
 // size returns the number of weights.
 func (p *winogradGradient) size() int { return 16 * p.g.bigC * p.g.smallC }
 
-// all returns the number of tiles of a chunk.
+// all returns the number of tiles in a chunk.
 func (p *winogradGradient) all(images int) int { return images * p.tilesY * p.tilesX }
 
 func (p *winogradGradient) scratch() (inputs, products int) {

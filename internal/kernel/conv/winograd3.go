@@ -7,15 +7,15 @@ import (
 )
 
 // A convolution with kernel 3 and stride 1 by F(4x4, 3x3); see inputs36. The sums over channels become 36 matrix
-// products. The gradient of the images is the same convolution with the taps reversed. The gradient of the filters is
-// F(3x3, 4x4): the 4x4 pixels of the result's gradient are the taps, and the 3x3 taps are the outputs.
+// products. The image gradient is the same convolution with reversed taps. The filter gradient is F(3x3, 4x4): the 4x4
+// pixels of the result's gradient are the taps, and the 3x3 taps are the outputs.
 
-// Direct sums are faster with fewer results for each tile of 4x4.
+// With fewer results per 4x4 tile, direct sums are faster.
 const tilePixels = 6
 
-// winograd3Fits reports whether a shape allows this method, and is large enough to gain from it. The number of images
-// plays no part, because an image must have the same result in any batch. Few images do not make up for the transform
-// of the filters.
+// winograd3Fits reports whether the method supports a shape, and whether it is faster. The decision ignores the number
+// of images, because the result of an image must not depend on its batch. With few images, the transform of the filters
+// takes too long.
 func winograd3Fits(s kernel.ConvShape) bool {
 	worth := func(h, w int) bool {
 		tiles := ((h + 3) / 4) * ((w + 3) / 4)
@@ -27,7 +27,7 @@ func winograd3Fits(s kernel.ConvShape) bool {
 // images describes the images of one side of a convolution.
 type images struct {
 	h, w, c int
-	pitch   int // channels rounded up to 16
+	pitch   int // channels rounded up to a multiple of 16
 }
 
 func newImages(h, w, c int) images { return images{h, w, c, (c + 15) / 16 * 16} }
@@ -67,7 +67,7 @@ func (m images) cut(dst, x, y []float32, a kernel.Activation, y0, x0, rows, colu
 	}
 }
 
-// through copies x, or applies the gradient of an activation with value y[at:] if y is given.
+// through copies x. If y is given, it applies the gradient of an activation with value y[at:].
 func through(a kernel.Activation, dst, x, y []float32, at int) {
 	if y == nil || a == kernel.LinearActivation {
 		copy(dst, x)
@@ -76,22 +76,22 @@ func through(a kernel.Activation, dst, x, y []float32, at int) {
 	a.Gradient(dst, x, y[at:at+len(x)])
 }
 
-// tiling is a grid of tiles of 4x4 over the results of a convolution, image after image and row after row.
+// tiling is a grid of 4x4 tiles over the results of a convolution, by image and row.
 type tiling struct {
-	across, down int // tiles of an image
-	tileRows     int // tile rows of all images
-	high         int // rows of tiles at a time
+	across, down int // tiles in an image
+	tileRows     int // rows of tiles in all images
+	high         int // rows of tiles per block
 	shared       bool
 }
 
 const (
 	sharedWeights  = 1 << 20 // elements of transformed filters; from this size on all threads work on the same tiles
-	sharedElements = 1 << 23 // elements of transformed tiles in this case
-	ownTiles       = 32      // tiles at a time otherwise
+	sharedElements = 1 << 23 // maximum number of elements of transformed tiles in this case
+	ownTiles       = 32      // tiles per block otherwise
 )
 
-// newTiling plans the work on images of h by w results. A transformed tile has elements elements, and the transformed
-// filters have weights elements.
+// newTiling plans the work on images with h by w results. elements is the size of a transformed tile, and weights is
+// the size of the transformed filters.
 func newTiling(batch, h, w, elements, weights int) tiling {
 	g := tiling{across: (w + 3) / 4, down: (h + 3) / 4, shared: weights >= sharedWeights}
 	g.tileRows = batch * g.down
@@ -107,14 +107,14 @@ func newTiling(batch, h, w, elements, weights int) tiling {
 
 func (g *tiling) tiles() int { return g.high * g.across }
 
-// at returns the image of a row of tiles, and its place within.
+// at returns the image of a row of tiles, and the row in the image.
 func (g *tiling) at(row int) (image, y int) { return row / g.down, row % g.down }
 
-// apart returns a distance of at least n between the 36 parts of a transformed array. The distance is no multiple of a
-// large power of two, which would put the parts into the same lines of the cache.
+// apart returns a stride >= n for the 36 parts of a transformed array. It is not a multiple of a large power of two,
+// because the parts would then share cache sets.
 func apart(n int) int { return (n+15)/16*16 + 16 }
 
-// rowPitch is the distance of tiles with a number of channels in a transformed array.
+// rowPitch is the stride of tiles in a transformed array with the given number of channels.
 func rowPitch(channels int) int {
 	if channels%256 == 0 {
 		return channels + 16
@@ -122,26 +122,26 @@ func rowPitch(channels int) int {
 	return channels
 }
 
-// tileScratch holds transformed tiles of one thread, or of all if they work on the same tiles.
+// tileScratch has transformed tiles of one thread, or of all threads if they share tiles.
 type tileScratch struct{ inputs, products []float32 }
 
-// worker3 is the scratch of one thread.
+// worker3 has the scratch memory of one thread.
 type worker3 struct {
 	tile   simd.Tile
-	strip  []float32 // rows of images with zeros around
+	strip  []float32 // rows of padded images
 	pixels []float32 // rows of results
 	tileScratch
 }
 
-// scratch3 is the scratch of one pass.
+// scratch3 has the scratch memory of one pass.
 type scratch3 struct {
 	memory  *[]float32
 	workers []*worker3 // the last passes had at most so many threads
 	active  int
 }
 
-// take allocates a pass's scratch: weights elements for all threads, which it returns, and for every thread strips, and
-// transformed tiles unless the threads share them.
+// take allocates the scratch memory of a pass. It returns shared memory with weights elements. Every thread gets
+// strips. Transformed tiles are shared or separate for each thread.
 func (s *scratch3) take(g *tiling, stripPitch, pixelPitch, inputs, products, weights int) []float32 {
 	s.active = parallel.Threads()
 	for len(s.workers) < s.active {
@@ -179,7 +179,7 @@ func (s *scratch3) give() {
 	s.memory = nil
 }
 
-// conv3 is a convolution or a transposed convolution by these products.
+// conv3 is a convolution or a transposed convolution with these products.
 type conv3 struct {
 	activation     kernel.Activation
 	transposed     bool
@@ -237,7 +237,7 @@ func (c *conv3) backward(x, w, y, dy, dx, dw, db []float32) {
 // The transforms of F(4x4, 3x3) in Go. They work on n channels of count tiles: values are
 // read and written at tile*Step + row*Row + column*Col + channel.
 
-// product3 convolves images with filters, or with filters reversed, as the gradient of the images needs.
+// product3 convolves images with filters, or with reversed filters for the image gradient.
 type product3 struct {
 	tiling
 	c          *conv3
@@ -252,11 +252,11 @@ type product3 struct {
 	inputPitch, inputStride, outputStride, weightStride int
 	rows, cRows                                         []int
 
-	// Operands of the call in progress.
+	// Operands of the current call.
 	x, gate, w, bias, out []float32
 	activation            kernel.Activation
-	exact                 bool // pixels with all inputs 0 get the bias
-	first, count          int  // rows of tiles, if threads share them
+	exact                 bool // set pixels to the bias if all inputs are 0
+	first, count          int  // rows of tiles, if threads share tiles
 
 	tapItem, packItem, blockItem, transformItem, multiplyItem, resultItem func(worker, i int)
 }
@@ -272,8 +272,8 @@ func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed 
 	return p
 }
 
-// run computes the images out from the images x. If gate is given, x passes through the gradient of an activation with
-// value gate.
+// run computes the images out from the images x. If gate is given, it applies the gradient of an activation with value
+// gate to x.
 func (p *product3) run(x, gate, w, bias, out []float32, a kernel.Activation) {
 	c := &p.c.scratch
 	taps := 0
@@ -319,7 +319,7 @@ func (p *product3) tap(_, i int) {
 	}
 }
 
-// packRows is the number of a panel's rows in a part of pack.
+// packRows is the number of rows of a panel per item of pack.
 const packRows = 64
 
 func (p *product3) packParts() int { return (p.from.c + packRows - 1) / packRows }
@@ -416,8 +416,8 @@ func (p *product3) result(w *worker3, first, r int) {
 	p.activation.Rest(out)
 }
 
-// settle sets pixels of a row of results to the bias if all their inputs, three rows from y0 on, are 0. The transforms
-// leave rounding errors in these pixels, and a ReLU would let half of them pass.
+// settle sets pixels in a row of results to the bias if all their inputs, three rows from y0 on, are 0. The transforms
+// leave rounding errors in these pixels, and a ReLU would pass half of them.
 func (p *product3) settle(out, x []float32, y0 int) {
 	c, from := p.to.c, p.from
 	floor := floorOf(p.activation.Epilogue())

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// gradient3 is the gradient of the filters. Either each group of images has its gradient, or all threads work on the
-// same tiles and sum each of the 36 parts in order. In both cases the number of threads does not change the result.
+// gradient3 is the filter gradient. Either each group of images has a separate gradient, or all threads share tiles and
+// compute the sums of the 36 parts in order. In both cases, the result does not depend on the number of threads.
 type gradient3 struct {
 	tiling
 	c                       *conv3
@@ -21,7 +21,7 @@ type gradient3 struct {
 	bigStride, smallStride  int
 	sumStride               int
 	rows, cRows             []int
-	x, gateX, y, gateY, dw  []float32 // operands of the call in progress
+	x, gateX, y, gateY, dw  []float32 // operands of the current call
 	first, count            int
 	groupItem, totalItem    func(worker, i int)
 	transformItem, partItem func(worker, i int)
@@ -49,8 +49,8 @@ func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 // tapElements returns the number of taps with the padding of scratch.
 func (p *gradient3) tapElements() int { return 9 * p.big.c * p.small.pitch }
 
-// run computes the gradient dw of the filters from big images x and small images y. Either may be a gradient that
-// passes through the activation with a given value.
+// run computes the filter gradient dw from big images x and small images y. With gateX or gateY, it applies the
+// gradient of an activation with this value to x or y.
 func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	c := &p.c.scratch
 	own, shared := 36*p.sumStride, p.groups*p.tapElements()
@@ -141,10 +141,10 @@ func (p *gradient3) part(w *worker3, sums []float32, i, n int, fresh bool) {
 	t.Sweep(p.rows, p.cRows, p.big.c, width)
 }
 
-// totalChannels is the number of channels of the big images in a part of total.
+// totalChannels is the number of channels of the big images per item of total.
 const totalChannels = 8
 
-// total adds the groups' gradients of some channels, or transforms the sums of shared tiles.
+// total adds the gradients of the groups for some channels, or transforms the sums of shared tiles.
 func (p *gradient3) total(_, i int) {
 	first := i * totalChannels
 	count := min(totalChannels, p.big.c-first)
@@ -167,10 +167,10 @@ func (p *gradient3) total(_, i int) {
 	}
 }
 
-// biasGradient sums gradients of images over their pixels, in groups of images.
+// biasGradient sums image gradients over pixels, in groups of images.
 type biasGradient struct {
 	images
-	batch, size int // all images, and the images of a group
+	batch, size int // number of images: all, and per group
 	activation  kernel.Activation
 	sums        []float32   // [groups, channels]
 	rows        [][]float32 // by thread: a row of gradients before the activation
@@ -178,7 +178,7 @@ type biasGradient struct {
 	item        func(worker, i int)
 }
 
-// biasElements is the number of elements of a group of images, at least.
+// biasElements is the minimum number of elements in a group of images.
 const biasElements = 1 << 15
 
 func newBiasGradient(batch int, m images, a kernel.Activation) *biasGradient {

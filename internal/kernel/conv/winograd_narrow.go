@@ -17,7 +17,7 @@ type winogradNarrow struct {
 	cRows   []int
 }
 
-// winogradNarrowFits reports whether a geometry allows this method, and gains from it.
+// winogradNarrowFits reports whether the method supports a geometry, and whether it is faster.
 func winogradNarrowFits(g *geometry) bool {
 	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 && g.padH == 1 && g.padW == 1 &&
 		g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
@@ -36,7 +36,7 @@ func (p *winogradNarrow) scratch() (inputs, products int) {
 	return 9 * n * p.g.smallC, (9 + 4) * n * 16
 }
 
-// pack transforms the weights of phase i; its taps stand in reverse order.
+// pack transforms the weights of phase i. The taps are in reverse order.
 func (p *winogradNarrow) pack(w []float32, i int) {
 	g := p.g
 	tap := g.bigC * g.smallC

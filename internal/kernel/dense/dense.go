@@ -1,4 +1,4 @@
-// Package dense computes fully connected layers and their gradients, as products of matrices.
+// Package dense computes fully connected layers and their gradients as matrix products.
 package dense
 
 import (
@@ -9,28 +9,28 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Layer is a fully connected layer y = f(x w + bias) on rows. One goroutine at a time may use it.
+// Layer is a fully connected layer y = f(x w + bias) on rows. It is not safe for concurrent use.
 type Layer struct {
 	rows, in, out int
 	activation    kernel.Activation
 
-	// The products y = x w, dx = g w^T and dw = x^T g; the gradients' are planned by their first use.
+	// The products y = x w, dx = g w^T and dw = x^T g. The gradient products are planned at their first use.
 	output, input, weights *matmul
 	matmul                 func(m, k, n int) *matmul // plans a product, in single or mixed precision
 
-	stride int       // elements between rows of the gradient g
-	bias   []float32 // padded to whole panels
-	g      []float32 // dy through the activation's gradient
-	sums   []float32 // sums of the columns of g
+	stride int       // stride of the rows of g
+	bias   []float32 // padded to complete panels
+	g      []float32 // gradient before the activation
+	sums   []float32 // column sums of g
 
 	y, dy                               []float32
 	gradientItem, sumItem, activateItem func(worker, i int)
 }
 
-// rowBlock is the number of rows of an elementwise item of work.
+// rowBlock is the number of rows per item of elementwise work.
 const rowBlock = 64
 
-// New plans a layer for a number of rows.
+// New plans a layer for the given number of rows.
 func New(rows, in, out int, a kernel.Activation) (*Layer, error) {
 	return plan(rows, in, out, a, newMatmul)
 }
@@ -81,8 +81,8 @@ func (d *Layer) activate(_, i int) {
 	d.activation.Apply(d.y[from*d.out : to*d.out])
 }
 
-// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
-// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+// Backward computes the gradients dx, dw and db, given the gradient dy with respect to y = Forward(x, w, bias). It
+// skips gradients that are nil.
 func (d *Layer) Backward(x, w, y, dy, dx, dw, db []float32) {
 	if d.g == nil {
 		d.g, d.sums = make([]float32, d.rows*d.stride), make([]float32, len(d.bias))

@@ -6,34 +6,34 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// operand is a matrix of a product: row i has element k at data[i*row+k*step].
+// operand is a matrix in a product: element k of row i is data[i*row+k*step].
 type operand struct {
 	data      []float32
 	row, step int
 }
 
-// matmul is a product c = f(a b + bias) of matrices of m by k and k by n elements. An item of work is a panel of
-// columns of a block of rows. One thread computes all the steps of an item, some depth steps at a time. Sums therefore
-// depend on k only: neither on m and n nor on threads.
+// matmul is a product c = f(a b + bias) of an m x k matrix and a k x n matrix. An item of work is a panel of columns
+// for a block of rows. One thread computes all steps of an item, depth steps at a time. Sums therefore depend only on
+// k, not on m, n or the number of threads.
 type matmul struct {
-	m, k, n int // k counts pairs, in mixed precision
+	m, k, n int // in mixed precision, k counts pairs
 	panels  simd.Panels
-	block   int // rows in an item
+	block   int // rows per item
 
 	a     operand // with m rows
-	b     operand // with n rows: b is given by its columns
+	b     operand // with n rows: the columns of b
 	c     []float32
 	cRow  int
-	bias  []float32 // padded to whole panels
+	bias  []float32 // padded to complete panels
 	flags int
 
 	mixed *mixedOperands // nil in single precision
 
 	workers []*matmulWorker
-	laid    *[]float32 // b in panels, one after the other, each row by row; nil: items read b in place or copy it
-	left    *[]float32 // a copied to rows k + spacing apart, or nil
-	lines   []int32    // the lines of a piece of b, in bytes from its beginning, and zeros for two pieces
-	planned [3]int     // rows, columns and distance of rows of the piece with these lines
+	laid    *[]float32 // b in consecutive panels, row by row; nil: items read b in place or copy it
+	left    *[]float32 // a copied to rows with stride k + spacing, or nil
+	lines   []int32    // cache lines of a piece of b, as byte offsets from its start, and zeros for two pieces
+	planned [3]int     // rows, columns and row stride of the piece with these lines
 
 	item, layItem, leftItem func(worker, i int)
 }
@@ -44,15 +44,15 @@ type matmulWorker struct {
 	scratch *[]float32 // nil until an item needs it
 }
 
-// Parts of the scratch: a piece of a panel of b, and columns of c that do not fill a panel.
+// Parts of the scratch memory: a piece of a panel of b, and columns of c in an incomplete panel.
 const (
 	edgeAt   = 3 * simd.Depth / 2 * 32
 	edgeRows = 96
 )
 
-// Sizes of an item of work. The item's rows of a stay in the second-level cache for all panels of b: they take half of
-// it. With too few items for many threads, an item has fewer rows, but enough to be worth an item. A few rows more are
-// not divided.
+// Sizes of an item of work. The item's rows of a take half of the L2 cache, and stay there for all panels of b. If
+// there are too few items for many threads, items have fewer rows, but at least leastWork multiplications. A few more
+// rows are not divided.
 const (
 	fewRows, manyRows    = 144, 264
 	manyItems, leastWork = 32, 1 << 17 // multiplications
@@ -103,18 +103,18 @@ func (p *matmul) compute() {
 		p.left = nil
 	}
 	p.a.data, p.b.data, p.c = nil, nil, nil
-	for _, w := range p.workers { // they would keep copies that others use by now
+	for _, w := range p.workers { // copies may be reused by others
 		w.scratch = nil
 		w.panel.A, w.panel.B, w.panel.C, w.panel.Bias, w.panel.Ahead = nil, nil, nil, nil, nil
 	}
 }
 
-// Rows at a distance of a multiple of aliased elements share the same few lines of a cache. spacing more elements
-// separate them.
+// Rows whose stride is a multiple of aliased elements share cache sets. A larger stride, by spacing elements, avoids
+// this.
 const aliased, spacing = 1024, 16
 
-// Rows of a that share cache lines are copied from worthSpacing panels on. Columns of a become rows from worthTurning
-// panels on.
+// Rows of a that share cache sets are copied if there are at least worthSpacing panels. Columns of a become rows if
+// there are at least worthTurning panels.
 const worthSpacing, worthTurning = 3, 9
 
 // copyLeft copies a block of rows of a.
@@ -186,8 +186,8 @@ func (p *matmul) run(worker, i int) {
 	}
 }
 
-// right sets b of a worker's panel to steps [begin, end), in place or in a copy. It returns the elements to be read
-// next: those after them, or those of the next panel.
+// right sets b of a worker's panel to steps [begin, end), in place or in a copy. It returns the elements to read next:
+// the following steps, or the start of the next panel.
 func (p *matmul) right(w *matmulWorker, inPlace bool, first, begin, end int) (next []float32) {
 	t := &w.panel
 	switch {
@@ -246,7 +246,7 @@ func (p *matmul) planLines() {
 	p.lines = append(p.lines, make([]int32, 2*steps)...)
 }
 
-// border computes rows of a panel that reaches beyond the columns of c, by way of a copy.
+// border computes rows of a panel that extends beyond the columns of c, through a copy.
 func (w *matmulWorker) border(rows, columns int, idle []int32) {
 	t, edge := &w.panel, (*w.scratch)[edgeAt:]
 	a, c, cRow := t.A, t.C, t.CRow

@@ -6,10 +6,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// mixedOperands converts the operands of a product to pairs. It converts the left operand at once, and the right
-// operand piece by piece in the first-level cache, right before use.
+// mixedOperands converts the operands of a product to pairs. It converts the complete left operand first. It converts
+// the right operand in pieces that fit in the L1 cache, right before their use.
 type mixedOperands struct {
-	terms int // terms of the sums; an odd last term forms a pair with 0
+	terms int // terms of the sums; an odd last term is paired with 0
 	given operand
 	left  []float32
 	zeros []float32
@@ -25,7 +25,7 @@ func newMixedMatmul(m, k, n int) *matmul {
 	return p
 }
 
-// pairLeft converts the left operand, which is then of rows if it was, and otherwise of columns.
+// pairLeft converts the left operand. Its layout (rows or columns) does not change.
 func (x *mixedOperands) pairLeft(p *matmul) {
 	x.given = p.a
 	if p.a.step == 1 {
