@@ -109,7 +109,6 @@ func settingsOf(p augment.Pipeline) []any {
 	return list
 }
 
-// images returns constant and random images.
 func (x *views) images() map[string][]float32 {
 	size := x.h * x.w * x.c
 	random, s := make([]float32, size), rng.New(seed, "image")
@@ -150,7 +149,6 @@ func (x *views) apply(image []float32, s *rng.Stream) []float32 {
 
 func (x *views) stream(n uint64) *rng.Stream { return rng.New(n, "views") }
 
-// results checks single views.
 func (x *views) results(kind string, image []float32) {
 	source := slices.Clone(image)
 	for n := range uint64(8) {

@@ -142,7 +142,6 @@ func (x *images) check() {
 	}
 }
 
-// ranges checks pixels and levels.
 func (x *images) ranges() {
 	any := datasets.RealValued(x.set)
 	for n, i := range x.list {

@@ -7,7 +7,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// actions checks the actions of fixed groups.
 func (x *splits) actions() {
 	s := x.split
 	if s.GroupActions != nil && len(s.GroupActions) != len(s.Groups) {

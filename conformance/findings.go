@@ -25,7 +25,6 @@ type findings struct {
 	errs []error
 }
 
-// add records a fault.
 func (f *findings) add(format string, args ...any) {
 	f.record(fmt.Errorf("%s: %w", f.part, fmt.Errorf(format, args...)))
 }
@@ -98,7 +97,6 @@ func (f *findings) guard() {
 
 func (f *findings) err() error { return errors.Join(f.errs...) }
 
-// faultsOf returns the faults that a check of a part finds.
 func faultsOf(part string, check func(f *findings)) error {
 	f := &findings{part: part}
 	f.run(func() { check(f) })

@@ -52,7 +52,6 @@ func fill(dst []float32, values []float64) {
 	}
 }
 
-// group checks that transformations act as a group.
 func (x *latentCheck) group() {
 	points, s := x.drawn("group", groupRows), rng.New(seed, "group transformations")
 	columns := x.space.Columns()

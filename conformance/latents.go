@@ -127,7 +127,6 @@ func (x *latentCheck) sampling() {
 	}
 }
 
-// prior checks points of the prior.
 func (x *latentCheck) prior() {
 	points := x.drawn("prior", 100)
 	x.on("Prior", points)

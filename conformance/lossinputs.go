@@ -19,7 +19,6 @@ import (
 // Sizes of a losses.Example.
 const exampleRows, exampleWidth, exampleGroup = 16, 6, 4
 
-// exampleFactors returns the factors of a losses.Example.
 func exampleFactors() []factor.Factor {
 	return []factor.Factor{{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "size", Size: 4, Kind: factor.Ordinal}, {Name: "angle", Size: 4, Kind: factor.Circular}}
 }
@@ -32,7 +31,6 @@ type array struct {
 	held   bool // not a model output, so without a gradient
 }
 
-// arrays lists the arrays of an example.
 func arrays(x *losses.Example) []array {
 	const n, d = exampleRows, exampleWidth
 	return []array{

@@ -203,7 +203,6 @@ func marshalled(r metrics.Result) []byte {
 	return text
 }
 
-// result checks one result.
 func (x *metricCheck) result(r metrics.Result) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		x.add("the value is %v; want a finite number, or an error", r.Value)

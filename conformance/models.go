@@ -97,7 +97,6 @@ func (x *modelCheck) shrink() {
 	x.first = x.model(seed)
 }
 
-// model makes a model.
 func (x *modelCheck) model(seed uint64) models.Model {
 	m, err := x.settings(x.small).New(x.data, seed)
 	x.must(err, "New")
@@ -242,5 +241,4 @@ func wide(list []float32) []float64 {
 	return w
 }
 
-// angle draws an angle in radians.
 func angle(s *rng.Stream) float32 { return float32(2 * math.Pi * (s.Float64() - 0.5)) }

@@ -203,7 +203,6 @@ func (t *trained) step(progress float64) error {
 	return t.program.After(models.Step{Progress: progress, Value: value})
 }
 
-// objective checks training on an objective.
 func (x *modelCheck) objective(o models.Objective) {
 	n, group := 6, 1
 	if o.Labelled {

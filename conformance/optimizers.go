@@ -60,7 +60,6 @@ func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
 	return q
 }
 
-// value computes the gradients and returns the value.
 func (q *quadratic) value() (sum float64) {
 	for i, p := range q.parameters {
 		for j, v := range p.Value {
@@ -79,7 +78,6 @@ func (q *quadratic) step(rate, clip float64) {
 	q.optimizer.Update(q.gradients, rate, clip)
 }
 
-// bits returns the parameters.
 func (q *quadratic) bits() (list [][]float32) {
 	for _, p := range q.parameters {
 		list = append(list, slices.Clone(p.Value))

@@ -316,7 +316,6 @@ func (x *splits) sampler(n int) *supervision.Sampler {
 	return b
 }
 
-// startEpoch starts an epoch of a sampler.
 func (x *splits) startEpoch(b *supervision.Sampler) {
 	x.must(b.StartEpoch(), "a sampler of dataset %s", x.set.Name())
 }

@@ -100,10 +100,8 @@ func (s PictureSize) EncodeConfig() (any, error) {
 	return []int(s), nil
 }
 
-// ConfigForms implements config.Former.
 func (PictureSize) ConfigForms() []any { return []any{0, [2]int{}} }
 
-// ConfigType implements config.Typer.
 func (PictureSize) ConfigType() string { return "integer, or [height, width]" }
 
 // Check returns an error about the setting size if a side is out of range.

@@ -54,10 +54,8 @@ type EntanglementLoss struct {
 // NewEntanglement returns the default settings.
 func NewEntanglement() *EntanglementLoss { return &EntanglementLoss{Weight: Constant(0.01)} }
 
-// Validate checks the settings.
 func (l *EntanglementLoss) Validate() error { return notNegative("target", l.Target) }
 
-// Weighting implements [Loss].
 func (l *EntanglementLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: only one angle of each action is nonzero.
@@ -67,12 +65,10 @@ func (l *EntanglementLoss) Optimum(x *Example) bool {
 	return l.Target == 0
 }
 
-// Variants implements [Varied].
 func (*EntanglementLoss) Variants() []Loss {
 	return []Loss{&EntanglementLoss{Weight: Constant(1), Target: 100}}
 }
 
-// Add implements [Loss].
 func (l *EntanglementLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.ActionAngles == nil {
 		return nil, fmt.Errorf("%w; want the model quessard", missing("actions that rotate the codes"))
@@ -110,10 +106,8 @@ type PredictionLoss struct {
 // NewPrediction returns the default settings.
 func NewPrediction() *PredictionLoss { return &PredictionLoss{Weight: Constant(1)} }
 
-// Weighting implements [Loss].
 func (l *PredictionLoss) Weighting() Weight { return l.Weight }
 
-// Supervised implements [Supervised].
 func (*PredictionLoss) Supervised() {}
 
 // Optimum implements [Optimal]: it sets the codes to their predictions.
@@ -122,7 +116,6 @@ func (l *PredictionLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *PredictionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Predicted == nil {
 		return nil, fmt.Errorf("%w; want the model forward-vae", missing("codes predicted by actions"))

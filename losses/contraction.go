@@ -84,7 +84,6 @@ func NewContraction() *ContractionLoss {
 	return &ContractionLoss{Weight: Constant(1), Aggregate: factor.Mean, Distance: mixedDistances, Units: UnitsAsGiven, On: OnCodes}
 }
 
-// Validate checks the settings.
 func (l *ContractionLoss) Validate() error {
 	if err := distinctColumns(l.Columns, 0); err != nil {
 		return config.Invalid("columns", "%w", err)
@@ -100,7 +99,6 @@ func (l *ContractionLoss) Validate() error {
 	return nil
 }
 
-// Weighting implements [Loss].
 func (l *ContractionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: all distances are larger in the codes than in the factors.
@@ -109,7 +107,6 @@ func (*ContractionLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Variants implements [Varied].
 func (*ContractionLoss) Variants() []Loss {
 	few, some := NewContraction(), NewContraction()
 	few.Pairs = 3
@@ -117,7 +114,6 @@ func (*ContractionLoss) Variants() []Loss {
 	return []Loss{few, some}
 }
 
-// Add implements [Loss].
 func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, y, known, err := valuesOf(in, l.On, l.Units)
 	if err != nil {
@@ -168,7 +164,6 @@ const (
 
 var distances = []Distance{mixedDistances, euclideanDistances, absoluteDistances, discreteDistances, circularDistances}
 
-// UnmarshalText accepts the name of a distance.
 func (d *Distance) UnmarshalText(text []byte) error {
 	return choose(d, "distance", text, distances...)
 }

@@ -95,7 +95,6 @@ func NewDiscriminator() *Discriminator {
 	return &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}
 }
 
-// Validate checks the settings.
 func (d *Discriminator) Validate() error {
 	for i, w := range d.Hidden {
 		if w < 1 || w > 1<<16 {

@@ -64,10 +64,8 @@ type HSICLoss struct {
 // NewHSIC returns the default settings.
 func NewHSIC() *HSICLoss { return &HSICLoss{Weight: Constant(1), Between: betweenCodes, On: OnCodes} }
 
-// Validate checks the settings.
 func (l *HSICLoss) Validate() error { return notNegative("bandwidth", l.Bandwidth) }
 
-// Weighting implements [Loss].
 func (l *HSICLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
@@ -76,14 +74,12 @@ func (*HSICLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Variants implements [Varied].
 func (*HSICLoss) Variants() []Loss {
 	factors, wide := NewHSIC(), NewHSIC()
 	factors.Between, wide.Bandwidth = betweenFactors, 1.5
 	return []Loss{factors, wide}
 }
 
-// Add implements [Loss].
 func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, err := l.On.node(in)
 	if err != nil {
@@ -171,7 +167,6 @@ const (
 	betweenFactors Between = "factors" // the sub-code of a factor and the other factors
 )
 
-// UnmarshalText accepts a known name.
 func (b *Between) UnmarshalText(text []byte) error {
 	return choose(b, "partners", text, betweenCodes, betweenFactors)
 }

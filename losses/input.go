@@ -150,7 +150,6 @@ const (
 	UnitsRange   Units = "range"    // exact values mapped to [0, 1] by the range of the dimension
 )
 
-// UnmarshalText accepts a known name.
 func (u *Units) UnmarshalText(text []byte) error {
 	return choose(u, "units", text, UnitsAsGiven, UnitsRange)
 }
@@ -177,7 +176,6 @@ const (
 	OnSample On = "sample" // reparameterised samples, which the decoder decodes
 )
 
-// UnmarshalText accepts the name of codes.
 func (c *On) UnmarshalText(text []byte) error {
 	return choose(c, "codes", text, OnCodes, OnSample)
 }

@@ -106,7 +106,6 @@ func (l *KLLoss) Hint(key string) string {
 	return ""
 }
 
-// Weighting implements [Loss].
 func (l *KLLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the posteriors equal the priors.
@@ -116,14 +115,12 @@ func (l *KLLoss) Optimum(x *Example) bool {
 	return l.Capacity == nil
 }
 
-// Variants implements [Varied].
 func (*KLLoss) Variants() []Loss {
 	held, some := NewKL(), NewKL()
 	held.Capacity, some.Spaces = &Ramp{From: 0.5, To: 1, Steps: 10}, continuousSpaces
 	return []Loss{held, some}
 }
 
-// Add implements [Loss].
 func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
 	posteriors, err := l.Spaces.of(in.Posteriors)
 	if err != nil {
@@ -163,7 +160,6 @@ const (
 	categoricalSpaces Spaces = "categorical"
 )
 
-// UnmarshalText accepts a known name.
 func (s *Spaces) UnmarshalText(text []byte) error {
 	return choose(s, "spaces", text, allSpaces, continuousSpaces, categoricalSpaces)
 }

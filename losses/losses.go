@@ -57,15 +57,12 @@ type Choice struct {
 	Value Loss
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Loss])(c))
 }
 
-// EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Loss](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Unsupervised returns the losses that need no labelled groups.

@@ -68,7 +68,6 @@ func NewLSBD() *LSBDLoss {
 // turns reports whether the settings name planes or spheres.
 func (l *LSBDLoss) turns() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
 
-// Validate checks the settings.
 func (l *LSBDLoss) Validate() error {
 	if l.Variant != "paper" && l.Variant != "public-code" {
 		return config.Invalid("variant", "want paper or public-code, got %q", l.Variant)
@@ -87,10 +86,8 @@ func (l *LSBDLoss) Validate() error {
 	return nil
 }
 
-// Weighting implements [Loss].
 func (l *LSBDLoss) Weighting() Weight { return l.Weight }
 
-// Supervised implements [Supervised].
 func (*LSBDLoss) Supervised() {}
 
 // Optimum implements [Optimal]: codes follow the transformations exactly.
@@ -107,7 +104,6 @@ func (l *LSBDLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Variants implements [Varied].
 func (*LSBDLoss) Variants() []Loss {
 	public, turning, planes, spheres := NewLSBD(), NewLSBD(), NewLSBD(), NewLSBD()
 	turning.Identity = false
@@ -117,7 +113,6 @@ func (*LSBDLoss) Variants() []Loss {
 	return []Loss{public, turning, planes, spheres}
 }
 
-// Add implements [Loss].
 func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.turns() {
 		return l.turningLSBD(in)
@@ -220,7 +215,6 @@ type IdentityPart bool
 // DecodeConfig reads true or false.
 func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
 
-// EncodeConfig is the inverse of DecodeConfig.
 func (i IdentityPart) EncodeConfig() (any, error) {
 	if i {
 		return nil, nil
@@ -228,10 +222,8 @@ func (i IdentityPart) EncodeConfig() (any, error) {
 	return false, nil
 }
 
-// ConfigForms implements config.Former.
 func (i IdentityPart) ConfigForms() []any { return []any{bool(i)} }
 
-// ConfigType describes the accepted values.
 func (i IdentityPart) ConfigType() string { return "true or false" }
 
 func paperLSBD(transports []Transport, identity bool) (*gorgonia.Node, error) {
@@ -282,7 +274,6 @@ type SphereBlock struct {
 	Rotation int        `yaml:"rotation" doc:"index of the rotation in the supervision groups, from 0, if factor is empty"`
 }
 
-// SetDefaults implements config.Defaulter.
 func (s *SphereBlock) SetDefaults() { s.Axis = [3]float64{0, 0, 1} }
 
 // Validate checks the block.
@@ -299,7 +290,6 @@ func (s *SphereBlock) Validate() error {
 	return nil
 }
 
-// rotations returns the rotations that act on a sphere.
 func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	if s.Factor == "" {
 		if s.Rotation >= m.Rotations {

@@ -68,7 +68,6 @@ func NewReconstruction() *ReconstructionLoss {
 	return &ReconstructionLoss{Weight: Constant(1), Likelihood: "gaussian", Sigma: 1 / math.Sqrt2, Per: perImage}
 }
 
-// Validate checks the settings.
 func (l *ReconstructionLoss) Validate() error {
 	switch {
 	case l.Likelihood != "gaussian" && l.Likelihood != "bernoulli":
@@ -85,7 +84,6 @@ func (l *ReconstructionLoss) Validate() error {
 	return nil
 }
 
-// Weighting implements [Loss].
 func (l *ReconstructionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the reconstruction equals the image.
@@ -95,7 +93,6 @@ func (l *ReconstructionLoss) Optimum(x *Example) bool {
 	return l.Likelihood == "gaussian" && !l.Constant
 }
 
-// Variants implements [Varied].
 func (*ReconstructionLoss) Variants() []Loss {
 	return []Loss{
 		&ReconstructionLoss{Weight: Constant(1), Likelihood: "bernoulli", Sigma: NewReconstruction().Sigma, Per: perImage},
@@ -103,7 +100,6 @@ func (*ReconstructionLoss) Variants() []Loss {
 	}
 }
 
-// Add implements [Loss].
 func (l *ReconstructionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	n, err := l.perImage(in)
 	if err != nil || l.Per != perPixel {

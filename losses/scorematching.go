@@ -58,18 +58,14 @@ func NewScoreMatching() *ScoreMatchingLoss {
 	return &ScoreMatchingLoss{Weight: Constant(1), Sigma: 0.01, Dequantise: true}
 }
 
-// Validate checks the settings.
 func (l *ScoreMatchingLoss) Validate() error { return positive("sigma", l.Sigma) }
 
-// Weighting implements [Loss].
 func (l *ScoreMatchingLoss) Weighting() Weight { return l.Weight }
 
-// Variants implements [Varied].
 func (l *ScoreMatchingLoss) Variants() []Loss {
 	return []Loss{&ScoreMatchingLoss{Weight: Constant(2), Sigma: 0.3}}
 }
 
-// Add implements [Loss].
 func (l *ScoreMatchingLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Energy == nil || in.Images == nil:

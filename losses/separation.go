@@ -45,10 +45,8 @@ func NewSeparation() *SeparationLoss {
 	return &SeparationLoss{Weight: Constant(1), Margin: 1, Aggregate: factor.Mean, On: OnCodes}
 }
 
-// Validate checks the settings.
 func (l *SeparationLoss) Validate() error { return positive("margin", l.Margin) }
 
-// Weighting implements [Loss].
 func (l *SeparationLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are far apart.
@@ -57,7 +55,6 @@ func (l *SeparationLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Variants implements [Varied].
 func (*SeparationLoss) Variants() []Loss {
 	square, most := NewSeparation(), NewSeparation()
 	square.Aggregate, square.Margin, square.On = factor.MeanSquare, 2.5, OnSample
@@ -65,7 +62,6 @@ func (*SeparationLoss) Variants() []Loss {
 	return []Loss{square, most}
 }
 
-// Add implements [Loss].
 func (l *SeparationLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, blocks, err := blocksOf(in, l.On, l.Codes)
 	if err != nil {

@@ -19,7 +19,6 @@ func choose[T ~string](to *T, what string, text []byte, known ...T) error {
 	return nil
 }
 
-// notNegative checks that a setting is finite and not negative.
 func notNegative(key string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return config.Invalid(key, "want 0 or more, got %v", v)
@@ -27,7 +26,6 @@ func notNegative(key string, v float64) error {
 	return nil
 }
 
-// positive checks that a setting is finite and positive.
 func positive(key string, v float64) error {
 	if !(v > 0 && v <= 1e6) {
 		return config.Invalid(key, "want more than 0 and at most 1e6, got %v", v)

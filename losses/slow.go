@@ -39,23 +39,18 @@ type SlowLoss struct {
 // NewSlow returns the settings of the public code.
 func NewSlow() *SlowLoss { return &SlowLoss{Weight: Constant(10), Rate: 6, Variant: slowPublicCode} }
 
-// Validate checks the settings.
 func (l *SlowLoss) Validate() error { return positive("rate", l.Rate) }
 
-// Weighting implements [Loss].
 func (l *SlowLoss) Weighting() Weight { return l.Weight }
 
-// Supervised implements [Supervised].
 func (*SlowLoss) Supervised() {}
 
-// Variants implements [Varied].
 func (*SlowLoss) Variants() []Loss {
 	l := NewSlow()
 	l.Variant, l.Rate = slowConsistent, 1.5
 	return []Loss{l}
 }
 
-// Add implements [Loss].
 func (l *SlowLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Codes == nil:
@@ -77,7 +72,6 @@ const (
 	slowConsistent SlowVariant = "consistent"  // half the sum of the two divergences: (CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2
 )
 
-// UnmarshalText accepts a known name.
 func (v *SlowVariant) UnmarshalText(text []byte) error {
 	return choose(v, "variant", text, slowPublicCode, slowConsistent)
 }

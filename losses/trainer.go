@@ -102,7 +102,6 @@ func (r *Requests) input(name string, shape ...int) (*gorgonia.Node, error) {
 	return r.Graph.Input(name, shape...)
 }
 
-// Schedule implements [Trainer].
 func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	n, err := r.input(name, 1)
 	if err != nil {
@@ -112,7 +111,6 @@ func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.N
 	return n, nil
 }
 
-// Noise implements [Trainer].
 func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
 	n, err := r.input(name, shape...)
 	if err != nil {
@@ -122,7 +120,6 @@ func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.
 	return n, nil
 }
 
-// Discriminator implements [Trainer].
 func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
 		return nil, needsTrainer("a discriminator")
@@ -135,7 +132,6 @@ func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 	return logits, nil
 }
 
-// Network implements [Trainer].
 func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
 		return nil, needsTrainer("a network")
@@ -149,7 +145,6 @@ func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	return y, nil
 }
 
-// Note implements [Trainer].
 func (r *Requests) Note(sentence string) { r.Notes = append(r.Notes, sentence) }
 
 // Schedule is an input of one number that changes with the steps of training.
@@ -230,7 +225,6 @@ func NewNetworkTraining() *NetworkTraining {
 	return &NetworkTraining{LR: 1e-2, Beta1: 0.9, Beta2: 0.999}
 }
 
-// Validate checks the settings.
 func (t *NetworkTraining) Validate() error {
 	switch {
 	case !(t.LR > 0) || t.LR > 1e6:

@@ -16,10 +16,8 @@ const (
 	Cosine              // half a cosine: (1 - cos(pi p)) / 2
 )
 
-// MarshalText returns the name.
 func (s Shape) MarshalText() ([]byte, error) { return []byte([]string{"linear", "cosine"}[s]), nil }
 
-// UnmarshalText accepts a known name.
 func (s *Shape) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "linear":
@@ -53,7 +51,6 @@ type Ramp struct {
 	Decay float64 `yaml:"decay,omitempty" doc:"instead of steps: factor that shrinks the distance to the end value in each step, below 1"`
 }
 
-// Validate checks the settings.
 func (r *Ramp) Validate() error {
 	for _, f := range []struct {
 		key   string
@@ -126,7 +123,6 @@ func (w *Weight) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the inverse of DecodeConfig.
 func (w Weight) EncodeConfig() (any, error) {
 	if w.Constant() {
 		return w.To, nil
@@ -134,10 +130,8 @@ func (w Weight) EncodeConfig() (any, error) {
 	return w.Ramp, nil
 }
 
-// ConfigForms implements config.Former.
 func (w Weight) ConfigForms() []any { return []any{w.To, Ramp{To: w.To}} }
 
-// ConfigType describes the accepted values.
 func (w Weight) ConfigType() string { return "number or ramp" }
 
 // Validate checks the number or the ramp.
@@ -168,7 +162,6 @@ func (w Weight) String() string {
 	return s + "}"
 }
 
-// validNumber checks a number of a weight or a ramp.
 func validNumber(w float64) error {
 	if !(w >= 0) || w > 1e12 {
 		return fmt.Errorf("want a number from 0 to 1e12, got %v", w)

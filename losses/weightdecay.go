@@ -18,7 +18,6 @@ type WeightDecayLoss struct {
 // NewWeightDecay returns CascadeVAE's settings.
 func NewWeightDecay() *WeightDecayLoss { return &WeightDecayLoss{Weight: Constant(4e-5)} }
 
-// Weighting implements [Loss].
 func (l *WeightDecayLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: all weights are 0.
@@ -27,7 +26,6 @@ func (*WeightDecayLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (*WeightDecayLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if len(in.Weights) == 0 {
 		return nil, missing("weights that are trained")

@@ -49,7 +49,6 @@ const (
 	chanceLevel  = 0.99
 )
 
-// Validate checks the settings.
 func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, mostShuffles) }
 
 // Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on

@@ -126,7 +126,6 @@ type Equational interface {
 	FromClasses() bool
 }
 
-// FromClasses implements Equational.
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
 // SetClasses replaces the factors of the input by the factors of the classes. Rows of one class have equal values of

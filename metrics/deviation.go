@@ -75,14 +75,12 @@ func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 	return s
 }
 
-// SetCodes implements SubCoded.
 func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
 	if s.Project == projectNone {
 		s.Codes, s.Assign = c, a
 	}
 }
 
-// Validate checks the settings.
 func (s *SubCodeDeviation) Validate() error {
 	return cmp.Or(
 		validAggregate(s.Aggregate),
@@ -92,7 +90,6 @@ func (s *SubCodeDeviation) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (s *SubCodeDeviation) Suits(in *Input) error {
 	if s.Project != projectNone {
 		return s.Project.suits(in.Codes.Cols, len(in.Factors))
@@ -401,14 +398,12 @@ type IRS struct {
 	Bins     int     `yaml:"bins" doc:"number of bins for a factor's levels; 0: each level alone"`
 }
 
-// Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded. The codes of a level can be farther from their own mean than any code is from the overall
 // mean, but less than twice as far.
 func (*IRS) Range() (least, most float64) { return -1, 1 }
 
-// Validate checks the settings.
 func (m *IRS) Validate() error {
 	return cmp.Or(
 		rule(m.Quantile >= 0 && m.Quantile <= 1, "quantile", "%v is out of range; want 0 to 1", m.Quantile),
@@ -486,7 +481,6 @@ type Manipulated struct {
 	Reduction `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Manipulated) Validate() error { return m.Reduction.validate() }
 
 // Compute returns the part per_factor, the largest share of any column, and the grid manipulation, with the variances.

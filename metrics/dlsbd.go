@@ -101,7 +101,6 @@ func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 	}
 }
 
-// Validate checks the settings.
 func (m *DLSBD) Validate() error {
 	return cmp.Or(
 		oneOfOrNone("spaces", "choice", m.Spaces, spacesWhereArbitrary, spacesAlways, spacesNever),
@@ -112,7 +111,6 @@ func (m *DLSBD) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *DLSBD) Suits(in *Input) error {
 	if _, err := m.Codes.Blocks("codes", in.Factors, in.Codes.Cols); err != nil {
 		return err
@@ -255,10 +253,8 @@ type DLSBDWorkshop struct {
 	Whiten      bool             `yaml:"whiten" doc:"divide both principal components by their standard deviations, as equation 18 and section 5's invariance require; false: equation 8 literally"`
 }
 
-// Validate checks the settings.
 func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
 
-// Suits implements Selective.
 func (m *DLSBDWorkshop) Suits(in *Input) error {
 	_, err := m.design(in)
 	return err

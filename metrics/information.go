@@ -44,12 +44,10 @@ const (
 	gapFactors Gap = "factors"
 )
 
-// Validate checks the settings.
 func (m *MIG) Validate() error {
 	return cmp.Or(oneOf("gap", "gap", m.Gap, gapColumns, gapFactors), m.Reduction.validate(), m.Histogram.Check())
 }
 
-// Suits implements Selective.
 func (m *MIG) Suits(in *Input) error {
 	switch {
 	case m.Gap == gapColumns && m.columns(in) < 2:
@@ -165,7 +163,6 @@ type Modularity struct {
 	mutual.Histogram `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Modularity) Validate() error { return m.Histogram.Check() }
 
 // wantFactors returns an error if the input has fewer factors than the minimum.
@@ -227,7 +224,6 @@ type Responses struct {
 	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of its entropy, above 0 and at most 1"`
 }
 
-// Validate checks the settings.
 func (m *Responses) Validate() error {
 	return cmp.Or(
 		rule(m.Threshold > 0 && m.Threshold <= 1, "threshold",
@@ -290,13 +286,10 @@ type CoOccurrence struct {
 	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
 
-// Better returns LowerIsBetter.
 func (*CoOccurrence) Better() Direction { return LowerIsBetter }
 
-// Range implements Bounded.
 func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
 
-// Validate checks the settings.
 func (m *CoOccurrence) Validate() error {
 	return cmp.Or(notNegative("k", m.TopK, "all columns"), m.Histogram.Check())
 }
@@ -370,7 +363,6 @@ const (
 	scoreLinear      SAPScore = "linear"
 )
 
-// Validate checks the settings.
 func (m *SAP) Validate() error {
 	return cmp.Or(
 		oneOf("score", "score", m.Score, scoreSVM, scoreCorrelation, scoreLinear),
@@ -380,7 +372,6 @@ func (m *SAP) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *SAP) Suits(in *Input) error {
 	if m.columns(in) < 2 {
 		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", m.columns(in))

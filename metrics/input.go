@@ -72,7 +72,6 @@ type Explored struct {
 	Paths      []int // as in an Input (nil: unknown)
 }
 
-// table returns the levels of the factors.
 func (in *Input) table() levels.Table { return levels.Table{Factors: in.Factors, Levels: in.Levels} }
 
 // Validate checks that the input has codes and factors, that shapes match, that levels are in range and that codes are

@@ -16,7 +16,6 @@ import (
 // Intervals holds the settings of confidence intervals (see [interval.Interval]).
 type Intervals interval.Settings
 
-// Validate checks the settings.
 func (s Intervals) Validate() error { return interval.Settings(s).Validate() }
 
 // Add repeats the metrics of [Evaluate] and adds an interval to each result, or a note with the reason why there is
@@ -35,7 +34,6 @@ func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Ch
 	return nil
 }
 
-// add adds the interval of one result.
 func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {
 	x := &repeating{in: in, seed: seed, choice: c, result: r}
 	some, err := inputsFor(c.Value, in)

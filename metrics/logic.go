@@ -62,13 +62,10 @@ func (l *Logic) DecodeConfig(n *config.Node) error {
 	return n.Decode((*plainLogic)(l))
 }
 
-// EncodeConfig writes all keys.
 func (l Logic) EncodeConfig() (any, error) { return plainLogic(l), nil }
 
-// ConfigForms implements config.Former.
 func (l Logic) ConfigForms() []any { return []any{plainLogic(l), config.Short("sentence")} }
 
-// ConfigType describes the accepted values in words.
 func (Logic) ConfigType() string { return "a sentence, or a mapping" }
 
 // Variants implements [Varied]; the defaults have no sentence.
@@ -89,7 +86,6 @@ func (*Logic) Variants() []Metric {
 	return all
 }
 
-// Title implements [Titled].
 func (l *Logic) Title() string { return l.Name }
 
 // SetCodes implements [SubCoded]. Without new codes, the settings keep their own.
@@ -109,10 +105,8 @@ func (l *Logic) Needs() Needs {
 	return KnownLevels
 }
 
-// Validate checks the settings.
 func (l *Logic) Validate() error { return (*plainLogic)(l).Validate() }
 
-// Validate checks the settings.
 func (l *plainLogic) Validate() error {
 	sentence := l.Sentence != nil && !l.Sentence.IsZero()
 	another := l.Name != "" && l.Name != "logic" && slices.Contains(Registry.Names(), l.Name)
@@ -128,7 +122,6 @@ func (l *plainLogic) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (l *Logic) Suits(in *Input) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -240,7 +233,6 @@ func truthOf(t logic.Truth) string {
 	return "undecided"
 }
 
-// columnsPart lists the column of each factor.
 func columnsPart(in *Input, blocks []factor.Block) Part {
 	p := Part{Name: "columns"}
 	for _, b := range blocks {

@@ -29,10 +29,8 @@ func (d Direction) String() string {
 	return "higher"
 }
 
-// MarshalText encodes a Direction as its name.
 func (d Direction) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
 func (d *Direction) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "higher":

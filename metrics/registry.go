@@ -195,7 +195,6 @@ type Choice struct {
 	Value Metric
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	name, like := likeOf(n)
 	if like != nil {
@@ -210,10 +209,8 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Metric](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any {
 	c := config.ChoicesOf(Registry)
 	for i, p := range c.Parts {

@@ -82,12 +82,10 @@ func (r *Result) Part(name string) []float64 {
 	return nil
 }
 
-// note adds a remark.
 func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// add adds a value with its label.
 func (p *Part) add(label string, value float64) {
 	p.Labels, p.Values = append(p.Labels, label), append(p.Values, value)
 }

@@ -142,7 +142,6 @@ func (s TrainTest) tested(in *Input) int {
 	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
 }
 
-// rows returns the train and the test rows.
 func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
 	switch {

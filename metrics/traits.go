@@ -28,7 +28,6 @@ type traits struct {
 	informed bool              // a pair of a column and a factor only counts with more information than chance
 }
 
-// traitsOf returns the properties of a metric.
 func traitsOf(m Metric) traits {
 	const (
 		rows, draws, none = interval.Rows, interval.Draws, interval.None

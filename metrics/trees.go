@@ -82,13 +82,10 @@ func NewDCI() *DCI {
 // maxBoosted limits the number of boosting rounds.
 const maxBoosted = 10000
 
-// Better returns HigherIsBetter.
 func (*DCI) Better() Direction { return HigherIsBetter }
 
-// Range implements Bounded.
 func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
-// Validate checks the settings.
 func (m *DCI) Validate() error {
 	return cmp.Or(
 		m.Score.validate(),
@@ -101,7 +98,6 @@ func (m *DCI) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *DCI) Suits(in *Input) error {
 	if err := m.TrainTest.suits(in); err != nil {
 		return err
@@ -255,12 +251,10 @@ func newDCIRegression() *DCIRegression {
 // maxBoostedDepth limits the depth of trees.
 const maxBoostedDepth = 16
 
-// Validate checks the settings.
 func (m *DCIRegression) Validate() error {
 	return cmp.Or(m.Score.validate(), within("rounds", m.Rounds, 1, maxBoosted), within("depth", m.Depth, 1, maxBoostedDepth))
 }
 
-// Suits implements Selective.
 func (m *DCIRegression) Suits(in *Input) error {
 	if len(in.Factors) == 0 {
 		return errors.New("there are no factors; want at least one")
@@ -353,7 +347,6 @@ type R4 struct {
 	Predictions `yaml:",inline"`
 }
 
-// newR4 returns the metric with its defaults.
 func newR4() *R4 { return &R4{Predictions: Predictions{Splits: 5, Samples: 10000}} }
 
 // R4C is R4 for hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
@@ -386,7 +379,6 @@ const (
 	weightsPrinted OptionWeights = "printed"
 )
 
-// Validate checks the settings.
 func (m *R4C) Validate() error {
 	return cmp.Or(oneOf("weights", "weights", m.Weights, weightsGroup, weightsPrinted), m.Predictions.Validate())
 }
@@ -400,12 +392,10 @@ type Predictions struct {
 // The largest settings.
 const maxPredictionSplits = 1000
 
-// Validate checks the settings.
 func (p *Predictions) Validate() error {
 	return cmp.Or(within("splits", p.Splits, 1, maxPredictionSplits), notNegative("samples", p.Samples, "all rows"))
 }
 
-// Suits implements Selective.
 func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
 
 // Compute returns the part per_factor, and three grids of columns by factors: r2 (both directions), r2_from_factor and

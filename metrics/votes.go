@@ -40,7 +40,6 @@ type FactorVAE struct {
 	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
 }
 
-// Validate checks the settings.
 func (m *FactorVAE) Validate() error {
 	return cmp.Or(rule(m.Prune >= 0 && !math.IsInf(m.Prune, 0), "prune",
 		"%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
@@ -135,7 +134,6 @@ type BetaVAE struct {
 	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
 }
 
-// Validate checks the settings.
 func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }
 
 // Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train

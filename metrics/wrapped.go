@@ -25,7 +25,6 @@ type Sampled struct {
 	Of    Choice `yaml:"of" doc:"metric to compute on the sample"`
 }
 
-// Variants implements Varied.
 func (*Sampled) Variants() []Metric {
 	return []Metric{
 		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
@@ -33,7 +32,6 @@ func (*Sampled) Variants() []Metric {
 	}
 }
 
-// Title implements Titled.
 func (m *Sampled) Title() string { return m.Of.title("sampled-") }
 
 // Better returns the direction of the other metric.
@@ -42,7 +40,6 @@ func (m *Sampled) Better() Direction { return m.Of.better() }
 // Range returns the bounds of the other metric.
 func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 
-// Validate checks the settings.
 func (m *Sampled) Validate() error {
 	_, again := m.Of.Value.(*Sampled)
 	return cmp.Or(
@@ -55,7 +52,6 @@ func (m *Sampled) Validate() error {
 // maxDraws limits the number of samples.
 const maxDraws = 10000
 
-// Suits implements Selective.
 func (m *Sampled) Suits(in *Input) error {
 	if m.Of.Value == nil {
 		return m.Validate()
@@ -116,7 +112,6 @@ type BestColumns struct {
 	Of    Choice `yaml:"of" doc:"metric to compute on the best columns"`
 }
 
-// Variants implements Varied.
 func (*BestColumns) Variants() []Metric {
 	return []Metric{
 		&BestColumns{K: 1, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
@@ -124,7 +119,6 @@ func (*BestColumns) Variants() []Metric {
 	}
 }
 
-// Title implements Titled.
 func (m *BestColumns) Title() string { return m.Of.title("best-columns-") }
 
 // Better returns the direction of the other metric.
@@ -133,7 +127,6 @@ func (m *BestColumns) Better() Direction { return m.Of.better() }
 // Range returns the bounds of the other metric.
 func (m *BestColumns) Range() (least, most float64) { return bounds(m.Of.Value) }
 
-// Validate checks the settings.
 func (m *BestColumns) Validate() error {
 	if m.K < 1 {
 		return config.Invalid("k", "%d columns; want 1 or more", m.K)
@@ -147,7 +140,6 @@ func (m *BestColumns) med() *MED {
 	return &MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy(), TopK: m.K, Whole: m.Whole}
 }
 
-// Suits implements Selective.
 func (m *BestColumns) Suits(in *Input) error {
 	if m.Of.Value == nil {
 		return m.Validate()
@@ -200,7 +192,6 @@ type Projected struct {
 	Of      Choice     `yaml:"of" doc:"metric to compute on the projected codes"`
 }
 
-// Variants implements Varied.
 func (*Projected) Variants() []Metric {
 	return []Metric{
 		&Projected{Project: projectLinear, Of: Choice{"contraction-mean", &Contraction{Pairs: 1 << 23, Units: unitsAsGiven}}},
@@ -208,7 +199,6 @@ func (*Projected) Variants() []Metric {
 	}
 }
 
-// Title implements Titled.
 func (m *Projected) Title() string { return m.Of.title("projected-") }
 
 // Better returns the direction of the other metric.
@@ -217,7 +207,6 @@ func (m *Projected) Better() Direction { return m.Of.better() }
 // Range returns the bounds of the other metric.
 func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
-// Validate checks the settings.
 func (m *Projected) Validate() error {
 	if err := oneOf("project", "projection", m.Project, projectLinear, projectBest); err != nil {
 		return err
@@ -226,7 +215,6 @@ func (m *Projected) Validate() error {
 	return m.Of.wrapped("the projected codes", again, "the codes are projected already; want another metric than projected")
 }
 
-// Suits implements Selective.
 func (m *Projected) Suits(in *Input) error {
 	if m.Of.Value == nil {
 		return m.Validate()

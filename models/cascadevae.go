@@ -49,7 +49,6 @@ func newCascadeVAE() *CascadeVAE {
 	return &CascadeVAE{Networks: newNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
 }
 
-// Validate checks the settings.
 func (s *CascadeVAE) Validate() error {
 	if err := validLatent(s.Latent); err != nil {
 		return err
@@ -78,7 +77,6 @@ func (s *CascadeVAE) Validate() error {
 	return nil
 }
 
-// New implements Settings.
 func (s *CascadeVAE) New(data Data, seed uint64) (Model, error) {
 	m := &cascadeVAE{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, s.Latent)}, settings: *s}
 	if s.Categories > 0 {
@@ -107,7 +105,6 @@ func (m *cascadeVAE) state(g *nn.Graph, name string) (*gorgonia.Node, error) {
 	return g.State(name, []int{1}, nn.Zeros)
 }
 
-// Paced implements [Paced].
 func (m *cascadeVAE) Paced() bool { return m.settings.PhaseSteps == 0 }
 
 // heads adds the mean and log sigma of the posterior.
@@ -145,7 +142,6 @@ func (m *cascadeVAE) drawn(g *nn.Graph, n int) (d drawn, err error) {
 	return d, err
 }
 
-// Encode implements Model.
 func (m *cascadeVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	mean, _, err := m.heads(g, images)
 	if err != nil || m.settings.Categories == 0 {
@@ -211,7 +207,6 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 	return sum, nil
 }
 
-// Build implements Model.
 func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	d, err := m.drawn(g, n)
 	if err != nil {
@@ -252,7 +247,6 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 // cascadePosterior is a Gaussian posterior with a weight for the divergence of each column.
 type cascadePosterior struct{ mean, logSigma, weights *gorgonia.Node }
 
-// KL implements losses.Posterior.
 func (p cascadePosterior) KL() (*gorgonia.Node, error) {
 	return losses.KLGaussianWeighted(p.mean, p.logSigma, p.weights)
 }

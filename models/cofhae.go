@@ -44,7 +44,6 @@ type Mimosa struct {
 	mimosa.Options `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Mimosa) Validate() error {
 	if m.InitialDim < 1 || m.InitialDim >= m.Neighbors {
 		return config.Invalid("initial_dim", "%d is out of range; want 1 or more, and less than the neighbors, %d", m.InitialDim, m.Neighbors)
@@ -66,7 +65,6 @@ func NewCOFHAE() *COFHAE {
 	return &COFHAE{Networks: newNetworks(), Hierarchy: trueHierarchy, Tau: 1, Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
 }
 
-// Validate checks the settings.
 func (s *COFHAE) Validate() error {
 	if s.Hierarchy == "" {
 		return config.Invalid("hierarchy", "want %s, %s or a .json file", trueHierarchy, learnedHierarchy)
@@ -77,7 +75,6 @@ func (s *COFHAE) Validate() error {
 	return nil
 }
 
-// New implements Settings.
 func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 	h, err := s.hierarchy(data)
 	if err != nil {
@@ -89,7 +86,6 @@ func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 	return m, Materialise(m, data)
 }
 
-// Reads implements [datasets.FileReader].
 func (s *COFHAE) Reads() []datasets.Read {
 	if s.Hierarchy == trueHierarchy || s.Hierarchy == learnedHierarchy {
 		return nil
@@ -192,10 +188,8 @@ type cofhae struct {
 	tau     float64
 }
 
-// Spaces implements Model.
 func (m *cofhae) Spaces() []Space { return []Space{{Name: "hierarchy", Width: m.tree.Dimensions()}} }
 
-// Hierarchy implements Hierarchical.
 func (m *cofhae) Hierarchy() hierarchy.Hierarchy { return m.tree }
 
 // heads adds the values, and the logits of options if the hierarchy has a categorical dimension.
@@ -235,7 +229,6 @@ func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, ma
 	return weights, masked, err
 }
 
-// Build implements Model.
 func (m *cofhae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	images, err := m.images(g, n)
 	if err != nil {
@@ -282,7 +275,6 @@ func (m *cofhae) active(g *nn.Graph, logits *gorgonia.Node, n int) (*gorgonia.No
 	return gateValues(ones, hard, m.places)
 }
 
-// Encode implements Model.
 func (m *cofhae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	values, logits, err := m.heads(g, images)
 	if err != nil {
@@ -295,7 +287,6 @@ func (m *cofhae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, err
 	return numberOptions(weights, masked, m.options.Sizes)
 }
 
-// Decode implements Decoder.
 func (m *cofhae) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	if len(m.options.Sizes) > 0 {
 		var err error

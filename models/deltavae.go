@@ -31,7 +31,6 @@ func newDeltaVAE() *DeltaVAE {
 	return &DeltaVAE{Networks: newNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
-// New implements Settings.
 func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
 	m := deltaVAEOf(s.Networks, data, seed, s.Latent)
 	return &m, Materialise(&m, data)
@@ -47,7 +46,6 @@ func deltaVAEOf(n Networks, data Data, seed uint64, spaces latent.List) deltaVAE
 	return deltaVAE{mixed: mixed{newAutoencoder(n, data, seed, 0), choices(spaces)}, latent: spaces}
 }
 
-// Spaces implements Model.
 func (m *deltaVAE) Spaces() []Space {
 	list := discreteSpaces(m.sizes)
 	first := len(list)
@@ -143,7 +141,6 @@ func orthogonalise(all []*latent.Variable, others []int, i int) (err error) {
 	return err
 }
 
-// Encode implements Model.
 func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	v, err := m.variables(g, images)
 	if err != nil {
@@ -170,7 +167,6 @@ func parts(v []*latent.Variable, discrete int, join func([]*latent.Variable) (*g
 	return weights, values, err
 }
 
-// Build implements Model.
 func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	p, variables, err := m.begin(g, n)
 	if err != nil {

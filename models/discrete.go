@@ -39,7 +39,6 @@ func (c *Categoricals) validate() error {
 	return nil
 }
 
-// spaces lists the latent spaces.
 func (c *Categoricals) spaces() latent.List {
 	var list []latent.Space
 	for _, n := range c.Categorical {
@@ -64,7 +63,6 @@ type mixed struct {
 	sizes []int // numbers of options of the categories
 }
 
-// Spaces implements Model.
 func (m *mixed) Spaces() []Space {
 	return append(discreteSpaces(m.sizes), Space{Name: "euclidean", First: len(m.sizes), Width: m.width})
 }
@@ -75,7 +73,6 @@ func (m *mixed) Prior(r *rng.Stream, code []float32) {
 	r.Normals(code[len(m.sizes):])
 }
 
-// Decode implements Decoder.
 func (m *mixed) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	points, err := unnumbered(codes, m.sizes)
 	if err != nil {

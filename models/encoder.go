@@ -15,7 +15,6 @@ type Encoder struct {
 // NewEncoder returns the default settings.
 func NewEncoder() *Encoder { return &Encoder{Encoder: nn.DefaultEncoder(), Latent: 10} }
 
-// Validate checks the settings.
 func (s *Encoder) Validate() error { return validLatent(s.Latent) }
 
 // maxWidth limits the columns of a code.
@@ -28,7 +27,6 @@ func validLatent(n int) error {
 	return nil
 }
 
-// validRange checks an integer option.
 func validRange(key string, is, least, most int) error {
 	if is < least || is > most {
 		return config.Invalid(key, "want %d to %d, got %d", least, most, is)
@@ -36,7 +34,6 @@ func validRange(key string, is, least, most int) error {
 	return nil
 }
 
-// New implements Settings.
 func (s *Encoder) New(data Data, seed uint64) (Model, error) {
 	m := &encoder{newBase(s.Encoder, data, seed, s.Latent)}
 	return m, Materialise(m, data)
@@ -44,7 +41,6 @@ func (s *Encoder) New(data Data, seed uint64) (Model, error) {
 
 type encoder struct{ base }
 
-// Build implements Model.
 func (m *encoder) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return m.deterministic(g, n)
 }
@@ -59,10 +55,8 @@ type AE struct {
 // NewAE returns the default settings.
 func NewAE() *AE { return &AE{Networks: newNetworks(), Latent: 10} }
 
-// Validate checks the settings.
 func (s *AE) Validate() error { return validLatent(s.Latent) }
 
-// New implements Settings.
 func (s *AE) New(data Data, seed uint64) (Model, error) {
 	m := &ae{newAutoencoder(s.Networks, data, seed, s.Latent)}
 	return m, Materialise(m, data)
@@ -70,7 +64,6 @@ func (s *AE) New(data Data, seed uint64) (Model, error) {
 
 type ae struct{ autoencoder }
 
-// Build implements Model.
 func (m *ae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	p, err := m.deterministic(g, n)
 	if err != nil {

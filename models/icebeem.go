@@ -37,7 +37,6 @@ type ICEBeeM struct {
 // NewICEBeeM returns the default settings.
 func NewICEBeeM() *ICEBeeM { return &ICEBeeM{Encoder: nn.DefaultEncoder(), Width: 10} }
 
-// Validate checks the settings.
 func (s *ICEBeeM) Validate() error {
 	if err := validRange("width", s.Width, 1, maxWidth); err != nil {
 		return err
@@ -50,7 +49,6 @@ func (s *ICEBeeM) Validate() error {
 	return nil
 }
 
-// New implements Settings.
 func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
 	m := &iceBeeM{base: newBase(s.Encoder, data, seed, s.Width)}
 	for _, name := range s.Conditions {
@@ -72,7 +70,6 @@ type iceBeeM struct {
 	conditions []factor.Factor
 }
 
-// Build implements Model.
 func (m *iceBeeM) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	p, err := m.deterministic(g, n)
 	if err != nil {

@@ -26,7 +26,6 @@ func newJointVAE() *JointVAE {
 	return s
 }
 
-// Validate checks the settings.
 func (s *JointVAE) Validate() error {
 	if len(s.Categorical) == 0 {
 		return config.Invalid("categorical", "want one number of options or more, such as [3, 2]; without discrete codes it is the model vae")

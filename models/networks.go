@@ -45,16 +45,12 @@ func newBase(e nn.EncoderChoice, data Data, seed uint64, width int) base {
 	return base{e, data, nn.NewParams(seed), width}
 }
 
-// Params implements Model.
 func (b *base) Params() *nn.Params { return b.params }
 
-// Objectives implements Model.
 func (b *base) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
 
-// Spaces implements Model.
 func (b *base) Spaces() []Space { return []Space{{Name: "euclidean", Width: b.width}} }
 
-// Encode implements Model.
 func (b *base) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	h, err := b.features(g, images)
 	if err != nil {
@@ -98,7 +94,6 @@ func newAutoencoder(n Networks, data Data, seed uint64, width int) autoencoder {
 	return autoencoder{newBase(n.Encoder, data, seed, width), n}
 }
 
-// Decode implements Decoder.
 func (a *autoencoder) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	d, err := a.networks.Decoding()
 	if err != nil {

@@ -29,7 +29,6 @@ type PairVAE struct {
 
 func newPairSettings() PairVAE { return PairVAE{Networks: newNetworks(), Latent: 10} }
 
-// Validate checks the settings.
 func (s *PairVAE) Validate() error { return validLatent(s.Latent) }
 
 // GVAE is the group VAE of pairs that differ in K factors (Hosoya 2019; Locatello et al. 2020, section 4). Shared
@@ -39,13 +38,10 @@ type GVAE struct {
 	K int `yaml:"k" doc:"number of private dimensions of a pair: the dimensions with the largest divergences"`
 }
 
-// newGVAE returns the default settings.
 func newGVAE() *GVAE { return &GVAE{newPairSettings(), 1} }
 
-// Validate checks the settings.
 func (s *GVAE) Validate() error { return s.validPrivate(s.K) }
 
-// New implements Settings.
 func (s *GVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("gvae", mergeRule{Private: s.K}, data, seed)
 }
@@ -57,7 +53,6 @@ type AdaGVAE struct{ PairVAE }
 // NewAdaGVAE returns the default settings.
 func NewAdaGVAE() *AdaGVAE { return &AdaGVAE{newPairSettings()} }
 
-// New implements Settings.
 func (s *AdaGVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("ada-gvae", mergeRule{Private: adaptive}, data, seed)
 }
@@ -71,13 +66,10 @@ type MLVAE struct {
 	Product bool `yaml:"product" doc:"share the product of both densities, with half the variance, as in the paper"`
 }
 
-// newMLVAE returns the default settings.
 func newMLVAE() *MLVAE { return &MLVAE{PairVAE: newPairSettings(), K: 1} }
 
-// Validate checks the settings.
 func (s *MLVAE) Validate() error { return s.validPrivate(s.K) }
 
-// New implements Settings.
 func (s *MLVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("ml-vae", mergeRule{Private: s.K, Precise: true, Product: s.Product}, data, seed)
 }
@@ -88,10 +80,8 @@ type AdaMLVAE struct {
 	Product bool `yaml:"product" doc:"share the product of both densities, with half the variance, as in the paper"`
 }
 
-// newAdaMLVAE returns the default settings.
 func newAdaMLVAE() *AdaMLVAE { return &AdaMLVAE{PairVAE: newPairSettings()} }
 
-// New implements Settings.
 func (s *AdaMLVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("ada-ml-vae", mergeRule{Private: adaptive, Precise: true, Product: s.Product}, data, seed)
 }
@@ -103,13 +93,10 @@ type SlowVAE struct {
 	Latent int `yaml:"latent" doc:"dimensions of the code"`
 }
 
-// newSlowVAE returns the default settings.
 func newSlowVAE() *SlowVAE { return &SlowVAE{newNetworks(), 10} }
 
-// Validate checks the settings.
 func (s *SlowVAE) Validate() error { return validLatent(s.Latent) }
 
-// New implements Settings.
 func (s *SlowVAE) New(data Data, seed uint64) (Model, error) {
 	return newPairVAE("slow-vae", s.Networks, s.Latent, nil, data, seed)
 }
@@ -142,12 +129,10 @@ func newPairVAE(name string, n Networks, latent int, r *mergeRule, data Data, se
 	return m, Materialise(m, data)
 }
 
-// Objectives implements Model.
 func (m *pairVAE) Objectives() []Objective {
 	return []Objective{{Name: "pairs", Labelled: true}, {Name: "unsupervised"}}
 }
 
-// Build implements Model.
 func (m *pairVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
 	switch {
 	case !o.Labelled || m.rule == nil:

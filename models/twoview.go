@@ -33,7 +33,6 @@ type CodeViews struct {
 	Of string `yaml:"code_views" doc:"views for losses on codes: both (two rows for each image), first or second"`
 }
 
-// Validate checks the settings.
 func (c *CodeViews) Validate() error {
 	if names := []string{bothViews, firstView, secondView}; !slices.Contains(names, c.Of) {
 		return config.Invalid("code_views", "unknown views %q%s", c.Of, registry.Suggest(c.Of, names))
@@ -72,7 +71,6 @@ const (
 	cosineMomentum   = "cosine"
 )
 
-// Validate checks the settings.
 func (m *Momentum) Validate() error {
 	if !(m.Base >= 0 && m.Base <= 1) {
 		return config.Invalid("base", "%v is out of range; want 0 to 1", m.Base)
@@ -147,7 +145,6 @@ func (m *twoViews) Started(taken func(name string) bool) []string {
 
 var _ Starter = (*twoViews)(nil)
 
-// Encode implements Model.
 func (m *twoViews) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	return m.features(g, images)
 }

@@ -29,7 +29,6 @@ type VAE struct {
 // NewVAE returns the default settings.
 func NewVAE() *VAE { return &VAE{Networks: newNetworks(), Latent: 10, Categoricals: noCategoricals()} }
 
-// Validate checks the settings.
 func (s *VAE) Validate() error {
 	if err := validLatent(s.Latent); err != nil {
 		return err
@@ -37,7 +36,6 @@ func (s *VAE) Validate() error {
 	return s.Categoricals.validate()
 }
 
-// New implements Settings.
 func (s *VAE) New(data Data, seed uint64) (Model, error) {
 	m := &vae{mixed: mixed{newAutoencoder(s.Networks, data, seed, s.Latent), s.Categorical}, discrete: s.spaces()}
 	return m, Materialise(m, data)
@@ -65,7 +63,6 @@ func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorg
 	return mean, logVariance, discrete, err
 }
 
-// Encode implements Model.
 func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	mean, _, discrete, err := m.heads(g, images)
 	if err != nil || len(discrete) == 0 {
@@ -78,7 +75,6 @@ func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 	return numbered(weights, mean, m.sizes)
 }
 
-// Build implements Model.
 func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	images, err := m.images(g, n)
 	if err != nil {
@@ -129,7 +125,6 @@ func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node, dis
 // gaussian is a posterior N(mean, variance) with the prior N(0, I).
 type gaussian struct{ mean, logVariance *gorgonia.Node }
 
-// KL implements losses.Posterior.
 func (p gaussian) KL() (*gorgonia.Node, error) {
 	return losses.KLGaussianLogVariance(p.mean, p.logVariance)
 }

@@ -170,15 +170,12 @@ type Choice struct {
 	Value Op
 }
 
-// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Op])(c))
 }
 
-// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Register adds an operation that configs can name. Call it before reading a config. It returns an error if the name is

@@ -42,7 +42,6 @@ func NewJitter() *Jitter { return &Jitter{Chance{1}, 0.8, 0.8, 0.8, 0.2} }
 // maxJitter is the maximum setting of Jitter.
 const maxJitter = 1e3
 
-// Validate checks the settings.
 func (j *Jitter) Validate() error {
 	for _, x := range []struct {
 		key         string
@@ -182,7 +181,6 @@ func (m *Canvas) meanLightness() float32 {
 	return float32(sum / float64(numbers))
 }
 
-// lightness returns the lightness of a colour.
 func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lightBlue*b }
 
 // turnHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. It keeps the maximum and the
@@ -273,7 +271,6 @@ func NewNormalise() *Normalise {
 	return &Normalise{Mean: []float64{0.485, 0.456, 0.406}, Deviation: []float64{0.229, 0.224, 0.225}}
 }
 
-// Validate checks the settings.
 func (n *Normalise) Validate() error {
 	if len(n.Mean) == 0 || len(n.Deviation) == 0 {
 		return config.Invalid("mean", "%d means and %d deviations; want one for all channels, or one for each", len(n.Mean), len(n.Deviation))
@@ -307,7 +304,6 @@ func (n *Normalise) Suits(_, _, c int) error {
 // Happens is always true.
 func (*Normalise) Happens(*rng.Stream) bool { return true }
 
-// Normalises implements [Normaliser].
 func (*Normalise) Normalises() {}
 
 // Apply normalises the channels.

@@ -23,7 +23,6 @@ func (v *Views) SetDefaults() { v.Pipeline, v.Count = negativeFree(), 2 }
 // maxViews is the maximum number of views of an image.
 const maxViews = 64
 
-// Validate checks the settings.
 func (v *Views) Validate() error {
 	if v.Count < 1 || v.Count > maxViews {
 		return config.Invalid("count", "%d is out of range; want 1 to %d", v.Count, maxViews)

@@ -106,7 +106,6 @@ const (
 	maxRecord    = 64 << 20 // bytes of set.json
 )
 
-// readRecord reads and checks the description of a set.
 func readRecord(k Key) (*record, error) {
 	r, err := parseRecord(k.Dir())
 	if err != nil {
@@ -217,7 +216,6 @@ func (s *Set) verify(ctx context.Context, k Key, whole int) error {
 	return nil
 }
 
-// mapFile maps a file of a set and returns its elements.
 func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte, error) {
 	path := filepath.Join(k.Dir(), want.Name)
 	f, err := disk.Open(path)

@@ -102,7 +102,6 @@ type Choice struct {
 	Value datasets.Builder
 }
 
-// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\`) { // data set names have neither
 		return n.Errorf("want the name of a data set, got a path; pictures of a folder are {folder: {path: %s}}, and arrays of a file {grid: {path: %s}}", n.Inline(), n.Inline())
@@ -110,12 +109,10 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[datasets.Builder])(c))
 }
 
-// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[datasets.Builder](c))
 }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Prepare converts the files of a data set that is a [datasets.Preparer], and does nothing for other sets.

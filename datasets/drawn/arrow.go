@@ -25,7 +25,6 @@ type Arrow struct {
 // maxDrawn is the maximum number of pixels of all drawings together (8 bytes each).
 const maxDrawn = 1 << 25
 
-// Validate checks the settings.
 func (a *Arrow) Validate() error {
 	switch {
 	case a.Size < 8 || a.Size > 1024:

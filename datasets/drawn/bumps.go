@@ -27,7 +27,6 @@ const (
 	mostBumped = 1024 // maximum length of an image
 )
 
-// Validate checks the settings.
 func (b *Bumps) Validate() error {
 	switch {
 	case b.Factors < 1 || b.Factors > mostBumps:

@@ -108,7 +108,6 @@ func entangle(y [3]float64, z []float64) {
 // maxEntangled is the maximum of Levels.
 const maxEntangled = 101
 
-// Validate checks the settings.
 func (e *Entangled) Validate() error {
 	if _, ok := encoderNamed(e.Encoder); !ok {
 		var names []string

@@ -28,7 +28,6 @@ type Flatland struct {
 // NewFlatland returns the papers' settings as defaults.
 func NewFlatland() *Flatland { return &Flatland{Period: 10, Radius: 15, Size: 64, Samples: 4} }
 
-// Validate checks the settings.
 func (f *Flatland) Validate() error {
 	switch {
 	case f.Size < 8 || f.Size > 4096:

@@ -92,7 +92,6 @@ func toFloats(dst []float32, pixels []uint8) {
 	}
 }
 
-// take returns an unused easel.
 func (d *renderedSet) take() *easel {
 	select {
 	case e := <-d.free:

@@ -52,7 +52,6 @@ func NewPoses() *Poses {
 // maxPoses is the maximum number of rotations of a data set.
 const maxPoses = 100000
 
-// Validate checks the settings.
 func (p *Poses) Validate() error {
 	if p.Mesh == "" && poseObjects[p.Object] == nil {
 		names := slices.Sorted(maps.Keys(poseObjects))
@@ -77,7 +76,6 @@ func (p *Poses) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (p *Poses) Reads() []datasets.Read { return datasets.ReadOf("mesh", p.Mesh) }
 
 func (p *Poses) validCount() error {
@@ -110,7 +108,6 @@ func (p *Poses) hopfLevel() int {
 	return -1
 }
 
-// table returns the rotations.
 func (p *Poses) table(seed uint64) [][9]float64 {
 	switch p.Rotations {
 	case "octahedral":

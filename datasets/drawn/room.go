@@ -39,7 +39,6 @@ const (
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (r *Room) size() int { return cmp.Or(r.Size, roomImage) }
 
-// Validate checks the settings.
 func (r *Room) Validate() error {
 	if err := painting.ValidSide(r.size()); err != nil {
 		return err

@@ -53,7 +53,6 @@ const (
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (s *Spaceshapes) size() int { return cmp.Or(s.Size, spaceImage) }
 
-// Validate checks the settings.
 func (s *Spaceshapes) Validate() error {
 	if err := painting.ValidSide(s.size()); err != nil {
 		return err
@@ -219,7 +218,6 @@ func shipAt(jet float64) func(x, y float64) bool {
 // step returns the level nearest to a fraction of a dimension's range; ties go to the lower level.
 func step(part float64) int { return int(math.Ceil(float64(part*(spaceSteps-1)) - 0.5)) }
 
-// render draws one image.
 func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 	var from *drawing
 	switch {

@@ -55,7 +55,6 @@ func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / 
 // shift returns the largest displacement of the box, in pixels.
 func (s *Sprites) shift() int { return s.size() - 2*s.half() - 1 }
 
-// Validate checks the settings.
 func (s *Sprites) Validate() error {
 	if err := painting.ValidSide(s.size()); err != nil {
 		return err

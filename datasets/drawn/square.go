@@ -18,7 +18,6 @@ type Square struct {
 	Step int `yaml:"step" doc:"pixels between neighbouring positions; divides size"`
 }
 
-// Validate checks the settings.
 func (s *Square) Validate() error {
 	switch {
 	case s.Size < 2 || s.Size > 4096:

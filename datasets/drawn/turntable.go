@@ -63,7 +63,6 @@ func (t *Turntable) turning() *painting.Turntable {
 	return &painting.Turntable{Size: t.Size, Channels: t.Channels, Views: t.Views, Hues: t.Hues, Lamp: t.Paint == "light", Elevation: t.Elevation, Light: t.Light}
 }
 
-// Validate checks the settings.
 func (t *Turntable) Validate() error {
 	if err := t.turning().Validate(); err != nil {
 		return err
@@ -87,7 +86,6 @@ func (t *Turntable) Validate() error {
 	return painting.ValidMesh(t.Up, t.Crease)
 }
 
-// Reads implements [datasets.FileReader].
 func (t *Turntable) Reads() []datasets.Read {
 	if t.Path == "" {
 		return nil
@@ -128,7 +126,6 @@ func (t *Turntable) build(ctx context.Context) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// object creates a built-in object.
 func (t *Turntable) object(seed uint64) []render.Part {
 	switch {
 	case t.Draw != "solid":

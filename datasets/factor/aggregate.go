@@ -23,10 +23,8 @@ func ParseAggregate(name string) (Aggregate, error) {
 	return parseName[Aggregate](name, "aggregate", aggregateNames)
 }
 
-// MarshalText returns the name of an Aggregate, for YAML and JSON.
 func (a Aggregate) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads the name of an Aggregate. It returns an error for an unknown name.
 func (a *Aggregate) UnmarshalText(text []byte) (err error) {
 	*a, err = ParseAggregate(string(text))
 	return err

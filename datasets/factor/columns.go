@@ -68,10 +68,8 @@ func (k ColumnKinds) EncodeConfig() (any, error) {
 	return k.List, nil
 }
 
-// ConfigForms implements config.Former.
 func (ColumnKinds) ConfigForms() []any { return []any{[]any{}, map[string]string{}} }
 
-// ConfigType implements config.Typer.
 func (ColumnKinds) ConfigType() string {
 	return "list, or mapping by column, of ordinal, circular, circular:PERIOD, categorical, continuous"
 }

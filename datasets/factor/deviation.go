@@ -21,10 +21,8 @@ func (d Deviation) String() string { return nameOf(d, deviationNames) }
 // Known reports whether d is a defined deviation.
 func (d Deviation) Known() bool { return int(d) < len(deviationNames) }
 
-// MarshalText returns the name of a Deviation, for YAML and JSON.
 func (d Deviation) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads the name of a Deviation. It returns an error for an unknown name.
 func (d *Deviation) UnmarshalText(text []byte) (err error) {
 	*d, err = parseName[Deviation](string(text), "deviation", deviationNames)
 	return err

@@ -27,10 +27,8 @@ func (k Kind) String() string { return nameOf(k, kindNames) }
 // ParseKind is the inverse of [Kind.String]. It returns an error for an unknown name.
 func ParseKind(name string) (Kind, error) { return parseName[Kind](name, "factor kind", kindNames) }
 
-// MarshalText returns the name of a Kind, for YAML and JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads the name of a Kind. It returns an error for an unknown name.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
 	*k, err = ParseKind(string(text))
 	return err

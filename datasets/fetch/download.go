@@ -52,7 +52,6 @@ const (
 // errRestart requests a download from the beginning of the file.
 var errRestart = errors.New("the download starts over")
 
-// download downloads a file from an address.
 func download(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
 	p := &part{Options: o, file: f, dir: dir, url: at}
 	p.client = p.newClient()
@@ -73,7 +72,6 @@ func download(ctx context.Context, dir string, f File, at string, o Options) (Fo
 	return p.finish(redacted(at))
 }
 
-// path returns the path of a file of the download.
 func (p *part) path(suffix string) string { return filepath.Join(p.dir, p.file.Name+suffix) }
 
 // open opens the part of an earlier call, if it has the same address and can be resumed.
@@ -244,7 +242,6 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// isDial reports whether the connection failed.
 func isDial(err error) bool {
 	var dns *net.DNSError
 	var op *net.OpError

@@ -161,7 +161,6 @@ func isURL(from string) bool {
 	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://")
 }
 
-// mirror returns the address of a file on a mirror.
 func mirror(from, name string, files []File) (string, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {
@@ -179,7 +178,6 @@ func mirror(from, name string, files []File) (string, error) {
 	return u.JoinPath(name).String(), nil
 }
 
-// local returns the path of a local file.
 func local(from, name string, single bool) (string, error) {
 	info, err := os.Stat(from)
 	if err != nil {

@@ -60,7 +60,6 @@ const (
 
 var unlabelledChoices = []string{"refuse", "skip", "keep"}
 
-// Validate checks the settings.
 func (f *Folder) Validate() error {
 	switch {
 	case f.Path == "":
@@ -82,7 +81,6 @@ func (f *Folder) Validate() error {
 	return cmp.Or(f.Size.Check(), pictures.CheckFilter(f.Filter))
 }
 
-// Reads implements [datasets.FileReader].
 func (f *Folder) Reads() []datasets.Read {
 	list := []datasets.Read{{Key: "path", Path: f.Path, Folder: pictures.Pictures, InSet: true}}
 	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {

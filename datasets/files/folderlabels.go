@@ -83,7 +83,6 @@ func (f *Folder) labelsPath() string {
 // fileColumns are the usual names of the column with the file names.
 var fileColumns = []string{"file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_name", "image_id", "picture", "path", "name", "id"}
 
-// fileColumn returns the index of the column with the file names.
 func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	if f.File != "" {
 		i := slices.Index(text.Names, f.File)

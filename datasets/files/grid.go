@@ -69,7 +69,6 @@ func (g GridArrays) withDefaults() GridArrays {
 
 var gridAxes = []string{"auto", "first", "last"}
 
-// Validate checks the settings.
 func (g *GridFolder) Validate() error {
 	if g.Path == "" {
 		return config.Invalid("path", "is missing; want a folder with images.npy and factors.npy, or a file of arrays (.npz, .npy, .h5, .mat)")
@@ -95,7 +94,6 @@ func (g *GridFolder) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (g *GridFolder) Reads() []datasets.Read {
 	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
 		return datasets.ReadOf("path", g.Path)
@@ -174,7 +172,6 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 	return s, d, nil
 }
 
-// name returns the name of the file or folder.
 func (g *GridFolder) name() string {
 	base := filepath.Base(g.Path)
 	if ext := filepath.Ext(base); slices.Contains([]string{".npz", ".npy", ".h5", ".hdf5", ".mat"}, strings.ToLower(ext)) {
@@ -183,7 +180,6 @@ func (g *GridFolder) name() string {
 	return base
 }
 
-// namesOf returns the names of k factors.
 func (g *GridFolder) namesOf(k int) ([]string, error) {
 	if len(g.Names) > 0 {
 		if len(g.Names) != k {

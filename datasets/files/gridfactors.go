@@ -18,7 +18,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// readFactors reads the factors and levels of the images.
 func (s *gridSource) readFactors(d *stored.Set) error {
 	sizes, err := s.readSizes()
 	if err != nil {

@@ -48,7 +48,6 @@ func (s *gridSource) readImages(ctx context.Context, d *stored.Set, inMemory int
 	return s.cached(ctx, d, size)
 }
 
-// onDisk reports whether the images stay on disk.
 func (s *gridSource) onDisk(d *stored.Set, inMemory int) bool {
 	return s.rule.eight && memory.Product(d.Count, d.Shape[0], d.Shape[1], d.Shape[2]) > float64(inMemory)
 }

@@ -22,7 +22,6 @@ type pixelRule struct {
 	largest *atomic.Uint64
 }
 
-// newPixelRule returns the rule of an array.
 func newPixelRule(g *GridFolder, a *arrays.Array) (pixelRule, error) {
 	t := a.Type
 	r := pixelRule{a: a, white: g.Scale, usual: g.Scale == 0, real: g.Real, eight: g.Round || t == dtype.Uint8 || t == dtype.Bool, largest: new(atomic.Uint64)}

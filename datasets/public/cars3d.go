@@ -57,7 +57,6 @@ func (*Cars3D) Origin() datasets.Origin {
 // withDefaults fills in settings that Go code may leave empty.
 func (c Cars3D) withDefaults() Cars3D { return Cars3D{cmp.Or(c.Size, 64), cmp.Or(c.Filter, "lanczos")} }
 
-// Validate checks the settings.
 func (c *Cars3D) Validate() error {
 	d := c.withDefaults()
 	if d.Size != 64 && d.Size != cars3DSide {

@@ -64,7 +64,6 @@ func (c *CelebA) Origin() datasets.Origin {
 	}
 }
 
-// Validate checks the settings.
 func (c *CelebA) Validate() error {
 	switch {
 	case c.Split != "all" && !slices.Contains(celebaSplits, c.Split):

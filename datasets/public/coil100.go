@@ -48,7 +48,6 @@ func (c *COIL100) Origin() datasets.Origin {
 	}
 }
 
-// Validate checks the settings.
 func (c *COIL100) Validate() error { return c.Size.Check() }
 
 // Prepare converts the files.

@@ -93,7 +93,6 @@ func (d *DSprites) screamSource() fetch.File {
 // variant returns the variant; the empty string, the zero value in Go code, is plain.
 func (d *DSprites) variant() string { return cmp.Or(d.Variant, plainSprites) }
 
-// Validate checks the settings.
 func (d *DSprites) Validate() error {
 	switch {
 	case !slices.Contains(spriteVariants, d.variant()):
@@ -106,7 +105,6 @@ func (d *DSprites) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (d *DSprites) Reads() []datasets.Read { return datasets.ReadOf("scream", d.Scream) }
 
 // Prepare converts the files.
@@ -309,7 +307,6 @@ type background struct {
 	pixels []uint8
 }
 
-// ImageShape returns the size of the images.
 func (v *spriteVariant) ImageShape() (h, w, c int) { return v.Shape[0], v.Shape[1], 3 }
 
 // Image draws an image of the variant. The random numbers only depend on the seed and the number of the image.

@@ -61,7 +61,6 @@ func (m *ModelNet40) turning() *painting.Turntable {
 
 var modelnetClass = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// Validate checks the settings.
 func (m *ModelNet40) Validate() error {
 	switch {
 	case !modelnetClass.MatchString(m.Class):

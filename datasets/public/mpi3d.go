@@ -54,7 +54,6 @@ func (m *MPI3D) Origin() datasets.Origin {
 	}
 }
 
-// Validate checks the settings.
 func (m *MPI3D) Validate() error {
 	if mpi3DMD5[m.variant()] == "" {
 		return config.Invalid("variant", "%q is not known; want toy, realistic or real", m.Variant)

@@ -80,7 +80,6 @@ func (s *SmallNORB) Origin() datasets.Origin {
 // norbSide is the side of the stored images.
 const norbSide = 96
 
-// Validate checks the settings.
 func (s *SmallNORB) Validate() error {
 	if s.Size.Check() != nil || len(s.Size) == 2 && s.Size[0] != s.Size[1] {
 		return config.Invalid("size", "want a side of 1 to %d, or 0 for the published size, got %v", pictures.MaxSide, []int(s.Size))
@@ -293,7 +292,6 @@ func newNORB(name string, r io.Reader, size int64, magic uint32) (*norbFile, err
 	return n, nil
 }
 
-// ints reads numbers.
 func (n *norbFile) ints(count int) ([]int32, error) {
 	raw := make([]byte, 4*count)
 	if err := n.read(raw); err != nil {

@@ -28,7 +28,6 @@ type Answers struct {
 	Noise     float64              `yaml:"noise" doc:"rate of wrong answers, below 0.5; an image stays in a class only if its answers make that likely"`
 }
 
-// Validate checks the settings.
 func (a *Answers) Validate() error {
 	switch {
 	case a.File == "":
@@ -48,7 +47,6 @@ func (a *Answers) options() similarity.Options {
 	return similarity.Options{Conflicts: a.Conflicts, Noise: a.Noise}
 }
 
-// Reads implements [datasets.FileReader].
 func (a *Answers) Reads() []datasets.Read { return datasets.ReadOf("file", a.File) }
 
 // Split reads the file.

@@ -46,7 +46,6 @@ type Changes struct {
 // NewChanges returns the settings of disentanglement_lib as defaults.
 func NewChanges() *Changes { return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1} }
 
-// Validate checks the settings.
 func (p *Changes) Validate() error {
 	switch {
 	case !slices.Contains([]string{"redraw", "uniform", "laplace", "independent"}, p.Law):
@@ -69,7 +68,6 @@ func (p *Changes) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (p *Changes) Reads() []datasets.Read { return datasets.ReadOf("file", p.File) }
 
 // Split prepares the draws of pairs.
@@ -185,10 +183,8 @@ func (k ChangedCount) EncodeConfig() (any, error) {
 	return int(k), nil
 }
 
-// ConfigForms implements config.Former.
 func (ChangedCount) ConfigForms() []any { return []any{0, config.Words{"random"}} }
 
-// ConfigType describes the accepted values.
 func (ChangedCount) ConfigType() string { return "random, or a number" }
 
 func (k ChangedCount) String() string {
@@ -284,7 +280,6 @@ func (c *changer) images() int {
 	return c.set.Len()
 }
 
-// draw draws a pair.
 func (c *changer) draw(s *rng.Stream, pair []int) {
 	for range attempts {
 		if c.try(s, pair) {

@@ -28,7 +28,6 @@ type FactorLabels struct {
 	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the file's columns, by name or in order: ordinal, circular (evenly spaced), circular:360 (degrees, also real or negative), categorical or continuous (20 bins); empty: all categorical"`
 }
 
-// Validate checks the settings.
 func (f *FactorLabels) Validate() error {
 	if !(f.Fraction > 0 && f.Fraction <= 1) {
 		return config.Invalid("fraction", "%v is out of range; want more than 0, and at most 1 (all images)", f.Fraction)
@@ -45,7 +44,6 @@ func (f *FactorLabels) Validate() error {
 	return validShare(f.Share, f.Factors)
 }
 
-// Reads implements [datasets.FileReader].
 func (f *FactorLabels) Reads() []datasets.Read { return datasets.ReadOf("file", f.File) }
 
 // Split draws the labelled images.

@@ -20,7 +20,6 @@ type Groups struct {
 	Unlabelled      bool   `yaml:"unlabelled" doc:"train also on images in no group, without labels"`
 }
 
-// Validate checks the settings.
 func (g *Groups) Validate() error {
 	if g.Images == "" {
 		return config.Invalid("images", "want the name of an .npy file")
@@ -28,7 +27,6 @@ func (g *Groups) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (g *Groups) Reads() []datasets.Read {
 	return slices.Concat(
 		datasets.ReadOf("images", g.Images),

@@ -107,7 +107,6 @@ func newUnits(known *Labels, batch, room int) *units {
 	return u
 }
 
-// images returns the number of images in an epoch.
 func (m *mix) images() int {
 	n := (m.batches-1)*m.plain + m.lastPlain
 	for _, u := range m.units {
@@ -146,7 +145,6 @@ func (m *mix) plainIn(batch int) int {
 	return m.plain
 }
 
-// draw draws the units of an epoch.
 func (u *units) draw(epoch int, seed uint64) {
 	first := uint64(epoch-1) * uint64(len(u.drawn)) // number of units in previous epochs
 	for i := range u.drawn {
@@ -154,7 +152,6 @@ func (u *units) draw(epoch int, seed uint64) {
 	}
 }
 
-// in returns the units in a batch.
 func (u *units) in(batch int) []int32 {
 	from := batch * u.full
 	return u.drawn[from:min(from+u.full, len(u.drawn))]

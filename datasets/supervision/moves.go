@@ -92,7 +92,6 @@ func (t *turns) within(d datasets.Dataset, group []int, moves []float32) (image,
 	return image, unknown
 }
 
-// columns returns the number of columns of transformations.
 func (t *turns) columns() int { return len(t.factors) + 4*t.rotations }
 
 // transformations returns the transformations of the images of group g relative to the first one.

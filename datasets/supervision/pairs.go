@@ -30,7 +30,6 @@ func (p *Pairs) Hint(key string) string {
 	return ""
 }
 
-// Validate checks the settings.
 func (p *Pairs) Validate() error {
 	switch {
 	case p.Count < 0:
@@ -131,7 +130,6 @@ type Paths struct {
 // maxWalked is the maximum number of images in all paths together, counted with repetitions.
 const maxWalked = 1 << 26
 
-// Validate checks the settings.
 func (p *Paths) Validate() error {
 	switch {
 	case p.Count < 1:
@@ -181,7 +179,6 @@ func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	return NewSplit(d, p.Length, groups, p.Unlabelled)
 }
 
-// walk draws one path.
 func (p *Paths) walk(d datasets.Dataset, index *datasets.Index, starts, moving []int, s *rng.Stream) ([]int, error) {
 	factors := d.Factors()
 	levels := make([]int, len(factors))
@@ -210,7 +207,6 @@ type ObjectViews struct {
 	Images  int    `yaml:"images" doc:"images in a group, chosen at random among the views of an object; 0: all"`
 }
 
-// Validate checks the settings.
 func (v *ObjectViews) Validate() error {
 	switch {
 	case v.Objects < 0:
@@ -287,7 +283,6 @@ func dealt(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
 	return parts
 }
 
-// moving returns the factor that varies.
 func (v *ObjectViews) moving(d datasets.Dataset) (int, error) {
 	if v.Factor != "" {
 		k, err := factorNamed(d, v.Factor)

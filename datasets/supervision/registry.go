@@ -42,13 +42,10 @@ type Choice struct {
 	Value Kind
 }
 
-// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Kind])(c))
 }
 
-// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Kind](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }

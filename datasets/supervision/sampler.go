@@ -153,7 +153,6 @@ func (s *Sampler) shuffle() {
 	}
 }
 
-// draw draws the groups of a pass.
 func (s *Sampler) draw(p groupPass) {
 	k, end := s.split.K(), p.image+p.Count*p.M
 	var actions []int32

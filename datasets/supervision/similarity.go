@@ -30,7 +30,6 @@ type Similarity struct {
 // maxPairs is the maximum number of pairs (24 bytes each).
 const maxPairs = 1 << 26
 
-// Validate checks the settings.
 func (s *Similarity) Validate() error {
 	if s.Count < 1 || s.Count > maxPairs {
 		return config.Invalid("count", "%d is out of range; want 1 to %d", s.Count, maxPairs)

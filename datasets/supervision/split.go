@@ -199,7 +199,6 @@ func checkGroup(d datasets.Dataset, g int, group []int, m int) error {
 	return nil
 }
 
-// factorNamed finds a factor by its name.
 func factorNamed(d datasets.Dataset, name string) (int, error) {
 	names := factor.Names(d.Factors())
 	if k := slices.Index(names, name); k >= 0 {

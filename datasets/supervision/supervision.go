@@ -113,10 +113,8 @@ func (s Choices) EncodeConfig() (any, error) {
 	return []Choice(s), nil
 }
 
-// ConfigForms implements config.Former.
 func (Choices) ConfigForms() []any { return []any{Choice{}, []Choice{}} }
 
-// ConfigType implements config.Typer.
 func (s Choices) ConfigType() string {
 	return "one of " + strings.Join(Registry.Names(), ", ") + ", or a list of them"
 }

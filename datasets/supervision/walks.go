@@ -41,7 +41,6 @@ const (
 // NewWalks returns the default settings.
 func NewWalks() *Walks { return &Walks{Episodes: 1600, Actions: 5, Step: 1, Ends: endsStay} }
 
-// Validate checks the settings.
 func (w *Walks) Validate() error {
 	switch {
 	case w.Actions < 1 || w.Actions >= maxWalked:
@@ -221,7 +220,6 @@ func (e *episodes) act(levels []int, action int) {
 	}
 }
 
-// draw draws an episode.
 func (e *episodes) draw(s *rng.Stream, images []int, actions []int32) {
 	levels := make([]int, len(e.factors))
 	e.start(levels, s)

@@ -132,7 +132,6 @@ func (c *compiler) wrong(part syntax.Part, format string, values ...any) *syntax
 	return c.sentence.Errorf(part, format, values...)
 }
 
-// independence compiles an independence.
 func (c *compiler) independence(f *syntax.Independence) program.Node {
 	blocks := c.blocksOf(f)
 	if f.By == syntax.ByDiscriminator {

@@ -208,7 +208,6 @@ func (c *compiler) applied(e *syntax.Equality) (*syntax.Application, syntax.Term
 	return a, other
 }
 
-// argument compiles the argument of a function.
 func (c *compiler) argument(n *program.Fit, a *syntax.Application) {
 	x, isAccess := syntax.Bare(a.A).(*syntax.Access)
 	if isAccess {

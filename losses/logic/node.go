@@ -266,7 +266,6 @@ type Inputs struct {
 	Group int            // number of consecutive rows in a group of Moves; 0: all rows form one group
 }
 
-// nodeOf returns an array of a batch as a node.
 func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
 	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
 }

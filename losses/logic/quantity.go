@@ -95,7 +95,6 @@ func (q *Quantity) NeedsSamples() bool { return q.sentence.Sampled }
 // NeedsMoves reports whether the sentence uses transformations between rows.
 func (q *Quantity) NeedsMoves() bool { return q.program.Needs(program.Moves) }
 
-// rowsOf returns an array of a batch.
 func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
 	return [...][][]float64{program.LogVariances: b.LogVariances, program.Means: b.Codes, program.Moves: b.Moves}[kind]
 }

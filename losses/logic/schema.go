@@ -133,7 +133,6 @@ func turnOf(f factor.Factor, level int) []float64 {
 	return append(axis[:], angle)
 }
 
-// moves returns the number of columns of moves.
 func (s Schema) moves() (columns int) {
 	for _, t := range s.Turns {
 		columns += t.Columns()

@@ -115,7 +115,6 @@ func (b *binding) what() string {
 	return "a row"
 }
 
-// factor finds a factor.
 func (c *compiler) factor(name string, part syntax.Part) int {
 	i := slices.Index(c.schema.Factors, name)
 	if i < 0 {
@@ -265,7 +264,6 @@ func (c *compiler) guard(binders []*binding, guards []syntax.Formula) (tests []p
 	return tests
 }
 
-// domains lists the domains of variables.
 func domains(binders []*binding) []*program.Binder {
 	all := make([]*program.Binder, len(binders))
 	for i, b := range binders {

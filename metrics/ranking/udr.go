@@ -71,7 +71,6 @@ const (
 // NewUDR returns the ranking with the defaults of the library. Threshold equals FactorVAE's Prune.
 func NewUDR(r Relation) *UDR { return &UDR{Relation: r, Alpha: 0.1, Threshold: 0.05} }
 
-// Validate checks the settings.
 func (u *UDR) Validate() error {
 	switch {
 	case u.Relation != Lasso && u.Relation != Spearman:

@@ -59,7 +59,6 @@ func ValidOptions(n int) error {
 	return nil
 }
 
-// Validate checks the settings.
 func (c *Categorical) Validate() error {
 	if err := ValidOptions(c.Options); err != nil {
 		return config.Invalid("options", "%w", err)
@@ -70,13 +69,10 @@ func (c *Categorical) Validate() error {
 	return nil
 }
 
-// Choices implements [Discrete].
 func (c *Categorical) Choices() int { return c.Options }
 
-// Width implements [Space].
 func (c *Categorical) Width() int { return c.Options }
 
-// Heads implements [Space].
 func (c *Categorical) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
 	logits, err := nn.Dense(g, features, name+"/loc", c.Options, graph.Linear)
 	if err != nil {
@@ -89,7 +85,6 @@ func (c *Categorical) Heads(g *nn.Graph, features *gorgonia.Node, name string) (
 	return location, scale, err
 }
 
-// NoiseShape implements [Space].
 func (c *Categorical) NoiseShape(batch int) []int { return []int{batch, c.Options} }
 
 // Sample implements [Space], at the final temperature of a schedule.
@@ -101,7 +96,6 @@ func (c *Categorical) Sample(_, scale, noise *gorgonia.Node) (*gorgonia.Node, er
 	return relaxed(c.Temperature.To, scale, u)
 }
 
-// Annealing implements [Annealed].
 func (c *Categorical) Annealing() func(update int) float64 {
 	if c.Temperature.Constant() {
 		return nil
@@ -109,7 +103,6 @@ func (c *Categorical) Annealing() func(update int) float64 {
 	return c.Temperature.At
 }
 
-// SampleAt implements [Annealed].
 func (c *Categorical) SampleAt(_, scale, noise, temperature *gorgonia.Node) (*gorgonia.Node, error) {
 	u, err := Uniform(noise)
 	if err != nil {
@@ -118,7 +111,6 @@ func (c *Categorical) SampleAt(_, scale, noise, temperature *gorgonia.Node) (*go
 	return RelaxedChoice(scale, u, temperature)
 }
 
-// KL implements [Space].
 func (c *Categorical) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
 	return losses.KLCategorical(location, scale)
 }

@@ -35,7 +35,6 @@ func (e *Euclidean) LogPrior(point []float64) float64 {
 
 func logNormal(z float64) float64 { return -(z*z + math.Log(2*math.Pi)) / 2 }
 
-// Distance implements [Embedded].
 func (s *Sphere) Distance(point []float64) float64 { return math.Abs(1 - norm(point)) }
 
 // LogPrior implements [Densities]: densities are relative to the uniform distribution.

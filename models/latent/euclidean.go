@@ -20,7 +20,6 @@ type Euclidean struct {
 // NewEuclidean returns the default settings: R^10.
 func NewEuclidean() *Euclidean { return &Euclidean{Dim: 10} }
 
-// Validate checks the settings.
 func (e *Euclidean) Validate() error {
 	if e.Dim < 1 || e.Dim > 1<<16 {
 		return config.Invalid("dim", "want 1 to 65536, got %d", e.Dim)
@@ -28,7 +27,6 @@ func (e *Euclidean) Validate() error {
 	return nil
 }
 
-// Width implements [Space].
 func (e *Euclidean) Width() int { return e.Dim }
 
 // Heads implements [Space]; the scale is log sigma, [batch, Dim].
@@ -40,10 +38,8 @@ func (e *Euclidean) Heads(g *nn.Graph, features *gorgonia.Node, name string) (lo
 	return location, scale, err
 }
 
-// NoiseShape implements [Space].
 func (e *Euclidean) NoiseShape(batch int) []int { return []int{batch, e.Dim} }
 
-// Sample implements [Space].
 func (e *Euclidean) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
 	return GaussianSample(location, scale, noise)
 }
@@ -53,19 +49,15 @@ func (e *Euclidean) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
 	return losses.KLGaussian(location, scale)
 }
 
-// Prior implements [Space].
 func (e *Euclidean) Prior(r *rng.Stream, dst []float32) { r.Normals(dst) }
 
 // identityOnly is part of spaces on which only the identity acts.
 type identityOnly struct{}
 
-// Columns implements [Space].
 func (identityOnly) Columns() int { return 0 }
 
-// Turns implements [Space].
 func (identityOnly) Turns() bool { return false }
 
-// Turn implements [Space].
 func (identityOnly) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
 
 // Transport implements [Space]: it returns the mean of a group.

@@ -91,15 +91,12 @@ type Choice struct {
 	Value Space
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Space])(c))
 }
 
-// EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Space](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // List holds the latent spaces of a model, in the order of their columns.
@@ -180,7 +177,6 @@ func (v *Variable) sample(g *nn.Graph, name string) (err error) {
 	return err
 }
 
-// KL implements losses.Posterior.
 func (v *Variable) KL() (*gorgonia.Node, error) { return v.Space.KL(v.Location, v.Scale) }
 
 // Transport transforms the variable's samples in groups of m; see [Space].

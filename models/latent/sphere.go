@@ -32,7 +32,6 @@ type Sphere struct {
 // NewSphere returns the default settings: a circle.
 func NewSphere() *Sphere { return &Sphere{Dim: 1, LogT: [2]float64{-10, -5}, Steps: 10, Omega: 1} }
 
-// Validate checks the settings.
 func (s *Sphere) Validate() error {
 	lo, hi := s.LogT[0], s.LogT[1]
 	switch {
@@ -69,19 +68,14 @@ func (s *Sphere) validAxis() error {
 	return nil
 }
 
-// Turns implements [Space].
 func (s *Sphere) Turns() bool { return s.Dim == 1 || s.Axis != nil }
 
-// Circle implements [Circular].
 func (s *Sphere) Circle() bool { return s.Dim == 1 }
 
-// Sphere implements [Spherical].
 func (s *Sphere) Sphere() bool { return s.Dim == 2 }
 
-// Unit implements [Unit].
 func (s *Sphere) Unit() bool { return true }
 
-// Turn implements [Space].
 func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case s.Axis != nil:
@@ -92,7 +86,6 @@ func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Scale(float64(s.Omega), angles)
 }
 
-// Width implements [Space].
 func (s *Sphere) Width() int { return s.Dim + 1 }
 
 // Columns implements [Space]: an angle rotates a circle; an axis and an angle rotate S^2.
@@ -121,10 +114,8 @@ func (s *Sphere) Heads(g *nn.Graph, features *gorgonia.Node, name string) (locat
 	return location, scale, err
 }
 
-// NoiseShape implements [Space].
 func (s *Sphere) NoiseShape(batch int) []int { return []int{s.Steps, batch, s.Width()} }
 
-// Sample implements [Space].
 func (s *Sphere) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
 	return SphereWalk(location, scale, noise)
 }
@@ -134,7 +125,6 @@ func (s *Sphere) KL(_, scale *gorgonia.Node) (*gorgonia.Node, error) {
 	return losses.KLSphere(scale, s.Dim)
 }
 
-// Transport implements [Space].
 func (s *Sphere) Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error) {
 	var y *gorgonia.Node
 	var err error

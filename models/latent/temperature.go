@@ -24,7 +24,6 @@ const (
 	exponentialTemperature TemperatureShape = "exponential"
 )
 
-// UnmarshalText accepts a known name.
 func (s *TemperatureShape) UnmarshalText(text []byte) error {
 	if *s = TemperatureShape(text); *s != linearTemperature && *s != exponentialTemperature {
 		return fmt.Errorf("unknown shape %q; known: linear, exponential", text)
@@ -75,7 +74,6 @@ type temperatureKeys struct {
 	Shape TemperatureShape `yaml:"shape" doc:"linear or exponential: equal differences or equal factors from step to step"`
 }
 
-// Validate checks the length of the ramp.
 func (k *temperatureKeys) Validate() error {
 	if k.Steps < 1 || k.Steps > math.MaxInt32 {
 		return config.Invalid("steps", "want 1 to %d, got %d", math.MaxInt32, k.Steps)
@@ -106,7 +104,6 @@ func (t *Temperature) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the inverse of DecodeConfig.
 func (t Temperature) EncodeConfig() (any, error) {
 	if t.Constant() {
 		return t.To, nil
@@ -114,12 +111,10 @@ func (t Temperature) EncodeConfig() (any, error) {
 	return temperatureKeys(t), nil
 }
 
-// ConfigForms implements config.Former.
 func (t Temperature) ConfigForms() []any {
 	return []any{t.To, temperatureKeys{From: 1, To: t.To, Shape: linearTemperature}}
 }
 
-// ConfigType describes the accepted values.
 func (t Temperature) ConfigType() string {
 	return "a temperature, or {from: 1, to: 0.5, steps: N, shape: exponential}"
 }

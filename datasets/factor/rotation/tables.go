@@ -56,7 +56,6 @@ func Icosahedral() [][9]float64 {
 
 func sign(bits, at int) float64 { return float64(1 - bits>>at&1*2) }
 
-// even reports whether a permutation is even.
 func even(p [4]int) bool {
 	inversions := 0
 	for i := range p {
@@ -112,7 +111,6 @@ func Hopf(level int) [][9]float64 {
 	return fromQuaternions(list)
 }
 
-// multiply returns the product of quaternions.
 func multiply(a, b [4]float64) [4]float64 {
 	return [4]float64{
 		float64(a[0]*b[0]) - float64(a[1]*b[1]) - float64(a[2]*b[2]) - float64(a[3]*b[3]),

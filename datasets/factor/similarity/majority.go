@@ -167,7 +167,6 @@ func (m *majority) move() bool {
 	return moved
 }
 
-// free returns an unused label.
 func (m *majority) free(i int32, size map[int32]int) int32 {
 	if size[i] == 0 {
 		return i

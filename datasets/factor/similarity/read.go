@@ -92,7 +92,6 @@ func (x *reader) errorf(field int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s", x.name, line, column, fmt.Sprintf(format, args...))
 }
 
-// line reads the fields of a line.
 func (x *reader) line(fields []string, first bool) error {
 	if first && len(fields) == 5 && table.Unnamed(fields[0]) {
 		x.skip = 1 // a leading index column
@@ -148,7 +147,6 @@ func (x *reader) line(fields []string, first bool) error {
 	return nil
 }
 
-// row parses a row.
 func (x *reader) row(field string, at int) (int32, error) {
 	n, err := strconv.Atoi(field)
 	switch {

@@ -17,7 +17,6 @@ const (
 	ConflictsMajority Conflicts = "majority" // classes that agree with as many answers as possible
 )
 
-// UnmarshalText accepts a known name.
 func (c *Conflicts) UnmarshalText(text []byte) error {
 	switch *c = Conflicts(text); *c {
 	case ConflictsAuto, ConflictsError, ConflictsDrop, ConflictsMajority:

@@ -8,7 +8,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// vertices reads the element of vertices.
 func (p *ply) vertices(e *plyElement, m *Mesh) error {
 	slot := make([]int, len(e.properties)) // coordinate of each property, then the coordinate of the normal; -1: none
 	found := 0
@@ -55,7 +54,6 @@ func (p *ply) vertices(e *plyElement, m *Mesh) error {
 	})
 }
 
-// faces reads the element of faces.
 func (p *ply) faces(e *plyElement, m *Mesh) error {
 	at := e.find("vertex_indices")
 	if at < 0 {
@@ -151,7 +149,6 @@ func (p *ply) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: byte %d: %w", p.name, p.at, fmt.Errorf(format, args...))
 }
 
-// number reads a number.
 func (p *ply) number(t dtype.Type) (float64, error) {
 	if !p.binary {
 		token := p.text.next()

@@ -147,7 +147,6 @@ func (t *text) next() []byte {
 	}
 }
 
-// coordinate parses a token as a coordinate.
 func (t *text) coordinate(token []byte) (float64, error) {
 	v, err := strconv.ParseFloat(string(token), 64)
 	if err != nil || !(math.Abs(v) <= maxCoordinate) {

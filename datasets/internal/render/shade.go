@@ -33,7 +33,6 @@ func (r *Renderer) resolve(s *Scene, dst []uint8) {
 	}
 }
 
-// pixel returns the mean of the samples of a pixel.
 func (r *Renderer) pixel(s *Scene, y, x int, background [3]uint8) [3]uint8 {
 	n := r.samples
 	fragments := r.fragments[:0]
@@ -129,7 +128,6 @@ func (r *Renderer) lit(colour, normal vec, ambient float64) vec {
 	return vec{clamp(colour.x * sum.x), clamp(colour.y * sum.y), clamp(colour.z * sum.z)}
 }
 
-// part returns the part that contains a triangle.
 func (r *Renderer) part(id int32) *placed {
 	low, high := 0, len(r.parts)
 	for high-low > 1 {

@@ -38,7 +38,6 @@ func (a vec) unit() vec {
 	return a.times(1 / math.Sqrt(square))
 }
 
-// finite reports whether all components are finite.
 func (a vec) finite() bool { return math.Abs(a.x)+math.Abs(a.y)+math.Abs(a.z) <= math.MaxFloat64 }
 
 // apply returns m*v for a matrix in row-major order.

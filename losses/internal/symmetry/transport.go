@@ -60,7 +60,6 @@ const (
 	Space                   // (axis, angle) rotates a point of R^3, without projection
 )
 
-// columns returns the number of columns of the transformations.
 func (a Action) columns() int { return [...]int{0, 1, 4, 1, 4}[a] }
 
 func (a Action) String() string {

@@ -21,7 +21,6 @@ type harmonics struct {
 	values []float64 // by level
 }
 
-// of returns the harmonics of a level.
 func (u *harmonics) of(level int) []float64 { return u.values[level*u.h : (level+1)*u.h] }
 
 // harmonicsOf returns cosine and sine of w turns, times sqrt(2). For rotations it returns the matrix elements, times

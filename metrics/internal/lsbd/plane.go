@@ -134,7 +134,6 @@ func (s *search) dispersion(w int) float64 {
 	return least
 }
 
-// meanCurve returns the mean of the objects' curves.
 func meanCurve(curves [][]float64) []float64 {
 	mean := make([]float64, len(curves[0]))
 	for _, curve := range curves {

@@ -159,7 +159,6 @@ func (r *irreducible) products(b []float64, d, dims int, c *geometry.Components)
 	return list
 }
 
-// stacked returns the harmonics of all representations.
 func stacked(all []irreducible, levels int) *harmonics {
 	u := &harmonics{}
 	for _, r := range all {

@@ -31,7 +31,6 @@ const (
 	shoulder = 1.42
 )
 
-// build adds the human.
 func (p human) build(a *assembly) {
 	a.add(paint, body(10, 2.4, station{hip - 0.08, 0, 0.8 * p.belly, 0.75 * p.belly}, station{hip + 0.06, 0, 1.1 * p.belly, 0.85 * p.belly}, station{hip + 0.22, 0, p.belly, 0.8 * p.belly},
 		station{shoulder - 0.12, 0, 0.98 * p.width, 0.62 * p.width}, station{shoulder + 0.02, 0, 0.8 * p.width, 0.5 * p.width}, station{shoulder + 0.07, 0, 0.3 * p.width, 0.3 * p.width}).turn(0, -90))

@@ -159,7 +159,6 @@ type assembly struct {
 	meshes  []*render.Mesh
 }
 
-// add adds shapes of a colour.
 func (a *assembly) add(colour vec, shapes ...*shape) {
 	at := slices.Index(a.colours, colour)
 	if at < 0 {

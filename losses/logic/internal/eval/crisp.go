@@ -7,7 +7,6 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// pass reports whether all tests are true.
 func (m *evaluator) pass(tests []program.Test) bool {
 	for _, t := range tests {
 		if !m.holds(t) {

@@ -253,7 +253,6 @@ func (p *monomial) scaled(m *evaluator, x float64, t int) float64 {
 	return x
 }
 
-// addMonomials adds the monomials of n tuples.
 func (s *split) addMonomials(m *evaluator, d []float64) {
 	for i := range s.monomials {
 		p := &s.monomials[i]

@@ -45,7 +45,6 @@ func (f *fit) cost(d *data) float64 {
 	return max(1, cost+tuples*float64(1+len(f.Source)))
 }
 
-// count returns the number of tuples.
 func (f *fit) count() int { return len(f.tuples) / len(f.Binders) }
 
 func (f *fit) value(m *evaluator, _ int) []float64 {

@@ -54,7 +54,6 @@ func (e *Engine) Functions(s *rng.Stream, labels bool) ([]Function, error) {
 	return all, nil
 }
 
-// networkValues returns a network with its values for every row.
 func (e *Engine) networkValues(n *program.Network) Function {
 	f := Function{Function: n.Function, FromColumns: n.Columns, ToColumns: n.To}
 	for i := range e.data.rows {

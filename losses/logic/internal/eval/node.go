@@ -84,7 +84,6 @@ func (b *builder) node(n program.Node) node {
 	panic(fmt.Sprintf("logic: %T is not a node", n))
 }
 
-// operationOf returns the operation of a connective.
 func operationOf(n *program.Connective) operation {
 	switch n.Kind {
 	case syntax.AndKind:

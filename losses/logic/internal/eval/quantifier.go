@@ -339,7 +339,6 @@ func (q *quantifier) bestOf(v []float64) int {
 	return best
 }
 
-// add adds quantities.
 func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 	sum, count, weight := 0.0, float64(len(rows)), 1.0
 	if q.Symmetric {
@@ -372,7 +371,6 @@ func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 	q.count += count
 }
 
-// addFold adds the quantity of a tuple to a fold.
 func (q *quantifier) addFold(m *evaluator, v, weight float64, last int32) {
 	if q.gathered.add(v, weight) {
 		q.keep(m, last)

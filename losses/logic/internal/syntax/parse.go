@@ -61,7 +61,6 @@ func (p *parser) next() token {
 
 func (p *parser) place() Place { return p.peek().place() }
 
-// at reports whether a symbol is next.
 func (p *parser) at(text string) bool { return p.peek().is(text) }
 
 // accept reads a symbol or keyword if it is next.

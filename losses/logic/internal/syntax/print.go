@@ -49,7 +49,6 @@ func (w *writer) text(write func(*writer)) string {
 	return v.String()
 }
 
-// operands writes the operands of an operator.
 func (w *writer) operands(name string, commutes bool, a, b func(*writer)) {
 	left, right := w.text(a), w.text(b)
 	if w.names != nil && commutes && right < left {

@@ -73,7 +73,6 @@ type token struct {
 	joined bool // without a space before it
 }
 
-// is reports whether the token is a symbol.
 func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
 
 // named reports whether the token is a word that is not a keyword.
