@@ -124,8 +124,7 @@ type stains struct{}
 
 // Happens does not draw from the stream, so the operation sees the whole stream.
 func (*stains) Happens(*rng.Stream) bool { return true }
-
-func (*stains) Suits(_, _, _ int) error { return nil }
+func (*stains) Suits(_, _, _ int) error  { return nil }
 
 func (*stains) Apply(m *augment.Canvas, _ *rng.Stream) {
 	nan := float32(math.NaN())

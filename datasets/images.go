@@ -101,7 +101,6 @@ func (s PictureSize) EncodeConfig() (any, error) {
 }
 
 func (PictureSize) ConfigForms() []any { return []any{0, [2]int{}} }
-
 func (PictureSize) ConfigType() string { return "integer, or [height, width]" }
 
 // Check returns an error about the setting size if a side is out of range.

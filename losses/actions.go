@@ -54,8 +54,7 @@ type EntanglementLoss struct {
 // NewEntanglement returns the default settings.
 func NewEntanglement() *EntanglementLoss { return &EntanglementLoss{Weight: Constant(0.01)} }
 
-func (l *EntanglementLoss) Validate() error { return notNegative("target", l.Target) }
-
+func (l *EntanglementLoss) Validate() error   { return notNegative("target", l.Target) }
 func (l *EntanglementLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: only one angle of each action is nonzero.
@@ -107,8 +106,7 @@ type PredictionLoss struct {
 func NewPrediction() *PredictionLoss { return &PredictionLoss{Weight: Constant(1)} }
 
 func (l *PredictionLoss) Weighting() Weight { return l.Weight }
-
-func (*PredictionLoss) Supervised() {}
+func (*PredictionLoss) Supervised()         {}
 
 // Optimum implements [Optimal]: it sets the codes to their predictions.
 func (l *PredictionLoss) Optimum(x *Example) bool {

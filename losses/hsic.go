@@ -64,8 +64,7 @@ type HSICLoss struct {
 // NewHSIC returns the default settings.
 func NewHSIC() *HSICLoss { return &HSICLoss{Weight: Constant(1), Between: betweenCodes, On: OnCodes} }
 
-func (l *HSICLoss) Validate() error { return notNegative("bandwidth", l.Bandwidth) }
-
+func (l *HSICLoss) Validate() error   { return notNegative("bandwidth", l.Bandwidth) }
 func (l *HSICLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.

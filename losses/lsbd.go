@@ -87,8 +87,7 @@ func (l *LSBDLoss) Validate() error {
 }
 
 func (l *LSBDLoss) Weighting() Weight { return l.Weight }
-
-func (*LSBDLoss) Supervised() {}
+func (*LSBDLoss) Supervised()         {}
 
 // Optimum implements [Optimal]: codes follow the transformations exactly.
 func (l *LSBDLoss) Optimum(x *Example) bool {
@@ -223,7 +222,6 @@ func (i IdentityPart) EncodeConfig() (any, error) {
 }
 
 func (i IdentityPart) ConfigForms() []any { return []any{bool(i)} }
-
 func (i IdentityPart) ConfigType() string { return "true or false" }
 
 func paperLSBD(transports []Transport, identity bool) (*gorgonia.Node, error) {

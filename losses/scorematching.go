@@ -58,8 +58,7 @@ func NewScoreMatching() *ScoreMatchingLoss {
 	return &ScoreMatchingLoss{Weight: Constant(1), Sigma: 0.01, Dequantise: true}
 }
 
-func (l *ScoreMatchingLoss) Validate() error { return positive("sigma", l.Sigma) }
-
+func (l *ScoreMatchingLoss) Validate() error   { return positive("sigma", l.Sigma) }
 func (l *ScoreMatchingLoss) Weighting() Weight { return l.Weight }
 
 func (l *ScoreMatchingLoss) Variants() []Loss {

@@ -45,8 +45,7 @@ func NewSeparation() *SeparationLoss {
 	return &SeparationLoss{Weight: Constant(1), Margin: 1, Aggregate: factor.Mean, On: OnCodes}
 }
 
-func (l *SeparationLoss) Validate() error { return positive("margin", l.Margin) }
-
+func (l *SeparationLoss) Validate() error   { return positive("margin", l.Margin) }
 func (l *SeparationLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are far apart.

@@ -39,11 +39,9 @@ type SlowLoss struct {
 // NewSlow returns the settings of the public code.
 func NewSlow() *SlowLoss { return &SlowLoss{Weight: Constant(10), Rate: 6, Variant: slowPublicCode} }
 
-func (l *SlowLoss) Validate() error { return positive("rate", l.Rate) }
-
+func (l *SlowLoss) Validate() error   { return positive("rate", l.Rate) }
 func (l *SlowLoss) Weighting() Weight { return l.Weight }
-
-func (*SlowLoss) Supervised() {}
+func (*SlowLoss) Supervised()         {}
 
 func (*SlowLoss) Variants() []Loss {
 	l := NewSlow()

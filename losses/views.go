@@ -67,8 +67,7 @@ func NewCrossCorrelation() *CrossCorrelationLoss {
 	return &CrossCorrelationLoss{Weight: Constant(1), Lambda: 0.0051}
 }
 
-func (l *CrossCorrelationLoss) Validate() error { return notNegative("lambda", l.Lambda) }
-
+func (l *CrossCorrelationLoss) Validate() error   { return notNegative("lambda", l.Lambda) }
 func (l *CrossCorrelationLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the two views are equal, and their columns are uncorrelated.
@@ -108,8 +107,7 @@ type InfoNCELoss struct {
 // NewInfoNCE returns the default settings.
 func NewInfoNCE() *InfoNCELoss { return &InfoNCELoss{Weight: Constant(1), Temperature: 0.07} }
 
-func (l *InfoNCELoss) Validate() error { return positive("temperature", l.Temperature) }
-
+func (l *InfoNCELoss) Validate() error   { return positive("temperature", l.Temperature) }
 func (l *InfoNCELoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: queries equal their keys and are far from the negatives. The loss is 0 only in the

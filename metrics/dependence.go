@@ -340,8 +340,7 @@ type CodeSpread struct {
 	noLevels
 }
 
-func (*CodeSpread) Better() Direction { return HigherIsBetter }
-
+func (*CodeSpread) Better() Direction            { return HigherIsBetter }
 func (*CodeSpread) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Compute returns only the value, without parts.
@@ -380,8 +379,7 @@ type ConditionalTC struct {
 	Active []ActiveCodes `yaml:"active" doc:"factor levels at which columns are active, such as [{columns: [2, 3], factor: shape, levels: [0]}]; unlisted columns are always active. Empty: a column is inactive where its code is 0, as in hierarchical codes"`
 }
 
-func (*ConditionalTC) Better() Direction { return LowerIsBetter }
-
+func (*ConditionalTC) Better() Direction            { return LowerIsBetter }
 func (*ConditionalTC) Range() (least, most float64) { return math.Inf(-1), math.Inf(1) }
 
 func (m *ConditionalTC) Validate() error {

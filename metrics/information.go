@@ -286,8 +286,7 @@ type CoOccurrence struct {
 	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
 
-func (*CoOccurrence) Better() Direction { return LowerIsBetter }
-
+func (*CoOccurrence) Better() Direction            { return LowerIsBetter }
 func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
 
 func (m *CoOccurrence) Validate() error {

@@ -151,8 +151,7 @@ type Separation struct {
 const maxSeparated = 1 << 24
 
 func (m *Separation) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
-
-func (*Separation) FromClasses() bool { return true }
+func (*Separation) FromClasses() bool                      { return true }
 
 func (m *Separation) Validate() error {
 	return cmp.Or(

@@ -63,10 +63,8 @@ func (l *Logic) DecodeConfig(n *config.Node) error {
 }
 
 func (l Logic) EncodeConfig() (any, error) { return plainLogic(l), nil }
-
-func (l Logic) ConfigForms() []any { return []any{plainLogic(l), config.Short("sentence")} }
-
-func (Logic) ConfigType() string { return "a sentence, or a mapping" }
+func (l Logic) ConfigForms() []any         { return []any{plainLogic(l), config.Short("sentence")} }
+func (Logic) ConfigType() string           { return "a sentence, or a mapping" }
 
 // Variants implements [Varied]; the defaults have no sentence.
 func (*Logic) Variants() []Metric {

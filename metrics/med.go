@@ -47,8 +47,7 @@ type MED struct {
 	Renormalise      bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 
-func (*MED) Better() Direction { return HigherIsBetter }
-
+func (*MED) Better() Direction              { return HigherIsBetter }
 func (m *MED) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 func (m *MED) Validate() error {

@@ -82,8 +82,7 @@ func NewDCI() *DCI {
 // maxBoosted limits the number of boosting rounds.
 const maxBoosted = 10000
 
-func (*DCI) Better() Direction { return HigherIsBetter }
-
+func (*DCI) Better() Direction              { return HigherIsBetter }
 func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
 func (m *DCI) Validate() error {

@@ -45,11 +45,9 @@ func newBase(e nn.EncoderChoice, data Data, seed uint64, width int) base {
 	return base{e, data, nn.NewParams(seed), width}
 }
 
-func (b *base) Params() *nn.Params { return b.params }
-
+func (b *base) Params() *nn.Params      { return b.params }
 func (b *base) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
-
-func (b *base) Spaces() []Space { return []Space{{Name: "euclidean", Width: b.width}} }
+func (b *base) Spaces() []Space         { return []Space{{Name: "euclidean", Width: b.width}} }
 
 func (b *base) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	h, err := b.features(g, images)

@@ -175,8 +175,7 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 }
 
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
-
-func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
+func (Choice) ConfigForms() []any           { return []any{config.ChoicesOf(Registry)} }
 
 // Register adds an operation that configs can name. Call it before reading a config. It returns an error if the name is
 // already registered.

@@ -303,8 +303,7 @@ func (n *Normalise) Suits(_, _, c int) error {
 
 // Happens is always true.
 func (*Normalise) Happens(*rng.Stream) bool { return true }
-
-func (*Normalise) Normalises() {}
+func (*Normalise) Normalises()              {}
 
 // Apply normalises the channels.
 func (n *Normalise) Apply(m *Canvas, _ *rng.Stream) {

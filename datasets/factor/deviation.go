@@ -19,8 +19,7 @@ var deviationNames = names{"variance", "diameter", "mpd", "radius", "mad"}
 func (d Deviation) String() string { return nameOf(d, deviationNames) }
 
 // Known reports whether d is a defined deviation.
-func (d Deviation) Known() bool { return int(d) < len(deviationNames) }
-
+func (d Deviation) Known() bool                  { return int(d) < len(deviationNames) }
 func (d Deviation) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 func (d *Deviation) UnmarshalText(text []byte) (err error) {

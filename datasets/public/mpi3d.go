@@ -38,8 +38,7 @@ var mpi3DSizes = [][]int{{6, 6, 2, 3, 3, 40, 40}, {4, 4, 2, 3, 3, 40, 40}}
 
 // variant returns the variant; the empty string, the zero value in Go code, is toy.
 func (m *MPI3D) variant() string { return cmp.Or(m.Variant, "toy") }
-
-func (m *MPI3D) file() string { return "mpi3d_" + m.variant() + ".npz" }
+func (m *MPI3D) file() string    { return "mpi3d_" + m.variant() + ".npz" }
 
 // Origin returns the source and the file of the variant.
 func (m *MPI3D) Origin() datasets.Origin {

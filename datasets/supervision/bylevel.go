@@ -101,8 +101,7 @@ func newByLevel(size, n int, level func(i int) int) byLevel {
 
 // of lists the images of a level.
 func (x *byLevel) of(level int) []int32 { return x.images[x.begin[level]:x.begin[level+1]] }
-
-func (x *byLevel) levels() int { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
+func (x *byLevel) levels() int          { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
 
 // around returns the range of indices of the images that have the same level as the image at an index.
 func (x *byLevel) around(at int32) (from, to int32) {

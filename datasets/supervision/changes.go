@@ -184,7 +184,6 @@ func (k ChangedCount) EncodeConfig() (any, error) {
 }
 
 func (ChangedCount) ConfigForms() []any { return []any{0, config.Words{"random"}} }
-
 func (ChangedCount) ConfigType() string { return "random, or a number" }
 
 func (k ChangedCount) String() string {

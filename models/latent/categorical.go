@@ -70,8 +70,7 @@ func (c *Categorical) Validate() error {
 }
 
 func (c *Categorical) Choices() int { return c.Options }
-
-func (c *Categorical) Width() int { return c.Options }
+func (c *Categorical) Width() int   { return c.Options }
 
 func (c *Categorical) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
 	logits, err := nn.Dense(g, features, name+"/loc", c.Options, graph.Linear)

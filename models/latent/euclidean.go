@@ -54,10 +54,8 @@ func (e *Euclidean) Prior(r *rng.Stream, dst []float32) { r.Normals(dst) }
 // identityOnly is part of spaces on which only the identity acts.
 type identityOnly struct{}
 
-func (identityOnly) Columns() int { return 0 }
-
-func (identityOnly) Turns() bool { return false }
-
+func (identityOnly) Columns() int                                       { return 0 }
+func (identityOnly) Turns() bool                                        { return false }
 func (identityOnly) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
 
 // Transport implements [Space]: it returns the mean of a group.

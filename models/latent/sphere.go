@@ -68,13 +68,10 @@ func (s *Sphere) validAxis() error {
 	return nil
 }
 
-func (s *Sphere) Turns() bool { return s.Dim == 1 || s.Axis != nil }
-
+func (s *Sphere) Turns() bool  { return s.Dim == 1 || s.Axis != nil }
 func (s *Sphere) Circle() bool { return s.Dim == 1 }
-
 func (s *Sphere) Sphere() bool { return s.Dim == 2 }
-
-func (s *Sphere) Unit() bool { return true }
+func (s *Sphere) Unit() bool   { return true }
 
 func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {

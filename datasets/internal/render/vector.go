@@ -8,9 +8,8 @@ type vec struct{ x, y, z float64 }
 
 func vector(a [3]float64) vec   { return vec{a[0], a[1], a[2]} }
 func (a vec) array() [3]float64 { return [3]float64{a.x, a.y, a.z} }
-
-func (a vec) plus(b vec) vec  { return vec{a.x + b.x, a.y + b.y, a.z + b.z} }
-func (a vec) minus(b vec) vec { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }
+func (a vec) plus(b vec) vec    { return vec{a.x + b.x, a.y + b.y, a.z + b.z} }
+func (a vec) minus(b vec) vec   { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }
 
 func (a vec) times(s float64) vec { return vec{float64(s * a.x), float64(s * a.y), float64(s * a.z)} }
 

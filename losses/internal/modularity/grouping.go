@@ -20,10 +20,8 @@ type grouping[T graph.Float] struct {
 	compare func(a, b int) int
 }
 
-func (g *grouping[T]) label(row int) T { return g.labels[row*g.factors+g.factor] }
-
-func (g *grouping[T]) count() int { return len(g.starts) - 1 }
-
+func (g *grouping[T]) label(row int) T    { return g.labels[row*g.factors+g.factor] }
+func (g *grouping[T]) count() int         { return len(g.starts) - 1 }
 func (g *grouping[T]) rows(group int) int { return g.starts[group+1] - g.starts[group] }
 
 func (g *grouping[T]) read(labels []T) {

@@ -43,8 +43,7 @@ type builder struct {
 }
 
 func (b *builder) numbers() []float64 { return make([]float64, b.width) }
-
-func (b *builder) base() base { return base{b.numbers(), b.numbers(), b.numbers()} }
+func (b *builder) base() base         { return base{b.numbers(), b.numbers(), b.numbers()} }
 
 func (b *builder) node(n program.Node) node {
 	switch n := n.(type) {

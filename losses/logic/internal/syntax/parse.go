@@ -48,8 +48,7 @@ func (p *parser) fail(offset int, format string, values ...any) {
 
 // found fails at a token, with an error that names the expected token.
 func (p *parser) found(t token, want string) { p.fail(t.offset, "found %v, want %s", t, want) }
-
-func (p *parser) peek() token { return p.tokens[p.i] }
+func (p *parser) peek() token                { return p.tokens[p.i] }
 
 func (p *parser) next() token {
 	t := p.tokens[p.i]
@@ -59,8 +58,7 @@ func (p *parser) next() token {
 	return t
 }
 
-func (p *parser) place() Place { return p.peek().place() }
-
+func (p *parser) place() Place        { return p.peek().place() }
 func (p *parser) at(text string) bool { return p.peek().is(text) }
 
 // accept reads a symbol or keyword if it is next.

@@ -76,8 +76,7 @@ type token struct {
 func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
 
 // named reports whether the token is a word that is not a keyword.
-func (t token) named() bool { return t.kind == word && !isKeyword(t.text) }
-
+func (t token) named() bool  { return t.kind == word && !isKeyword(t.text) }
 func (t token) place() Place { return Place(t.offset + 1) }
 
 func (t token) String() string {
