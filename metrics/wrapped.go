@@ -32,12 +32,8 @@ func (*Sampled) Variants() []Metric {
 	}
 }
 
-func (m *Sampled) Title() string { return m.Of.title("sampled-") }
-
-// Better returns the direction of the other metric.
-func (m *Sampled) Better() Direction { return m.Of.better() }
-
-// Range returns the bounds of the other metric.
+func (m *Sampled) Title() string                { return m.Of.title("sampled-") }
+func (m *Sampled) Better() Direction            { return m.Of.better() }
 func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 func (m *Sampled) Validate() error {
@@ -119,12 +115,8 @@ func (*BestColumns) Variants() []Metric {
 	}
 }
 
-func (m *BestColumns) Title() string { return m.Of.title("best-columns-") }
-
-// Better returns the direction of the other metric.
-func (m *BestColumns) Better() Direction { return m.Of.better() }
-
-// Range returns the bounds of the other metric.
+func (m *BestColumns) Title() string                { return m.Of.title("best-columns-") }
+func (m *BestColumns) Better() Direction            { return m.Of.better() }
 func (m *BestColumns) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 func (m *BestColumns) Validate() error {
@@ -199,12 +191,8 @@ func (*Projected) Variants() []Metric {
 	}
 }
 
-func (m *Projected) Title() string { return m.Of.title("projected-") }
-
-// Better returns the direction of the other metric.
-func (m *Projected) Better() Direction { return m.Of.better() }
-
-// Range returns the bounds of the other metric.
+func (m *Projected) Title() string                { return m.Of.title("projected-") }
+func (m *Projected) Better() Direction            { return m.Of.better() }
 func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 func (m *Projected) Validate() error {

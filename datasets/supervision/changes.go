@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
@@ -81,7 +82,7 @@ func (p *Changes) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	}
 	split := &Split{M: 2, Drawn: drawn, Rotations: rotations(d)}
 	if p.Unlabelled {
-		split.Unlabelled = upTo(d.Len())
+		split.Unlabelled = numeric.UpTo(d.Len())
 	}
 	return split, nil
 }
@@ -95,7 +96,7 @@ func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
 		}
 		return p.passed(&Drawn{M: 2, Groups: pairs}, len(pairs)/2, p.File+" has")
 	case p.Law == "independent":
-		return p.passed(&Drawn{M: 2, Pass: upTo(d.Len())}, d.Len()/2, "dataset "+d.Name()+" gives")
+		return p.passed(&Drawn{M: 2, Pass: numeric.UpTo(d.Len())}, d.Len()/2, "dataset "+d.Name()+" gives")
 	}
 	c, err := p.changer(d)
 	if err != nil {

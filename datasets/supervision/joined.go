@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // JoinLabels merges labels from several sources. It merges factors with equal names, and keeps the order of first
@@ -63,7 +64,7 @@ func (l *Labels) place(part int) []int {
 	if l.parts != nil {
 		return l.places[part]
 	}
-	return upTo(len(l.Factors))
+	return numeric.UpTo(len(l.Factors))
 }
 
 // agree returns an error if two parts assign different levels of a factor to an image.

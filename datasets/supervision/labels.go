@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Labels holds the known facts about factors: the levels of some images, or pairs of images with the same unknown level
@@ -207,7 +208,7 @@ func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
 // TableLabels returns the labels of a table with one row per image and one column per factor. A negative number means
 // an unknown label.
 func TableLabels(factors []factor.Factor, table []int32) *Labels {
-	l := &Labels{Factors: factors, table: table, width: len(factors), column: upTo(len(factors))}
+	l := &Labels{Factors: factors, table: table, width: len(factors), column: numeric.UpTo(len(factors))}
 	if len(factors) > 0 {
 		l.Images = l.labelled(len(table) / len(factors))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Kind is a kind of supervision; the settings in [Registry] implement it. Its method Split creates a Split of a data
@@ -127,18 +128,9 @@ func (*None) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return NewSplit(d, 0, nil, true)
 }
 
-// upTo lists 0 to n-1.
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // known lists the images with known levels of all factors.
 func known(d datasets.Dataset) []int {
-	list := upTo(d.Len())
+	list := numeric.UpTo(d.Len())
 	if datasets.Missing(d) != nil {
 		list = slices.DeleteFunc(list, unknownOf(d, func(int, factor.Factor) bool { return true }))
 	}

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
@@ -225,7 +226,7 @@ func (q *Quantity) networkNodes(with Named, in Inputs) ([]*gorgonia.Node, error)
 		if !n.From.Codes {
 			x = in.Values
 		}
-		if !slices.Equal(n.Columns, upTo(x.Shape()[1])) {
+		if !slices.Equal(n.Columns, numeric.UpTo(x.Shape()[1])) {
 			var columns gorgonia.Nodes
 			for _, k := range n.Columns {
 				column, err := graph.SliceColumns(x, k, k+1)
@@ -246,14 +247,6 @@ func (q *Quantity) networkNodes(with Named, in Inputs) ([]*gorgonia.Node, error)
 		all = append(all, y)
 	}
 	return all, nil
-}
-
-func upTo(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // Inputs is a batch in the form of nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.

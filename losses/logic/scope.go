@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
@@ -156,7 +157,7 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 	if all == 0 {
 		panic(c.wrong(a, "there are no %s", syntax.SpaceName(a.Codes)))
 	}
-	return upTo(all)
+	return numeric.UpTo(all)
 }
 
 func validNumber(x float64) bool { return math.Abs(x) <= 1e150 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
@@ -308,7 +309,7 @@ func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) []turnedBlock {
 	var names []string
 	for k, turn := range c.schema.Turns {
 		if names = append(names, turn.Name); turn.Name == t.Turn {
-			return c.cut(t, k, upTo(width), syntax.TextOf(t.A))
+			return c.cut(t, k, numeric.UpTo(width), syntax.TextOf(t.A))
 		}
 	}
 	panic(c.wrong(t, "there is no transformation %q%s", t.Turn, registry.Suggest(t.Turn, names)))

@@ -84,7 +84,7 @@ func (k Kernel) similarity(width int) kernels.Similarity {
 // columns returns the columns of the kernel, or all if none are set.
 func (k Kernel) columns(width int) []int {
 	if len(k.Columns) == 0 {
-		return check.UpTo(width)
+		return numeric.UpTo(width)
 	}
 	return k.Columns
 }

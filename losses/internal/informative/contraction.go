@@ -82,7 +82,7 @@ func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, er
 // completed replaces unset columns and factors by all of them, and the period 0 by 1.
 func (s Settings) completed(in []tensor.Shape) Settings {
 	if len(s.Columns) == 0 {
-		s.Columns = check.UpTo(in[0][1])
+		s.Columns = numeric.UpTo(in[0][1])
 	}
 	s.Factors = slices.Clone(s.Factors)
 	if len(s.Factors) == 0 {
