@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/progress"
@@ -261,4 +262,134 @@ func Remove(ctx context.Context, k Key) error {
 		return err
 	}
 	return errors.Join(removeHalfMade(k), os.RemoveAll(k.Dir()), held.Unlock())
+}
+
+// Listed is an element of the result of [List].
+type Listed struct {
+	Key
+	Bytes   int64    // on disk
+	Hash    string   // hash of the content as stored
+	Sources []Source // its source files
+	Err     error    // error of the set; nil: sizes and times are right
+}
+
+// List lists the sets of the cache, sorted by folder name.
+func List() ([]Listed, error) {
+	if Root() == "" {
+		return nil, Key{Name: "all"}.check()
+	}
+	parent := filepath.Join(Root(), "sets")
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Listed
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			list = append(list, inspect(filepath.Join(parent, e.Name())))
+		}
+	}
+	return list, nil
+}
+
+// inspect describes the set in a folder.
+func inspect(dir string) Listed {
+	r, err := parseRecord(dir)
+	if err != nil {
+		name, _, _ := strings.Cut(filepath.Base(dir), "-")
+		return Listed{Key: Key{Name: name}, Err: err}
+	}
+	l := Listed{Key: Key{r.Name, r.Options, r.Version}, Hash: r.Hash, Sources: r.Sources}
+	if l.Dir() != dir {
+		l.Err = errors.New("its folder has the name of another set")
+		return l
+	}
+	s, err := open(l.Key)
+	if err != nil {
+		l.Err = err
+		return l
+	}
+	l.Bytes = s.Bytes()
+	l.Err = s.Close()
+	return l
+}
+
+// Check reads all files of a set and compares them with their hashes. If a touched set has the right content, it no
+// longer counts as touched. The error is [ErrAbsent] or errBroken.
+func Check(ctx context.Context, k Key) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	r, err := readRecord(k)
+	if err != nil {
+		return err
+	}
+	touched := false
+	for i := range r.Files {
+		f := &r.Files[i]
+		path := filepath.Join(k.Dir(), f.Name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w: %w", path, errBroken, err)
+		}
+		if info.Size() != f.Size {
+			return fmt.Errorf("%s: %w: it has %d bytes; want %d", path, errBroken, info.Size(), f.Size)
+		}
+		sum, err := hashFile(ctx, path, "checking "+k.Name)
+		if err != nil {
+			return err
+		}
+		if sum != f.SHA256 {
+			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, errBroken, sum, f.SHA256)
+		}
+		if !sameTime(info.ModTime(), f.Modified) {
+			f.Modified, touched = info.ModTime().UTC(), true
+		}
+	}
+	if !touched {
+		s, err := open(k)
+		return errors.Join(err, s.Close())
+	}
+	return r.write(k.Dir())
+}
+
+// hashFile returns the SHA-256 of a file in hexadecimal digits.
+func hashFile(ctx context.Context, path, what string) (string, error) {
+	f, err := disk.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // nothing was written
+	sum, err := content.Open("").Hash(ctx, f, func(done, total int64) { Report(ctx, what, done, total) })
+	return sum.String(), err
+}
+
+// HashFile returns the SHA-256 of a file in hexadecimal. The data folder caches the hash until the file changes.
+func HashFile(ctx context.Context, path string) (string, error) {
+	memory, err := HashesOf(path)
+	if err != nil {
+		return "", err
+	}
+	sum, err := content.HashFile(ctx, path, memory, func(done, total int64) { Report(ctx, "hashing "+path, done, total) })
+	if err != nil {
+		return "", err
+	}
+	return sum.String(), nil
+}
+
+// HashesOf returns the path of the file that caches the hashes of a file, or of the files below a folder. It returns ""
+// if there is no data folder.
+func HashesOf(path string) (string, error) {
+	if Root() == "" {
+		return "", nil
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(whole))
+	return filepath.Join(Root(), "hashes", hex.EncodeToString(sum[:16])), nil
 }

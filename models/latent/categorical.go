@@ -2,13 +2,18 @@ package latent
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -128,4 +133,142 @@ func (c *Categorical) Distance(point []float64) float64 {
 		below = max(below, -w)
 	}
 	return max(sum, -sum, below)
+}
+
+// gumbelFloor is added to both arguments of a logarithm in Gumbel noise, as in public code of JointVAE.
+const gumbelFloor = 1e-12
+
+// leastUniform is the smallest uniform number, and the distance of the largest one from 1: the resolution of float32
+// near 1.
+const leastUniform = 1.0 / (1 << 24)
+
+// Uniform applies the normal distribution function to standard normal numbers, element by element. The results are
+// independent and uniform on [2^-24, 1 - 2^-24]. They have no gradient.
+func Uniform(normal *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:  "normal distribution",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return in[0].Clone(), nil },
+		New: graph.Bodies(
+			func([]tensor.Shape) graph.Body[float32] { return normalDistribution[float32]{} },
+			func([]tensor.Shape) graph.Body[float64] { return normalDistribution[float64]{} }),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			n := in[0].TotalSize()
+			return graph.Recording{Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.NormalDistribution(t, in[0], out, n)
+			}}, nil
+		},
+		Diff: []bool{false},
+	}, normal)
+}
+
+type normalDistribution[T graph.Float] struct{}
+
+func (normalDistribution[T]) Forward(in [][]T, out []T) {
+	for i, x := range in[0] {
+		u := math.Erfc(-float64(x)/math.Sqrt2) / 2
+		out[i] = T(min(max(u, leastUniform), 1-leastUniform))
+	}
+}
+
+func (normalDistribution[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
+
+// RelaxedChoice returns a relaxed sample of a categorical distribution over K options, a point of the simplex for every
+// row:
+//
+//	softmax((log alpha + g)/tau),  g = -log(-log(u + 1e-12) + 1e-12)
+//
+// logarithms holds log alpha, [rows, K], for the probabilities alpha of the options. uniform holds u, [rows, K], which
+// is uniform on (0, 1). The temperature tau > 0 is a node with one number. As tau goes to 0, the sample becomes one-hot
+// at the largest log alpha + g, which is a sample of alpha. The result has a gradient in log alpha, but none in u and
+// tau.
+//
+// Source: Jang et al. 2017, equation 2; Maddison et al. 2017.
+func RelaxedChoice(logarithms, uniform, tau *gorgonia.Node) (*gorgonia.Node, error) {
+	return relaxed(0, logarithms, uniform, tau)
+}
+
+// relaxed is RelaxedChoice at the temperature tau, or with the third input as its temperature.
+func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "relaxed choice",
+		Key:  graph.Key(tau),
+		Shape: func(s []tensor.Shape) (tensor.Shape, error) {
+			if !slices.Equal(s[0], s[1]) || len(s) == 3 && s[2].TotalSize() != 1 {
+				return nil, graph.Wanted("log probabilities and uniform numbers of one shape, and one temperature", s)
+			}
+			_, _, err := graph.Matrix("log probabilities", s[0])
+			return s[0].Clone(), err
+		},
+		New: graph.Bodies(newRelaxedChoice[float32](tau), newRelaxedChoice[float64](tau)),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{
+				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+					kernels.RelaxedChoice(t, in[0], in[1], temperatureOf(in), out, tau, rows, columns)
+				},
+				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+					kernels.RelaxedChoiceGradient(t, out, dout, temperatureOf(in), din[0], tau, rows, columns)
+				},
+			}, nil
+		},
+		Diff: []bool{true, false, false}[:len(in)],
+	}, in...)
+}
+
+// temperatureOf returns the input with the temperature, or none.
+func temperatureOf(in []vulkan.Buffer) vulkan.Buffer {
+	if len(in) < 3 {
+		return vulkan.Buffer{}
+	}
+	return in[2]
+}
+
+type relaxedChoice[T graph.Float] struct {
+	columns int
+	tau     float64 // 0: the third input is the temperature
+	row     []float64
+}
+
+func newRelaxedChoice[T graph.Float](tau float64) func([]tensor.Shape) relaxedChoice[T] {
+	return func(in []tensor.Shape) relaxedChoice[T] {
+		columns := in[0][1]
+		return relaxedChoice[T]{columns, tau, make([]float64, columns)}
+	}
+}
+
+func (f relaxedChoice[T]) temperature(in [][]T) float64 {
+	if f.tau > 0 {
+		return f.tau
+	}
+	return float64(in[2][0])
+}
+
+func (f relaxedChoice[T]) Forward(in [][]T, out []T) {
+	tau := f.temperature(in)
+	for at := 0; at < len(out); at += f.columns {
+		for j := range f.row {
+			f.row[j] = float64(in[0][at+j]) - math.Log(-math.Log(float64(in[1][at+j])+gumbelFloor)+gumbelFloor)
+		}
+		most, sum := slices.Max(f.row), 0.0
+		for j, v := range f.row {
+			f.row[j] = math.Exp((v - most) / tau)
+			sum += f.row[j]
+		}
+		for j, e := range f.row {
+			out[at+j] = T(e / sum)
+		}
+	}
+}
+
+func (f relaxedChoice[T]) Backward(in [][]T, out, dout []T, din [][]T) {
+	tau := f.temperature(in)
+	for at := 0; at < len(out); at += f.columns {
+		var mean float64
+		for j := at; j < at+f.columns; j++ {
+			mean += float64(out[j]) * float64(dout[j])
+		}
+		for j := at; j < at+f.columns; j++ {
+			din[0][j] = T(float64(out[j]) * (float64(dout[j]) - mean) / tau)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/parallel"
@@ -319,4 +320,37 @@ func upTo(n int) []int32 {
 // larger returns the parts of at least least codes.
 func larger(parts [][]int32, least int) [][]int32 {
 	return slices.DeleteFunc(slices.Clone(parts), func(p []int32) bool { return len(p) < least })
+}
+
+// Timing is the duration of a stage of a run.
+type Timing struct {
+	Stage   string
+	Seconds float64
+}
+
+// Timed returns a progress that calls another progress, which may be nil. It also returns a function that lists the
+// duration of each stage so far, in order. The first stage begins now.
+func Timed(p Progress) (Progress, func() []Timing) {
+	var list []Timing
+	since := time.Now()
+	end := func() {
+		now := time.Now()
+		if len(list) > 0 {
+			list[len(list)-1].Seconds += now.Sub(since).Seconds()
+			since = now
+		}
+	}
+	timed := func(stage string, done, total int) {
+		if len(list) == 0 || list[len(list)-1].Stage != stage {
+			end()
+			list = append(list, Timing{Stage: stage})
+		}
+		if p != nil {
+			p(stage, done, total)
+		}
+	}
+	return timed, func() []Timing {
+		end()
+		return append([]Timing(nil), list...)
+	}
 }
