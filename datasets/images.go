@@ -55,7 +55,6 @@ type Given struct {
 	Set Dataset `yaml:"-"`
 }
 
-// Build returns the data set.
 func (g *Given) Build(uint64) (Dataset, error) {
 	if g.Set == nil {
 		return nil, errors.New("there is no data set; want Set of datasets.Given")

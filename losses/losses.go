@@ -120,7 +120,6 @@ type Error struct {
 
 func (e *Error) Error() string { return "loss " + e.Part + ": " + e.Err.Error() }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Compose adds losses and their weighted sum to the graph of a model's outputs for a batch. t receives their requests;

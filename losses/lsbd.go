@@ -65,7 +65,6 @@ func NewLSBD() *LSBDLoss {
 	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Identity: true, Project: true, On: OnSample}
 }
 
-// turns reports whether the settings name planes or spheres.
 func (l *LSBDLoss) turns() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
 
 func (l *LSBDLoss) Validate() error {
@@ -274,7 +273,6 @@ type SphereBlock struct {
 
 func (s *SphereBlock) SetDefaults() { s.Axis = [3]float64{0, 0, 1} }
 
-// Validate checks the block.
 func (s *SphereBlock) Validate() error {
 	if err := distinctColumns(s.Columns, 3); err != nil {
 		return config.Invalid("columns", "%w", err)

@@ -138,7 +138,6 @@ func (w Weight) EncodeConfig() (any, error) {
 func (w Weight) ConfigForms() []any { return []any{w.To, Ramp{To: w.To}} }
 func (w Weight) ConfigType() string { return "number or ramp" }
 
-// Validate checks the number or the ramp.
 func (w *Weight) Validate() error {
 	if w.Constant() {
 		return validNumber(w.To)

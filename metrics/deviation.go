@@ -267,7 +267,6 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 	return blocks, nil
 }
 
-// assigned returns the best column of each factor ([AssignBest]).
 func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
 	return deviation.Assign(ctx, in.Codes, in.table())
 }

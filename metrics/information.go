@@ -122,7 +122,6 @@ func (in *Input) columnNames(columns []int) (names []string) {
 	return names
 }
 
-// perFactor returns the part per_factor, with a number for each factor.
 func (in *Input) perFactor(values []float64) Part {
 	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
 }
@@ -136,7 +135,6 @@ func (in *Input) selected(name string, columns []int) Part {
 	return p
 }
 
-// byFactor returns a grid of code columns by factors.
 func (in *Input) byFactor(name string, values [][]float64) Grid {
 	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}
 }

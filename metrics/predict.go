@@ -405,7 +405,6 @@ func (m *Downstream) accuracy(
 	return predict.Logistic(ctx, codes, t, train, test, m.C)
 }
 
-// split returns the split into train and test rows for one size.
 func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
 }

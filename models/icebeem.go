@@ -134,7 +134,6 @@ func level[T graph.Float](row []T, c conditionColumn) int {
 	return -1
 }
 
-// complete reports whether a row has labels of all conditions.
 func complete[T graph.Float](row []T, at []conditionColumn) bool {
 	return !slices.ContainsFunc(at, func(c conditionColumn) bool { return level(row, c) < 0 })
 }

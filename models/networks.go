@@ -65,7 +65,6 @@ func (b *base) features(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, err
 	return b.encoder.Value.Encode(g, images, "encoder")
 }
 
-// images adds the input of a batch.
 func (b *base) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
 	return g.Input("images", n, b.data.Height, b.data.Width, b.data.Channels)
 }

@@ -155,7 +155,6 @@ type Chance struct {
 	Probability float64 `yaml:"probability" doc:"probability of applying it, 0 to 1"`
 }
 
-// Validate checks the probability.
 func (c *Chance) Validate() error {
 	if !(c.Probability >= 0 && c.Probability <= 1) {
 		return config.Invalid("probability", "%v is out of range; want 0 (never) to 1 (always)", c.Probability)

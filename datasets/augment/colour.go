@@ -237,7 +237,6 @@ type Solarise struct {
 	Threshold float64 `yaml:"threshold" doc:"smallest pixel value to invert, 0 to 1"`
 }
 
-// Validate checks the threshold.
 func (o *Solarise) Validate() error {
 	if !(o.Threshold >= 0 && o.Threshold <= 1) {
 		return config.Invalid("threshold", "%v is out of range; want 0 (all is inverted) to 1", o.Threshold)

@@ -45,7 +45,6 @@ func (f *Flatland) Validate() error {
 // room returns Period times the distance between neighbouring positions, in pixels.
 func (f *Flatland) room() int { return f.Size - 1 - 2*f.Radius }
 
-// Build returns the data set.
 func (f *Flatland) Build(uint64) (datasets.Dataset, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err

@@ -30,7 +30,6 @@ func (s *Square) Validate() error {
 	return nil
 }
 
-// Build returns the data set.
 func (s *Square) Build(uint64) (datasets.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -93,7 +93,6 @@ func (t *Turntable) Reads() []datasets.Read {
 	return []datasets.Read{{Key: "path", Path: t.Path, Folder: pictures.Meshes, InSet: true}}
 }
 
-// Prepare draws the meshes of a folder.
 func (t *Turntable) Prepare(ctx context.Context, progress datasets.Progress) error {
 	_, err := t.build(cache.WithProgress(ctx, cache.Progress(progress)))
 	return err

@@ -173,7 +173,6 @@ type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
 
-// say logs an event of the download.
 func (p *part) say(format string, args ...any) {
 	p.Log.Info(fmt.Sprintf(format, args...), "event", "download", "file", p.file.Name, "bytes", p.size)
 }

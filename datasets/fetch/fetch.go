@@ -157,7 +157,6 @@ func bring(ctx context.Context, dir string, f File, at string, o Options) (Found
 	return Verify(ctx, dir, f)
 }
 
-// isURL reports whether a source is a network address.
 func isURL(from string) bool {
 	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://")
 }

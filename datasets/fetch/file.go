@@ -203,7 +203,6 @@ func find(ctx context.Context, path string) (Found, error) {
 	return h.found(info), nil
 }
 
-// found returns the facts about a file with these hashes.
 func (h *hashes) found(info fs.FileInfo) Found {
 	return Found{Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(h.sha256.Sum(nil)), MD5: hex.EncodeToString(h.md5.Sum(nil))}
 }

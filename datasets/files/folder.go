@@ -89,7 +89,6 @@ func (f *Folder) Reads() []datasets.Read {
 	return append(list, datasets.Read{Key: "labels", Path: f.labelsPath(), InSet: true})
 }
 
-// Prepare decodes the pictures into the cache.
 func (f *Folder) Prepare(ctx context.Context, progress datasets.Progress) error {
 	_, err := f.build(cache.WithProgress(ctx, cache.Progress(progress)))
 	return err

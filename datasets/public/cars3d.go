@@ -44,7 +44,6 @@ const (
 	maxCars3D    = 1 << 12
 )
 
-// Origin names the source and the files of Cars3D.
 func (*Cars3D) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files:    []fetch.File{{Name: cars3DFile, URL: "http://www.scottreed.info/files/" + cars3DFile, MD5: "4e866a7919c1beedf53964e6f7a23686"}},
@@ -68,12 +67,10 @@ func (c *Cars3D) Validate() error {
 	return nil
 }
 
-// Prepare converts the archive.
 func (c *Cars3D) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, c.build)
 }
 
-// Build opens the converted set.
 func (c *Cars3D) Build(uint64) (datasets.Dataset, error) { return c.build(context.Background()) }
 
 func (c *Cars3D) build(ctx context.Context) (datasets.Dataset, error) {

@@ -30,7 +30,6 @@ const (
 	coilAngles = 72
 )
 
-// Origin returns the source and the files of COIL-100.
 func (c *COIL100) Origin() datasets.Origin {
 	side := int64(coilSide)
 	if len(c.Size) == 2 {
@@ -50,12 +49,10 @@ func (c *COIL100) Origin() datasets.Origin {
 
 func (c *COIL100) Validate() error { return c.Size.Check() }
 
-// Prepare converts the files.
 func (c *COIL100) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, c.build)
 }
 
-// Build opens the converted set.
 func (c *COIL100) Build(uint64) (datasets.Dataset, error) { return c.build(context.Background()) }
 
 func (c *COIL100) build(ctx context.Context) (datasets.Dataset, error) {

@@ -107,7 +107,6 @@ func (d *DSprites) Validate() error {
 
 func (d *DSprites) Reads() []datasets.Read { return datasets.ReadOf("scream", d.Scream) }
 
-// Prepare converts the files.
 func (d *DSprites) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, func(ctx context.Context) (datasets.Dataset, error) { return d.build(ctx, 0) })
 }

@@ -43,7 +43,6 @@ func NewModelNet40() *ModelNet40 {
 
 const modelnetFile = "ModelNet40.zip"
 
-// Origin returns the source and the files of ModelNet40.
 func (m *ModelNet40) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files:   []fetch.File{{Name: modelnetFile, URL: "http://modelnet.cs.princeton.edu/" + modelnetFile}},
@@ -76,7 +75,6 @@ func (m *ModelNet40) Validate() error {
 	return painting.ValidMesh("z", m.Crease)
 }
 
-// Prepare draws the meshes.
 func (m *ModelNet40) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, m.build)
 }

@@ -51,7 +51,6 @@ var norbParts = []struct{ name, prefix string }{
 
 const norbURL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 
-// Origin returns the source and the files of SmallNORB.
 func (s *SmallNORB) Origin() datasets.Origin {
 	file := func(part int, kind string, size int64, sum string) fetch.File {
 		name := norbParts[part].prefix + kind + ".mat.gz"
@@ -90,12 +89,10 @@ func (s *SmallNORB) Validate() error {
 	return nil
 }
 
-// Prepare converts the files.
 func (s *SmallNORB) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, s.build)
 }
 
-// Build opens the converted set.
 func (s *SmallNORB) Build(uint64) (datasets.Dataset, error) { return s.build(context.Background()) }
 
 func (s *SmallNORB) build(ctx context.Context) (datasets.Dataset, error) {

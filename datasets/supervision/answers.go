@@ -49,7 +49,6 @@ func (a *Answers) options() similarity.Options {
 
 func (a *Answers) Reads() []datasets.Read { return datasets.ReadOf("file", a.File) }
 
-// Split reads the file.
 func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err

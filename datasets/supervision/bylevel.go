@@ -99,7 +99,6 @@ func newByLevel(size, n int, level func(i int) int) byLevel {
 	return x
 }
 
-// of lists the images of a level.
 func (x *byLevel) of(level int) []int32 { return x.images[x.begin[level]:x.begin[level+1]] }
 func (x *byLevel) levels() int          { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
 

@@ -46,7 +46,6 @@ func (f *FactorLabels) Validate() error {
 
 func (f *FactorLabels) Reads() []datasets.Read { return datasets.ReadOf("file", f.File) }
 
-// Split draws the labelled images.
 func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -247,7 +246,6 @@ func (x *labelColumn) negative() bool {
 	return false
 }
 
-// errorf returns an error about a label.
 func (x *labelColumn) errorf(row int, format string, args ...any) error {
 	return fmt.Errorf("%s is %w", x.table.Place(row, x.column), fmt.Errorf(format, args...))
 }

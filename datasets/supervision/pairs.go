@@ -144,7 +144,6 @@ func (p *Paths) Validate() error {
 	return nil
 }
 
-// Split draws the paths.
 func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -217,7 +216,6 @@ func (v *ObjectViews) Validate() error {
 	return nil
 }
 
-// Split collects the views.
 func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if err := v.Validate(); err != nil {
 		return nil, err

@@ -123,7 +123,6 @@ func (s Choices) ConfigType() string {
 // None makes all images unlabelled.
 type None struct{}
 
-// Split returns a Split without groups.
 func (*None) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return NewSplit(d, 0, nil, true)
 }

@@ -200,7 +200,6 @@ func (e *episodes) circular() bool {
 	return true
 }
 
-// start draws the levels of the first image.
 func (e *episodes) start(levels []int, s *rng.Stream) {
 	e.set.FactorsAt(e.starts[s.IntN(len(e.starts))], levels)
 }

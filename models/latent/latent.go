@@ -117,7 +117,6 @@ func Of(spaces ...Space) List {
 	return l
 }
 
-// Validate checks that there is a space.
 func (l List) Validate() error {
 	if len(l) == 0 {
 		return errors.New("want one latent space or more, such as [{euclidean: {dim: 10}}]")

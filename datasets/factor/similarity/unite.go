@@ -33,7 +33,6 @@ type Options struct {
 	Noise     float64 // fraction of wrong answers, 0 to less than 0.5
 }
 
-// Validate returns an error for options out of range.
 func (o Options) Validate() error {
 	_, err := o.policy()
 	return err

@@ -181,7 +181,6 @@ func (p *ply) property(t *text) error {
 	return nil
 }
 
-// find returns the index of a property, or -1.
 func (e *plyElement) find(name string) int {
 	return slices.IndexFunc(e.properties, func(p plyProperty) bool { return p.name == name })
 }

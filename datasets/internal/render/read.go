@@ -70,7 +70,6 @@ func newText(name string, data []byte) *text {
 	return &text{name: name, data: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
 }
 
-// errorf returns an error at the line of the last token.
 func (t *text) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", t.name, t.line, fmt.Errorf(format, args...))
 }

@@ -32,7 +32,6 @@ func NewDraw(t levels.Table, known [][]int, s *rng.Stream) *Draw {
 	return d
 }
 
-// factor draws a factor, uniformly.
 func (d *Draw) factor() int { return d.stream.IntN(len(d.table.Factors)) }
 
 // row draws one of the rows where factor j is known, uniformly, so a level is drawn with its frequency.

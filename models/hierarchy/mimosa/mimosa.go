@@ -317,7 +317,6 @@ func upTo(n int) []int32 {
 	return list
 }
 
-// larger returns the parts of at least least codes.
 func larger(parts [][]int32, least int) [][]int32 {
 	return slices.DeleteFunc(slices.Clone(parts), func(p []int32) bool { return len(p) < least })
 }

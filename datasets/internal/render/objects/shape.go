@@ -219,10 +219,8 @@ func (a *assembly) each(do func(*vec)) {
 	}
 }
 
-// choice draws an element of a list.
 func choice[T any](s *rng.Stream, list ...T) T { return list[s.IntN(len(list))] }
 
-// within draws a number from an interval.
 func within(s *rng.Stream, low, high float64) float64 { return low + (high-low)*s.Float64() }
 
 // Colours of details.

@@ -92,7 +92,6 @@ func ring(x, y, z, rx, ry, exponent float64, n int) []vec {
 	return points
 }
 
-// power returns sign(v) |v|^e.
 func power(v, e float64) float64 { return snap(math.Copysign(math.Pow(math.Abs(v), e), v)) }
 
 // box returns a box around the origin with chamfered edges.

@@ -384,5 +384,4 @@ func (f *cosine) gradient(m *evaluator, n int, g []float64) {
 	}
 }
 
-// steep limits a derivative.
 func steep(x float64) float64 { return min(max(x, -steepest), steepest) }

@@ -298,7 +298,6 @@ func (w *writer) independence(f *Independence) {
 	w.add("(", f.list(), ")")
 }
 
-// list writes the sub-codes.
 func (f *Independence) list() string {
 	return joined(f.Codes, func(a *Access) string { return TextOf(a) })
 }
