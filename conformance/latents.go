@@ -378,8 +378,7 @@ func axis(dst []float64, s *rng.Stream) {
 	}
 }
 
-// compose returns the transformation b after a: the sum of angles, or the product of rotations given by axes and
-// angles.
+// compose returns the transformation b after a: a sum of angles, or a product of rotations given by axes and angles.
 func compose(a, b []float64) []float64 {
 	if len(a) == 1 {
 		return []float64{a[0] + b[0]}

@@ -337,8 +337,7 @@ func newKind(g factor.Grid, d int, code func(levels []int, z []float64)) measure
 	return measuredKind{perfect, random}
 }
 
-// gridInput returns an input with a full grid of factors. Its two components are correct, and follow from the first
-// factor.
+// gridInput returns an input with a full grid of factors. Its two components follow from the first factor.
 func gridInput(g factor.Grid, d int, code func(levels []int, z []float64)) *metrics.Input {
 	in := &metrics.Input{Factors: g, Codes: matrix.Matrix{Rows: g.Len(), Cols: d, Data: make([]float64, g.Len()*d)},
 		Hierarchy: make(hierarchy.Hierarchy, d), TrueHierarchy: make(hierarchy.Hierarchy, d)}

@@ -28,8 +28,7 @@ func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
 	})
 }
 
-// optimizerSizes are the sizes of the optimised tensors: smaller and larger than the blocks of a kernel and of a
-// thread.
+// optimizerSizes are the sizes of the optimised tensors, smaller and larger than the blocks of a kernel and a thread.
 var optimizerSizes = []int{1, 7, 33, 70000}
 
 type optimizerCheck struct {
@@ -37,8 +36,7 @@ type optimizerCheck struct {
 	settings engine.OptimizerSettings
 }
 
-// quadratic is the function sum of a (x - c)^2 / 2 over all elements, with 0.5 <= a <= 2, and the optimiser that
-// minimises it.
+// quadratic is the sum of a (x - c)^2 / 2 over all elements, with 0.5 <= a <= 2, and the optimiser that minimises it.
 type quadratic struct {
 	parameters []engine.Parameter
 	a, c       [][]float32

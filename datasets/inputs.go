@@ -76,8 +76,7 @@ func (r Read) hash(ctx context.Context) (string, error) {
 	return l.Hash(ctx)
 }
 
-// ChangedInputs lists the inputs of a run that have changed since the run read them. It compares inputs with equal keys
-// only.
+// ChangedInputs lists the inputs of a run that have changed since the run read them, among inputs with equal keys.
 func ChangedInputs(began, now []Input) (list []string) {
 	for _, old := range began {
 		for _, in := range now {
@@ -89,8 +88,7 @@ func ChangedInputs(began, now []Input) (list []string) {
 	return list
 }
 
-// ReadOf returns the file of a key, or nil if the path is empty. The path of a table may name one of its arrays,
-// FILE.npz:NAME.
+// ReadOf returns the file of a key, or nil for an empty path. The path may name an array of a table, FILE.npz:NAME.
 func ReadOf(key, path string) []Read {
 	if path == "" {
 		return nil

@@ -133,8 +133,7 @@ func FilesOf(d Dataset) *Files {
 	return &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources, Labels: labels}
 }
 
-// Changed describes the difference from the files at the start of a run. It returns "" if there is no relevant
-// difference.
+// Changed describes the difference from the files at the start of a run, or returns "" for no relevant difference.
 func (f *Files) Changed(began *Files) string {
 	if began == nil || f == nil {
 		return ""

@@ -28,8 +28,7 @@ func RotationWalk(z, angles, actions *gorgonia.Node, m int) (*gorgonia.Node, err
 	return symmetry.RotationWalk(z, angles, actions, m)
 }
 
-// Planes returns n(n-1)/2, the number of coordinate planes of R^n, which is the number of angles of a rotation in
-// [RotationWalk].
+// Planes returns n(n-1)/2: the coordinate planes of R^n, and the angles of a rotation in [RotationWalk].
 func Planes(n int) int { return symmetry.Planes(n) }
 
 // Entanglement returns |L - target|. L is the mean over actions of the squared angles, excluding the largest,

@@ -53,8 +53,7 @@ func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap
 	}
 }
 
-// PermuteBlocks is [Permute] for consecutive blocks of columns with the given widths: the columns of a block stay
-// together.
+// PermuteBlocks is [Permute] for consecutive blocks of columns with the given widths, which stay together.
 func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap func(i, j int))) {
 	copy(dst, codes)
 	columns, first := 0, 0
@@ -89,8 +88,7 @@ type Discriminator struct {
 	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
 }
 
-// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six hidden layers with 1000 units and a
-// softmax.
+// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six layers of 1000 units and a softmax.
 func NewDiscriminator() *Discriminator {
 	return &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}
 }

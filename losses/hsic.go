@@ -51,8 +51,7 @@ const (
 	CircularKernel                   // Gaussian kernel for points on a circle, given as numbers of turns
 )
 
-// HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code and the factor of another
-// sub-code.
+// HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code and another sub-code's factor.
 type HSICLoss struct {
 	Weight    Weight          `yaml:"weight" doc:"factor in the total"`
 	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns if factors are unknown"`

@@ -77,8 +77,7 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 	return divergence.KLSphere(logT, dim)
 }
 
-// SphereTime returns the largest time for which [KLSphere] can be computed on S^dim: infinite up to dimension 100,
-// 1/dim above.
+// SphereTime returns the largest time of [KLSphere] on S^dim: infinite up to dimension 100, 1/dim above.
 func SphereTime(dim int) float64 { return divergence.SphereTime(dim) }
 
 // Capacity returns |kl - c|, a scalar, in nats, which keeps a divergence close to the capacity c (a scalar node or a

@@ -85,8 +85,7 @@ func (l *LogicLoss) sentence() logic.Sentence {
 
 func (l *LogicLoss) Weighting() Weight { return l.Weight }
 
-// NeedsGroups implements [Grouped]: a sentence with transformations between rows needs the groups with known
-// transformations.
+// NeedsGroups implements [Grouped]: transformations between rows need groups with known transformations.
 func (l *LogicLoss) NeedsGroups() bool { return l.Sentence != nil && l.Sentence.Moves() }
 
 // Explain implements [Explained]: it returns the formula, the quantity, and the meaning of zero.
@@ -350,8 +349,7 @@ func (m *Transformations) moves() (*gorgonia.Node, error) {
 	return graph.ConcatColumns(nodes...)
 }
 
-// plainIndependence returns the dependence in a sentence if there is no trainer: [HSIC] or the total correlation of
-// posteriors.
+// plainIndependence returns a sentence's dependence without a trainer: [HSIC] or the total correlation of posteriors.
 func plainIndependence(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 	switch by {
 	case "hsic":

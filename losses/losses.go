@@ -36,8 +36,7 @@ type Grouped interface {
 	NeedsGroups() bool
 }
 
-// NeedsGroups reports whether a loss needs labelled groups: it is [Supervised], or [Grouped] with settings that need
-// them.
+// NeedsGroups reports whether a loss needs labelled groups: it is [Supervised], or a [Grouped] that needs them.
 func NeedsGroups(l Loss) bool {
 	if g, ok := l.(Grouped); ok {
 		return g.NeedsGroups()
@@ -209,8 +208,7 @@ var errNoMoves = errors.New("it needs the transformations within labelled groups
 // errNoLabels is the error of a loss that needs factors, if the batch has no labels.
 var errNoLabels = errors.New("it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}")
 
-// Register adds a loss, so configs can name it. Call it before reading a config. It returns an error if the name is
-// taken.
+// Register adds a loss that configs can name. Call it before reading a config. It returns an error for a taken name.
 func Register(e registry.Entry[Loss]) error { return Registry.Register(e) }
 
 // Named returns a loss by name, with default settings.

@@ -45,8 +45,7 @@ type Energy struct {
 	Condition func(l *Labels) (g, known *gorgonia.Node, err error)
 }
 
-// ScoreMatchingLoss is [ScoreMatching] of a model's [Energy]. For a conditional energy it skips rows with unknown
-// labels.
+// ScoreMatchingLoss is [ScoreMatching] of a model's [Energy]. A conditional energy skips rows with unknown labels.
 type ScoreMatchingLoss struct {
 	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of the noise, in units of pixels"`

@@ -107,8 +107,7 @@ type Weight struct{ Ramp }
 // Constant returns a weight with the same value in all steps.
 func Constant(w float64) Weight { return Weight{Ramp{To: w}} }
 
-// DecodeConfig reads a number or the keys of a [Ramp]. A ramp without an end value in the config ends at the default
-// weight.
+// DecodeConfig reads a number or the keys of a [Ramp]. A ramp without an end value ends at the default weight.
 func (w *Weight) DecodeConfig(n *config.Node) error {
 	switch {
 	case n.IsScalar():

@@ -166,8 +166,7 @@ func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) 
 	return []Grid{g}, err
 }
 
-// withFactors compares every sub-code with the factor of every other sub-code, over the rows where that factor is
-// known.
+// withFactors compares every sub-code with every other sub-code's factor, over the rows where that factor is known.
 func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic", Values: numeric.Zeros(len(blocks), len(in.Factors)), Columns: factor.Names(in.Factors)}
 	for _, b := range blocks {

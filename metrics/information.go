@@ -34,8 +34,7 @@ type MIG struct {
 	Reduction        `yaml:",inline"`
 }
 
-// Gap names the direction of a mutual information gap: over the columns of each factor, or over the factors of each
-// column.
+// Gap names the direction of a mutual information gap: over the columns of a factor, or over the factors of a column.
 type Gap string
 
 // The gaps.

@@ -65,8 +65,7 @@ type Input struct {
 	spans  []levels.Span  // for a subset of the rows: the range of each factor's Exact values over all rows
 }
 
-// Explored holds components and paths of the images that a hierarchy was learned from, for a run that measures held-out
-// images.
+// Explored holds components and paths of the images that a hierarchy was learned from, if a run measures others.
 type Explored struct {
 	Components []int // as in an Input
 	Paths      []int // as in an Input (nil: unknown)

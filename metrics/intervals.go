@@ -126,8 +126,7 @@ func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (fl
 	return r.Value, nil
 }
 
-// corrected returns the input with the bins that halves have in common, and the value without the bias of mutual
-// information.
+// corrected returns the input with the halves' common bins, and the value without the bias of mutual information.
 func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 	t := traitsOf(x.choice.Value)
 	if mig, ok := x.choice.Value.(*MIG); t.bins == nil || ok && mig.reduces(x.in) { // principal components have bins

@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// traits are properties of a metric with its settings. They decide which rows, intervals and chance levels the metric
-// gets.
+// traits are properties of a metric with its settings, which decide its rows, intervals and chance levels.
 type traits struct {
 	way    interval.Way // how an interval repeats the measurement
 	why    string       // the reason if there is no interval

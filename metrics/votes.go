@@ -136,8 +136,7 @@ type BetaVAE struct {
 
 func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }
 
-// Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
-// points).
+// Compute returns the parts per_factor (accuracy on each factor's test points) and train (accuracy on train points).
 func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := readyWithSome(ctx, m, in); err != nil {
 		return Result{}, err

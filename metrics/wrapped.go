@@ -216,8 +216,7 @@ func (m *Projected) Suits(in *Input) error {
 	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
 }
 
-// projectedInput is the input with different codes for the same rows. It drops the facts about the columns of the old
-// codes.
+// projectedInput is the input with different codes for the same rows, without facts about the old columns.
 func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil

@@ -216,8 +216,7 @@ func (m *cofhae) heads(g *nn.Graph, images *gorgonia.Node) (values, logits *gorg
 	return values, logits, err
 }
 
-// masked adds the weights of options at a temperature, and the masked values. Without categorical dimensions the
-// weights are nil.
+// masked adds the weights of options at a temperature (nil without categorical dimensions), and the masked values.
 func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, masked *gorgonia.Node, err error) {
 	if logits == nil {
 		return nil, values, nil

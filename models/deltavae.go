@@ -188,8 +188,7 @@ func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, err
 }
 
-// begin adds the graph up to the samples. Losses get the codes and samples of the continuous spaces, if the model has
-// any.
+// begin adds the graph up to the samples. Losses get codes and samples of the continuous spaces, if there are any.
 func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
 	images, err := m.images(g, n)
 	if err != nil {

@@ -138,8 +138,7 @@ func complete[T graph.Float](row []T, at []conditionColumn) bool {
 	return !slices.ContainsFunc(at, func(c conditionColumn) bool { return level(row, c) < 0 })
 }
 
-// conditionKnown returns 1 for each row of labels [rows, K] with labels of all conditions, and 0 for other rows:
-// [rows].
+// conditionKnown returns [rows]: 1 for each row of labels [rows, K] with labels of all conditions, otherwise 0.
 func conditionKnown(labels *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "known conditions",

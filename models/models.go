@@ -218,8 +218,7 @@ type Step struct {
 	Value func(*gorgonia.Node) []float32 // value of a kept node in the step
 }
 
-// Transformation is an input of group elements, [images, columns]: the transformations from the first image of each
-// group.
+// Transformation is an input of group elements, [images, columns], from the first image of each group.
 type Transformation struct {
 	Node    *gorgonia.Node
 	Columns []int // columns of a batch's transformations: a factor's angle in radians, or the four numbers of a rotation

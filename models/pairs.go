@@ -51,8 +51,7 @@ func (s *GVAE) New(data Data, seed uint64) (Model, error) {
 	return s.model("gvae", mergeRule{Private: s.K}, data, seed)
 }
 
-// AdaGVAE is a [GVAE] that finds the private dimensions of every pair (Locatello et al. 2020, section 4, equations 5
-// to 7).
+// AdaGVAE is a [GVAE] that finds each pair's private dimensions (Locatello et al. 2020, section 4, equations 5 to 7).
 type AdaGVAE struct{ PairVAE }
 
 // NewAdaGVAE returns the default settings.

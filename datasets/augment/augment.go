@@ -239,8 +239,7 @@ func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, 
 
 var streams = sync.Pool{New: func() any { return rng.New(0, "views") }}
 
-// Plain normalises images in place for evaluation, on all processors. It normalises like the views, but does not
-// augment.
+// Plain normalises images in place for evaluation, as the views are normalised, on all processors. It does not augment.
 func (v *Views) Plain(images []float32, h, w, c int) {
 	p := v.Pipeline.Plain()
 	if p == nil {

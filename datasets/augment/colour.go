@@ -159,8 +159,7 @@ func scaleAll(p []float32, f, rest float32) {
 	}
 }
 
-// meanLightness returns the mean lightness of all pixels. For images without three channels, it returns the mean of all
-// values.
+// meanLightness returns the mean lightness of all pixels, or the mean of all values if there are not three channels.
 func (m *Canvas) meanLightness() float32 {
 	length := m.w * m.c
 	weights := m.Scratch(length)

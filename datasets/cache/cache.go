@@ -230,8 +230,7 @@ func replace(from, to, old string) error {
 // halfMade returns the prefix of the names of a set's temporary folders.
 func halfMade(k Key) string { return ".making-" + k.folder() + "~" }
 
-// removeHalfMade removes the temporary folders of killed processes. The caller holds the lock of the key, so nobody is
-// creating the set.
+// removeHalfMade removes the temporary folders of killed processes. The caller holds the lock of the key.
 func removeHalfMade(k Key) error {
 	parent := filepath.Dir(k.Dir())
 	entries, err := os.ReadDir(parent)

@@ -31,8 +31,7 @@ const (
 	recordFile  = "set.json"    // written last
 )
 
-// Set is an open set of the cache. Images and Levels are memory-mapped. Callers must not change them, or use them after
-// Close.
+// Set is an open set of the cache. Images and Levels are memory-mapped: do not change them, or use them after Close.
 type Set struct {
 	Name    string          `json:"name"`
 	Options string          `json:"options,omitempty"` // options of the set's [Key]
@@ -194,8 +193,7 @@ func open(k Key) (*Set, error) {
 // see [HashFile].
 const readWhole = 256 << 20
 
-// verify compares the content of an open set with its hashes. It reads files of up to whole bytes even if their hash is
-// cached.
+// verify compares the content of an open set with its hashes. It always reads files of up to whole bytes.
 func (s *Set) verify(ctx context.Context, k Key, whole int) error {
 	for i, want := range s.files {
 		path := filepath.Join(k.Dir(), want.Name)

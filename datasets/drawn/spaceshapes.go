@@ -151,8 +151,7 @@ func newDrawings(size int) *drawings {
 	return d
 }
 
-// paint draws a shape. inside gets coordinates relative to the middle, right and down, where 1 is a quarter of the
-// picture.
+// paint draws a shape. inside gets coordinates from the middle, right and down; 1 is a quarter of the picture.
 func paint(size, radius int, inside func(right, down float64) bool) drawing {
 	side := 2 * radius
 	d := drawing{size, radius, make([]uint8, side*side)}

@@ -48,8 +48,7 @@ const (
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (s *Sprites) size() int { return cmp.Or(s.Size, spriteImage) }
 
-// half returns half the side of the box around a shape at any orientation: the number of pixels on each side of the
-// middle pixel.
+// half returns half the side of the box around a shape at any orientation, without the middle pixel.
 func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / spriteImage }
 
 // shift returns the largest displacement of the box, in pixels.

@@ -113,8 +113,7 @@ func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
 	return kinds, nil
 }
 
-// KindNote returns a note on a factor without a given kind if its numbers may be degrees. key names the setting for
-// kinds.
+// KindNote returns a note on a factor without a given kind that may hold degrees. key names the setting for kinds.
 func KindNote(f Factor, key string) (note string, ok bool) {
 	const manyLevels = 100
 	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),

@@ -80,8 +80,7 @@ func (f Factor) Value(level int) float64 {
 	return f.Values[level]
 }
 
-// NameLevels sets Names: a level with value v gets the name words[v]. It does nothing if a value is not an index of
-// words.
+// NameLevels sets Names: a level with value v gets the name words[v]. It does nothing if a value is no index of words.
 func (f *Factor) NameLevels(words []string) {
 	names := make([]string, f.Size)
 	for level := range names {

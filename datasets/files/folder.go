@@ -94,8 +94,7 @@ func (f *Folder) Prepare(ctx context.Context, progress datasets.Progress) error 
 	return err
 }
 
-// Build reads the labels and opens the cached pictures. Its errors name the file, the line, the value and the expected
-// value.
+// Build reads the labels and opens the cached pictures. Its errors name the file, the line and both values.
 func (f *Folder) Build(uint64) (datasets.Dataset, error) { return f.build(context.Background()) }
 
 func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
@@ -239,8 +238,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	return nil
 }
 
-// factor converts a column to a factor and one level per row. words lists the values of the levels if they are not
-// numbers.
+// factor converts a column to a factor and one level per row. words lists values of the levels that are not numbers.
 func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, words []string, err error) {
 	categorical := kind != nil && kind.Kind == factor.Categorical
 	c, err := text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)

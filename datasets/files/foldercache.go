@@ -24,8 +24,7 @@ const (
 // folderVersion is the version of the conversion of pictures.
 const folderVersion = 1
 
-// decodeMemory is the maximum memory, in bytes, of pictures that are decoded at the same time. A larger picture is
-// decoded alone.
+// decodeMemory is the maximum bytes of pictures that are decoded at the same time. A larger picture is decoded alone.
 const decodeMemory = 1 << 30
 
 // settings returns the canonical text of the settings that affect the pixels.

@@ -268,8 +268,7 @@ func (s *gridSource) openFactors() (*arrays.Array, error) {
 	return a, err
 }
 
-// column returns the shape of a table, which may be a single column. If there is only one image, one row is its
-// factors.
+// column returns the shape of a table, which may be a single column. For only one image, one row is its factors.
 func (s *gridSource) column(shape []int) []int {
 	switch {
 	case len(shape) == 1:

@@ -58,8 +58,7 @@ func (s *gridSource) onDisk(d *stored.Set, inMemory int) bool {
 	return s.rule.eight && memory.Product(d.Count, d.Shape[0], d.Shape[1], d.Shape[2]) > float64(inMemory)
 }
 
-// each reads the images in slabs and calls visit for each slab. If into has room for all images, each reads them into
-// into.
+// each reads the images in slabs, into into if that has room for all images, and calls visit for each slab.
 func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(from int, raw []byte) error) error {
 	rows, err := s.images.Rows(s.axes)
 	if err != nil {
@@ -110,8 +109,7 @@ func (s *gridSource) readFloats(ctx context.Context, d *stored.Set, size int) er
 	return s.rule.check()
 }
 
-// mapFile memory-maps an .npy file if its bytes are the pixels in the order of the images. It returns false for other
-// files.
+// mapFile memory-maps an .npy file if its bytes are the pixels in order. It returns false for other files.
 func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 	start, ok := arrays.Plain(s.images, s.axes)
 	if !ok || !s.rule.identity() {

@@ -46,8 +46,7 @@ func cachedPublic(ctx context.Context, name, options string, origin datasets.Ori
 	})
 }
 
-// madeOf returns a function that compares the source files of a cached set with the files on disk. It ignores deleted
-// files.
+// madeOf returns a function that compares the source files of a cached set with the files on disk, unless deleted.
 func madeOf(name string) func(*cache.Set) error {
 	return func(s *cache.Set) error {
 		dir := cache.Downloads(name)

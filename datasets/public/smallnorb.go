@@ -358,8 +358,7 @@ func (n *norbFile) all() ([]int32, error) {
 	return values, n.end()
 }
 
-// norbLabels reads the category and the info of every pair. Each row has five levels: category, instance, elevation,
-// azimuth and lighting.
+// norbLabels reads the five levels of every pair: category, instance, elevation, azimuth and lighting.
 func norbLabels(cat, info string) ([]int32, error) {
 	dims, categories, err := readNORBInts(cat)
 	if err != nil {

@@ -68,8 +68,7 @@ func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// labelsOf returns the labels that follow from answers about the images of a data set. With union, it returns classes;
-// see [Answers].
+// labelsOf returns the labels that follow from answers about a data set. With union, it returns classes; see [Answers].
 func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
 	if answers.Rows != d.Len() {
 		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())

@@ -325,8 +325,7 @@ func (c *changer) chosen(s *rng.Stream) []int {
 	return list[:k]
 }
 
-// redrawn returns an image with different levels in the chosen factors and in nuisance, uniformly among all such
-// images.
+// redrawn returns a uniform image among those with different levels in the chosen factors and in nuisance.
 func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, bool) {
 	for n := 0; c.index != nil && n < lookups; n++ {
 		copy(target, levels)

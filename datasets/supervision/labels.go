@@ -205,8 +205,7 @@ func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
 	return split, nil
 }
 
-// TableLabels returns the labels of a table with one row per image and one column per factor. A negative number means
-// an unknown label.
+// TableLabels returns the labels of a table with a row per image and a column per factor. Negative numbers are unknown.
 func TableLabels(factors []factor.Factor, table []int32) *Labels {
 	l := &Labels{Factors: factors, table: table, width: len(factors), column: numeric.UpTo(len(factors))}
 	if len(factors) > 0 {

@@ -94,8 +94,7 @@ func groupsOf(m int) string {
 	return fmt.Sprintf("groups of %d", m)
 }
 
-// groupsWithin forms groups of m images in the given order. The images of a group have equal levels of the held
-// factors.
+// groupsWithin forms groups of m images, in the given order, with equal levels of the held factors in a group.
 func groupsWithin(d datasets.Dataset, order []int, held []bool, m int) [][]int {
 	grid := factor.Grid(d.Factors())
 	levels := make([]int, len(grid))

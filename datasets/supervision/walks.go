@@ -267,8 +267,7 @@ type Drawn struct {
 	K     int // number of columns of Moves
 }
 
-// Action transforms an image into another. It changes a factor by Step levels, or a pose by Step times the rotation to
-// a neighbouring pose.
+// Action changes a factor of an image by Step levels, or a pose by Step times the rotation to a neighbouring pose.
 type Action struct {
 	Name   string
 	Factor int // index of the factor in the data set

@@ -358,8 +358,7 @@ func (c *compiler) networkValue(a *syntax.Application, m *mapping) linear {
 	return l
 }
 
-// networks makes inputs for the functions in mlp. A quantifier over both functions in mlp and other functions is an
-// error.
+// networks makes inputs for the functions in mlp. A quantifier over these and other functions is an error.
 func (c *compiler) networks(f *syntax.Quantified, own []*mapping) {
 	for _, m := range own {
 		if m.Class == syntax.MLP {

@@ -229,8 +229,7 @@ func (n namer) codes(e *program.Equality, i, j *program.Binder) []int {
 	return sides(e, i, j, 0, n.Codes)
 }
 
-// sides returns the columns from lo to hi, minus lo, if an equality compares the same columns of two rows, and
-// otherwise nil.
+// sides returns the columns from lo to hi, minus lo, if an equality compares the same columns of two rows, or nil.
 func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int) {
 	for _, x := range e.Difference {
 		if len(x.Parts) != 2 || x.Offset != 0 {

@@ -52,8 +52,7 @@ func (q *Quantity) Sentence() Sentence { return Sentence{q.sentence} }
 // NeedsValues reports whether the sentence uses values of factors.
 func (q *Quantity) NeedsValues() bool { return q.program.NeedsValues }
 
-// NeedsLabels reports whether the sentence uses levels of factors, for instance to compare rows or to skip unknown
-// factors.
+// NeedsLabels reports whether the sentence uses levels of factors, to compare rows or to skip unknown factors.
 func (q *Quantity) NeedsLabels() bool { return q.program.NeedsLabels }
 
 // Differentiable reports whether the quantity has a gradient in the codes.

@@ -273,8 +273,7 @@ func domains(binders []*binding) []*program.Binder {
 	return all
 }
 
-// bindMoves resolves the transformations of a quantifier. It restricts the later row of each to the group of the
-// earlier one.
+// bindMoves resolves the transformations of a quantifier: the later row of each stays in the earlier row's group.
 func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binding) {
 	for _, m := range f.Domain.Moves {
 		c.declare(f, m.Name)

@@ -56,8 +56,7 @@ func New(
 	return x, err
 }
 
-// Between returns the mutual information of code columns with each other, in nats, with their entropies on the
-// diagonal.
+// Between returns the mutual information between code columns, in nats, with entropies on the diagonal.
 func Between(ctx context.Context, codes matrix.Matrix, h Histogram, shared *Shared) ([][]float64, error) {
 	d := codes.Cols
 	ids, used := make([][]int32, d), make([]int, d)

@@ -138,8 +138,7 @@ func (c *Categorical) Distance(point []float64) float64 {
 // gumbelFloor is added to both arguments of a logarithm in Gumbel noise, as in public code of JointVAE.
 const gumbelFloor = 1e-12
 
-// leastUniform is the smallest uniform number, and the distance of the largest one from 1: the resolution of float32
-// near 1.
+// leastUniform is the smallest uniform number, and the distance of the largest from 1: the float32 resolution near 1.
 const leastUniform = 1.0 / (1 << 24)
 
 // Uniform applies the normal distribution function to standard normal numbers, element by element. The results are

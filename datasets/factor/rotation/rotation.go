@@ -71,8 +71,7 @@ func AboutAxis(k [3]float64, angle float64) [9]float64 {
 	}
 }
 
-// still is the sine of the angle below which a rotation counts as the identity, because its axis is only rounding
-// error.
+// still is the sine of the angle below which a rotation counts as the identity: its axis is only rounding error.
 const still = 1e-12
 
 // AxisAngle returns the unit axis and the angle of a rotation, in radians from 0 to pi. For the identity, both are 0. A
@@ -188,8 +187,7 @@ func trace(a, b *[9]float64) (sum float64) {
 	return sum
 }
 
-// Octahedral returns the 24 rotations of a cube, starting with the identity: the signed permutation matrices with
-// determinant 1.
+// Octahedral returns the 24 rotations of a cube, identity first: the signed permutation matrices with determinant 1.
 func Octahedral() [][9]float64 {
 	var list [][9]float64
 	for _, p := range [][3]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}} {

@@ -135,8 +135,7 @@ func (m *majority) contract() {
 	}
 }
 
-// move moves each row to the class with the largest excess of answers, or to a new class. It returns false if no row
-// moves.
+// move moves each row to the class with most excess answers, or to a new class. It returns false if no row moves.
 func (m *majority) move() bool {
 	moved, size := false, map[int32]int{}
 	for _, i := range m.rows {
@@ -179,8 +178,7 @@ func (m *majority) free(i int32, size map[int32]int) int32 {
 	return m.label[i]
 }
 
-// peel removes rows from their classes until every remaining row has an excess of answers of at least least within its
-// class.
+// peel removes rows from their classes until every other row has at least least excess answers within its class.
 func (m *majority) peel(least int32) {
 	held := map[int32]int32{}
 	var queue []int32

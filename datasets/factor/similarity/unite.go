@@ -150,8 +150,7 @@ func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
 	return rest
 }
 
-// leastExcess returns the minimum excess of same over different answers for which two rows are more likely the same
-// than not.
+// leastExcess returns the least excess of same answers that makes two rows more likely the same than not.
 func leastExcess(list []Answer, noise float64) int {
 	if noise == 0 {
 		return 1

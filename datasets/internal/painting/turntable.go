@@ -173,8 +173,7 @@ func ValidMesh(up string, crease float64) error {
 // TurntableVersion is the version of the rendering of cached meshes.
 const TurntableVersion = 1
 
-// Convert draws objects to the cache. Each object is read by one goroutine. If several are unreadable, the error is
-// about one of them.
+// Convert draws objects to the cache, each read by one goroutine. An error is about one of the unreadable objects.
 func (t *Turntable) Convert(ctx context.Context, w *cache.Writer, objects int, read func(i int) ([]render.Part, error)) error {
 	if err := w.Begin(objects*t.Hues*t.Views, t.Size, t.Size, t.Channels, t.Grid(objects)); err != nil {
 		return err

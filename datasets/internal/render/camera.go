@@ -94,8 +94,7 @@ func (c *Camera) lens(side int) lens {
 	return l
 }
 
-// ray returns the line of sight through a point of the picture, in camera coordinates. The point is in subsamples from
-// the centre, y down.
+// ray returns the line of sight through a point, in camera coordinates. The point is in subsamples, y down.
 func (l *lens) ray(x, y float64) (origin, direction vec) {
 	x, y = x/l.focus, -y/l.focus
 	if l.ortho {

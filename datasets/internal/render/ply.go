@@ -128,8 +128,7 @@ func (p *ply) header() error {
 	}
 }
 
-// word returns the next token of the line as a string, or "" at the end of the line. Unlike token, it does not skip
-// comments.
+// word returns the next token of the line, or "" at the end of the line. Unlike token, it does not skip comments.
 func (t *text) word() string {
 	line, _, _ := bytes.Cut(t.data[t.at:], []byte("\n"))
 	line = bytes.TrimLeft(line, " \t\r")
@@ -297,8 +296,7 @@ func (p *ply) faces(e *plyElement, m *Mesh) error {
 	})
 }
 
-// rows reads the rows of an element. It calls value for each number with its property, and end after each row; both may
-// be nil.
+// rows reads the rows of an element. It calls value for each number, and end after each row; both may be nil.
 func (p *ply) rows(e *plyElement, value func(property int, v float64) error, end func() error) error {
 	if len(e.properties) == 0 {
 		return nil

@@ -132,8 +132,7 @@ func (m *Mesh) Fit() *Mesh {
 	return out
 }
 
-// Raise returns the mesh rotated from z up to y up: its z axis becomes y, and its -y axis becomes z, which points to
-// the viewer.
+// Raise returns the mesh rotated from z up to y up: z becomes y, and -y becomes z, which points to the viewer.
 func (m *Mesh) Raise() *Mesh {
 	turn := func(list [][3]float64) [][3]float64 {
 		if list == nil {

@@ -41,8 +41,7 @@ func Blocks(blocks []factor.Block, in []tensor.Shape) error {
 	return nil
 }
 
-// OrEven returns a copy of blocks. If there are none, it divides the columns of codes z evenly among the columns of
-// labels.
+// OrEven returns a copy of blocks. If there are none, it divides the columns of z evenly among the columns of labels.
 func OrEven(blocks []factor.Block, z, labels *gorgonia.Node) ([]factor.Block, error) {
 	if len(blocks) > 0 {
 		blocks = slices.Clone(blocks)

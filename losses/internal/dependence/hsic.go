@@ -106,8 +106,7 @@ type hsic[T graph.Float] struct {
 	totals    [2]float64 // sums of the similarities
 }
 
-// hsicBlock is the scratch memory for a block of rows: tiles of both sides' similarities, a tile of weights, and sums
-// of lanes.
+// hsicBlock is the scratch memory for a block of rows: tiles of both sides' similarities and of weights, and sums.
 type hsicBlock[T graph.Float] struct{ k, l, w, lanes []T }
 
 func newHSIC[T graph.Float](kx, ky Kernel) func(in []tensor.Shape) *hsic[T] {

@@ -273,8 +273,7 @@ type tcPart struct {
 	sign          float64
 }
 
-// Active is losses.ActiveCodes with the number of the factor's column. A column with several rules is active where all
-// of them hold.
+// Active is losses.ActiveCodes with the factor's column. A column with several rules is active where all of them hold.
 type Active struct {
 	Columns []int
 	Factor  int   // a column of labels

@@ -235,8 +235,7 @@ func (s *slowStep[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum)
 }
 
-// step returns the contribution of the posteriors of elements a and b, if their means differ by m, and stores its
-// slopes.
+// step returns the contribution of two posteriors with means that differ by m, and stores its slopes.
 func (s *slowStep[T]) step(a, b int, m, logVariance float64) float64 {
 	sigma, inside := math.Exp(logVariance/2), 0.0
 	erf := math.Copysign(1, m)

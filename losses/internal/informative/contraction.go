@@ -384,8 +384,7 @@ func (c *contraction[T]) sampledValue(lo, hi int) float64 {
 	return sum
 }
 
-// sampledGradient sets the slopes of rows to half the slopes of their pairs, because gradientBlock visits every pair in
-// both orders.
+// sampledGradient sets the slopes of rows to half the pairs' slopes: gradientBlock visits every pair in both orders.
 func (c *contraction[T]) sampledGradient(lo, hi int) float64 {
 	n := len(c.rows)
 	for r := lo; r < hi; r++ {

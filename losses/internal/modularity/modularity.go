@@ -140,8 +140,7 @@ func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
 	}
 }
 
-// slope computes the gradient of a group's deviation. It runs right after value, or later if the gradient turns out to
-// count.
+// slope computes the gradient of a group's deviation, right after value or later if the gradient turns out to count.
 func (m *modularity[T]) slope(p *part[T], c *subCode[T], g int) {
 	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
 	x, dx := c.x[lo*w:hi*w], c.dx[lo*w:hi*w]

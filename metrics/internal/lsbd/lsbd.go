@@ -189,8 +189,7 @@ func (d *Design) Choose(
 	return best, nil
 }
 
-// Bootstrap returns the 95 % percentile interval of the aggregate over factors, by the Bayesian bootstrap of Rubin
-// (1981).
+// Bootstrap returns the 95 % percentile interval of the aggregate over factors (Bayesian bootstrap, Rubin 1981).
 func (s *Sample) Bootstrap(
 	ctx context.Context, codes matrix.Matrix, chosen []*Subgroup, a factor.Aggregate, draws int, stream *rng.Stream,
 ) (low, high float64, err error) {

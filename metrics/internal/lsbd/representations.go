@@ -203,8 +203,7 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 	return f, nil
 }
 
-// significant returns the number of directions in which the factor moves the codes more than twice as far as noise
-// alone would.
+// significant returns the number of directions in which the factor moves codes over twice as far as noise would.
 func (o *orbit) significant(f *fitted, d, h int) int {
 	moved := mat.NewSymDense(d, nil)
 	for a := range h {

@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Neighbours are the k nearest train rows of each test row, nearest first; equally near rows are in the order of the
-// table.
+// Neighbours are the k nearest train rows of each test row, nearest first, equally near rows in table order.
 type Neighbours struct {
 	Rows   []int     // positions among the train rows
 	Scores []float64 // cosine similarities, or -|x - y|^2/2 up to a constant factor

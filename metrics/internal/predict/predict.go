@@ -109,8 +109,7 @@ func foldBounds(n int) []int {
 	return bounds
 }
 
-// CrossValidate returns, for every factor, the weight C with the best mean accuracy over folds; ties go to the smallest
-// C.
+// CrossValidate returns every factor's weight C with the best mean accuracy over folds; ties go to the smallest C.
 func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
 	sums := numeric.Zeros(len(labels), len(weights))
@@ -150,8 +149,7 @@ func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]f
 	return chosen, nil
 }
 
-// Standardise returns the codes of the train and the test rows, standardised with mean and standard deviation of the
-// train rows.
+// Standardise returns the codes of train and test rows, standardised with statistics of the train rows.
 func Standardise(codes matrix.Matrix, train, test []int) (x, y []float64) {
 	d := codes.Cols
 	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)

@@ -233,8 +233,7 @@ type run struct {
 	similar   []bool    // n x Neighbors: whether code and neighbour have similar planes
 }
 
-// each calls body for pieces of 0..n-1, on all threads, and reports progress. The pieces are the same at any number
-// of threads.
+// each calls body for pieces of 0..n-1 on all threads, with progress. The pieces do not depend on the threads.
 func (r *run) each(ctx context.Context, stage string, n, piece int, body func(from, to int)) error {
 	const pieces = 64 // between checks of the context
 	for from := 0; from < n; from += pieces * piece {

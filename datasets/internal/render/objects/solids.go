@@ -7,8 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// loft returns the closed surface through consecutive rings with equal numbers of points, with flat ends. A ring of one
-// point is a tip.
+// loft returns the closed surface through rings of equally many points, with flat ends. A ring of one point is a tip.
 func loft(rings ...[]vec) *shape {
 	s := &shape{}
 	first := make([]int32, len(rings))
@@ -44,8 +43,7 @@ func (s *shape) bridge(a int32, n int, b int32, m int) {
 	}
 }
 
-// triangulate cuts a flat polygon, which need not be convex, into triangles with the polygon's winding, by ear
-// clipping.
+// triangulate cuts a flat polygon, not always convex, into triangles with the polygon's winding, by ear clipping.
 func triangulate(polygon []vec) (faces [][3]int32) {
 	var normal vec
 	rest := make([]int32, len(polygon))
@@ -107,8 +105,7 @@ func taper(w0, d0, w1, d1, h, chamfer float64) *shape {
 	return loft(level(-h/2, 0, b), level(b-h/2, b/h, 0), level(h/2-b, 1-b/h, 0), level(h/2, 1, b))
 }
 
-// lathe returns the surface of revolution of a profile of radii and heights about the y axis, with n sides. Radius 0 is
-// a tip.
+// lathe returns the surface of revolution of radii and heights about the y axis, with n sides. Radius 0 is a tip.
 func lathe(n int, profile ...[2]float64) *shape {
 	rings := make([][]vec, len(profile))
 	for i, p := range profile {

@@ -14,8 +14,7 @@ type equality struct {
 	coordinates []split
 }
 
-// split is a coordinate of a difference: a constant, slow parts that are constant over the current tuples, and fast
-// parts that vary.
+// split is a coordinate of a difference: a constant, slow parts that the current tuples share, and fast parts.
 type split struct {
 	offset     float64
 	slow, fast []program.Part

@@ -160,8 +160,7 @@ func (m *evaluator) at(c *program.Coordinate) float64 {
 	return x
 }
 
-// sort sorts tuples by level, and records where each level starts. It sorts by the last factor first, and every sort is
-// stable.
+// sort sorts tuples by level, and records where each level starts. It sorts by the last factor first, stably.
 func (f *fit) sort(m *evaluator) {
 	width, n := len(f.Binders), f.count()
 	own := slices.IndexFunc(f.Binders, func(b *program.Binder) bool { return b.Variable == f.Row })

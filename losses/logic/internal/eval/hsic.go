@@ -219,8 +219,7 @@ type normalTC struct {
 	limit      float64     // infinite if the blocks are linearly dependent, NaN if the codes are not finite; otherwise 0
 }
 
-// collinear is a fraction of a column's variance; if less than that remains, the column counts as a linear function of
-// others.
+// collinear is a fraction of a column's variance: with less left, the column is a linear function of others.
 const collinear = 1e-12
 
 func (f *normalTC) cost(data *data) float64 {

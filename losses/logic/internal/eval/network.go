@@ -186,8 +186,7 @@ func (p *perceptron) forward(w []float64, d *data) {
 	}
 }
 
-// backward sets g to the gradient with respect to the parameters, given the gradient with respect to the columns of the
-// values.
+// backward sets g to the gradient in the parameters, given the gradient in the columns of the values.
 func (p *perceptron) backward(w, g []float64, columns [][]float64) {
 	clear(g)
 	last := len(p.sizes) - 1
@@ -286,8 +285,7 @@ func (e *Engine) networkValues(n *program.Network) Function {
 	return f
 }
 
-// cause returns why a function could not be fitted: the first NaN or infinite number in its domain, or otherwise the
-// error of the fit.
+// cause returns why a function could not be fitted: the first NaN or infinite number in its domain, or the fit's error.
 func (f *fit) cause(m *evaluator, err error) error {
 	for i := range f.count() {
 		f.enter(m, i)

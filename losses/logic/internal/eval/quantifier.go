@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// quantifier aggregates the quantities of a body over the tuples of its variables, and stores the results of its last
-// computation.
+// quantifier aggregates the quantities of a body over the tuples of its variables, and stores its last results.
 type quantifier struct {
 	base
 	*program.Quantifier

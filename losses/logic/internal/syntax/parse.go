@@ -24,8 +24,7 @@ func Parse(text string) (s Sentence, err error) {
 	return p.sentence(), nil
 }
 
-// parser is a recursive-descent parser with precedence climbing for operators. It panics with the [*Error] of the first
-// invalid token.
+// parser is a recursive-descent parser. It panics with the [*Error] of the first invalid token.
 type parser struct {
 	text   string
 	tokens []token

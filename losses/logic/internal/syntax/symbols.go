@@ -2,8 +2,7 @@ package syntax
 
 import "strings"
 
-// Formula returns the sentence in the symbols of logic, without premetrics, aggregates
-// and multiples.
+// Formula returns the sentence in the symbols of logic, without premetrics, aggregates and multiples.
 func (s Sentence) Formula() string {
 	w := &writer{}
 	if s.Sampled {
