@@ -39,8 +39,7 @@ func CheckAugmentation(e registry.Entry[augment.Op]) error {
 	})
 }
 
-// CheckPipeline returns the faults of an entry of the registry of pipelines: the faults in [CheckAugmentation] for the
-// whole pipeline.
+// CheckPipeline returns the faults of an entry of the registry of pipelines, checked as in [CheckAugmentation].
 func CheckPipeline(e registry.Entry[augment.Pipeline]) error {
 	return faultsOf("pipeline "+e.Name, func(f *findings) {
 		if e.Name == "" || e.Doc == "" || e.New == nil {

@@ -166,8 +166,7 @@ func (x *images) ranges() {
 	}
 }
 
-// incomplete compares the counts of unknown levels with the levels of all images. In a large set it uses only the
-// checked images.
+// incomplete compares the counts of unknown levels with the levels of all images, in a large set of the checked ones.
 func (x *images) incomplete() {
 	const most = 1 << 22
 	i, ok := x.set.(datasets.Incomplete)

@@ -30,8 +30,7 @@ type trained struct {
 // rate is the learning rate.
 const rate = 0.05
 
-// compile builds an objective for batches of n images in groups. Its loss pulls all outputs to random numbers. Faults
-// begin with a text.
+// compile builds an objective for batches of n images in groups. Its loss pulls all outputs. Faults begin with a text.
 func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n, group int) *trained {
 	before := m.Params().Names()
 	g := nn.NewGraph(m.Params())

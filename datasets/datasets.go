@@ -92,8 +92,7 @@ type Index struct {
 // NewIndex uses a map if the grid has more than sparseIndex positions per image.
 const sparseIndex = 16
 
-// NewIndex lists the images of a data set by their levels. It skips images with unknown levels. It returns an error if
-// two images have the same levels.
+// NewIndex lists images by their levels, without unknown ones. Two images with the same levels are an error.
 func NewIndex(d Dataset) (*Index, error) {
 	grid := factor.Grid(d.Factors())
 	if err := stored.Countable(grid); err != nil {
@@ -235,8 +234,7 @@ var fills = sync.Pool{New: func() any {
 	return f
 }}
 
-// Registered lists the data sets that programs have added with [Register]. Package catalog has the registry of all
-// sets, including the built-in ones.
+// Registered lists the data sets that programs have added with [Register]. Package catalog lists all sets.
 var Registered = &registry.Registry[Builder]{Kind: "dataset"}
 
 // Register adds a data set that configs can name. Call it before reading a config. It returns an error if the name is

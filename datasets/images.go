@@ -62,8 +62,7 @@ func (g *Given) Build(uint64) (Dataset, error) {
 	return g.Set, nil
 }
 
-// PictureSize is the size of pictures after resizing, [height, width]. In a config, one number sets both. Empty or 0
-// means no resizing.
+// PictureSize is the size of resized pictures, [height, width]. In a config, one number sets both, and 0 keeps sizes.
 type PictureSize []int
 
 // DecodeConfig reads a number or [height, width].

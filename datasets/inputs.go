@@ -34,8 +34,7 @@ type Input struct {
 	inSet bool // see [Read]
 }
 
-// Hasher hashes the input files of several runs, each file once. The zero value is ready to use. A Hasher is not safe
-// for concurrent use.
+// Hasher hashes the input files of several runs, each once. It is not safe for concurrent use. The zero value is ready.
 type Hasher struct{ known map[Read]string }
 
 // Input returns the input of a key. It stores the hashes of files in the data folder for other processes.

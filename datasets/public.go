@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Public is implemented by data sets with published files: `unravel data fetch` downloads the files, and the first
-// build converts them.
+// Public is implemented by published sets. `unravel data fetch` gets the files, and the first build converts them.
 type Public interface {
 	Builder
 	Preparer

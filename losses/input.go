@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Input holds the inputs of a loss in three parts: the model's outputs, the batch's labels, and the trainer, which
-// accepts requests.
+// Input holds the inputs of a loss: the model's outputs, the batch's labels, and the trainer, which takes requests.
 type Input struct {
 	Outputs         // of the model; read-only
 	Batch           // of the data; read-only
@@ -89,8 +88,7 @@ type Views struct {
 	Negatives     *gorgonia.Node // keys of other images, [d, K]
 }
 
-// Transport holds the samples of one latent space in a batch of labelled groups, and each group's common point after
-// its transformations.
+// Transport holds the samples of one latent space in labelled groups, and each group's transformed common points.
 type Transport struct {
 	Points *gorgonia.Node // the samples z_m, [batch, width]
 	Moved  *gorgonia.Node // the group's common point after the row's transformation: g_m . zbar, [batch, width]
@@ -154,8 +152,7 @@ func (u *Units) UnmarshalText(text []byte) error {
 	return choose(u, "units", text, UnitsAsGiven, UnitsRange)
 }
 
-// Transformations provides the transformations within labelled groups as inputs of the graph. The inputs are created
-// when first requested.
+// Transformations provides the transformations within labelled groups as inputs, created when first requested.
 type Transformations struct {
 	Factors   []factor.Factor // of the data set
 	Rotations int             // number of rotations in space for each group

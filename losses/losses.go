@@ -128,8 +128,7 @@ func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	return compose(o, b, t, all, func(Loss) bool { return true })
 }
 
-// ComposeUnsupervised is [Compose] without the losses that need labelled groups. The remaining losses keep the names
-// that [Compose] gives them.
+// ComposeUnsupervised is [Compose] without losses that need labelled groups; the others keep their names.
 func ComposeUnsupervised(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	return compose(o, b, t, all, func(l Loss) bool { return !NeedsGroups(l) })
 }

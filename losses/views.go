@@ -110,8 +110,7 @@ func NewInfoNCE() *InfoNCELoss { return &InfoNCELoss{Weight: Constant(1), Temper
 func (l *InfoNCELoss) Validate() error   { return positive("temperature", l.Temperature) }
 func (l *InfoNCELoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: queries equal their keys and are far from the negatives. The loss is 0 only in the
-// limit.
+// Optimum implements [Optimal]: queries equal their keys, far from the negatives. The loss is 0 only in the limit.
 func (l *InfoNCELoss) Optimum(x *Example) bool {
 	far := 100 * max(1, l.Temperature)
 	fill(x.Queries, far)

@@ -202,8 +202,7 @@ func (in *Input) ranges() (spans []levels.Span) {
 	return spans
 }
 
-// FactorValues returns the value of a factor for every image: the Exact value, or otherwise the value of the level. An
-// unknown level gives NaN.
+// FactorValues returns the value of a factor for every image: Exact, or the level's value; NaN if it is unknown.
 func (in *Input) FactorValues(factor int) []float64 {
 	if in.Exact != nil && in.Exact[factor] != nil {
 		return in.Exact[factor]

@@ -287,8 +287,7 @@ type SubCoded interface {
 	SetCodes(factor.SubCodes, Assign)
 }
 
-// Projection is the rule that finds each factor's sub-code if no columns are assigned to factors (Zhang and Sugiyama
-// 2024, appendix F.3).
+// Projection finds each factor's sub-code if a config names none (Zhang and Sugiyama 2024, appendix F.3).
 type Projection string
 
 // The rules.

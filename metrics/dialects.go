@@ -16,8 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// Dialect is the list of metrics that a library or paper defines, with its values for all options. The source does not
-// define any other metric.
+// Dialect is the list of metrics that a library or paper defines, with its values for all options, and no others.
 type Dialect []Choice
 
 // Dialects lists the sources that the key `like` and `unravel eval --like` accept. Sub-codes are a property of the

@@ -191,8 +191,7 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// turningBasis returns the basis of the value, from the number of rows of each object. Fewer than 2 omega + 1 rows fit
-// some number of turns by chance.
+// turningBasis returns the basis of the value. Fewer than 2 omega + 1 rows of an object fit some turns by chance.
 func turningBasis(objects []int, omega int) (b Basis) {
 	b.count(objects)
 	for _, n := range objects {

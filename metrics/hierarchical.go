@@ -42,8 +42,7 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// categoricalFactors lists the categorical factors of the true hierarchy; without a hierarchy, it lists all factors
-// without Exact values.
+// categoricalFactors lists the categorical factors of the true hierarchy, or without one, factors without Exact values.
 func (in *Input) categoricalFactors() (list []int, err error) {
 	if in.TrueHierarchy != nil {
 		if err := fits(in.TrueHierarchy, "factor", len(in.Factors)); err != nil {

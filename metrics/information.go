@@ -378,8 +378,7 @@ func (m *SAP) Suits(in *Input) error {
 	return m.wantVarying(in)
 }
 
-// Compute returns the part per_factor and the grid score of columns and factors. Factors with only one level in the
-// train rows are left out.
+// Compute returns the part per_factor and the grid score. Factors with one level in the train rows are left out.
 func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -146,8 +146,7 @@ func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
 	return m, m.Finite("row %d, column %d is %v")
 }
 
-// FromTensor copies a tensor, or a view of one, with shape [rows, columns] and type float32 or float64. All numbers
-// must be finite.
+// FromTensor copies a float32 or float64 tensor, or a view, of shape [rows, columns]. All numbers must be finite.
 func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 	if isNil(t) {
 		return matrix.Matrix{}, errors.New("the tensor is nil; want two dimensions, rows and columns")
@@ -260,8 +259,7 @@ func validFound(components, paths []int, rows int) error {
 	return nil
 }
 
-// Missing is the error of [Evaluate] for an unset field of [Input] that a metric needs. Set the field, or leave out the
-// metric.
+// Missing is the error of [Evaluate] for an unset field of [Input]. Set the field, or leave out the metric.
 type Missing string
 
 // The fields of [Input] that can be missing.

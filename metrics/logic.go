@@ -178,8 +178,7 @@ func (l *Logic) available(q *logic.Quantity) error {
 	return nil
 }
 
-// Compute returns the part score and, with Assign best, columns (the column of each factor). It sets Sentence and Truth
-// of the result.
+// Compute returns the parts score and, with Assign best, columns. It sets Sentence and Truth of the result.
 func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, l, in); err != nil {
 		return Result{}, err

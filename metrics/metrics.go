@@ -166,8 +166,7 @@ func Suits(in *Input, choices []Choice) error {
 	return nil
 }
 
-// ResultNames returns the names of the results: the name of each metric, or its title (see [Titled]). A repeated name
-// gets the suffix -2, -3, ....
+// ResultNames returns the name or title (see [Titled]) of each metric; repeated names get the suffix -2, -3, ....
 func ResultNames(choices []Choice) []string {
 	names, count := make([]string, len(choices)), map[string]int{}
 	for i, c := range choices {

@@ -206,8 +206,7 @@ func (b *Basis) fittedToAll(p Projection, in *Input) {
 	}
 }
 
-// affine records affine maps with the given numbers of rows and columns: with fewer rows than parameters, a map fits
-// without error.
+// affine records affine maps of rows and columns: with fewer rows than parameters, a map fits without error.
 func (b *Basis) affine(rows, columns int) {
 	if least := columns + 2; rows < least {
 		b.want(least, "rows, as an affine map fits fewer without error")

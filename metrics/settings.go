@@ -170,8 +170,7 @@ var (
 	errNoStreamOrRows = fmt.Errorf("%w, or train_rows", errNoStream)
 )
 
-// Apart splits the rows into train and test rows without overlap. Either a random fraction is for testing, or all rows
-// after the first TrainRows.
+// Apart splits the rows without overlap: a random fraction, or all rows after the first TrainRows, are for testing.
 type Apart struct {
 	TestShare float64 `yaml:"test_share" doc:"fraction of rows chosen at random for testing; the other rows train"`
 	TrainRows int     `yaml:"train_rows" doc:"instead of random rows: train on this many first rows, test on the other rows; 0: random rows"`

@@ -290,8 +290,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	return r, nil
 }
 
-// coarseForTrees returns a note about columns with few steps for trees, which see single precision and take numbers
-// that differ by 1e-7 or less for equal.
+// coarseForTrees notes columns with few steps for trees, which take numbers that differ by at most 1e-7 for equal.
 func (in *Input) coarseForTrees() []string {
 	const steps = 100 // in a standard deviation; with fewer, importances and accuracies fall
 	first, coarse := "", 0

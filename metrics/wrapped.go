@@ -223,8 +223,7 @@ func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	return &other
 }
 
-// Compute returns the parts and grids of the other metric. It adds the part explained (linear) or columns (best) of the
-// projection.
+// Compute returns the other metric's parts and grids, and the part explained (linear) or columns (best).
 func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

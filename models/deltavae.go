@@ -72,8 +72,7 @@ func (m *deltaVAE) Spaces() []Space {
 	return list
 }
 
-// Prior implements Generative. Every space has a separate prior. If spaces have orthogonal locations, Prior makes
-// their points orthogonal.
+// Prior implements Generative, space by space. Points of spaces with orthogonal locations become orthogonal.
 func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	points := make([][]float32, len(m.latent))
 	drawOptions(r, m.sizes, code)

@@ -245,8 +245,7 @@ type Effective interface {
 	Effective() Settings
 }
 
-// Stage is a training stage that comes before a model's own training. It uses the model's data set and training
-// settings, but no supervision.
+// Stage is a training stage before a model's own training, with its data set and settings, without supervision.
 type Stage struct {
 	Name   string   // name of the learner, such as mimosa: prefix of messages, and folder of the result
 	Key    string   // setting that requires the stage; errors name it

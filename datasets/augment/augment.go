@@ -178,8 +178,7 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
 func (Choice) ConfigForms() []any           { return []any{config.ChoicesOf(Registry)} }
 
-// Register adds an operation that configs can name. Call it before reading a config. It returns an error if the name is
-// already registered.
+// Register adds an operation that configs can name, before a config is read. It returns an error for a taken name.
 func Register(e registry.Entry[Op]) error { return Registry.Register(e) }
 
 // Views configures the augmented views of a batch's images.

@@ -37,8 +37,7 @@ var (
 	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", errBroken)
 )
 
-// Root returns the folder of all cached sets and downloads: UNRAVEL_DATA, or the folder unravel in the user's cache
-// folder. It returns "" if neither exists.
+// Root returns the folder of the cache: UNRAVEL_DATA, or unravel in the user's cache folder; "" if neither exists.
 func Root() string {
 	root := os.Getenv(RootVariable)
 	if root == "" {
@@ -92,8 +91,7 @@ func (k Key) check() error {
 // Progress receives the current activity and its progress. total is 0 if the total is unknown.
 type Progress func(what string, done, total int64)
 
-// WithProgress returns a context with a progress function. The function receives the reports of this package, from one
-// goroutine at a time.
+// WithProgress returns a context whose function gets the reports of this package, from one goroutine at a time.
 func WithProgress(ctx context.Context, p Progress) context.Context {
 	return progress.With(ctx, progress.Func(p))
 }
@@ -379,8 +377,7 @@ func HashFile(ctx context.Context, path string) (string, error) {
 	return sum.String(), nil
 }
 
-// HashesOf returns the path of the file that caches the hashes of a file, or of the files below a folder. It returns ""
-// if there is no data folder.
+// HashesOf returns the file that caches the hashes of a file, or of files below a folder; "" without a data folder.
 func HashesOf(path string) (string, error) {
 	if Root() == "" {
 		return "", nil

@@ -189,8 +189,7 @@ func open(k Key) (*Set, error) {
 	return s, nil
 }
 
-// readWhole is the maximum size, in bytes, of a file that Open reads every time. The hash of a larger file is cached,
-// see [HashFile].
+// readWhole is the maximum size, in bytes, of a file that Open always reads. For larger files, see [HashFile].
 const readWhole = 256 << 20
 
 // verify compares the content of an open set with its hashes. It always reads files of up to whole bytes.

@@ -86,8 +86,7 @@ var paperRotation = [3][3]float64{
 	{-0.7614838469664849, 0.5902194145907225, 0.2679242307991347},
 }
 
-// rotate is R y, rounded in the same way as in NumPy: codes lie on bin edges, so the last bit matters. The result is
-// the same on every processor.
+// rotate is R y, rounded as in NumPy on every processor: codes lie on bin edges, so the last bit matters.
 func rotate(y [3]float64) (z [3]float64) {
 	for i, row := range paperRotation {
 		z[i] = math.FMA(row[2], y[2], math.FMA(row[1], y[1], row[0]*y[0]))
@@ -132,8 +131,8 @@ func encoderNamed(name string) (AnalyticEncoder, bool) {
 	return all[at], true
 }
 
-// Codes returns m(y) for every combination of levels, with the last factor fastest: Levels^3 x d numbers. Only the
-// encoder random uses the seed.
+// Codes returns m(y) for every combination of levels, with the last factor fastest: Levels^3 x d numbers. Only the encoder
+// random uses the seed.
 func (e *Entangled) Codes(seed uint64) (codes []float64, d int, err error) {
 	if err := e.Validate(); err != nil {
 		return nil, 0, err
@@ -261,8 +260,7 @@ func (b *Bumps) Build(uint64) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// orthogonal draws an orthogonal matrix by the Gram-Schmidt process. It converts products before it adds them, which
-// gives the same bits on every processor.
+// orthogonal draws an orthogonal matrix by the Gram-Schmidt process, with the same bits on every processor.
 func orthogonal(n int, s *rng.Stream) [][]float64 {
 	rows := make([][]float64, n)
 	for i := range rows {

@@ -72,8 +72,7 @@ func newRendered(set gridSet, newPainter func() painter) *renderedSet {
 // size is the number of bytes per image.
 func (d *renderedSet) size() int { return d.shape[0] * d.shape[1] * d.shape[2] }
 
-// Image draws or copies an image. It only allocates on the first use of an image, and when more goroutines draw at once
-// than ever before.
+// Image draws or copies an image. It allocates only on the first use of an image or of another goroutine.
 func (d *renderedSet) Image(i int, dst []float32) {
 	size := d.size()
 	if d.kept != nil && d.state[i].Load() == ready {

@@ -239,8 +239,7 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 	from.reduce(row, column, image)
 }
 
-// rotate rotates a drawing counter-clockwise about the middle of the fine picture, which lies between pixels. It uses
-// nearest-neighbour sampling.
+// rotate rotates a drawing counter-clockwise about the middle, between pixels, by nearest-neighbour sampling.
 func (d *drawing) rotate(degrees float64) drawing {
 	side := 2 * d.radius
 	out := drawing{d.size, d.radius, make([]uint8, side*side)}

@@ -83,8 +83,7 @@ func (s *Sprites) Validate() error {
 	return nil
 }
 
-// extent returns the height and width of a shape as a fraction of the largest that fits. For shape -1, it returns the
-// common extent of all shapes.
+// extent returns a shape's height and width as a fraction of the largest that fits, or for -1 their common extent.
 func (s *Sprites) extent(shape int) float64 {
 	e := cmp.Or(s.Extent, 1)
 	if shape >= 0 && len(s.Extents) > 0 {
@@ -171,8 +170,7 @@ func grey(dst, row []float32) {
 	}
 }
 
-// turn returns the sine and cosine of level/size of a full turn. Angles that differ by quarter turns give exactly equal
-// numbers.
+// turn returns the sine and cosine of level/size of a full turn, exactly equal for angles a quarter turn apart.
 func turn(level, size int) (sin, cos float64) {
 	sin, cos = math.Sincos(math.Pi / 2 * float64(4*level%size) / float64(size))
 	for range 4 * level / size {

@@ -105,8 +105,7 @@ func (f Factor) Angle(level int) float64 {
 // there is a transformation from each level to every other level.
 func (f Factor) Turns() bool { return f.Kind == Circular || f.Rotations != nil }
 
-// IsRotation reports whether a 3 x 3 matrix in row-major order is a rotation, with a tolerance of 1e-4 in the inner
-// products of its rows.
+// IsRotation reports whether a 3 x 3 matrix is a rotation: the inner products of its rows may be off by 1e-4.
 func IsRotation(g *[9]float64) bool {
 	const tolerance = 1e-4
 	for a := range 3 {

@@ -101,8 +101,7 @@ func (p *part) restart() error {
 	return errors.Join(err, p.f.Truncate(0))
 }
 
-// run downloads until the file is complete and correct. If the hash of a resumed download is wrong, run downloads the
-// whole file once more.
+// run downloads until the file is complete and correct. After a wrong hash of a resumed file, it starts over once.
 func (p *part) run(ctx context.Context) error {
 	resumed, err := p.complete(ctx)
 	if err != nil {

@@ -198,8 +198,7 @@ func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (err error) {
 	return nil
 }
 
-// checkBroken returns the unreadable pictures. Unless the settings skip unreadable pictures, it returns an error with
-// the reasons of the first few.
+// checkBroken returns the unreadable pictures. Unless the settings skip them, the first few are an error with reasons.
 func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error) {
 	var broken []int
 	for i, l := range set.Levels {

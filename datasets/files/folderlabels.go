@@ -68,8 +68,7 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	return t, f.match(t, text, file, list)
 }
 
-// labelsPath returns the path of the table of labels. If the given file does not exist, it returns the same path inside
-// the folder of the pictures.
+// labelsPath returns the path of the table of labels, as given or, if there is no such file, inside the folder.
 func (f *Folder) labelsPath() string {
 	inside := filepath.Join(f.Path, f.Labels)
 	if _, err := os.Stat(f.Labels); errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(f.Labels) {

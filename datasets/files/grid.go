@@ -255,8 +255,7 @@ func (s *gridSource) likelyImages() string {
 	return ""
 }
 
-// openFactors opens the array of factors. It returns nil if the images have no factors, and an error if the named array
-// is missing or not an array.
+// openFactors opens the array of factors: nil if there are none, an error if the named array is missing or no array.
 func (s *gridSource) openFactors() (*arrays.Array, error) {
 	if s.names.Factors == noFactors || strings.EqualFold(filepath.Ext(s.Path), ".npy") {
 		return nil, nil

@@ -285,8 +285,7 @@ func (r *pixelRule) outside(image int, v float64) error {
 // block is the number of values per conversion step.
 const block = 1 << 14
 
-// pixel returns the pixel of a number, or false for an invalid number. A float that lies just outside [0, 1], due to
-// rounding, becomes black or white.
+// pixel returns the pixel of a number, or false if it is invalid. Rounding errors outside [0, 1] become black or white.
 func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 	const rounding = 2e-5
 	p = v / r.white

@@ -77,8 +77,7 @@ func ofFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// openImages opens an array of a file and checks that it contains 8-bit images, N x H x W x C. H and W must be h and w,
-// unless these are 0.
+// openImages opens an array of 8-bit images, N x H x W x C. H and W must be h and w, unless these are 0.
 func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) {
 	a, err := f.Open(name)
 	if err != nil {
@@ -136,8 +135,7 @@ type zippedPictures struct {
 	filter  string
 }
 
-// convert decodes colour pictures on all cores, and crops and resizes them. Without levels, the pictures are the full
-// grid of the factors.
+// convert decodes, crops and resizes colour pictures on all cores. Without levels, they form the factors' full grid.
 func (p *zippedPictures) convert(ctx context.Context, w *cache.Writer, factors []factor.Factor, levels []int32) error {
 	h, width := p.h, p.w
 	if p.crop > 0 {

@@ -86,8 +86,7 @@ func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) erro
 
 var coilName = regexp.MustCompile(`^obj([0-9]{1,6})__([0-9]{1,6})\.png$`)
 
-// coilMembers returns the members of an archive sorted by object and angle, the numbers of the objects, and the angles
-// in steps of 5 degrees.
+// coilMembers returns an archive's members by object and angle, the objects' numbers, and the angles in steps of 5.
 func coilMembers(names []string) (members, objects, angles []int, err error) {
 	type place struct{ object, angle int }
 	at := map[place]int{}

@@ -259,8 +259,7 @@ func stepOf(f factor.Factor, level, step int, s *rng.Stream) int {
 	return rotation.Nearest(f.Rotations, &pose)
 }
 
-// longestStep returns the maximum step, in levels, for a circular factor or a pose: less than a full turn. It returns 0
-// if all levels are equal.
+// longestStep returns the maximum step, in levels, within a full turn of a factor or pose: 0 if all levels are equal.
 func longestStep(f factor.Factor) int {
 	if f.Rotations == nil {
 		return f.Size - 1

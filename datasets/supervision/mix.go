@@ -179,8 +179,7 @@ func (u *units) unit(n, seed uint64) int32 {
 	return u.order[n%count]
 }
 
-// numberSources assigns a separate range of numbers to the classes and pairs of every source. The range starts at the
-// factor's Size or later.
+// numberSources gives the classes and pairs of every source their own numbers, from the factor's Size on.
 func (s *Sampler) numberSources() error {
 	next := 0
 	for _, source := range s.split.Known.sources() {

@@ -224,8 +224,7 @@ func (s *Sampler) MaxBatch() int {
 // State returns the position for a checkpoint.
 func (s *Sampler) State() State { return s.state }
 
-// Restore continues from a position that State has returned. A sampler of the same split and batch size then returns
-// the same batches.
+// Restore continues from a position that State has returned, for the same split and batch size.
 func (s *Sampler) Restore(state State) error {
 	if state.Epoch < 0 || state.Position < 0 || state.Position > s.Batches() || state.Epoch == 0 && state.Position > 0 {
 		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches", state.Epoch, state.Position, s.Batches())

@@ -146,8 +146,7 @@ func (s *Split) validate(d datasets.Dataset) error {
 	return checkImages(d, "Known.Images", s.Known.Images)
 }
 
-// validateDrawn returns an error if actions and drawn groups do not match the data set. columns is the number of
-// columns of transformations.
+// validateDrawn checks that actions and drawn groups match the data set; columns counts those of transformations.
 func (s *Split) validateDrawn(d datasets.Dataset, columns int) error {
 	for i, a := range s.Actions {
 		if a.Factor < 0 || a.Factor >= len(d.Factors()) {
@@ -334,8 +333,7 @@ func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 	return joined, nil
 }
 
-// joinActions merges the actions and the drawn groups of splits. It returns an error for different lists of actions,
-// and if two splits have drawn groups.
+// joinActions merges the actions and drawn groups of splits. Different actions or two drawn groups are an error.
 func joinActions(joined *Split, splits []*Split) error {
 	for _, s := range splits {
 		if s.Actions != nil {

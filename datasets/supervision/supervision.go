@@ -27,8 +27,7 @@ type Kind interface {
 	Split(d datasets.Dataset, s *rng.Stream) (*Split, error)
 }
 
-// Choices is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list of several. An empty list means
-// no supervision (none).
+// Choices is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list. An empty list means none.
 type Choices []Choice
 
 // Of returns a supervision of one kind.

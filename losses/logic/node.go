@@ -22,8 +22,7 @@ func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
 	return q.ValueOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
-// node returns one summand, or for -1 the whole sentence, as a single operation, given the values of the networks; see
-// [Quantity.Node].
+// node returns one summand, or for -1 the whole sentence, as a single operation on values of networks.
 func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gorgonia.Node, error) {
 	p := *q.program
 	if part >= 0 {

@@ -21,8 +21,7 @@ type Quantity struct {
 	summands []summand // replaces the program if parts of it are losses
 }
 
-// Compile checks a sentence against a schema. The error is an [*Error] about a part of the sentence, or describes an
-// invalid schema.
+// Compile checks a sentence against a schema. Its error is an [*Error], or describes an invalid schema.
 func Compile(s Sentence, schema Schema) (q *Quantity, err error) {
 	if err := schema.check(); err != nil {
 		return nil, fmt.Errorf("schema of a sentence: %w", err)

@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// mentioned lists the factors of a row in a formula. If any of them is unknown in a row, the row is not in the
-// variable's domain.
+// mentioned lists the factors of a row in a formula. Rows where one is unknown are not in the variable's domain.
 func (c *compiler) mentioned(f syntax.Formula, name string) []int {
 	var known []int
 	syntax.Inspect(f, func(part syntax.Part) bool {

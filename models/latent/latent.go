@@ -102,8 +102,7 @@ func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 // List holds the latent spaces of a model, in the order of their columns.
 type List []Choice
 
-// Of returns a list of the given spaces. A space of an unregistered type has no name in the list, and a config cannot
-// choose it.
+// Of returns a list of spaces. A space of an unregistered type has no name, and a config cannot choose it.
 func Of(spaces ...Space) List {
 	l := make(List, len(spaces))
 	for i, s := range spaces {
@@ -222,6 +221,5 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 	return graph.ConcatColumns(nodes...)
 }
 
-// Register adds a latent space to [Registry], so configs can name it. Call it before reading a config. It returns an
-// error if the name is taken.
+// Register adds a latent space that configs can name, before a config is read. A taken name is an error.
 func Register(e registry.Entry[Space]) error { return Registry.Register(e) }

@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Product returns the matrix product a b: the rotation b followed by a. It fuses no product with a sum, so its bits do
-// not depend on the machine.
+// Product returns the matrix product a b: rotation b, then a. Its bits do not depend on the machine.
 func Product(a, b *[9]float64) (c [9]float64) {
 	for i := range 3 {
 		for j := range 3 {

@@ -21,8 +21,7 @@ type vote struct {
 	excess int32
 }
 
-// newMajority clusters the classes of u with a contradiction. If least, the required excess of answers, is above 1, it
-// clusters all classes.
+// newMajority clusters the classes of u with a contradiction, or all if least, the required excess, is above 1.
 func newMajority(u *union, list []Answer, against []int, least int) *majority {
 	m := &majority{label: make([]int32, len(u.parent)), beside: map[int32][]vote{}}
 	for i := range m.label {

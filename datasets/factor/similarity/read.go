@@ -172,8 +172,7 @@ func clip(text string) string {
 	return text
 }
 
-// Write writes answers in the format of Read, with unanswered questions last. name returns the name of a row; nil means
-// that rows are numbers.
+// Write writes answers in the format of Read, unanswered questions last. name names a row; nil means numbers.
 func Write(w io.Writer, a *Answers, name func(row int) string) error {
 	if name == nil {
 		name = strconv.Itoa

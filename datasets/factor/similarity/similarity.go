@@ -78,8 +78,7 @@ func countSame(list []Answer) (n int) {
 	return n
 }
 
-// Only returns the answers about the given factors, or all answers if none are given. It returns an error for a factor
-// without answers.
+// Only returns the answers about some factors, or all if none are given. A factor without answers is an error.
 func (a *Answers) Only(factors []string) (*Answers, error) {
 	if len(factors) == 0 {
 		return a, nil

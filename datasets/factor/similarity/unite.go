@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Conflicts says how to treat contradictory answers: a chain of same answers joins two rows, but another answer says
-// that they differ.
+// Conflicts says how to treat a chain of same answers that joins two rows which another answer tells apart.
 type Conflicts string
 
 // The treatments of contradictions.

@@ -95,8 +95,7 @@ func (f *infoNCE[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum / float64(f.rows))
 }
 
-// row turns a row's logits into probabilities; positive[i] becomes the probability of the positive key, and
-// positive[rows+i] the row's loss.
+// row turns logits into probabilities: positive[i] of the positive key, and positive[rows+i], the row's loss.
 func (f *infoNCE[T]) row(_, i int) {
 	x := f.logits[i*f.m : (i+1)*f.m]
 	most := math.Max(f.positive[i], float64(slices.Max(x)))

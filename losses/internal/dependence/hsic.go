@@ -150,8 +150,7 @@ func (f *hsic[T]) Forward(in [][]T, out []T) {
 	out[0] = T(products/(n*n) - 2*cross/(n*n*n) + f.totals[0]/(n*n)*f.totals[1]/(n*n))
 }
 
-// valueBlock computes the sums of similarities by row, and returns the sum of the products
-// of both sides' similarities.
+// valueBlock computes the sums of similarities by row, and returns the sum of the products of both sides.
 func (f *hsic[T]) valueBlock(lo, hi int) float64 {
 	b, sum := &f.blocks[lo/kernel.PairLanes], 0.0
 	for i := range f.sides {

@@ -105,8 +105,7 @@ func newMPD[T graph.Float](maxRows, columns int) deviation[T] {
 	return mpd[T]{numeric.NewDistances[T](maxRows, columns, false)}
 }
 
-// optimum is a deviation that is minimised over all centres, in float64. By the envelope theorem its gradient is the
-// gradient at the optimal centre.
+// optimum is a deviation minimised over all centres, in float64. The gradient holds the centre (envelope theorem).
 type optimum[T graph.Float] struct {
 	columns int
 	find    func(x []float64, columns int) (float64, error)

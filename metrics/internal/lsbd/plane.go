@@ -124,8 +124,7 @@ func (s *search) angle(level, turns int) (sin, cos float64) {
 	return s.sin[at], s.cos[at]
 }
 
-// dispersion is D_k for |omega| = w: the minimum of w and -w turns. It uses [turnedScatter], which is exact near 0,
-// unlike the curve.
+// dispersion is D_k for |omega| = w, the smaller of w and -w turns, by [turnedScatter], which is exact near 0.
 func (s *search) dispersion(w int) float64 {
 	least := math.Inf(1)
 	for _, turns := range []int{w, -w} {

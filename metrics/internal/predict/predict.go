@@ -94,8 +94,7 @@ func Labels(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]
 	return labels, err
 }
 
-// foldBounds returns the first row of each fold of n rows, and n at the end. The first folds get one more row if the
-// division has a remainder.
+// foldBounds returns the first row of each fold of n rows, and n. The first folds get the remainder's rows.
 func foldBounds(n int) []int {
 	count := min(folds, n)
 	bounds := []int{0}
@@ -353,8 +352,7 @@ func Vary[T comparable](values []T) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return v != values[0] })
 }
 
-// Majority is the fraction of test levels that equal the most frequent train level; of equally frequent levels it takes
-// the smallest.
+// Majority is the fraction of test levels equal to the most frequent train level, of ties the smallest.
 func Majority(train, test []int, levels int) float64 {
 	count := make([]int, levels)
 	for _, l := range train {

@@ -32,8 +32,7 @@ func localSVD(points []float64, d int, o Options) Plane {
 	return p
 }
 
-// cosine returns |det(U V^T)| of m axes each (algorithm 4). This is the product of the cosines of the principal
-// angles between two planes.
+// cosine returns |det(U V^T)| of m axes each (algorithm 4), the product of cosines of principal angles.
 func cosine(u, v []float64, m, d int, scratch []float64) float64 {
 	if m == d {
 		return 1

@@ -98,8 +98,7 @@ func isEdge(points []float64, m int, h *hull) bool {
 	return !h.inside(points, m) && !flat(points, m)
 }
 
-// merge joins parts with common edges, transitively (algorithm 6, lines 6 to 11). The order of the groups follows
-// their first parts.
+// merge joins parts with common edges, transitively (algorithm 6, lines 6 to 11), ordered by their first parts.
 func (r *run) merge(ctx context.Context, parts, edges [][]int32) ([][]int32, error) {
 	trees := make([]*tree, len(parts))
 	type pair struct{ a, b int }
@@ -379,8 +378,7 @@ func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
 	return h
 }
 
-// categorical returns a dimension with an option for each component in list. self, if any, is the first option,
-// without dimensions.
+// categorical returns a dimension with an option for each of list; self, if any, comes first, without dimensions.
 func (b *builder) categorical(self, list []int, dim int, path map[int]int) hierarchy.Node {
 	at := b.categoricals
 	b.categoricals++

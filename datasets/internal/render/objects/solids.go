@@ -79,8 +79,7 @@ func triangulate(polygon []vec) (faces [][3]int32) {
 	return faces
 }
 
-// ring returns n points of a super-ellipse around a point of the plane at height z. Exponent 2 gives an ellipse, and 8
-// nearly a rectangle.
+// ring returns n points of a super-ellipse around a point at height z. Exponent 2 is an ellipse, 8 nearly a rectangle.
 func ring(x, y, z, rx, ry, exponent float64, n int) []vec {
 	points := make([]vec, n)
 	for i := range points {
@@ -188,8 +187,7 @@ func limb(n int, line ...[4]float64) *shape {
 	return loft(rings...)
 }
 
-// station is a cross section of a body at z: a super-ellipse around (0, y) with half width rx and half height ry. If rx
-// is 0, it is a tip.
+// station is a cross section at z: a super-ellipse around (0, y) with half axes rx and ry. If rx is 0, it is a tip.
 type station struct{ z, y, rx, ry float64 }
 
 // body returns the surface through cross sections along z, each with n points.

@@ -178,8 +178,7 @@ func (e *Engine) Set(rows [][]float64, at int) {
 // Column returns column k of the batch, so callers can set it.
 func (e *Engine) Column(k int) []float64 { return e.data.columns[k] }
 
-// Slope returns the gradient of the last computation with respect to a column of the batch. It is empty for columns
-// without a gradient.
+// Slope returns the last gradient with respect to a column of the batch; it is empty for columns without a gradient.
 func (e *Engine) Slope(k int) []float64 { return e.main.slopes[k] }
 
 // Value computes the quantity of the current batch.

@@ -214,8 +214,7 @@ func (b *builder) split(term []program.Coordinate) (all []split) {
 	return all
 }
 
-// monomial is a part with several entries, for tuples that differ in one variable: the entries of other variables are
-// constant over these tuples.
+// monomial is a part with several entries, for tuples that differ in one variable: other variables' entries are fixed.
 type monomial struct {
 	program.Part
 	own  bool            // the first entry varies

@@ -311,8 +311,7 @@ func (f *centre) variance(width int) float64 {
 	return sum / float64(len(f.rows))
 }
 
-// meanOf returns the mean of points, row by row, in the memory of mean. It averages differences from the first point,
-// so the mean of equal points is exact.
+// meanOf returns the mean of points in the memory of mean. It averages differences, so equal points have an exact mean.
 func meanOf(mean, points []float64, width int) []float64 {
 	mean = append(mean[:0], points[:width]...)
 	n := float64(len(points) / width)

@@ -128,8 +128,7 @@ func newPerceptron(n *program.Network, d *data, values, labels int) *perceptron 
 	return p
 }
 
-// knownOnly replaces NaN and infinite values by 0 in rows with unknown labels. Rows outside every domain then do not
-// affect the others.
+// knownOnly replaces NaN and infinities by 0 in rows with unknown labels, so such rows do not affect others.
 func (d *data) knownOnly(values, labels []float64) []float64 {
 	if labels == nil {
 		return values
@@ -233,8 +232,7 @@ type Function struct {
 	Levels, Points, Values [][]float64
 }
 
-// Functions fits the functions of the program to the current batch, and returns them in the order of their quantifiers.
-// Networks come last.
+// Functions fits the functions of the program to the batch, and returns them by quantifier. Networks come last.
 func (e *Engine) Functions(s *rng.Stream, labels bool) ([]Function, error) {
 	if len(e.program.Networks) > 0 {
 		v, err := e.FitNetworks(s, labels)
@@ -303,8 +301,7 @@ func (f *fit) cause(m *evaluator, err error) error {
 	return nil
 }
 
-// notFinite returns the error of networks with the quantity v. It names the first code, or known value of a factor,
-// that is NaN or infinite.
+// notFinite returns the error of networks with the quantity v: the first NaN or infinite code or known value.
 func (e *Engine) notFinite(v float64) error {
 	p, d := e.program, &e.data
 	for column := range p.Labels {
@@ -411,8 +408,7 @@ func (f *fit) apply(m *evaluator, r *Function) {
 	}
 }
 
-// labelsOf returns the labels of a row for a function of factors, if the formula needs labels. It reports whether all
-// levels are known.
+// labelsOf returns a row's labels for a function of factors, if needed, and reports whether all levels are known.
 func (m *evaluator) labelsOf(r *Function, row int) (labels []float64, known bool) {
 	known = true
 	if r.From.Codes {

@@ -26,8 +26,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Recover stops a panic with an [*Error] and sets err to it. The parser and the compiler panic with the error of the
-// first invalid part.
+// Recover stops a panic with an [*Error], as the parser and the compiler raise, and sets err to it.
 func Recover(err *error) {
 	switch e := recover().(type) {
 	case nil:
