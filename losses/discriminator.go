@@ -37,8 +37,7 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 // (above 0) and leaves the others in place. shuffle is a method like Shuffle of math/rand's Rand: it calls swap to
 // permute n elements at random.
 //
-// Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez
-// 2021, algorithm 2.
+// Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez 2021, algorithm 2.
 func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap func(i, j int))) {
 	copy(dst, codes)
 	rows := make([]int, 0, len(codes)/columns)

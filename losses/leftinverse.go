@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
 
-// LeftInverse returns the error of the best affine map h(z) = W^T z + b from codes to the
-// values of factors:
+// LeftInverse returns the error of the best affine map h(z) = W^T z + b from codes to the values of factors:
 //
 //	LeastSquares     min over h of mean over n and K of (y - h(z))^2 + ridge |W|^2
 //	LeastAbsolute    mean over K of min over h of mean over n of |y - h(z)|

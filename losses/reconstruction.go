@@ -21,8 +21,7 @@ import (
 // is a scalar, in nats per image, differentiable in both. Its minimum, at m = x, is 0; with Constant the constant is
 // added.
 //
-// Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
-// reconstruction term of Tonnaer et al. 2022.
+// Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the reconstruction term of Tonnaer et al. 2022.
 func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Node, error) {
 	return likelihood.GaussianReconstruction(x, logits, likelihood.Gaussian(o))
 }

@@ -14,8 +14,7 @@ import (
 // Trainer accepts the requests of losses. The program that runs their graph implements it, and [Requests] collects
 // them. Losses call the methods of [Input], which add the name of the loss as a prefix.
 type Trainer interface {
-	// Schedule adds an input of shape (1) that is set to at(step) before each step of
-	// training; the first is step 0.
+	// Schedule adds an input of shape (1) that is set to at(step) before each step of training; the first is step 0.
 	Schedule(name string, at func(step int) float64) (*gorgonia.Node, error)
 
 	// Noise adds an input of random numbers, drawn anew for each step.
@@ -32,8 +31,7 @@ type Trainer interface {
 	Note(sentence string)
 }
 
-// Schedule adds an input of shape (1) that is set to at(step) before each step of
-// training; the first is step 0.
+// Schedule adds an input of shape (1) that is set to at(step) before each step of training; the first is step 0.
 func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
 		return nil, needsTrainer("the input " + name)
@@ -80,8 +78,7 @@ func (in *Input) Note(sentence string) {
 	}
 }
 
-// Requests is a [Trainer] that collects the requests of losses for the program that runs
-// their graph.
+// Requests is a [Trainer] that collects the requests of losses for the program that runs their graph.
 type Requests struct {
 	Graph *nn.Graph // inputs and networks are added here
 	// parameters of discriminators and networks are added here; nil: requests for them are errors

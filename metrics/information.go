@@ -60,8 +60,7 @@ func (m *MIG) Suits(in *Input) error {
 	return TrainTest{}.wantVarying(in)
 }
 
-// Compute returns the part per_factor (with Gap factors: per_column), and the grid
-// mutual_information in nats.
+// Compute returns the part per_factor (with Gap factors: per_column), and the grid mutual_information in nats.
 func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

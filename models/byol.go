@@ -33,9 +33,8 @@ func (h *Heads) predictor() layers {
 //
 //	2 - 2 <q(g(f(v))), g'(f'(v'))> / (|q(g(f(v)))| |g'(f'(v'))|)
 //
-// Here f is the encoder, g the projector and q the predictor. After every step the parameters xi of the EMA target
-// (f', g') follow the parameters theta of (f, g): xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is
-// f(x).
+// Here f is the encoder, g the projector and q the predictor. After every step the parameters xi of the EMA target (f',
+// g') follow the parameters theta of (f, g): xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is f(x).
 //
 // Projector and predictor are dense, batch norm, ReLU, dense. The target normalises with the statistics of its own
 // batches, so its running statistics are not averaged.

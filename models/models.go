@@ -76,8 +76,7 @@ type Model interface {
 	// images.
 	Build(g *nn.Graph, o Objective, images, group int) (*Program, error)
 
-	// Encode adds the graph from images, [n, H, W, C], to codes, [n, d], the deterministic representation for
-	// metrics.
+	// Encode adds the graph from images, [n, H, W, C], to codes, [n, d], the deterministic representation for metrics.
 	Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 
 	// Spaces lists the parts of a code, in order.

@@ -211,8 +211,7 @@ func linkOfIndependence(f *syntax.Independence) link {
 	return link{}
 }
 
-// Schema describes a batch: the columns of its codes and factors, with the names that a
-// sentence can use.
+// Schema describes a batch: the columns of its codes and factors, with the names that a sentence can use.
 type Schema struct {
 	Codes    int                 // number of columns of the codes z
 	SubCodes map[string][]int    // z.name(i) selects these columns of z(i)

@@ -33,8 +33,7 @@ type Space interface {
 	// NoiseShape returns the shape of the standard normal noise for a sample of a batch.
 	NoiseShape(batch int) []int
 
-	// Sample returns the reparameterised sample of the posterior [batch, Width],
-	// differentiable in location and scale.
+	// Sample returns the reparameterised sample of the posterior [batch, Width], differentiable in location and scale.
 	Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error)
 
 	// KL returns the mean divergence of the posteriors from the prior, a scalar in nats.

@@ -13,11 +13,10 @@ type Plane struct {
 	Ratios []float64 // d: fraction of the variance along every axis, decreasing; all 0 for equal points
 }
 
-// localSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021, algorithm 3). It runs a PCA
-// of all points, keeps the points with the least error, and fits again. The error of a point is sqrt(sum_k e_k^2).
-// e_k is its distance to the mean plus the first k axes, k = 0..d-1. Points with an error up to the
-// [Options.RansacFraction] quantile are kept. With r the ratios of the second fit, the dimension is the least m below
-// d with
+// localSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021, algorithm 3). It runs a PCA of
+// all points, keeps the points with the least error, and fits again. The error of a point is sqrt(sum_k e_k^2). e_k is
+// its distance to the mean plus the first k axes, k = 0..d-1. Points with an error up to the [Options.RansacFraction]
+// quantile are kept. With r the ratios of the second fit, the dimension is the least m below d with
 //
 //	r_1 + ... + r_m >= [Options.MinVariance]  and  r_m >= [Options.MinDecay] r_(m+1),
 //
@@ -199,8 +198,7 @@ func Principal(points []float64, d int) Plane {
 const negligible = 1e-6
 
 // equalized returns n codes of d numbers in their principal axes. It divides each axis by a power of its standard
-// deviation relative to the largest one. Power 0 keeps all distances, and 1 whitens. The longest axis keeps its
-// scale.
+// deviation relative to the largest one. Power 0 keeps all distances, and 1 whitens. The longest axis keeps its scale.
 //
 // Without this scaling, neighbourhoods cross between manifolds that differ only along an axis of small variance. The
 // paper does not scale codes.
