@@ -180,7 +180,6 @@ func (x *views) results(kind string, image []float32) {
 	}
 }
 
-// identity checks that probability 0 does not change images.
 func (x *views) identity(image []float32) {
 	for n := range uint64(8) {
 		if got := x.apply(image, x.stream(n)); !sameBits(got, image) {
@@ -223,7 +222,6 @@ func stateOf(s *rng.Stream) []byte {
 	return state
 }
 
-// parallel makes views on several goroutines at once.
 func (x *views) parallel() {
 	const each = 16
 	image := x.images()["random"]
@@ -242,7 +240,6 @@ func (x *views) parallel() {
 	})
 }
 
-// allocation checks that views do not allocate.
 func (x *views) allocation() {
 	if race.Enabled { // the race detector drops items from pools
 		return

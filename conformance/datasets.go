@@ -56,7 +56,6 @@ type images struct {
 	levels  [][]int
 }
 
-// newImages renders images one after another.
 func newImages(f *findings, d datasets.Dataset) *images {
 	const most = 64
 	h, w, c := d.ImageShape()
@@ -204,7 +203,6 @@ func (x *images) incomplete() {
 	}
 }
 
-// repeated renders images again, in another order and over earlier results.
 func (x *images) repeated() {
 	for n := len(x.list) - 1; n >= 0; n-- {
 		i := x.list[n]
@@ -224,7 +222,6 @@ func (x *images) repeated() {
 	}
 }
 
-// together renders all images on several goroutines at once.
 func (x *images) together() {
 	x.concurrently(len(x.list), func(f *findings, order []int) {
 		pixels, levels := make([]float32, x.size), make([]int, len(x.factors))
@@ -255,7 +252,6 @@ func (x *images) complete() {
 	}
 }
 
-// hierarchical checks choices and values against the levels.
 func (x *images) hierarchical(h datasets.Hierarchical) {
 	categorical := h.Hierarchy().Categoricals()
 	c, v := len(categorical), h.Hierarchy().Continuous()
@@ -285,7 +281,6 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 	}
 }
 
-// rebuilt compares the set with a second build for the same seed.
 func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	d, err := e.New().Build(seed)
 	x.must(err, "a second Build")

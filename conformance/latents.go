@@ -51,7 +51,6 @@ type latentCheck struct {
 	locationOf, scaleOf *gorgonia.Node
 }
 
-// build computes the posteriors of random features.
 func (x *latentCheck) build() {
 	if x.width < 1 {
 		x.fatal("Width is %d; want 1 or more", x.width)
@@ -115,7 +114,6 @@ func (x *latentCheck) sampled(round int) (points []float64, kl float64) {
 	return values[0], values[1][0]
 }
 
-// sampling checks that samples depend on location, scale and noise.
 func (x *latentCheck) sampling() {
 	first, _ := x.sampled(0)
 	x.on("sample", first)
@@ -138,7 +136,6 @@ func (x *latentCheck) prior() {
 	}
 }
 
-// drawn draws points of the prior.
 func (x *latentCheck) drawn(stream string, n int) (points []float64) {
 	s, point := rng.New(seed, stream), make([]float32, x.width)
 	for range n {

@@ -89,7 +89,6 @@ func (x *lossCheck) valueOf(example *losses.Example) (float64, map[string]bool, 
 	return v[0][0], reached(n, nodes), nil
 }
 
-// node adds the loss to a graph.
 func (x *lossCheck) node(nodes map[string]*gorgonia.Node) (*gorgonia.Node, error) {
 	n, err := x.loss.Add(lossInput(nodes))
 	switch {

@@ -62,7 +62,6 @@ func CheckMetric(e registry.Entry[metrics.Metric]) error {
 	})
 }
 
-// checkAll tests a metric on all inputs.
 func (x *metricCheck) checkAll() {
 	if x.entry.Units == "" {
 		x.add("it has no Units; want those of its value, or \"none\"")

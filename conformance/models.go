@@ -109,7 +109,6 @@ func (x *modelCheck) model(seed uint64) models.Model {
 	return m
 }
 
-// seeds compares the parameters of two models with one seed, and with two seeds.
 func (x *modelCheck) seeds() {
 	again, other := x.model(seed), x.model(seed+1)
 	p := x.first.Params()
@@ -188,7 +187,6 @@ func drawImage(pixels []float32, number int) {
 	}
 }
 
-// codes checks the results of Encode and Decode.
 func (x *modelCheck) codes() {
 	m := x.first
 	first, width := x.encoded(m, 0, 1, 2, 3)

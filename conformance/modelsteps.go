@@ -109,7 +109,6 @@ func pullAll(p *models.Program) (*gorgonia.Node, error) {
 	return gorgonia.ReduceAdd(terms)
 }
 
-// fill writes the inputs of a step.
 func (t *trained) fill(step int, image func(row int) int) {
 	inputs := t.program.Views
 	if inputs == nil {
@@ -262,7 +261,6 @@ func (x *modelCheck) hard(o models.Objective, group int) {
 	}
 }
 
-// snapshot copies all parameters and states.
 func snapshot(p *nn.Params) map[string][]float32 {
 	all := map[string][]float32{}
 	for _, name := range p.Names() {

@@ -69,7 +69,6 @@ func (q *quadratic) value() (sum float64) {
 	return sum
 }
 
-// step takes a step as the engine does.
 func (q *quadratic) step(rate, clip float64) {
 	q.value()
 	q.optimizer.Norm(q.gradients)

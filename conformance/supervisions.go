@@ -116,7 +116,6 @@ func (x *splits) groups() {
 	}
 }
 
-// image checks the number of an image of the data set.
 func (x *splits) image(i int, owner string, args ...any) {
 	if i < 0 || i >= x.set.Len() {
 		x.fatal("%s has image %d of dataset %s; want 0 to %d", fmt.Sprintf(owner, args...), i, x.set.Name(), x.set.Len()-1)
@@ -183,7 +182,6 @@ func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 	}
 }
 
-// unlabelled checks the images outside groups.
 func (x *splits) unlabelled() {
 	s := x.split
 	grouped := asSet(slices.Concat(s.Groups...))
@@ -202,7 +200,6 @@ func (x *splits) unlabelled() {
 	}
 }
 
-// known checks labels and similar pairs.
 func (x *splits) known() {
 	l := x.split.Known
 	if l == nil {
@@ -260,7 +257,6 @@ func (x *splits) place(f factor.Factor) int {
 	return slices.IndexFunc(x.factors, func(g factor.Factor) bool { return g.Name == f.Name && g.Size == f.Size })
 }
 
-// chosen lists all choices of a split.
 func (x *splits) chosen(s *supervision.Split) []any {
 	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled, s.Actions, s.GroupActions}
 	if l := s.Known; l != nil {
@@ -275,7 +271,6 @@ func (x *splits) chosen(s *supervision.Split) []any {
 	return said
 }
 
-// streams compares the splits of equal and of different streams.
 func (x *splits) streams(s supervision.Kind) {
 	want, same := x.chosen(x.split), true
 	for n := range uint64(4) {

@@ -44,8 +44,7 @@ type Progress func(what string, done, total int64)
 var ErrNotFetched = errors.New("its files are not on this machine")
 
 // NotFetchedError is the error of [Origin.Sources], and of building a public data set, if files are missing on this
-// machine. It lists the missing files, with their source and folder. To fetch them, pass Files and Dir to
-// [fetch.Files].
+// machine. It lists the missing files, with their source and folder. Pass Files and Dir to [fetch.Files].
 type NotFetchedError struct {
 	Set   string
 	Files []fetch.File

@@ -9,8 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/symmetry"
 )
 
-// RotationWalk returns the codes of episodes of m images with actions that rotate R^n. Episode e starts from the code
-// z_e:
+// RotationWalk returns the codes of episodes of m images with actions that rotate R^n. Episode e starts from z_e:
 //
 //	y_e,0 = g_e,0 z_e,  y_e,t = g_e,t y_e,t-1,  t = 1 ... m-1,
 //	g_a = R_12(angle_a,1) R_13(angle_a,2) ... R_n-1,n(angle_a,n(n-1)/2),

@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
 
-// Contraction penalises pairs of codes that are closer than their factors. It returns the aggregate over pairs of rows
-// of
+// Contraction penalises pairs of codes closer than their factors. It returns the aggregate over pairs of rows of
 //
 //	max(d_Y(y, y') - d_Z(z, z'), 0)
 //
@@ -27,9 +26,8 @@ import (
 // s.Pairs rows, cyclically. These pairs are random, because batches are in random order.
 //
 // The result is a scalar, differentiable in z except where a pair with different labels has d_Y = d_Z or equal codes.
-// The gradient of such a pair is 0. The gradient of the maximum is the gradient of the first of equal pairs. The result
-// is at least 0. It is 0 if no two rows are closer in the codes than in the labels: the encoder is then injective on
-// these rows.
+// The gradient of such a pair is 0. The maximum has the gradient of the first of equal pairs. The result is at least 0.
+// It is 0 if no two rows are closer in the codes than in the labels: the encoder is then injective on these rows.
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -190,8 +188,7 @@ func (d Distance) of(k factor.Kind) DistanceKind {
 //
 // z has the shape [n, d]. different has the shape [n, K], or [n] for one factor. An element is the number of a row that
 // differs from this row in the factor; a number that is out of range, or of the row itself, means that no such row is
-// known. If two rows name each other, the pair counts once. A factor without pairs adds 0. Blocks are as in
-// [Modularity].
+// known. Two rows that name each other count once. A factor without pairs adds 0. Blocks are as in [Modularity].
 //
 // The result is a scalar, at least 0. It is 0 if the two sub-codes of every such pair are at least the margin apart. It
 // is differentiable in z except where a pair is exactly the margin apart or has equal sub-codes; the gradient of such a

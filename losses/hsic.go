@@ -104,7 +104,6 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return total.Sum(parts...)
 }
 
-// withCodes compares each pair of sub-codes.
 func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
 	var parts gorgonia.Nodes
 	for i, a := range blocks {

@@ -128,13 +128,11 @@ type Labels struct {
 	// contain each other's number. nil: no images are known to differ.
 	Different func() (*gorgonia.Node, error)
 
-	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy. nil: the categorical
-	// factors.
+	// Assigned lists the factors that label the hierarchy's categorical dimensions. nil: the categorical factors.
 	Assigned []int
 
 	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set, each divided by the
-	// largest absolute value of its dimension. It is 0 if an image lacks the dimension. nil: the data set has no
-	// hierarchy.
+	// largest absolute value of its dimension. It is 0 if an image lacks it. nil: the data set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
 }
 
@@ -157,8 +155,7 @@ type Transformations struct {
 	Factors   []factor.Factor // of the data set
 	Rotations int             // number of rotations in space for each group
 
-	// Angles returns [batch, 1]: the angle in radians by which a factor rotates from the group's first image to each
-	// row's image.
+	// Angles returns [batch, 1]: the angle in radians from the group's first image to each row's image.
 	Angles func(factor int) (*gorgonia.Node, error)
 	// Rotation returns [batch, 4]: the axis (x, y, z) and the angle in radians of a rotation in space.
 	Rotation func(r int) (*gorgonia.Node, error)

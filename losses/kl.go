@@ -138,7 +138,6 @@ func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Capacity(kl, c)
 }
 
-// sumOf returns the sum of the divergences of latent spaces.
 func sumOf(posteriors []Posterior) (*gorgonia.Node, error) {
 	nodes := make(gorgonia.Nodes, len(posteriors))
 	for i, p := range posteriors {

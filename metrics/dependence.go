@@ -143,7 +143,6 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 	return blocks, err
 }
 
-// withCodes compares each pair of sub-codes.
 func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic"}
 	sides := make([]*dependence.Kernel, len(blocks))

@@ -258,8 +258,7 @@ func (m *DescriptionLength) Validate() error {
 func (*DescriptionLength) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
 
 // Compute returns four parts. options and values are the bits for options and for values. flat is the size of a flat
-// code vector with as many values as the longest code. tree is the bits of the hierarchy itself, which the value
-// excludes.
+// code as long as the longest. tree is the bits of the hierarchy itself, which the value excludes.
 func (m *DescriptionLength) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -229,8 +229,7 @@ func (m *Responses) Validate() error {
 }
 
 // Compute returns two parts and a grid. columns counts the columns that respond to one factor, to several and to none.
-// per_column counts, for each column, the factors that it responds to. The grid information is mutual information over
-// entropy.
+// per_column counts each column's factors. The grid information is mutual information over entropy.
 func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

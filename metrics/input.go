@@ -29,8 +29,7 @@ type Input struct {
 	// no levels, can measure such inputs.
 	Classes bool
 
-	// If Levels are classes, Differ holds, by factor, the pairs of rows with the answer different. nil: no such pairs
-	// are known.
+	// If Levels are classes, Differ holds, by factor, the pairs of rows with the answer different. nil: none are known.
 	Differ [][][2]int
 
 	// Exact holds, for each continuous factor (of kind ordinal), the value of every image; the factor's levels are bins
@@ -135,7 +134,6 @@ func FromMat(a mat.Matrix) (matrix.Matrix, error) {
 	return filled(rows, cols, a.At)
 }
 
-// filled returns a matrix, and checks that its numbers are finite.
 func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
 	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, 0, rows*cols)}
 	for i := range rows {

@@ -33,8 +33,7 @@ import (
 // many uninformative columns depend on n. Samples fixes n, so inputs of different sizes are comparable; the authors'
 // code uses 10,000.
 //
-// Factors with one level are left out. If no column is informative about a factor, its column of R is 0, and the result
-// has a note.
+// Factors with one level are left out. If no column is informative about a factor, its column of R is 0, with a note.
 type MED struct {
 	knownLevels
 	twoFactors

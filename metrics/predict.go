@@ -210,8 +210,7 @@ func (in *Input) continuous(j int) bool { return in.Exact != nil && in.Exact[j] 
 // The neighbours are exact in double precision; single precision only finds candidates. Continuous factors are
 // predicted by their bins. Factors with one level are left out.
 //
-// The time grows with the square of the number of rows; a table with more than Samples rows is subsampled at random to
-// Samples rows.
+// The time grows with the square of the number of rows; a larger table is subsampled at random to Samples rows.
 type KNN struct {
 	eachLevel
 	share

@@ -31,8 +31,7 @@ import (
 //
 // for d columns and k factors. w(c) and v(j) are the fractions of column c and of factor j in the sum of R; they are
 // all equal if R is 0. All three scores are 0 to 1. Disentanglement is 1 if every important column is important for
-// only one factor; completeness is 1 if every factor needs only one column. Log and Floor (the 1e-11) change the
-// entropy.
+// only one factor; completeness is 1 if every factor needs only one column. Log and Floor (1e-11) change the entropy.
 //
 // Trees do not see differences of at most 1e-7 in a column.
 //

@@ -146,7 +146,6 @@ func (s *COFHAE) Effective() Settings {
 	return &effective
 }
 
-// explore runs MIMOSA on codes.
 func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error) {
 	wide := make([]float64, len(codes))
 	for i, v := range codes {

@@ -26,8 +26,7 @@ import (
 // minimises denoising score matching. This loss skips images without the label of a condition. The code is f(x).
 //
 // Without conditions, the objective determines only the sum of the columns. Differences between columns remain random.
-// With conditions, it determines f up to a linear map, if the vectors g of the labels span all directions (theorem 1 of
-// the paper).
+// With conditions, it determines f up to a linear map if the labels' g span all directions (theorem 1 of the paper).
 type ICEBeeM struct {
 	Encoder    nn.EncoderChoice `yaml:"encoder" doc:"network from images to features, without batch normalisation"`
 	Width      int              `yaml:"width" doc:"columns of the code f(x)"`

@@ -72,8 +72,7 @@ type Model interface {
 	// Objectives lists the objectives for training: at most one for labelled and one for unlabelled batches.
 	Objectives() []Objective
 
-	// Build adds the graph of an objective on a batch of images. A labelled batch consists of groups, each with group
-	// images.
+	// Build adds the graph of an objective on a batch of images. A labelled batch consists of groups of group images.
 	Build(g *nn.Graph, o Objective, images, group int) (*Program, error)
 
 	// Encode adds the graph from images, [n, H, W, C], to codes, [n, d], the deterministic representation for metrics.
@@ -102,8 +101,7 @@ type Hierarchical interface {
 }
 
 // HierarchyOf returns the hierarchy of a model's codes. A [Hierarchical] model has a hierarchy itself. Codes with
-// discrete columns get a flat hierarchy, with empty options in its categorical dimensions. For other models it returns
-// nil.
+// discrete columns get a flat hierarchy, with empty options in its categorical dimensions. Other models have nil.
 func HierarchyOf(m Model) hierarchy.Hierarchy {
 	if h, ok := m.(Hierarchical); ok {
 		return h.Hierarchy()
@@ -238,8 +236,7 @@ type Staged interface {
 }
 
 // Effective is implemented by models with settings that may have no effect. Effective returns equivalent settings, with
-// defaults for all settings without effect. Then changing such settings, or their defaults, does not change the hash of
-// a run.
+// defaults for all settings without effect. Changing such settings, or their defaults, then keeps the hash of a run.
 type Effective interface {
 	Effective() Settings
 }

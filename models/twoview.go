@@ -163,8 +163,7 @@ func (m *twoViews) inputs(g *nn.Graph, n int) (both *gorgonia.Node, each []*gorg
 }
 
 // SpreadName is the log key of the collapse diagnostic: sqrt(d) times the mean standard deviation of the d columns of
-// L2-normalised codes. It is 0 for collapsed codes and about 1 for uniform ones. metrics.CodeSpread is the metric of
-// codes.
+// L2-normalised codes. It is 0 for collapsed codes and about 1 for uniform ones. metrics.CodeSpread measures codes.
 const SpreadName = "spread"
 
 // program wraps the outputs of a two-view model. Losses on codes get seen, a subset of the rows of codes.

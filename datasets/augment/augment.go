@@ -55,8 +55,7 @@ type Op interface {
 }
 
 // Normaliser is an operation that also applies during evaluation, such as [Normalise]. It comes last in a pipeline,
-// because its results can lie outside [0, 1]. It always applies, and must not use its stream, which is nil during
-// evaluation.
+// because its results can lie outside [0, 1]. It always applies and must not use its stream, nil during evaluation.
 type Normaliser interface {
 	Op
 	Normalises()

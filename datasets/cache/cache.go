@@ -292,7 +292,6 @@ func List() ([]Listed, error) {
 	return list, nil
 }
 
-// inspect describes the set in a folder.
 func inspect(dir string) Listed {
 	r, err := parseRecord(dir)
 	if err != nil {

@@ -26,8 +26,7 @@ import (
 // is no factor hue. Images are ordered by pose, then by hue.
 //
 // The cone, the vase and the bottle are symmetric about an axis: a rotation about this axis does not change the image.
-// The direction of the axis, a point on the sphere, therefore determines the image. The airplane looks different in all
-// poses.
+// The axis, a point on the sphere, therefore determines the image. The airplane looks different in all poses.
 //
 // Objects are centred at the middle of their bounding box, and scaled to put the farthest vertex at distance 1. The
 // size therefore reveals nothing about the pose. Surfaces are matt. Their brightness is 0.3 + 0.7 max(0, n.l) on both

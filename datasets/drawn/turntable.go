@@ -147,7 +147,6 @@ func turningSet(t *painting.Turntable, objects [][]render.Part) datasets.Dataset
 	})
 }
 
-// fromFile returns the data set of one mesh.
 func (t *Turntable) fromFile(context.Context) (datasets.Dataset, error) {
 	if t.Objects > 1 {
 		return nil, config.Invalid("objects", "%d, and %s is one file; want 1, or a folder", t.Objects, t.Path)

@@ -13,8 +13,7 @@ import (
 )
 
 // ColumnKinds are the kinds of label columns: ordinal, circular, circular:PERIOD (values are angles, and PERIOD is a
-// full turn), categorical or continuous. A config has a list in the order of the columns, or a mapping from column
-// names to kinds.
+// full turn), categorical or continuous. A config has a list in column order, or a mapping from column names to kinds.
 type ColumnKinds struct {
 	List  []string
 	Named map[string]string

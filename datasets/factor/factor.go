@@ -123,8 +123,7 @@ func IsRotation(g *[9]float64) bool {
 }
 
 // Scaled returns the value of a level, mapped linearly from the range of the factor's values to [0, 1]. For a circular
-// factor, it returns the angle in turns, and for a categorical factor level/(Size-1). It returns 0 if all values are
-// equal.
+// factor, it returns the angle in turns, and for a categorical factor level/(Size-1). It is 0 if all values are equal.
 func (f Factor) Scaled(level int) float64 {
 	switch {
 	case f.Size < 2 && f.Angles == nil:

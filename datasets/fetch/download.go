@@ -326,7 +326,6 @@ func contentRange(text string) (from, total int64, ok bool) {
 	return from, total, err == nil && from >= 0
 }
 
-// append writes bytes to the part.
 func (p *part) append(ctx context.Context, b []byte) error {
 	if p.state.Total > 0 && p.size+int64(len(b)) > p.state.Total {
 		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", errWrong, p.state.Total)}

@@ -25,8 +25,7 @@ import (
 // Options are the options of Files.
 type Options struct {
 	// From is a mirror: a local file or folder, or a URL that begins with http:// or https://. A URL means a file if it
-	// ends with the file's name or if only one file is wanted. Otherwise it means a folder. Empty means the URLs of the
-	// files.
+	// ends with the file's name or if only one file is wanted. Otherwise it is a folder. Empty: the URLs of the files.
 	From string
 
 	// Trust accepts files of any size and hash.

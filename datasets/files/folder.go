@@ -1,5 +1,4 @@
-// Package files reads the user's own data sets: pictures below a [Folder], and arrays of images and factors
-// ([GridFolder]).
+// Package files reads the user's data sets: pictures below a [Folder], and arrays of images and factors ([GridFolder]).
 package files
 
 import (
@@ -120,7 +119,6 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// assemble combines labels and pixels.
 func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Set) (*folderSet, error) {
 	d := stored.FromCache(set)
 	if whole, err := filepath.Abs(list.Path); err == nil { // "." has no base name

@@ -166,7 +166,6 @@ func (f *Folder) decoder(root *os.Root, h, w int, b *pictures.Budget) *pictureDe
 	return &pictureDecoder{root: root, exact: len(f.Size) == 0, budget: b, fitter: pictures.Fitter{H: h, W: w, C: f.Channels, Fit: f.Fit, Filter: pictures.FilterOf(f.Filter)}}
 }
 
-// decode writes the pixels of a file.
 func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (err error) {
 	if d.buf, err = pictures.Read(d.root, file.Name, d.buf); err != nil {
 		return err

@@ -29,7 +29,6 @@ type labelTable struct {
 	notes    []string
 }
 
-// readLabels finds the labels of the listed pictures.
 func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	switch f.Labels {
 	case "", withoutLabels:
@@ -98,7 +97,6 @@ func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	return 0, nil
 }
 
-// chooseColumns selects the columns that become factors.
 func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error {
 	if len(f.Factors) == 0 {
 		for i := range text.Names {

@@ -28,7 +28,6 @@ import (
 // maxInMemory is the maximum number of bytes of 8-bit images in memory; larger sets stay on disk.
 const maxInMemory = 256 << 20
 
-// readImages reads the images, or memory-maps them.
 func (s *gridSource) readImages(ctx context.Context, d *stored.Set, inMemory int) error {
 	size := d.Shape[0] * d.Shape[1] * d.Shape[2]
 	if size > stored.MaxPixels {

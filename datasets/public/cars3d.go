@@ -121,7 +121,6 @@ func (c *Cars3D) convert(ctx context.Context, dir string, w *cache.Writer) error
 	return nil
 }
 
-// readCarList returns the names of the cars in the order of the file.
 func readCarList(file string) ([]string, error) {
 	var list []string
 	err := archive.WalkTar(file, archive.Limits{}, func(name string, size int64, r io.Reader) error {
@@ -163,7 +162,6 @@ type carImages struct {
 	small      []byte
 }
 
-// read converts the file of a car.
 func (c *carImages) read(ctx context.Context, label string, car int, size int64, r io.Reader) error {
 	if int64(cap(c.data)) < size {
 		c.data = make([]byte, size)

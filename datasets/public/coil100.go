@@ -62,7 +62,6 @@ func (c *COIL100) build(ctx context.Context) (datasets.Dataset, error) {
 	return buildPublic(ctx, "coil100", fmt.Sprintf("size=%v", []int(c.Size)), c.Origin(), c.convert)
 }
 
-// convert decodes the pictures of the archive.
 func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	z, err := archive.OpenZip(filepath.Join(dir, coilFile), archive.Limits{Member: maxZippedPicture})
 	if err != nil {

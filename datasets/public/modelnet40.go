@@ -90,7 +90,6 @@ func (m *ModelNet40) build(ctx context.Context) (datasets.Dataset, error) {
 	return buildPublic(ctx, "modelnet40", options, m.Origin(), m.convert)
 }
 
-// convert draws the meshes of the archive.
 func (m *ModelNet40) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	z, err := archive.OpenZip(filepath.Join(dir, modelnetFile), archive.Limits{Member: render.MaxFile})
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 
 // Answers reads pairs of images from a file (see [similarity.Read] and [similarity.Unite]). For each pair, the file
 // says whether a factor has equal or different levels in the two images. A row of the file names images by index or,
-// for pictures in a folder, by file name. If the data set does not have the factor, Answers adds a factor with unknown
-// levels.
+// for pictures in a folder, by file name. For a factor that the data set lacks, Answers adds one with unknown levels.
 //
 // With Union, chains of answers join images into classes, and all images of a class in a batch form one group. Without
 // Union, each pair is used separately: use this for noisy answers that no other answer contradicts.

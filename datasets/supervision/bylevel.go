@@ -29,7 +29,6 @@ func newPostings(d datasets.Dataset) *postings {
 	return p
 }
 
-// levelsOf returns the levels of all images, image by image.
 func levelsOf(d datasets.Dataset) []int32 {
 	row := make([]int, len(d.Factors()))
 	levels := make([]int32, 0, d.Len()*len(row))

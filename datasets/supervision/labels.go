@@ -82,7 +82,6 @@ func (l *Labels) KnowsLevels() bool {
 	return slices.ContainsFunc(l.parts, (*Labels).KnowsLevels)
 }
 
-// sources lists the labels of each source.
 func (l *Labels) sources() []*Labels {
 	if l.parts == nil {
 		return []*Labels{l}

@@ -30,7 +30,6 @@ type units struct {
 	drawn      []int32 // units of the epoch, batch by batch
 }
 
-// prepareLabels plans the batches of a split with labels in Known.
 func (s *Sampler) prepareLabels() error {
 	known := s.split.Known
 	if known == nil {

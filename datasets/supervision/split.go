@@ -284,7 +284,6 @@ func (l *Labels) agree() error {
 	return nil
 }
 
-// joinSplits merges splits of one data set.
 func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 	joined := &Split{Rotations: rotations(d)}
 	var known []*Labels

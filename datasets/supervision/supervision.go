@@ -1,5 +1,4 @@
-// Package supervision describes the knowledge of a training run about the images of a data set, and provides its
-// batches.
+// Package supervision describes what a training run knows about the images of a data set, and provides its batches.
 //
 // A [Kind] of supervision creates a [Split] from a data set: groups of images with known transformations between them,
 // labels of some images, and unlabelled images. A config chooses kinds by name from [Registry]. A [Sampler] divides a

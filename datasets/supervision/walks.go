@@ -204,7 +204,6 @@ func (e *episodes) start(levels []int, s *rng.Stream) {
 	e.set.FactorsAt(e.starts[s.IntN(len(e.starts))], levels)
 }
 
-// act applies an action to levels.
 func (e *episodes) act(levels []int, action int) {
 	k, step := e.actions[action].Factor, e.actions[action].Step
 	last := e.factors[k].Size - 1

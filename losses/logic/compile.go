@@ -231,7 +231,6 @@ func centreOf(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, 
 	return 0, false, false
 }
 
-// test compiles a crisp formula.
 func (c *compiler) test(f syntax.Formula) program.Test {
 	switch f := f.(type) {
 	case *syntax.Equality:

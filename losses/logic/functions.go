@@ -68,7 +68,6 @@ func (c *compiler) mapping(f *syntax.Function) *mapping {
 	return m
 }
 
-// mapped returns the function with the given name, or nil.
 func (c *compiler) mapped(name string) *mapping {
 	for _, m := range c.maps {
 		if m.Name == name {

@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Named holds the operations of the losses that can be parts of a sentence; see [Quantity.NodeOf]. Package losses
-// provides them.
+// Named holds the losses that can be parts of a sentence; see [Quantity.NodeOf]. Package losses provides them.
 type Named struct {
 	// Modularity returns the aggregate, over the values of factor b.Factor, of the plain deviation of columns b.Columns
 	// over the rows with that value. A value with a single row has deviation 0.

@@ -173,8 +173,7 @@ func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations in named compute the
-// parts of the sentence that are losses; see [Quantity.Node]. If there are no such parts, the node is a single
-// operation.
+// parts of the sentence that are losses; see [Quantity.Node]. Without such parts, the node is a single operation.
 func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err

@@ -77,8 +77,7 @@ type Batch struct {
 	// rows form one group
 	Groups []int
 
-	// Interrupt, if set, is called from time to time. Its error ends the computation, and [Quantity.ValueOf] returns
-	// it.
+	// Interrupt, if set, is called at times. Its error ends the computation, and [Quantity.ValueOf] returns it.
 	Interrupt func() error
 
 	Stream *rng.Stream // for samples and for initial parameters of networks that the sentence fits; nil: a fixed stream

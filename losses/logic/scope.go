@@ -70,7 +70,6 @@ type binding struct {
 	exists  bool          // bound by exists
 }
 
-// lookup finds a variable by its name.
 func (c *compiler) lookup(v syntax.Variable, part syntax.Part) *binding {
 	var names []string
 	for _, b := range slices.Backward(c.scope) {

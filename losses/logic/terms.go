@@ -23,7 +23,6 @@ func (l *linear) add(column int, of *binding) {
 	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{part}})
 }
 
-// linear compiles a numeric term.
 func (c *compiler) linear(t syntax.Term) linear {
 	switch v := syntax.Bare(t).(type) {
 	case *syntax.Access:

@@ -32,8 +32,7 @@ func (d Description) PerCode() float64 {
 func (d Description) FlatPerCode() float64 { return d.Flat / float64(d.Codes) }
 
 // Describe returns the length of the description of n codes with the given columns, and bits for each number. choose
-// sets the option of every categorical dimension, as in [Hierarchy.Masks], and reports whether the code has a place
-// in the hierarchy.
+// sets every categorical option, as in [Hierarchy.Masks], and reports whether the code has a place in the hierarchy.
 func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, choice []int) bool) Description {
 	options := h.Categoricals()
 	choice := make([]int, len(options))

@@ -106,7 +106,6 @@ func describe(token json.Token) string {
 	return fmt.Sprint(token)
 }
 
-// group reads a list of dimensions.
 func (p *parser) group(path string, depth int) (Hierarchy, error) {
 	token, at := p.next()
 	if token != json.Delim('[') {

@@ -147,8 +147,7 @@ func Nearest(table [][9]float64, g *[9]float64) int {
 }
 
 // Neighbours returns the indices of the rotations in a table that are nearest to rotation i, without rotations equal to
-// it. It returns count of them, and also all others that are as near as the last. Indices are in the order of the
-// table.
+// it. It returns count of them, and others as near as the last. Indices are in the order of the table.
 func Neighbours(table [][9]float64, i, count int) []int {
 	const same = 3 - 1e-9               // minimum trace of the rotation between equal rotations
 	near := make([]float64, 0, count+1) // traces, descending

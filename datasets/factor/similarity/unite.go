@@ -188,7 +188,6 @@ func (u *union) find(i int32) int32 {
 	return i
 }
 
-// join merges two classes.
 func (u *union) join(a, b int32) {
 	a, b = u.find(a), u.find(b)
 	u.parent[max(a, b)] = min(a, b)

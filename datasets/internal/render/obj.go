@@ -52,7 +52,6 @@ func readOBJ(name string, data []byte) (*Mesh, error) {
 	return o.mesh(), nil
 }
 
-// vector reads three coordinates.
 func (o *obj) vector(list [][3]float64) ([][3]float64, error) {
 	var v [3]float64
 	for k := range v {

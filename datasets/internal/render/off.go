@@ -87,7 +87,6 @@ func (t *text) count(token []byte, what string, bytes int) (int, error) {
 	return n, nil
 }
 
-// face reads the corners of face i.
 func (t *text) face(corners []int32, i, faces, vertices int) ([]int32, error) {
 	token := t.next()
 	if token == nil {

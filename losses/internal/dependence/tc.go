@@ -1,5 +1,4 @@
-// Package dependence computes losses that measure the dependence of code columns: total correlation, HSIC and
-// covariances.
+// Package dependence has losses for dependent code columns: total correlation, HSIC and covariances.
 package dependence
 
 import (

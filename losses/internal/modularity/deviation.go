@@ -21,7 +21,6 @@ type deviation[T graph.Float] interface {
 	gradient(x []T, rows int, dx []T)
 }
 
-// newDeviation returns a deviation of at most maxRows points.
 func newDeviation[T graph.Float](d factor.Deviation, maxRows, columns int) deviation[T] {
 	switch d {
 	case factor.Diameter:

@@ -1,5 +1,4 @@
-// Package symmetry has operations for codes that transformations act on: transport within groups, walks and
-// predictions.
+// Package symmetry has operations for transformed codes: transport within groups, walks and predictions.
 package symmetry
 
 import (

@@ -1,5 +1,4 @@
-// Package total has operations for the parts of an objective: weighted sums, absolute differences, half the sum of
-// squares.
+// Package total has operations for parts of an objective: weighted sums, absolute differences, half the sum of squares.
 package total
 
 import (

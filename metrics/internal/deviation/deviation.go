@@ -305,8 +305,7 @@ func Assign(ctx context.Context, codes matrix.Matrix, t levels.Table) ([]factor.
 }
 
 // fractionLeft uses the rows with a known level. It returns the sum of squared distances from the mean of the level,
-// divided by the sum of squared distances from the overall mean. If the divisor is 0, it returns 1. levels has stride
-// k.
+// divided by the sum of squared distances from the overall mean. It is 1 for a divisor of 0. levels has stride k.
 func fractionLeft(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
 	first, known := 0.0, false // differences of a constant column are exactly 0

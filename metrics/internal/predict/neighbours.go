@@ -76,8 +76,7 @@ func Vote(levels []int, similarities []float64, temperature float64, sums []floa
 }
 
 // neighbourSearch finds nearest neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel
-// multiplies blocks of test rows by blocks of train rows. Double precision decides all cases that rounding could
-// change.
+// multiplies blocks of test rows by blocks of train rows. Double precision decides cases that rounding could change.
 type neighbourSearch struct {
 	k, columns  int
 	train, test []float64 // normalised by row, or centred and divided by one number

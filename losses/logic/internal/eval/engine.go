@@ -143,7 +143,6 @@ func (e *Engine) newEvaluator() *evaluator {
 	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64, chunk)}
 }
 
-// makePieces creates evaluators for n parts of the work.
 func (e *Engine) makePieces(n int) {
 	for len(e.pieces) < n {
 		p := e.newEvaluator()
@@ -377,7 +376,6 @@ func (e *Engine) relate() {
 	}
 }
 
-// rotate computes a matrix for every row.
 func (d *data) rotate(m program.Matrix) {
 	if !m.Space {
 		cos, sin := d.columns[m.At], d.columns[m.At+1]

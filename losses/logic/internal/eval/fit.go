@@ -231,8 +231,7 @@ func (f *fit) push(m *evaluator, term []program.Coordinate, d []float64, g float
 }
 
 // centre is the minimum deviation of the rows' codes from a point (Zhang and Sugiyama 2024, definition 25 and examples
-// 2 to 4). It is the radius of the smallest enclosing ball, the mean distance from the geometric median, or the
-// variance.
+// 2 to 4). It is the smallest enclosing ball's radius, the mean distance from the geometric median, or the variance.
 type centre struct {
 	base
 	*program.Centre

@@ -139,7 +139,6 @@ func (q *Quantified) Guards() (crisp []Formula, rest Formula) {
 	return crisp, rest
 }
 
-// conjuncts lists the operands of a conjunction.
 func conjuncts(f Formula, list []Formula) []Formula {
 	if c, ok := f.(*Connective); ok && c.Kind == AndKind {
 		return conjuncts(c.B, conjuncts(c.A, list))

@@ -18,7 +18,6 @@ func (s Sentence) Quantity() string {
 	return w.formula(s.Body)
 }
 
-// logical writes a formula of logic.
 func logical(w *writer, f Formula, level int) {
 	switch f := f.(type) {
 	case *Equality:
