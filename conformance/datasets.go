@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// CheckDataset returns the faults of an entry of the registry of data sets: faults of its settings, faults of its
-// images ([CheckImages]), and a second build that differs for the same seed.
+// CheckDataset returns the faults of an entry of the registry of data sets: of its settings, of its images
+// ([CheckImages]), and of a second build with the same seed.
 func CheckDataset(e registry.Entry[datasets.Builder]) error {
 	return faultsOfEntry("dataset", e, func(f *findings, b datasets.Builder) {
 		d, err := b.Build(seed)
