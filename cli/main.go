@@ -61,7 +61,6 @@ func Main() {
 	os.Exit(Run(ui.OnSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// commands are the commands of the program.
 type commands struct {
 	Train    training.Train  `cmd:"" help:"Train a model (default: the quickstart)."`
 	Eval     eval.Command    `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in .npy, .npz or .csv files."`
@@ -160,13 +159,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	return exitCode(err, out, log)
 }
 
-// newParser creates the parser of command lines.
 func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(line, append(options, kong.Name("unravel"),
 		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
 }
 
-// exitCode reports an error and returns the exit code for it.
 func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	if err == nil {
 		return ui.ExitDone

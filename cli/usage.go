@@ -89,7 +89,6 @@ func flagHint(command *kong.Node, flag string, args []string) string {
 	return ""
 }
 
-// flagsOf lists the flags of a command.
 func flagsOf(command *kong.Node) (names []string) {
 	for _, group := range command.AllFlags(true) {
 		for _, f := range group {
@@ -197,7 +196,6 @@ func wordHint(command *kong.Node, word string) string {
 	return ""
 }
 
-// otherCommands are the names of commands in other programs.
 var otherCommands = map[string]string{
 	"fit": "train", "evaluate": "eval", "score": "eval", "measure": "eval", "metrics": "list metrics", "models": "list models", "losses": "list losses",
 	"configs": "list configs", "experiments": "list configs", "datasets": "data list", "download": "data fetch", "fetch": "data fetch", "embed": "encode", "predict": "encode",

@@ -30,7 +30,6 @@ func Parse(file string, source []byte, settings any) (*config.Node, error) {
 // link is a config in a chain of bases: its name for messages, and its identity.
 type link struct{ file, id string }
 
-// maxBases is the maximum length of a chain of bases.
 const maxBases = 32
 
 func parse(at link, source []byte, settings any, above []link) (*config.Node, error) {
@@ -96,7 +95,6 @@ func identify(file string) string {
 	return file
 }
 
-// names joins the names of a chain.
 func names(chain []link) string {
 	var list []string
 	for _, l := range chain {

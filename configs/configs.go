@@ -18,7 +18,6 @@ var files embed.FS
 // Quickstart is the name of the experiment that runs if the user names none.
 const Quickstart = "quickstart"
 
-// tables is the folder of the tables.
 const tables = "tables"
 
 // Tables returns the folder of the tables of papers: one .yaml file per table, and the printed values in

@@ -81,7 +81,6 @@ type Keep struct {
 	Last int    `yaml:"last" doc:"number of newest checkpoints to keep: checkpoint.safetensors, the previous one (.prev), the one before (.prev2) and so on"`
 }
 
-// maxKept is the maximum number of kept checkpoints.
 const maxKept = 1000
 
 // Validate checks the settings' ranges.

@@ -220,7 +220,6 @@ func (e *Experiment) holdOut() error {
 	return nil
 }
 
-// held reports for each image whether it is held out from training.
 func (e *Experiment) held() []bool {
 	held := make([]bool, e.Data.Len())
 	for _, i := range slices.Concat(e.HeldOut, e.validated) {

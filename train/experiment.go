@@ -93,7 +93,6 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 	return e, err
 }
 
-// newModel returns a model with parameters drawn from the seed, and its coder.
 func (e *Experiment) newModel() (models.Model, *Coder, error) {
 	c, data := &e.Config, e.modelData()
 	m, err := c.Model.Value.New(data, c.Seed)
@@ -214,7 +213,6 @@ func (e *Experiment) modelData() models.Data {
 	return data
 }
 
-// newValidation prepares the validation of the config; nil without one.
 func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 	v := e.Config.Train.Validation
 	if v == nil {

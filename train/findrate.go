@@ -123,7 +123,6 @@ func (r *risingRate) RateAt(t engine.Time) float64 {
 	return r.Low * math.Pow(r.Factor, float64(min(t.Update, r.Steps-1)))
 }
 
-// rateRun is a range test in progress.
 type rateRun struct {
 	*Rates
 	steps  int // number of updates

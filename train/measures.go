@@ -42,7 +42,6 @@ const trainedPerMeasured = 20
 // interval.
 const fewestLooks = 10
 
-// measureKeys are the keys of Measures.
 var measureKeys = []string{"final", "on", "sample", "interval", "encode", "during", "every", "images"}
 
 // defaultMeasures measures 10,000 images, as disentanglement_lib does.
@@ -348,7 +347,6 @@ func (m *Measures) listed(stop *EarlyStop) []metrics.Choice {
 	return list
 }
 
-// watched names the metrics that training can watch.
 func (m *Measures) watched(stop *EarlyStop) []string {
 	var names []string
 	if m.During.Fast {
@@ -369,7 +367,6 @@ func (c *Config) Inherit(list []metrics.Choice, explicit func(i int, key string)
 	return choices.Inherit(list, c.Losses, explicit)
 }
 
-// ownLabels reports whether the losses use labels from a file.
 func (c *Config) ownLabels() bool {
 	return slices.ContainsFunc(c.Supervision, func(s supervision.Choice) bool {
 		labels, ok := s.Value.(*supervision.FactorLabels)

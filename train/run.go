@@ -163,7 +163,6 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	return e, e.loadStart()
 }
 
-// resumes reports whether the options continue a run in its folder.
 func (o *Options) resumes() bool {
 	_, missing := os.Stat(filepath.Join(o.Dir, rundir.Config))
 	return o.Resume && missing == nil

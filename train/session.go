@@ -171,7 +171,6 @@ func existing(dir string) error {
 	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, rundir.ErrExists)
 }
 
-// addHooks adds the hooks for the run's work besides training.
 func (s *session) addHooks(m *monitor.Monitor, o Options) {
 	if o.Progress != nil {
 		s.loop.AddHook(watch.Steps(o.Progress, progressPriority))

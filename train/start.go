@@ -88,7 +88,6 @@ func (s *Init) options() weights.LoadOptions {
 	return o
 }
 
-// at returns the start for the given seed.
 func (s *Init) at(seed uint64) *Init {
 	start, of := *s, strconv.FormatUint(seed, 10)
 	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", of), strings.ReplaceAll(s.File, "{seed}", of)

@@ -24,7 +24,6 @@ type ValueHinter interface {
 	HintValue(n *Node, want string) string // empty: no hint
 }
 
-// unknownKey is the error for a key that settings do not have.
 type unknownKey struct {
 	key, hint string
 	known     []string
@@ -40,7 +39,6 @@ func (e *unknownKey) Error() string {
 	return fmt.Sprintf("unknown key %q; known: %s", e.key, strings.Join(e.known, ", "))
 }
 
-// mismatch is the error for a value of a wrong kind.
 type mismatch struct {
 	want, hint string
 	got        *Node
@@ -54,7 +52,6 @@ func (e *mismatch) Error() string {
 	return text
 }
 
-// unknown returns the error for a key of n that the struct v lacks.
 func (n *Node) unknown(key string, v reflect.Value, known []string) *Error {
 	return n.keyOrValue().fail(n.path, &unknownKey{key, hintAt(v, key, known), known})
 }
@@ -197,7 +194,6 @@ func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path s
 	}
 }
 
-// pathsOfList is pathsOf for the elements of a list.
 func pathsOfList(n *Node, path string, v reflect.Value, depth int, visit func(path string)) {
 	if n != nil && n.kind == listNode && len(n.items) == v.Len() {
 		for i, item := range n.items {

@@ -218,7 +218,6 @@ func (n *Node) keyOrValue() position {
 	return n.at
 }
 
-// describe describes a node's content for an error.
 func (n *Node) describe() string {
 	switch n.kind {
 	case nullNode:

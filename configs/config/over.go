@@ -69,7 +69,6 @@ func (n *Node) wrapped(key string) *Node {
 	return &w
 }
 
-// options returns the forms of the options of an entry.
 func (c Choices) options(name string) []any {
 	p := c.part(name)
 	if p == nil {
@@ -78,7 +77,6 @@ func (c Choices) options(name string) []any {
 	return append(forms(reflect.ValueOf(p.New())), p.Short)
 }
 
-// formsBelow returns the forms of the value of a key.
 func formsBelow(v reflect.Value, key string) []any {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()

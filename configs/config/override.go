@@ -63,7 +63,6 @@ func (n *Node) Set(path string, value *Node) error {
 	return nil
 }
 
-// moved returns a copy of n with another key path.
 func (n *Node) moved(path string) *Node {
 	m := *n
 	m.path, m.items = path, make([]*Node, len(n.items))

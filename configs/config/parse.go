@@ -117,7 +117,6 @@ func (p position) of(tk *token.Token) position {
 	return position{p.file, max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
-// converter converts the parser's tree to nodes.
 type converter struct{ start position }
 
 func (c *converter) node(a ast.Node, path string, depth int) *Node {
@@ -197,7 +196,6 @@ func (n *Node) bad(format string, args ...any) *Node {
 	return n
 }
 
-// position returns the start of a node.
 func (c *converter) position(a ast.Node) position {
 	if a == nil {
 		return c.start

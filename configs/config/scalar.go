@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// class is the type of an unquoted scalar.
 type class uint8
 
 const (

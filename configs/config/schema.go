@@ -178,7 +178,6 @@ func validated(v reflect.Value, f field, value any) string {
 // refuses reports whether errors mention a key.
 func refuses(errs, key string) bool { return strings.Contains(errs, ": "+key+": ") }
 
-// forms returns the schema of a type with forms.
 func (b *schemaBuilder) forms(forms []any, doc string, depth int) *schema {
 	var all []*schema
 	for _, form := range forms {
@@ -233,7 +232,6 @@ func (b *schemaBuilder) choices(c Choices, depth int) *schema {
 	return ref
 }
 
-// anyOf joins alternatives.
 func anyOf(all ...*schema) *schema {
 	if len(all) == 1 {
 		return all[0]

@@ -26,7 +26,6 @@ func syntaxError(start position, path string, src []byte, err error) *Error {
 	return at.fail(path, fmt.Errorf("%s; line %d is %s", f.text, f.line, s.shown(f.line)))
 }
 
-// source holds the lines of invalid YAML.
 type source struct{ lines []string }
 
 // fault is a mistake in a source; line and column start at 1.

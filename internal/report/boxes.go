@@ -108,7 +108,6 @@ func (b *BoxPlot) limits() (low, high float64) {
 	return low, high + 0.04*(high-low)
 }
 
-// boxes draws the boxes of a figure.
 type boxes struct{ *BoxPlot }
 
 // Half the widths of a box and of a whisker's end.

@@ -105,7 +105,6 @@ func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.I
 	return codePlanes(w, title+mixed(factors), stages, factors)
 }
 
-// column copies a column of a matrix.
 func column(m matrix.Matrix, c int) []float64 {
 	values := make([]float64, m.Rows)
 	for i := range values {

@@ -153,7 +153,6 @@ func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	return list
 }
 
-// pick returns the values of the given rows.
 func pick(values, rows []int) []int {
 	list := make([]int, len(rows))
 	for n, i := range rows {
@@ -209,7 +208,6 @@ func groups(w io.Writer, title string, rows []GroupRow) error {
 	})
 }
 
-// legend returns the names in the legend.
 func legend(names []string) []string {
 	if len(names) <= maxLegend {
 		return names

@@ -81,7 +81,6 @@ func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
 	return list
 }
 
-// plane holds points in two coordinates.
 type plane struct {
 	x, y  []float64
 	names [2]string

@@ -301,7 +301,6 @@ func (s *sheets) room() int {
 	return min(maxSheetPictures-s.done, (maxSheetPixels-s.pixels)*s.done/s.pixels, (maxSheetBytes-s.bytes)*s.done/s.bytes)
 }
 
-// stepped is a control with its steps.
 type stepped struct {
 	decode.Control
 	values [][]float64 // values of its columns at each step

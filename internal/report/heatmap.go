@@ -204,7 +204,6 @@ func (m *heatmap) columnLabels(c draw.Canvas, top vg.Length) {
 	}
 }
 
-// label draws the name of a row.
 func (m *heatmap) label(c draw.Canvas, row int, y vg.Length) {
 	style := cellText(ink)
 	style.XAlign = draw.XRight
@@ -261,7 +260,6 @@ func cellText(c color.RGBA) draw.TextStyle {
 	return style
 }
 
-// gridWords describes the matrix of a metric for people.
 type gridWords struct {
 	title         string // title of the heatmap
 	unit          string

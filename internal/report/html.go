@@ -66,7 +66,6 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"css": func(text string) template.CSS { return template.CSS(text) },
 }).Parse(reportText))
 
-// section is the data of a widget on a page.
 type section struct {
 	Name string
 	JSON template.JS

@@ -102,7 +102,6 @@ func allFinite(list []float64) bool {
 	return !slices.ContainsFunc(list, func(v float64) bool { return !finite(v) })
 }
 
-// pageSpaces lists the circles, spheres and choices of the latent space.
 func pageSpaces(spaces []models.Space) []web.Space {
 	list, counts := []web.Space{}, map[string]int{}
 	for _, s := range spaces {
@@ -131,7 +130,6 @@ func pageSpaces(spaces []models.Space) []web.Space {
 // mostLevelNames is the maximum number of levels with names on a page.
 const mostLevelNames = 4096
 
-// pageFactor describes a factor, with the levels of all rows.
 func pageFactor(in *metrics.Input, j int) web.Factor {
 	n, f := in.Codes.Rows, in.Factors[j]
 	if j < len(in.Exact) && in.Exact[j] != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// dpi is the resolution of all plots.
 const dpi = 110
 
 // Figures are drawn on light paper.
@@ -57,7 +56,6 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// subtitle sets the title of a panel.
 func subtitle(p *plot.Plot, title string) {
 	p.Title.TextStyle.Font = sans(10)
 	p.Title.Text = fit(p.Title.TextStyle, title, 1.1*panelText)
@@ -70,7 +68,6 @@ const (
 	titleRoom = 28 // height of the first line
 )
 
-// figure is a picture with a title.
 type figure struct {
 	title         string
 	width, height float64   // inches; the height includes the first line of the title
@@ -159,12 +156,10 @@ func (s *cloud) Plot(c draw.Canvas, p *plot.Plot) {
 // DataRange implements plot.DataRanger.
 func (s *cloud) DataRange() (xmin, xmax, ymin, ymax float64) { return plotter.XYRange(s.points) }
 
-// disc is a filled disc.
 func disc(colour color.Color, radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: colour, Radius: radius, Shape: draw.CircleGlyph{}}
 }
 
-// dotWithName draws a dot and its name in a legend.
 func dotWithName(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
 	style := textStyle(9)
 	style.XAlign = draw.XLeft
@@ -172,12 +167,10 @@ func dotWithName(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
 	c.FillText(style, vg.Point{X: at.X + vg.Points(8), Y: at.Y}, name)
 }
 
-// rectangle returns the corners of a rectangle.
 func rectangle(left, bottom, right, top vg.Length) []vg.Point {
 	return []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}}
 }
 
-// outline draws the border of a polygon.
 func outline(c draw.Canvas, style draw.LineStyle, corners []vg.Point) {
 	c.StrokeLines(style, append(corners, corners[0]))
 }

@@ -219,7 +219,6 @@ func pairsOf(d int) (list [][2]int) {
 	return list
 }
 
-// planePlot plots two columns against each other.
 func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
 	points := &cloud{radius: vg.Points(1.9)}
 	for i, x := range a.Values {

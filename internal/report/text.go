@@ -63,7 +63,6 @@ func fit(style draw.TextStyle, name string, width vg.Length) string {
 	return shortened(low)
 }
 
-// fitted returns the names, truncated to a width.
 func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	list := make([]string, len(names))
 	for i, n := range names {
@@ -72,7 +71,6 @@ func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	return list
 }
 
-// widest returns the width of the widest line.
 func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 	for _, l := range lines {
 		width = max(width, style.Width(l))
@@ -80,7 +78,6 @@ func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 	return width
 }
 
-// maxTitleLines is the maximum number of lines of a title.
 const maxTitleLines = 4
 
 // wrapped breaks a text into lines no wider than width, between words if possible.

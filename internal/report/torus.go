@@ -81,7 +81,6 @@ func wrap(d float64) float64 {
 	return d
 }
 
-// followPlot plots the angle of a circle against the angle of a factor.
 func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
 	p := newPlot("", factor.Name+", degrees", circle.Name+", degrees")
 	p.Add(grid())
@@ -107,7 +106,6 @@ func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
 	return p
 }
 
-// pairPlot plots two circles against each other, coloured by a factor.
 func pairPlot(a, b, factor Column) *plot.Plot {
 	p := newPlot("", a.Name+", degrees", b.Name+", degrees")
 	subtitle(p, "coloured by "+factor.Name)

@@ -49,7 +49,6 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
 }
 
-// traversals collects the rows of a figure of traversals.
 type traversals struct {
 	code  []float64
 	codes *decode.Codes
@@ -149,7 +148,6 @@ type Decoder struct {
 // traversalSteps is the number of images per row of a traversal.
 const traversalSteps = 12
 
-// maxTraversals is the maximum number of rows of a figure of traversals.
 const maxTraversals = 32
 
 // turnSpheres returns a code with its spheres rotated by Q g Q^T.
@@ -177,7 +175,6 @@ func sweep(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 
 	return values
 }
 
-// percentileLabels returns the labels above the columns of a traversal by percentile.
 func percentileLabels() []string {
 	labels := make([]string, traversalSteps)
 	labels[0], labels[traversalSteps-1] = fmt.Sprint(lowPercentile, " %"), fmt.Sprint(highPercentile, " %")

@@ -34,13 +34,11 @@ type comparison struct {
 	Runs     []compared `json:"runs"`
 }
 
-// measured is a metric that some of the runs have.
 type measured struct {
 	Name   string `json:"name"`
 	Better string `json:"better,omitempty"` // higher or lower; empty: unknown
 }
 
-// compared is a chosen run.
 type compared struct {
 	Dir      string      `json:"dir"`
 	State    sweep.State `json:"state"`
@@ -59,7 +57,6 @@ type estimate struct {
 	Runs  int         `json:"runs,omitempty"` // number of runs in a mean
 }
 
-// group is a set of runs with equal values of some settings.
 type group struct {
 	Name    string      `json:"name"`
 	Runs    int         `json:"runs"`
@@ -77,7 +74,6 @@ const (
 // butSeed means all settings except the seed.
 const butSeed = "-seed"
 
-// choice describes which runs to compare, and how.
 type choice struct {
 	query
 	runs   []string // names; none: all runs that pass the filters
@@ -145,7 +141,6 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	return v, v.groupBy(&c, list)
 }
 
-// cellsOf returns the values of a run in the given columns.
 func cellsOf(one *run, columns []index.Column) []*string {
 	cells := make([]*string, len(columns))
 	for i, c := range columns {
@@ -154,7 +149,6 @@ func cellsOf(one *run, columns []index.Column) []*string {
 	return cells
 }
 
-// entriesOf converts runs to the type of package index.
 func entriesOf(list []*run) []*index.Run {
 	entries := make([]*index.Run, len(list))
 	for i, one := range list {
@@ -362,10 +356,8 @@ func (k panelKey) compare(o panelKey) int {
 	return cmp.Or(cmp.Compare(part(k), part(o)), strings.Compare(k.objective, o.objective), strings.Compare(k.name, o.name))
 }
 
-// points are the points of a curve.
 type points struct{ x, y []float32 }
 
-// curvesOf returns the curves of a log.
 func curvesOf(lines []rundir.Line) map[panelKey]*points {
 	all := map[panelKey]*points{}
 	add := func(key panelKey, epoch int, value float64) {

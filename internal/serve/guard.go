@@ -170,7 +170,6 @@ func (l *limited) evict() {
 	}
 }
 
-// know marks a connection as permitted.
 func (l *limited) know(c *counted) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -181,12 +180,10 @@ func (l *limited) know(c *counted) {
 
 type connectionKey struct{}
 
-// withConnection stores the connection of a request in its context.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// admit marks the connection of a request as permitted.
 func admit(ctx context.Context) {
 	if c, ok := ctx.Value(connectionKey{}).(*counted); ok {
 		c.from.know(c)
@@ -199,7 +196,6 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// counted is a connection of a limited listener.
 type counted struct {
 	net.Conn
 	from *limited

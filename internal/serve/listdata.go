@@ -34,7 +34,6 @@ type column struct {
 	Kind string `json:"kind"` // setting or result
 }
 
-// row is a run in a listing.
 type row struct {
 	Dir      string          `json:"dir"`
 	State    sweep.State     `json:"state"`
@@ -58,7 +57,6 @@ const (
 	maxQuery    = 8 << 10
 )
 
-// query is a request for a listing.
 type query struct {
 	filters     []string
 	sort        string // name of a column; with the prefix -: descending order
@@ -92,13 +90,11 @@ type chosen struct {
 	kinds   []column
 }
 
-// lists caches the requested lists.
 type lists struct {
 	answers
 	chosen store[*chosen] // by filters
 }
 
-// listData answers with a list of runs.
 func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r)
 	if err != nil {
@@ -108,7 +104,6 @@ func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	return s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
 }
 
-// list returns a listing.
 func (l *lists) list(now *snapshot, q query) (*listing, error) {
 	c, err := l.choose(now, q.filters)
 	if err != nil {
@@ -167,7 +162,6 @@ func choose(now *snapshot, filters []string) (*chosen, error) {
 	return c, nil
 }
 
-// filter returns the runs that pass all filters.
 func filter(now *snapshot, filters []string) ([]*run, error) {
 	kept, err := index.Filter(entriesOf(now.list), filters...)
 	if err != nil {
@@ -278,7 +272,6 @@ type searchEntry struct {
 	Trials    []trialEntry `json:"trials"`
 }
 
-// trialEntry is a trial of a search.
 type trialEntry struct {
 	Trial    int         `json:"trial"`
 	Dir      string      `json:"dir"`
@@ -291,7 +284,6 @@ type trialEntry struct {
 // maxSearched limits the number of runs in which to look for trials.
 const maxSearched = 10000
 
-// searchData answers with the searches in the folder.
 func (s *Server) searchData(w http.ResponseWriter, r *http.Request) error {
 	now := s.runs.current()
 	return s.searches.send(w, r, now.content, "", func() (any, error) { return searches(s.runs.dir, now), nil })

@@ -40,7 +40,6 @@ type previews struct {
 	rest time.Time           // until then, no newer checkpoint of a run is opened
 }
 
-// preview is the preview of a run's checkpoint.
 type preview struct {
 	version string
 	done    chan struct{} // closed when the preview is ready
@@ -107,7 +106,6 @@ func (p *previews) of(one *run) (*preview, error) {
 	return fresh, nil
 }
 
-// ready reports whether the preview is computed.
 func (v *preview) ready() bool {
 	select {
 	case <-v.done:
@@ -117,7 +115,6 @@ func (v *preview) ready() bool {
 	}
 }
 
-// compute opens a checkpoint and computes its preview.
 func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	defer close(v.done)
 	select {
@@ -199,7 +196,6 @@ type position struct {
 	Step  *int `json:"step,omitempty"`
 }
 
-// picture is a picture of a preview.
 type picture struct {
 	Name    string `json:"name"`
 	Caption string `json:"caption"`
@@ -229,7 +225,6 @@ func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// positionOf reads the position of the newest checkpoint.
 func positionOf(dir string) (p position) {
 	text, err := rundir.ReadFile(dir, rundir.StateFile)
 	if err != nil || json.Unmarshal(text, &p) != nil {
@@ -243,7 +238,6 @@ type ownFault struct{ error }
 
 func (f ownFault) Unwrap() error { return f.error }
 
-// maxPreview is the maximum size of a preview in bytes.
 const maxPreview = 64 << 20
 
 // PreviewProcess returns a function for [Options] that computes each preview in a separate process with one thread. A
@@ -273,7 +267,6 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 	}
 }
 
-// bounded is a buffer with a maximum size.
 type bounded struct {
 	bytes.Buffer
 	most    int

@@ -42,13 +42,11 @@ type description struct {
 	Preview  string          `json:"preview"` // version of the newest checkpoint; empty: none
 }
 
-// figure is a picture among the files of a run.
 type figure struct {
 	Name    string `json:"name"`
 	Caption string `json:"caption"`
 }
 
-// runData answers with the description of a run.
 func (s *Server) runData(w http.ResponseWriter, r *http.Request, one *run) error {
 	version := fmt.Sprint(one.serial, " ", s.previews.version(one))
 	return s.described.send(w, r, version, one.path, func() (any, error) { return s.describe(one), nil })
@@ -145,10 +143,8 @@ func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err
 	}
 }
 
-// pictureKinds are the media types of pictures.
 var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
 
-// maxFigures limits the number of pictures on a page.
 const maxFigures = 200
 
 // figures lists the pictures of a run: first the pictures that Unravel draws, in the order of reports, then other
@@ -166,7 +162,6 @@ func (s *Server) figures(one *run) []figure {
 	return list
 }
 
-// figureNames lists the picture files of a run, by name.
 func (s *Server) figureNames(one *run) []string {
 	names := []string{}
 	dir, err := s.runs.root.Load().Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
@@ -198,13 +193,11 @@ func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) er
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
 	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// report answers with the report of a finished run.
 func (s *Server) report(w http.ResponseWriter, r *http.Request, one *run) error {
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	return s.sendFile(w, r, one, rundir.ReportFile, "text/html; charset=utf-8")
 }
 
-// sendFile answers with a file of a run.
 func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name, kind string) error {
 	f, err := s.runs.open(one, name)
 	if err != nil {
@@ -223,7 +216,6 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 	return nil
 }
 
-// runPage answers with the page of a run.
 func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("dir")
 	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may start later

@@ -42,7 +42,6 @@ type snapshot struct {
 	version int  // changes with anything
 }
 
-// states counts the runs in each state.
 func (s *snapshot) states() map[sweep.State]int {
 	counts := map[sweep.State]int{}
 	for _, one := range s.list {
@@ -211,10 +210,8 @@ func (r *runs) begins(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// folder returns the path of a run.
 func (r *runs) folder(one *run) string { return filepath.Join(r.dir, filepath.FromSlash(one.path)) }
 
-// stamp identifies a version of a file of a run.
 func (r *runs) stamp(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
 
 // open opens a file of a run for reading. A link to outside the folder of runs is an error.
@@ -289,7 +286,6 @@ func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	return &one
 }
 
-// read reads a new or changed run.
 func (r *runs) read(dir, path string) *run {
 	one := &run{path: path}
 	if outside := r.outside(path); outside != "" {
@@ -370,7 +366,6 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 // logTail is the number of bytes at the end of a log that the list reads.
 const logTail = 64 << 10
 
-// readLog reads the last epoch of a log.
 func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	p.log, p.epoch, p.loss, p.losses, p.seconds = stamp, 0, 0, "", 0
 	p.written = time.Time{}

@@ -117,7 +117,6 @@ func (s *Server) page(name, title string, shown []string, own ...string) answer 
 	}
 }
 
-// routes maps the addresses to their handlers.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	for pattern, answer := range map[string]answer{
@@ -194,7 +193,6 @@ type content struct {
 	code         int // status code; 0: success
 }
 
-// leastZipped is the minimum length of a body to compress.
 const leastZipped = 1 << 10
 
 func newContent(kind string, body []byte) *content {
@@ -212,7 +210,6 @@ func newContent(kind string, body []byte) *content {
 	return c
 }
 
-// jsonContent returns the content for a value as JSON.
 func jsonContent(v any) (*content, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -283,7 +280,6 @@ type kept[V any] struct {
 	value   V
 }
 
-// maxKept is the default maximum number of values.
 const maxKept = 64
 
 // of returns the value of a key, or a fresh one if the version differs.
@@ -303,7 +299,6 @@ func (s *store[V]) of(version any, key string, fresh func() (V, error)) (V, erro
 	return v, err
 }
 
-// answers caches the answers to requests.
 type answers struct{ store[*content] }
 
 // send answers a request with the cached answer of a key, or with a fresh one: content, or a value for JSON.

@@ -72,7 +72,6 @@ func setsOf(t *tables.Table) (list []string) {
 	return list
 }
 
-// curveFile returns a plot of curves on a data set.
 func curveFile(r *tables.Result, set, name string, options report.CurveOptions, series []report.Series) File {
 	if options.Title = r.Title; set != "" {
 		options.Title += ": " + set
@@ -170,7 +169,6 @@ func boxPicture(r *tables.Result) (template.URL, error) {
 	return template.URL(web.PNG(png.Bytes())), err // the picture is from this program
 }
 
-// tenth rounds to tenths of a pixel.
 func tenth(v float64) float64 { return math.Round(10*v) / 10 }
 
 // plot is a square scatter plot: our values on the vertical axis, published values on the horizontal axis.

@@ -17,7 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// differenceLabel returns the label of the third line.
 func differenceLabel(t *tables.Table) string {
 	if t.Timed() {
 		return theirs(t) + " / ours"
@@ -124,7 +123,6 @@ func CSV(w io.Writer, r *tables.Result) error {
 	return writeRecords(w, r, records)
 }
 
-// grid is a table of text.
 type grid struct {
 	Title string
 	Heads []head
@@ -132,7 +130,6 @@ type grid struct {
 	signs []bool     // whether a line has signs before the digits; nil: no line has signs
 }
 
-// head is the heading of a column.
 type head struct{ Group, Label string }
 
 // widths returns the widths of the columns; column 0 contains the labels.
@@ -212,7 +209,6 @@ func (g *grid) print(b *strings.Builder, width int) {
 	}
 }
 
-// markdown writes the grid with a heading.
 func (g *grid) markdown(b *strings.Builder) {
 	escape := markdownEscapes.Replace
 	fmt.Fprintf(b, "\n## %s\n\n| |", escape(g.Title))
@@ -277,7 +273,6 @@ func number(v float64, decimals int) string {
 	return fixed(v, decimals)
 }
 
-// ranks writes the rank of every row in every column, one per line.
 func ranks(w io.Writer, r *tables.Result) error {
 	records := [][]string{{"table", "row", "column", "rank"}}
 	for _, row := range r.Rows {

@@ -91,7 +91,6 @@ func (c *Comparison) bits(what, want, got string) {
 	c.differ(want != got, "%s: the hash is %.*s recorded, %.*s now", what, digits, want, digits, got)
 }
 
-// metrics compares all values in the results of metrics.
 func (c *Comparison) metrics(want, got []metrics.Result) {
 	for i, w := range want {
 		if i >= len(got) || got[i].Name != w.Name || len(got[i].Parts) < len(w.Parts) {
@@ -117,7 +116,6 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 // today, metrics clip them to 0.
 const belowZero = -1e-15
 
-// number compares two numbers.
 func (c *Comparison) number(what string, want, got float64) {
 	c.Metrics++
 	if got == 0 && want > belowZero && want < 0 {

@@ -69,7 +69,6 @@ type Run struct {
 // Finished reports whether the run has results.
 func (r *Run) Finished() bool { return r.Error == "" }
 
-// idOf returns the ID of a config.
 func idOf(yaml string) string {
 	sum := sha256.Sum256([]byte(yaml))
 	return hex.EncodeToString(sum[:8])
@@ -167,7 +166,6 @@ func generationOf(r *rundir.Record) int {
 	return g
 }
 
-// bitsOf returns hashes of the codes and the parameters of a run.
 func bitsOf(dir string) (codes, parameters string, err error) {
 	f, err := disk.Open(filepath.Join(dir, rundir.CodesFile))
 	if err != nil {
@@ -182,7 +180,6 @@ func bitsOf(dir string) (codes, parameters string, err error) {
 	return hex.EncodeToString(sum.Sum(nil)), parameters, err
 }
 
-// storedIn reads the analyses in a run's folder.
 func storedIn(dir string) (map[string]json.RawMessage, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

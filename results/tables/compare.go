@@ -17,7 +17,6 @@ func (t *Table) Timed() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*codes.Timed); return ok })
 }
 
-// cell creates a cell from the values behind it.
 func (p place) cell(row Row, column Column, d drawn) Cell {
 	printed := p.printedCell(&row, column.Label)
 	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
@@ -56,7 +55,6 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	return c
 }
 
-// count returns the number of values in a column.
 func (d *drawn) count(c *Column) int {
 	switch {
 	case c.unmeasured():

@@ -74,7 +74,6 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// filling is the computation of the rows of a table at a scale.
 type filling struct {
 	table    *Table // at the scale
 	scale    *Scale
@@ -87,7 +86,6 @@ type filling struct {
 	done     int // number of computed metrics
 }
 
-// filling prepares to fill the table.
 func (t *Table) filling(o Options) (*filling, error) {
 	at, scale, err := t.at(o.Scale)
 	if err != nil {
@@ -193,7 +191,6 @@ type measured struct {
 	columns []int
 }
 
-// distinct lists the distinct metrics of the columns.
 func (t *Table) distinct() ([]measured, error) {
 	var list []measured
 	var texts []string
@@ -276,13 +273,11 @@ func (m made) Sample(ctx context.Context, seed uint64) (*Sample, error) {
 	return (*Sample)(s), err
 }
 
-// samples caches the samples of a source by seed.
 type samples struct {
 	source Sampled
 	known  map[uint64]*Sample
 }
 
-// score computes a metric of the codes for a seed.
 func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
 	of := seed
 	if !s.source.Random() {
@@ -341,7 +336,6 @@ func clone(m metrics.Metric) metrics.Metric {
 	return fresh.Interface().(metrics.Metric)
 }
 
-// found holds the existing runs.
 type found struct {
 	options Options
 	planner *Planner
@@ -351,7 +345,6 @@ type found struct {
 	none    bool // no run exists
 }
 
-// find finds the runs of a table at a scale.
 func (t *Table) find(o Options) (*found, error) {
 	if !t.Trains() {
 		return nil, nil
@@ -493,7 +486,6 @@ func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	return list, nil
 }
 
-// tally collects the errors of seeds without a result.
 type tally struct{ absent, failed []error }
 
 func (m *tally) add(err error) {

@@ -95,7 +95,6 @@ func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 	return m
 }
 
-// place is a table on one data set.
 type place struct {
 	*Table
 	data *DataSet // nil: the table lists none
@@ -121,7 +120,6 @@ func (p place) label() string {
 	return p.data.Label
 }
 
-// cellName returns the name of a column in cells.
 func (p place) cellName(c Column) string {
 	if p.data == nil {
 		return c.Label

@@ -24,7 +24,6 @@ type printedTau struct {
 	from *printedTable // set by Score
 }
 
-// printedTable holds the printed values of another table.
 type printedTable struct {
 	*Table
 	texts []string // of the columns' metrics

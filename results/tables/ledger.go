@@ -333,7 +333,6 @@ func shortVersion(v string) string {
 	return strings.Join(all, ", then ")
 }
 
-// book opens the ledger of the table's folder of runs.
 func (t *Table) book(o Options) (*ledger.Book, error) {
 	if o.Ledger == nil || !t.Trains() {
 		return &ledger.Book{}, nil

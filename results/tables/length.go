@@ -31,7 +31,6 @@ func (r *Result) FindLengths() error {
 	return nil
 }
 
-// training computes lengths of training.
 type training struct {
 	tables map[string][][]float64 // lengths of other tables at the scale, by name
 	sizes  length.Sizes
@@ -73,7 +72,6 @@ func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
 	return list, nil
 }
 
-// runsAt is a row on a data set.
 type runsAt struct {
 	row   int
 	place string

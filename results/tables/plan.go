@@ -80,7 +80,6 @@ func (t *Table) first(named string, f func(row int, on place, c train.Config)) e
 	})
 }
 
-// planner returns the Planner of a scale.
 func (t *Table) planner(named string) (*Planner, error) {
 	t, scale, err := t.at(named)
 	if err != nil {
@@ -151,7 +150,6 @@ type planned struct {
 	whole  func() (sweep.Run, error) // creates the run of an outline; nil: not an outline
 }
 
-// on returns the planner for a data set.
 func (p *Planner) on(d *DataSet) *Planner {
 	if d == nil {
 		return p

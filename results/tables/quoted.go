@@ -110,7 +110,6 @@ func (t *Table) Quotes() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(quoting); return ok })
 }
 
-// quotedTables lists the distinct tables that rows quote.
 func (t *Table) quotedTables() ([]*Table, error) {
 	var list []*Table
 	for _, p := range t.places() {

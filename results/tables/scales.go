@@ -128,7 +128,6 @@ func (s *Scale) Validate() error {
 // ScaleSettings are settings of runs, by the name of the scale.
 type ScaleSettings map[string]sweep.Settings
 
-// among checks that the scales exist.
 func (s ScaleSettings) among(key string, known Scales) error {
 	for name := range s {
 		if _, err := known.Find(name); err != nil {

@@ -139,7 +139,6 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no table %q%s", e.Name, registry.Suggest(e.Name, Names()))
 }
 
-// readConfig reads a file of a table.
 func readConfig(fsys fs.FS, file, shown string) ([]byte, error) {
 	f, err := fsys.Open(file)
 	if err != nil {
@@ -227,7 +226,6 @@ func (b *Boxes) Validate() error {
 	return nil
 }
 
-// among checks that the table has the rows and the column.
 func (b *Boxes) among(rows, columns []string) error {
 	if err := among("column", b.Column, columns); err != nil {
 		return config.Invalid("boxes.column", "%w", err)

@@ -46,7 +46,6 @@ func (c *Compared) open(folder string) (*Table, error) {
 	return Open(name)
 }
 
-// column returns the column to compare.
 func (c *Compared) column(of *Table) (*Column, error) {
 	var known []string
 	for i := range of.Columns {
@@ -76,7 +75,6 @@ type tau struct {
 	with *comparedRuns // set by Plan
 }
 
-// comparedRuns are the runs of another table at a scale.
 type comparedRuns struct {
 	table   *Table
 	planner *Planner

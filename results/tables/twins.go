@@ -53,7 +53,6 @@ func (t *Table) Stands(scale string) (list []Stand, err error) {
 	})
 }
 
-// isPublic reports whether a data set is public.
 func isPublic(name string) bool {
 	c, err := catalog.Named(name)
 	if err != nil {

@@ -102,14 +102,12 @@ func (t *Table) validDataSets() error {
 	return nil
 }
 
-// byScaler is a source with settings by scale.
 type byScaler interface{ byScale() ScaleSettings }
 
 func (r *Runs) byScale() ScaleSettings { return r.ByScale }
 
 func (m *explored) byScale() ScaleSettings { return m.ByScale }
 
-// validScales checks the scales that rows and data sets name.
 func (t *Table) validScales() error {
 	for i, r := range t.Rows {
 		key := fmt.Sprintf("rows.%d", i)
@@ -139,7 +137,6 @@ func (t *Table) validScales() error {
 	return nil
 }
 
-// knownScales checks the scales of a row or data set.
 func (t *Table) knownScales(key string, scales []string) error {
 	for i, name := range scales {
 		if _, err := t.Scales.Find(name); err != nil {

@@ -72,7 +72,6 @@ func (a *adversary) judged() gorgonia.Nodes {
 	return gorgonia.Nodes{a.codes, a.active}
 }
 
-// optimizer creates the discriminator's Adam.
 func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 	s := a.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}

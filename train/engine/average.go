@@ -23,7 +23,6 @@ func (a *Average) SetDefaults() { a.Decay = 0.999 }
 // Validate checks the settings' ranges.
 func (a *Average) Validate() error { return checkSettings(below1("decay", a.Decay)) }
 
-// average holds the averages of a loop's parameters.
 type average struct {
 	settings Average
 	of       []Parameter // the averaged parameters
@@ -31,7 +30,6 @@ type average struct {
 	step     *nn.Average
 }
 
-// runningSuffix is the suffix of the names of running statistics.
 const runningSuffix = "/running"
 
 // newAverage creates the averages of the parameters that a loop trains; nil without settings.
@@ -100,7 +98,6 @@ func (l *Loop) beginAverage() {
 	}
 }
 
-// averageTensors appends the averages.
 func (l *Loop) averageTensors(to []Tensor) []Tensor {
 	if l.average == nil {
 		return to
@@ -112,7 +109,6 @@ func (l *Loop) averageTensors(to []Tensor) []Tensor {
 	return to
 }
 
-// restoreAverage sets the averages from a state.
 func (l *Loop) restoreAverage(t Tensors) error {
 	if l.average == nil {
 		return nil

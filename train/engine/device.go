@@ -25,7 +25,6 @@ const (
 	Auto Device = "auto" // the first GPU that is not a software driver, or the CPU if there is none
 )
 
-// number returns N of gpu:N.
 func (d Device) number() (int, bool) {
 	if d == GPU {
 		return 0, true
@@ -115,7 +114,6 @@ func (d Device) Open() (*machine.Device, error) {
 // GPU returns the name of the loop's GPU, or "".
 func (l *Loop) GPU() string { return l.gpu }
 
-// useDevice opens the device of the settings.
 func (l *Loop) useDevice() error {
 	d, err := l.settings.Device.Open()
 	if err == nil && d != nil {

@@ -66,7 +66,6 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// validate returns an error for missing or invalid settings.
 func (t *Task) validate(s *Settings) error {
 	switch {
 	case t.Model == nil:
@@ -205,7 +204,6 @@ type objective struct {
 	huge      bool // its memory is in huge pages, see memory.HugePages
 }
 
-// batchShape identifies a program.
 type batchShape struct {
 	labelled      bool
 	images, group int
@@ -257,7 +255,6 @@ func (l *Loop) addBeside(name string, parameters []string, optimizer func(*nn.Pa
 	}
 }
 
-// program returns the compiled program of an objective for batches of the given shape.
 func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	if p := l.programs[shape]; p != nil {
 		return p, nil

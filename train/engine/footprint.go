@@ -27,7 +27,6 @@ func (f Footprint) Total() float64 {
 	return f.Parameters + f.Moments + f.Gradients + f.Activations + f.Batches + f.Scratch
 }
 
-// numberBytes are the bytes of a float32.
 const numberBytes = 4
 
 // Footprint estimates the memory of the loop: its compiled programs, and the programs for the smaller last batch of an

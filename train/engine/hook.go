@@ -172,7 +172,6 @@ func (h *Hook) wrap(err error) error {
 	return fmt.Errorf("%s: %w", h.Name, err)
 }
 
-// hookStates encodes the states of the hooks.
 func (l *Loop) hookStates() (map[string]json.RawMessage, error) {
 	var states map[string]json.RawMessage
 	for _, h := range l.hooks {

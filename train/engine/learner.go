@@ -20,7 +20,6 @@ type learner struct {
 	pace      func(at moment) // sets the coefficients of states that change with the update; nil: the CPU changes them
 }
 
-// moment is the time of an update.
 type moment struct {
 	Time
 	progress float64 // fraction of training before the step
@@ -160,7 +159,6 @@ func (l *Loop) attach(o *objective, p *program) error {
 	return err
 }
 
-// learners lists the learners of a program.
 func (p *program) learners() []*learner {
 	list := []*learner{p.learner}
 	for _, n := range p.networks {

@@ -43,7 +43,6 @@ type Loop struct {
 	closed  bool
 }
 
-// position is the current position of training.
 type position struct {
 	step     int // total number of steps
 	epoch    int // number of finished epochs
@@ -171,7 +170,6 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 	return err
 }
 
-// epochSteps runs the remaining steps of the current epoch.
 func (l *Loop) epochSteps(ctx context.Context) error {
 	of := l.EpochSteps()
 	for l.at.inEpoch < of {

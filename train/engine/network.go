@@ -44,7 +44,6 @@ func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	return nil
 }
 
-// optimizer creates the network's Adam.
 func (n *network) optimizer(params *nn.Params) Optimizer {
 	s := n.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}

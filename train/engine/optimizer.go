@@ -89,7 +89,6 @@ func (c OptimizerChoice) EncodeConfig() (any, error) {
 // ConfigForms implements config.Former.
 func (OptimizerChoice) ConfigForms() []any { return []any{config.ChoicesOf(Optimizers)} }
 
-// parametersOf lists the named parameters of a store.
 func parametersOf(store *nn.Params, names []string) []Parameter {
 	list := make([]Parameter, len(names))
 	for i, name := range names {

@@ -30,7 +30,6 @@ func (p *Part) Validate() error {
 	return nil
 }
 
-// fits reports whether a pattern of the part matches a name.
 func (p *Part) fits(name string) bool {
 	return slices.ContainsFunc(p.Match, func(pattern string) bool { return nn.Match(pattern, name) })
 }
@@ -62,7 +61,6 @@ func (Patterns) ConfigForms() []any { return []any{"", []string{}} }
 // ConfigType describes the accepted values.
 func (p Patterns) ConfigType() string { return "a pattern or a list of patterns" }
 
-// checkParts returns an error for a pattern that matches no parameter.
 func checkParts(parts []Part, params *nn.Params) error {
 	for i, p := range parts {
 		for _, pattern := range p.Match {
@@ -151,7 +149,6 @@ func (s *Settings) with(o own) (OptimizerSettings, error) {
 	return settings, nil
 }
 
-// withOption returns a copy of settings with one option changed.
 func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettings, error) {
 	node, err := optionsOf(s)
 	if err != nil {
@@ -174,7 +171,6 @@ func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettin
 	return changed, nil
 }
 
-// optionsOf returns the options of settings as a config.
 func optionsOf(s OptimizerSettings) (*config.Node, error) {
 	if t := reflect.TypeOf(s); t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the optimizer's settings are a %T; want a pointer to a struct for options by part", s)
@@ -212,7 +208,6 @@ type member struct {
 	gradients [][]float32
 }
 
-// take selects the gradients of a member.
 func (m *member) take(gradients [][]float32) [][]float32 {
 	for i, of := range m.indices {
 		m.gradients[i] = gradients[of]

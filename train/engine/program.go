@@ -219,7 +219,6 @@ func (p *program) suitsImages(d datasets.Dataset, images int) error {
 	return nil
 }
 
-// bind finds the inputs of a program.
 func (p *program) bind(built *models.Program) {
 	if built.Outputs.Images != nil {
 		p.images = nn.Data(built.Outputs.Images)
@@ -263,7 +262,6 @@ func (l *plan) objectives() []models.Objective {
 	return list
 }
 
-// objective returns the objective for labelled or unlabelled batches.
 func (l *plan) objective(labelled bool) (models.Objective, error) {
 	for _, o := range l.objectives() {
 		if o.Labelled == labelled {
@@ -376,7 +374,6 @@ func (p *program) move(progress float64, accumulating bool) {
 	}
 }
 
-// follow calls the model's After.
 func (p *program) follow(progress float64, accumulating bool) error {
 	if p.after == nil {
 		return nil
@@ -416,7 +413,6 @@ func (p *program) run() error {
 	return nil
 }
 
-// collect finds the gradients of a run.
 func collect(m *machine.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
 	for i, n := range nodes {
 		// Data would allocate an interface for every gradient.

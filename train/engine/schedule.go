@@ -274,7 +274,6 @@ type Span struct {
 	Steps  int // updates of the parameters instead of epochs; 0: none
 }
 
-// spanKeys is a Span in a config.
 type spanKeys struct {
 	Epochs *float64 `yaml:"epochs" doc:"passes over the data; fractions are allowed"`
 	Steps  *int     `yaml:"steps" doc:"updates of the parameters"`

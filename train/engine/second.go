@@ -90,7 +90,6 @@ func newSecondBatches(d datasets.Dataset, split *supervision.Split, views *augme
 	return &secondBatches{sampler: s, loader: l}, err
 }
 
-// next deals the second batch of a step.
 func (s *secondBatches) next() error {
 	var ok bool
 	if s.batch, s.images, ok = s.loader.Next(); !ok {

@@ -108,7 +108,6 @@ func (l *Loop) drops() bool {
 	return slices.ContainsFunc(l.objectives, func(o *objective) bool { return o.drops })
 }
 
-// paramTensors appends parameters.
 func (l *Loop) paramTensors(to []Tensor, prefix string, params *nn.Params) ([]Tensor, error) {
 	for _, name := range params.Names() {
 		p := params.Get(name)
@@ -128,7 +127,6 @@ func optimizerTensors(to []Tensor, prefix string, list []Parameter) []Tensor {
 	return to
 }
 
-// discriminatorState adds the discriminators.
 func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error) {
 	if len(l.discriminators) == 0 {
 		return to, nil
@@ -227,7 +225,6 @@ func restoreOptimizer(t Tensors, prefix string, o Optimizer, steps int) error {
 	return nil
 }
 
-// restoreDiscriminators sets the discriminators to a state.
 func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	if len(s.Discriminators) != len(l.discriminators) {
 		return fmt.Errorf("it has %d discriminators, want %d", len(s.Discriminators), len(l.discriminators))

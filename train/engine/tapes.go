@@ -88,7 +88,6 @@ func (u *updater) record(t *machine.Tape, one func(i int, held []vulkan.Buffer, 
 	return numbers
 }
 
-// record implements onDevice.
 func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	a := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -101,7 +100,6 @@ func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 	}
 }
 
-// record implements onDevice.
 func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	l := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -114,7 +112,6 @@ func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 	}
 }
 
-// record implements onDevice.
 func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -135,7 +132,6 @@ func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip
 	}
 }
 
-// record implements onDevice.
 func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -152,7 +148,6 @@ func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 	}
 }
 
-// record implements onDevice.
 func (o *rmsprop) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	r := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {

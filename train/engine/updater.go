@@ -114,7 +114,6 @@ func (u *updater) slots(name string) [][]float32 {
 	return list
 }
 
-// update runs the body on all chunks.
 func (u *updater) update(gradients [][]float32, clip float64) {
 	u.gradients, u.clip = gradients, float32(clip)
 	u.pieces.Each(u.body)
@@ -128,7 +127,6 @@ func (u *updater) prepare() {
 	}
 }
 
-// decay returns the weight decay of a parameter.
 func (u *updater) decay(tensor int, decay float64) float32 {
 	if u.excluded[tensor] {
 		return 0

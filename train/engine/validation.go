@@ -57,7 +57,6 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 // Names lists the losses: the sum, then its parts.
 func (v *Validation) Names() []string { return v.names }
 
-// program returns the compiled losses for the given number of images.
 func (v *Validation) program(images int) (*program, error) {
 	if p := v.programs[images]; p != nil {
 		return p, nil

@@ -49,7 +49,6 @@ func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 		FactorsFile: func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all)) }}
 }
 
-// withNaN converts levels to float64 and unknown levels to NaN.
 func withNaN(levels []int) []float64 {
 	values := make([]float64, len(levels))
 	for i, l := range levels {

@@ -102,7 +102,6 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 	return l, err
 }
 
-// readLabels reads a file of integers with columns integers per image.
 func readLabels(path string, columns int) ([]int32, error) {
 	r, err := npy.Open(path)
 	if err != nil {

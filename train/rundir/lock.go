@@ -52,7 +52,6 @@ func (f *Folder) Held() error {
 	return nil
 }
 
-// lockError is the error for a folder that could not be locked.
 func lockError(dir string, err error) error {
 	var held *lock.HeldError
 	switch {

@@ -27,7 +27,6 @@ import (
 // Config is the name of the config file. A folder with this file is a run.
 const Config = "config.yaml"
 
-// lockName is the name of the lock file.
 const lockName = ".lock"
 
 var (

@@ -39,7 +39,6 @@ func (t Trial) loss() float64 {
 	return orWorst(t.Values[len(t.Values)-1])
 }
 
-// orWorst returns v, or +Inf for NaN.
 func orWorst(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)

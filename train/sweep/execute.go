@@ -248,7 +248,6 @@ func (e *execution) elsewhere(i int) bool {
 	return e.meter.elsewhere[i]
 }
 
-// heldElsewhere reports whether another process holds a run.
 func heldElsewhere(w *rundir.Watch, dir string) bool {
 	store, err := w.Open(dir)
 	if err != nil {

@@ -234,7 +234,6 @@ func (p *Plan) node(argument string) *config.Node {
 	return nil
 }
 
-// choices lists the combinations of settings.
 func (p *Plan) choices() ([]choice, error) {
 	list := []choice{{settings: p.Set}}
 	cross := func(options []choice) error {
@@ -339,10 +338,8 @@ func (s Settings) Overrides() (list []string) {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// maxName is the maximum length of a folder name.
 const maxName = 100
 
-// nameOf joins the parts of a run's name into a valid folder name.
 func nameOf(parts []string, base string) string {
 	name := notInNames.ReplaceAllString(strings.Join(parts, "_"), "-")
 	if name = strings.TrimLeft(name, "._-"); name == "" {

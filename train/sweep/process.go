@@ -90,7 +90,6 @@ func listen(out io.Reader, report func(done, all int)) (end message, err error) 
 	return end, lines.Err()
 }
 
-// conclude returns the error of a process that has ended.
 func conclude(end message, err error, last *tail) error {
 	if known, ok := ends[end.End]; ok {
 		return known

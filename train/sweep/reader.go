@@ -160,7 +160,6 @@ func newKnownConfig(c train.Config, identity []byte) *knownConfig {
 	return k
 }
 
-// hash returns the hash of the config with another seed.
 func (k *knownConfig) hash(seed uint64) string {
 	text := make([]byte, 0, len(k.before)+len(k.after)+32)
 	text = append(append(text, k.before...), "\nseed: "...)

@@ -75,7 +75,6 @@ func (t *Trials) points() []search.Trial {
 	return list
 }
 
-// trialFile is the content of rundir.TrialFile.
 type trialFile struct {
 	Trial    int               `json:"trial"`
 	Settings map[string]string `json:"settings"` // by key path, as one line of YAML
@@ -156,7 +155,6 @@ func readTrialFile(dir string) (*trialFile, error) {
 	return &file, nil
 }
 
-// readSettings sets the settings and the point of a trial.
 func (t *Trial) readSettings(s search.Space, file *trialFile) error {
 	for _, r := range s {
 		text := file.Settings[r.Key]
@@ -170,7 +168,6 @@ func (t *Trial) readSettings(s search.Space, file *trialFile) error {
 	return nil
 }
 
-// encodeSearch returns a search as YAML.
 func encodeSearch(m search.MethodChoice) (string, error) {
 	text, err := config.Encode(struct {
 		Search search.MethodChoice `yaml:"search"`

@@ -197,7 +197,6 @@ func channelsOrder(axes []int, first int) []int {
 	return []int{first}
 }
 
-// array is a parameter as stored in a file.
 type array struct {
 	name  string
 	shape []int

@@ -139,7 +139,6 @@ func (e *ONNXEncoder) encode(ctx context.Context, d datasets.Dataset, watch func
 	return codes, nil
 }
 
-// networkInput is the input of a network for the images of a data set.
 type networkInput struct {
 	h, w, c     int
 	first       bool // [N, C, H, W]
@@ -230,7 +229,6 @@ func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
 	return scale, rest, nil
 }
 
-// run computes the output for a batch of images.
 func (e *ONNXEncoder) run(ctx context.Context, in *networkInput, d datasets.Dataset, images []int) (*onnx.Tensor, error) {
 	n, size := len(images), in.h*in.w*in.c
 	x := make([]float32, n*size)

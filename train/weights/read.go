@@ -323,7 +323,6 @@ func hint(got, native []int, l Layout) string {
 	return ""
 }
 
-// mostNames is the maximum number of names in an error.
 const mostNames = 8
 
 // mismatch returns an error for missing and unknown tensors, or nil if all match.

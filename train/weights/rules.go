@@ -60,7 +60,6 @@ func direct(op string, a attributes) rule {
 	return func(t *translator, s *step) string { return t.node(op, a, t.operands(s)...) }
 }
 
-// activation adds the activation of a layer.
 func (t *translator) activation(s *step, x string) string {
 	name := get[string](s, "activation")
 	switch name {

@@ -30,7 +30,6 @@ func standardise(t *translator, s *step) string {
 	return t.affine(s, t.node("Div", nil, t.node("Sub", nil, in[0], mean), deviation), 2)
 }
 
-// deviation computes sqrt(variance + epsilon).
 func (t *translator) deviation(s *step, variance string) string {
 	return t.node("Sqrt", nil, t.node("Add", nil, variance, t.scalar(get[float64](s, "epsilon"))))
 }

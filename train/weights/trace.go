@@ -26,7 +26,6 @@ type trace struct {
 	output int
 }
 
-// step is a node of a network's graph.
 type step struct {
 	node       *gorgonia.Node
 	operation  string // operation of package graph or of Gorgonia; empty: an input, a parameter or a constant
@@ -38,7 +37,6 @@ type step struct {
 	parameter  string
 }
 
-// trace lists the steps of a part of the model.
 func (s *Source) trace(p Part) (*trace, error) {
 	var of [2]*trace
 	for i, n := range tracedBatches {
@@ -56,7 +54,6 @@ func (s *Source) trace(p Part) (*trace, error) {
 	return of[0], nil
 }
 
-// build builds a part of the model in a new graph.
 func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 	g := nn.NewGraph(s.Model.Params())
 	if p == Encoder {
@@ -161,7 +158,6 @@ func (t *trace) compare(other *trace) error {
 	return nil
 }
 
-// label returns the name of a step for errors.
 func (s *step) label() string {
 	switch {
 	case s.operation != "" && s.stock:
@@ -184,7 +180,6 @@ func (t *trace) layer(s *step) string {
 	return ""
 }
 
-// elements returns the values of an input, a parameter or a constant.
 func (s *step) elements() ([]float32, error) {
 	v, ok := constantOf(s.node)
 	if !ok {

@@ -50,7 +50,6 @@ func (j *Job) Line() []string {
 	return append(slices.Clone(j.Command), "--index", "--of", strconv.Itoa(j.Tasks), "--no-wait")
 }
 
-// variable is a variable of a task.
 type variable struct{ Name, Value string }
 
 func (j *Job) variables() (list []variable) {

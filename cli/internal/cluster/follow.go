@@ -54,7 +54,6 @@ func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Opti
 	return progress.Outcomes(), err
 }
 
-// follower follows the jobs of a sweep.
 type follower struct {
 	Options
 	scheduler Scheduler
@@ -107,7 +106,6 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// say logs an event of the job.
 func (f *follower) say(format string, args ...any) {
 	f.Log.Info(fmt.Sprintf(format, args...), "event", "job", "job", f.id, "scheduler", f.scheduler.Name())
 }

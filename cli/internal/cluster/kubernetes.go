@@ -116,7 +116,6 @@ func scalar(text string) (string, error) {
 	return strings.TrimSuffix(string(plain), "\n"), err
 }
 
-// kubectl runs kubectl and returns its output.
 func (k *Kubernetes) kubectl(ctx context.Context, input []byte, args ...string) (string, error) {
 	if k.Namespace != "" {
 		args = append(args, "--namespace="+k.Namespace)
@@ -143,7 +142,6 @@ func (k *Kubernetes) Submit(ctx context.Context, j *Job) (string, error) {
 	return found[1], nil
 }
 
-// kubernetesJob holds the fields of a job that this package reads.
 type kubernetesJob struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -167,7 +165,6 @@ type kubernetesJob struct {
 	} `json:"status"`
 }
 
-// tasks counts the tasks of a job.
 func (j *kubernetesJob) tasks() (t Tasks, err error) {
 	if j.Kind != "Job" || j.Spec.Completions == nil {
 		return t, fmt.Errorf("kubectl shows no Indexed Job, but %q", j.Kind)

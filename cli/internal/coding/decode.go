@@ -111,7 +111,6 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// check returns an error for flags that no run can accept.
 func (c *Decode) check() error {
 	for _, what := range c.What {
 		if !slices.Contains(DecodeKinds, what) {
@@ -203,7 +202,6 @@ func (d *decoding) checkImages() error {
 	return nil
 }
 
-// readCodes reads the codes of a file.
 func (d *decoding) readCodes() (matrix.Matrix, error) {
 	t, err := inputs.ReadCodes(d.Codes, d.log)
 	if err != nil {
@@ -282,7 +280,6 @@ const (
 	maxShown     = 100
 )
 
-// decoding is a running decode command.
 type decoding struct {
 	*Decode
 	e      *train.Experiment
@@ -316,7 +313,6 @@ func (d *decoding) encode(ctx context.Context) error {
 	return nil
 }
 
-// prior draws codes from the prior.
 func (d *decoding) prior(count int) (list [][]float64, err error) {
 	g, ok := d.e.Model.(models.Generative)
 	if !ok {
@@ -368,7 +364,6 @@ func (d *decoding) table(ctx context.Context, name, title string, codes [][]floa
 	return d.write(ctx, s, codes, projected)
 }
 
-// traversals varies each part of the codes of images.
 func (d *decoding) traversals(ctx context.Context) error {
 	dropped := 0
 	for _, p := range d.points {

@@ -77,7 +77,6 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// check returns an error for flags that exclude or require each other.
 func (c *Encode) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir)); err != nil {
 		return err

@@ -102,7 +102,6 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 	return settings.Mimosa, err
 }
 
-// check returns an error for flags that exclude or require each other.
 func (c *Mimosa) check() error {
 	switch {
 	case c.Dir == "" && c.Codes == "":
@@ -235,7 +234,6 @@ func (x *exploration) measure(ctx context.Context) error {
 	return nil
 }
 
-// print writes the hierarchy and the components as text.
 func (x *exploration) print(w io.Writer) error {
 	r := x.result
 	fmt.Fprint(w, r.Hierarchy.Text(x.labels()))
@@ -286,7 +284,6 @@ type MimosaSummary struct {
 	Options    map[string]any      `json:"options"`
 }
 
-// bitsSummary is the description length of the codes.
 type bitsSummary struct {
 	PerCode float64 `json:"bits_per_code"`
 	Flat    float64 `json:"flat_bits_per_code"`
@@ -346,7 +343,6 @@ func (x *exploration) labels() hierarchy.Labels {
 	return hierarchy.Labels{Rows: rows}
 }
 
-// writeFiles writes the files of --out into an existing folder.
 func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 	r := x.result
 	for _, f := range []struct {
@@ -393,7 +389,6 @@ func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
 	return out
 }
 
-// drawComponents draws the components found in the codes.
 func (x *exploration) drawComponents(w io.Writer) error {
 	r := x.result
 	dims := func(list []mimosa.Component) (dims []int) {

@@ -179,7 +179,6 @@ func nameOf(d datasets.Dataset) func(row int) string {
 	return nil
 }
 
-// draw draws the pairs of the questions.
 func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []similarity.Answer) error {
 	if d == nil {
 		return ui.Usagef("--sheet: codes have no images; want a data set or a run")

@@ -94,7 +94,6 @@ type namedSet struct {
 	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
 }
 
-// build builds the data set.
 func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice catalog.Choice, d datasets.Dataset, err error) {
 	if choice, err = inputs.ChooseData(n.Name, n.Options); err == nil {
 		d, err = inputs.Build(ctx, choice, seed, s.Log)
@@ -102,7 +101,6 @@ func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice
 	return choice, d, err
 }
 
-// showCommand is `unravel data show NAME [option=value ...]`.
 type showCommand struct {
 	namedSet
 	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write (default: NAME.png)."`
@@ -195,7 +193,6 @@ func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
 	return sheet.Groups(d, split, o)
 }
 
-// exportCommand is `unravel data export NAME [option=value ...] --out DIR`.
 type exportCommand struct {
 	namedSet
 	Out   string `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`

@@ -97,7 +97,6 @@ func Kinds() []ListedKind {
 	}
 }
 
-// names lists the parts.
 func (k *ListedKind) names() (names []string) {
 	for _, p := range k.Parts {
 		names = append(names, p.Name)
@@ -105,7 +104,6 @@ func (k *ListedKind) names() (names []string) {
 	return names
 }
 
-// describe adds the options or the text of every part.
 func (k *ListedKind) describe() error {
 	for i := range k.Parts {
 		if err := k.Parts[i].describe(); err != nil {
@@ -115,7 +113,6 @@ func (k *ListedKind) describe() error {
 	return nil
 }
 
-// describe adds the options or the text of a part.
 func (p *ListedPart) describe() (err error) {
 	if p.settings == nil {
 		var text []byte
@@ -166,7 +163,6 @@ func (c *List) Run(s *ui.Streams) error {
 	return nil
 }
 
-// printKinds prints all kinds with their parts.
 func (c *List) printKinds(w io.Writer) error {
 	list := Kinds()
 	for i := range list {
@@ -250,7 +246,6 @@ func configText(name string) ([]byte, error) {
 // longDefault is the maximum length, in bytes, of a default in a table.
 const longDefault = 120
 
-// shortDefault returns a default, shortened for a table.
 func shortDefault(text string) string {
 	if len(text) > longDefault {
 		return "..."
@@ -287,7 +282,6 @@ func printOptions(w io.Writer, k *ListedKind, p ListedPart) {
 // schemaFile is the schema that the first line of a printed config names.
 const schemaFile = "unravel.schema.json"
 
-// documentKinds lists the kinds of files with a schema.
 var documentKinds = []string{"experiment", "sweep", "table"}
 
 // document describes a kind of file; "" means an experiment.

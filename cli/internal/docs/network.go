@@ -93,7 +93,6 @@ func (f *networkFlags) ofName(w io.Writer, s *Summary, kind, name string, overri
 	return f.print(w, s)
 }
 
-// printLayers prints the list behind a preset.
 func printLayers(w io.Writer, kind, name string, encoder nn.Encoder, decoder nn.Decoder) error {
 	var list *nn.Layers
 	if e, ok := encoder.(nn.EncoderParts); ok {

@@ -109,7 +109,6 @@ func Manual(app *kong.Application) (string, error) {
 	return b.String(), err
 }
 
-// pageTemplate reads the templates of the reference and of the manual page.
 func pageTemplate(all []ListedKind) (*template.Template, error) {
 	types := typeLinks(all)
 	return template.New("reference").Funcs(template.FuncMap{
@@ -164,13 +163,11 @@ func typeLinks(all []ListedKind) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// optionGroup is a table of keys with a heading.
 type optionGroup struct {
 	Title   string // empty: none
 	Options []config.Option
 }
 
-// configKeys are the keys of experiments, sweeps and tables.
 type configKeys struct {
 	Experiment   []optionGroup // single keys, then keys with subkeys
 	Sweep, Table []config.Option
@@ -204,7 +201,6 @@ type commands struct {
 	Files                []rundir.File
 }
 
-// explained is a word with its meaning.
 type explained struct{ Term, Meaning string }
 
 func commandLine(app *kong.Application) commands {
@@ -227,7 +223,6 @@ func commandLine(app *kong.Application) commands {
 	}
 }
 
-// leaves lists the visible commands without subcommands.
 func leaves(n *kong.Node) (list []*kong.Node) {
 	for _, c := range n.Children {
 		switch {
@@ -367,7 +362,6 @@ func measuredBy(c tables.Column) string {
 // roff keeps roff from interpreting a text.
 var roff = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ", "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// manualMeaning returns the help of a value, with its default.
 func manualMeaning(v *kong.Value) string {
 	text := plainMeaning(v)
 	if v.Default != "" && !v.IsBool() {
@@ -376,7 +370,6 @@ func manualMeaning(v *kong.Value) string {
 	return text
 }
 
-// manualItem returns a term and its meaning.
 func manualItem(term, meaning string) string {
 	return fmt.Sprintf(".TP\n\\fB%s\\fR\n%s\n", roff.Replace(term), ManualText(meaning))
 }

@@ -98,7 +98,6 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 	return report.Metrics(s.Out, results)
 }
 
-// check returns an error for flags that exclude or require each other.
 func (c *Command) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir), c.checkRepeats()); err != nil {
 		return err
@@ -333,7 +332,6 @@ func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Resu
 	return results, errors.Join(failed...)
 }
 
-// remark logs the remarks, once.
 func (e *Evaluation) remark(s *ui.Streams) {
 	for _, line := range e.remarks {
 		fmt.Fprintln(s.Log, line)
@@ -390,7 +388,6 @@ func (e *Evaluation) matchCodes() {
 	}
 }
 
-// describeClasses describes the classes that the answers gave.
 func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 	var parts []string
 	for k, name := range c.Factors {

@@ -171,7 +171,6 @@ func addRotations(in *metrics.Input, path string) (notes []string, err error) {
 	return t.Notes, nil
 }
 
-// describeFactors lists factors with their kinds and numbers of levels.
 func describeFactors(in *metrics.Input) string {
 	var parts []string
 	for j, f := range in.Factors {
@@ -206,7 +205,6 @@ func describeGaps(in *metrics.Input) string {
 	return strings.Join(parts, ", ")
 }
 
-// parseBlocks parses --blocks: columns and ranges of columns for each factor.
 func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	blocks := strings.Split(text, ";")
 	if len(blocks) != len(in.Factors) {
@@ -232,7 +230,6 @@ func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	return codes, nil
 }
 
-// parseRange parses a column, or first-last, of d columns.
 func parseRange(text string, d int) (first, last int, err error) {
 	left, right, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -253,7 +250,6 @@ func parseRange(text string, d int) (first, last int, err error) {
 	return first, last, nil
 }
 
-// readHierarchies reads --hierarchy, --true-hierarchy and --components into an input.
 func (c *Command) readHierarchies(in *metrics.Input) error {
 	for _, file := range []struct {
 		path string

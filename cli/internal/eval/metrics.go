@@ -47,7 +47,6 @@ func ChooseMetrics(texts, options []string, like string) (c Choice, err error) {
 	return c, err
 }
 
-// optedMetrics returns the metrics with their options.
 func optedMetrics(items []Item, options []string, like string) ([]metrics.Choice, error) {
 	settings := map[string][]string{}
 	for _, option := range options {
@@ -87,7 +86,6 @@ var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
 // innerQuotes matches a name in double quotes inside a double-quoted text, which ends the text too early.
 var innerQuotes = regexp.MustCompile(`:\s*"[^"]*[yz]\."`)
 
-// metricItems lists the metrics of --metrics, or of a preset.
 func metricItems(texts []string) ([]Item, error) {
 	var list []Item
 	if PresetNamed(texts) {
@@ -169,7 +167,6 @@ func measuring() []string {
 	return names
 }
 
-// decodeChoice decodes the settings of a metric as a config does.
 func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	var c struct {
 		Metrics []metrics.Choice `yaml:"metrics"`

@@ -51,10 +51,8 @@ func score(r metrics.Result) *float64 {
 	return nil
 }
 
-// writeFile writes a file of --out.
 type writeFile = func(name string, content func(io.Writer) error) error
 
-// writeFiles writes the files of --out into an existing folder.
 func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metrics.Result) error {
 	files, err := disk.OpenFiles(dir, "eval")
 	if err != nil {
@@ -268,7 +266,6 @@ func moving(g metrics.Grid) []int {
 	return list
 }
 
-// drawManipulation draws one panel per factor.
 func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	var labels []string
 	for _, c := range columns {
@@ -422,7 +419,6 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 	return write("constancy.png", func(w io.Writer) error { return report.Spaces(w, "Levels by their sub-codes", rows) })
 }
 
-// hierarchyFigures maps file names to figures of the known hierarchies.
 func (e *Evaluation) hierarchyFigures(results []metrics.Result) map[string]func(io.Writer) error {
 	all := map[string]func(io.Writer) error{}
 	if h := e.in.Hierarchy; h != nil {

@@ -230,7 +230,6 @@ func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer,
 	})
 }
 
-// writeFactors writes values, levels and sizes of the factors, and describes them in s.
 func writeFactors(files *disk.Files, s *Set, d datasets.Dataset) error {
 	factors, levels := d.Factors(), datasets.Levels(d)
 	shape := []int{d.Len(), len(factors)}

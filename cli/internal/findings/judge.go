@@ -59,7 +59,6 @@ func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged
 	return j, nil
 }
 
-// worse returns the worse of two verdicts.
 func worse(a, b Verdict) Verdict {
 	for _, v := range []Verdict{Fails, Missing, Undecided} {
 		if a == v || b == v {
@@ -69,7 +68,6 @@ func worse(a, b Verdict) Verdict {
 	return Holds
 }
 
-// side is one value of a comparison.
 type side struct {
 	name  string
 	value float64
@@ -84,7 +82,6 @@ type side struct {
 // enough is the minimum fraction of the paper's training with which a value can decide.
 const enough = 0.1
 
-// sideOf returns the value of a cell.
 func sideOf(name string, p *placed) side {
 	c := p.Cell
 	s := side{name: name, value: *c.Ours, runs: c.Draws, unfit: 2*c.Unlearned >= max(1, c.Draws)}
@@ -104,7 +101,6 @@ func sideOf(name string, p *placed) side {
 	return s
 }
 
-// placed is a cell with its result.
 type placed struct {
 	*tables.Cell
 	in     *tables.Result
@@ -196,7 +192,6 @@ func compare(a, b side, below bool) Verdict {
 	return Undecided
 }
 
-// judge decides a test by the values of its table.
 func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	if t.Tau != "" {
 		return t.judgeTau(r)
@@ -292,7 +287,6 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	return list, nil
 }
 
-// judgeTau decides a test on the order of rows.
 func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	rows := t.Rows
 	if len(rows) == 0 {
@@ -345,7 +339,6 @@ type tau struct {
 	open             int // pairs that may have either order
 }
 
-// tauOf compares the orders of two lists.
 func tauOf(a, b []side) tau {
 	var x, y []float64
 	for i := range a {

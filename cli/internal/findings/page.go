@@ -23,7 +23,6 @@ var pageTemplate = template.Must(template.New("results").Funcs(template.FuncMap{
 	"anchor": anchor, "join": strings.Join, "number": func(i int) int { return i + 1 },
 }).Parse(pageText))
 
-// page is the data of the template.
 type page struct {
 	Totals []total
 	Papers []judgedPaper
@@ -32,13 +31,11 @@ type page struct {
 	Effort effort   // of all tables
 }
 
-// total counts the distinct cells of some tables.
 type total struct {
 	Name string
 	Summary
 }
 
-// judgedPaper is a paper with the verdicts on its findings.
 type judgedPaper struct {
 	Paper
 	Judged []*Judged
@@ -54,7 +51,6 @@ func (p judgedPaper) Count(v Verdict) (n int) {
 	return n
 }
 
-// tableLine is a table in the lists of the page.
 type tableLine struct {
 	Name, Scale string
 	Cells       Summary
@@ -109,7 +105,6 @@ func lineOf(r *tables.Result, counted map[string]bool) (tableLine, error) {
 	return l, nil
 }
 
-// judgeAll judges the findings of all papers.
 func judgeAll(results []*tables.Result, papers []Paper) (list []judgedPaper, err error) {
 	open := func(name string) (*tables.Result, error) {
 		if at := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); at >= 0 {
@@ -158,7 +153,6 @@ func (s Summary) Share(n int) string {
 	return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(s.Computed))
 }
 
-// keys are the keys of counted cells, see [tables.Result.Keys].
 type keys map[string]bool
 
 // Summarise counts the cells of a result. Times are not compared and do not count as computed. Both cells of a pair
@@ -342,7 +336,6 @@ func class(tau float64) int {
 	return 1
 }
 
-// anchor returns the link target of a heading.
 func anchor(heading string) string {
 	keep := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {

@@ -80,7 +80,6 @@ func (o *OtherData) Foreign() string {
 	return o.Set[0]
 }
 
-// choose returns the data set of the arguments.
 func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	if len(o.Set) == 0 || !strings.HasPrefix(o.Set[0], "dataset=") {
 		return choice, ui.Usagef("want dataset=NAME in front of its options, such as dataset=square size=32")

@@ -40,7 +40,6 @@ func (c *Command) exchange(t *tables.Table, s *ui.Streams) error {
 	return c.accept(t, s)
 }
 
-// contribute writes the runs that are missing in the ledger.
 func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	f, err := t.Contribution(c.options(t))
 	if err != nil {
@@ -75,7 +74,6 @@ func readContribution(name string) (*ledger.File, error) {
 	return ledger.Read(name, disk.Limited(in, name, maxContribution))
 }
 
-// accept adds the runs of a file to the ledger.
 func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 	f, err := readContribution(c.Accept)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,14 +132,12 @@ func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Str
 	return nil
 }
 
-// checkFlags are the flags for repeating recorded runs.
 type checkFlags struct {
 	Check  sweeps.CountFlag `placeholder:"N" help:"Repeat N random runs of the ledger, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
 	Pick   *uint64          `placeholder:"SEED" help:"With --check: seed for choosing the runs (default: a new seed, which is printed)."`
 	Within time.Duration    `placeholder:"TIME" help:"With --check: maximum duration of a run, such as 20s or 10m; longer runs are left out."`
 }
 
-// checkedRun is a run in the JSON output.
 type checkedRun struct {
 	Folder  string  `json:"folder"`
 	Run     string  `json:"run"`
@@ -264,7 +260,6 @@ func (r *checkedRun) line(record *ledger.Run) string {
 	return fmt.Sprintf("%s (%.3g s recorded)", text, r.Seconds)
 }
 
-// validCheck checks the flags of --check.
 func (c *Command) validCheck() error {
 	switch {
 	case c.Check == 0 && (c.Pick != nil || c.Within != 0):

@@ -49,7 +49,6 @@ type ListedTable struct {
 	Scales []tables.Counts `json:"scales"`
 }
 
-// list lists the tables.
 func (c *Command) list(ctx context.Context, s *ui.Streams) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
 	all, err := listTables(ctx)
@@ -80,7 +79,6 @@ AGREE   of these, within two standard errors of the printed one
 RUNS    runs in the ledger
 `
 
-// scalesLegend explains the columns of the list of scales.
 const scalesLegend = `
 ` + legend + `
 DATA may also be "real": the public data set. POSSIBLE counts the CELLS in rows that the scale computes, and STALE the cells
@@ -115,7 +113,6 @@ func begin(text string, most int) string {
 	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
 }
 
-// counts returns the counts of a scale.
 func (t *ListedTable) counts(scale string) tables.Counts {
 	at := slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == scale })
 	return t.Scales[max(at, 0)]
@@ -191,7 +188,6 @@ func listTable(ctx context.Context, name string) ([]ListedTable, error) {
 	return []ListedTable{l, real}, nil
 }
 
-// countTable counts the cells of a table by scale.
 func countTable(ctx context.Context, t *tables.Table, data string) (l ListedTable, err error) {
 	l = ListedTable{Name: t.Name, Title: t.Title, Source: t.Source, Trains: t.Trains(), Data: data, Shown: tables.FullScale}
 	o := tables.Options{Runs: runsOf(t), Ledger: t.Ledger()}

@@ -52,7 +52,6 @@ type Command struct {
 	scaled bool // --scale is given
 }
 
-// tableRuns is the folder of the runs of tables.
 const tableRuns = "runs/tables"
 
 // Run prints a table, lists the tables, or does the other work that a flag names.
@@ -81,7 +80,6 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return c.show(ctx, t, s)
 }
 
-// validate checks the flags on their own.
 func (c *Command) validate() error {
 	if err := c.validCheck(); err != nil {
 		return err

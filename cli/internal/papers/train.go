@@ -35,7 +35,6 @@ func onTwins(t *tables.Table, scale string) (bool, error) {
 	return slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }), err
 }
 
-// runsOf returns the folder of a table's runs.
 func runsOf(t *tables.Table) string {
 	return filepath.Join(filepath.FromSlash(tableRuns), t.RunsFolder())
 }
@@ -137,7 +136,6 @@ func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	return c.Job(t.Name, c.Runs, args...)
 }
 
-// jobs returns the number of concurrent runs.
 func (c *Command) jobs() int { return max(1, int(c.Jobs)) }
 
 // asked reports whether a flag asks for runs. Without such a flag, a table shows existing results.
@@ -145,7 +143,6 @@ func (c *Command) asked() bool {
 	return c.scaled || c.Fresh || c.Retry || c.Jobs > 0 || c.ClusterFlags != (sweeps.ClusterFlags{})
 }
 
-// options returns the locations of a table's results.
 func (c *Command) options(t *tables.Table) tables.Options {
 	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
 }

@@ -163,7 +163,6 @@ func (c *Compare) ranking() *ranking.UDR {
 	return u
 }
 
-// compared is a run with its results and codes.
 type compared struct {
 	name    string
 	results []metrics.Result

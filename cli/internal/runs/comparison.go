@@ -36,7 +36,6 @@ type Comparison struct {
 	Seeds    []seedGroup  `json:"seeds,omitempty"`
 }
 
-// comparedMetric holds the values of one metric in all runs.
 type comparedMetric struct {
 	Name   string            `json:"name"`
 	Better metrics.Direction `json:"better"`
@@ -128,7 +127,6 @@ func common(a, b []float64) (n int) {
 	return n
 }
 
-// hasTau reports whether two metrics have a tau.
 func (x *Comparison) hasTau() bool {
 	for i, row := range x.Tau {
 		for j, v := range row {
@@ -243,7 +241,6 @@ func (m *comparedMetric) text(run int) string {
 	return s
 }
 
-// printTau writes Kendall's tau between metrics.
 func (x *Comparison) printTau(w io.Writer) {
 	heading(w, "Kendall's tau", len(x.Metrics))
 	for i, tau := range x.Tau {
@@ -256,7 +253,6 @@ func (x *Comparison) printTau(w io.Writer) {
 	}
 }
 
-// writeFiles writes the files of --out into an existing folder.
 func (x *Comparison) writeFiles(dir string) error {
 	files, err := disk.OpenFiles(dir, "compare")
 	if err != nil {
@@ -324,7 +320,6 @@ func comparability(runs []*compared) (notes []string) {
 	return notes
 }
 
-// runResult is a result of a run.
 type runResult struct {
 	run    int
 	result metrics.Result
@@ -408,7 +403,6 @@ func otherScales(name string, list []runResult) []string {
 
 const seedColumn = "seed"
 
-// difference is a setting that differs between compared runs.
 type difference struct {
 	Key    string    `json:"key"`
 	Values []*string `json:"values"` // null for a run without the setting
@@ -430,7 +424,6 @@ type spread struct {
 	Most  cell `json:"max"`
 }
 
-// spreadOf returns the spread of the finite values.
 func spreadOf(values []float64) spread {
 	values = slices.DeleteFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	sum, squares, n := 0.0, 0.0, len(values)

@@ -104,7 +104,6 @@ func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
 	})
 }
 
-// columnError converts an error of package index to a usage error.
 func columnError(err error) error {
 	unknown, ok := errors.AsType[*index.UnknownColumnError](err)
 	switch {
@@ -159,7 +158,6 @@ func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]strin
 	return list
 }
 
-// compare prints a line for each group of runs.
 func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	groups, err := index.GroupBy(runs, c.By...)
 	if err != nil {
@@ -227,7 +225,6 @@ func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.R
 // runs.
 const BoardFile = tfevents.FilePrefix + "0.unravel-runs"
 
-// writeTensorBoard writes the settings and metrics of runs for TensorBoard.
 func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 	var settings []tfevents.Setting
 	open := map[string]bool{} // settings to write
@@ -288,14 +285,12 @@ func direction(name string) string {
 	return m.New().Better().String() + " is better"
 }
 
-// shownColumn is a column of a printed table.
 type shownColumn struct {
 	header string
 	cells  []string
 	rank   int // columns with high ranks are left out first
 }
 
-// columnsOf turns rows with a header into columns.
 func columnsOf(rows [][]string) []shownColumn {
 	list := make([]shownColumn, len(rows[0]))
 	for i, header := range rows[0] {
@@ -320,7 +315,6 @@ func cut(s string, width int) string {
 	return string(letters[:head]) + "…" + string(letters[len(letters)-(width-1-head):])
 }
 
-// width returns the width of a column, in characters.
 func (c *shownColumn) width() int {
 	w := utf8.RuneCountInString(c.header)
 	for _, cell := range c.cells {
@@ -415,7 +409,6 @@ const (
 // mostRows is the maximum number of rows on a terminal. More rows would scroll for minutes.
 const mostRows = 1000
 
-// printRuns prints runs with their differing settings and their results.
 func printRuns(s *ui.Streams, runs []*index.Run) {
 	if len(runs) == 0 {
 		fmt.Fprintln(s.Out, "no runs")

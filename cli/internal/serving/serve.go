@@ -159,7 +159,6 @@ func openTo(a net.Addr, page, token string) string {
 	return text + "\nnothing is encrypted: others in the network can read along; better without --listen, through ssh -L 7007:" + DefaultAddress + " USER@MACHINE"
 }
 
-// isTaken reports whether a port is in use.
 func isTaken(err error) bool {
 	const onWindows = syscall.Errno(10048)
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, onWindows)
@@ -171,7 +170,6 @@ func isLoopback(a net.Addr) bool {
 	return err == nil && at.Addr().IsLoopback()
 }
 
-// address returns the address to open in a browser.
 func address(a net.Addr, host, run, token string) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {

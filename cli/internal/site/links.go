@@ -81,7 +81,6 @@ func (b *builder) resolve(p *page, destination string) (string, error) {
 	return to, nil
 }
 
-// picture copies a picture of a page.
 func (b *builder) picture(p *page, destination string) error {
 	name := path.Join(path.Dir(p.name), destination)
 	if !fs.ValidPath(name) || !b.exists(name) {
@@ -95,7 +94,6 @@ func (b *builder) exists(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// take copies a file into the site.
 func (b *builder) take(name string) error {
 	content, err := fs.ReadFile(b.source.Files, name)
 	if err == nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// page is a parsed page.
 type page struct {
 	name     string // path of the Markdown
 	source   []byte
@@ -38,7 +37,6 @@ type heading struct {
 // markdown reads the pages: CommonMark with GitHub's tables and addresses.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify, extension.Strikethrough))
 
-// parse reads a page.
 func parse(name string, source []byte) (*page, error) {
 	p := &page{name: name, source: source}
 	p.root = markdown.Parser().Parse(text.NewReader(source))
@@ -77,7 +75,6 @@ func (p *page) short() string {
 	return before
 }
 
-// has reports whether a page has an anchor.
 func (p *page) has(anchor string) bool {
 	return slices.ContainsFunc(p.headings, func(h heading) bool { return h.ID == anchor })
 }
@@ -114,7 +111,6 @@ func (p *page) text(n ast.Node) string {
 // slugs creates the anchors of a page's headings in the same way as GitHub.
 type slugs map[string]int
 
-// next returns the anchor of a heading.
 func (s slugs) next(words string) string {
 	slug := strings.Map(func(r rune) rune {
 		switch {
@@ -140,19 +136,16 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// link is a link of the navigation.
 type link struct {
 	Title, URL string
 	Here       bool
 }
 
-// group is a group of the navigation as a page shows it.
 type group struct {
 	Title string
 	Links []link
 }
 
-// view is the data of the template.
 type view struct {
 	Site, Title, Summary, Version string
 	Root                          string // way from the page to the site's folder: "", "../" ...
@@ -224,7 +217,6 @@ func (b *builder) summary(p *page) string {
 	return ""
 }
 
-// body renders a page's Markdown.
 func (b *builder) body(p *page) (string, error) {
 	var out bytes.Buffer
 	r := renderer.NewRenderer(renderer.WithNodeRenderers(
@@ -262,7 +254,6 @@ func (b *builder) index() ([]byte, error) {
 	return fmt.Appendf(nil, "\"use strict\";\n\nUnravel.pages = [\n%s\n];\n", bytes.Join(lines, []byte(",\n"))), nil
 }
 
-// sections splits a page at its headings.
 func (b *builder) sections(p *page) (list []section) {
 	at := b.source.address(p.name)
 	next := 0

@@ -107,7 +107,6 @@ func (s Source) assets() (map[string][]byte, error) {
 	return files, nil
 }
 
-// order lists the pages in the order of the navigation.
 func (s Source) order() (order []string, err error) {
 	var mistakes []error
 	for _, g := range s.Groups {
@@ -134,7 +133,6 @@ func (s Source) order() (order []string, err error) {
 	return order, errors.Join(mistakes...)
 }
 
-// address returns the path of a page in the site.
 func (s Source) address(name string) string {
 	if name == s.Front {
 		return "index.html"

@@ -86,7 +86,6 @@ const (
 // Schedulers are the values of --on.
 var Schedulers = []string{onSlurm, onKubernetes}
 
-// scheduler returns the scheduler of --on.
 func (f *ClusterFlags) scheduler() cluster.Scheduler {
 	if f.On == onKubernetes {
 		return &cluster.Kubernetes{Image: string(f.Image), Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: string(f.Namespace), User: os.Getuid(), Group: os.Getgid()}
@@ -186,7 +185,6 @@ func (f *ClusterFlags) Job(name, dir string, args ...string) (cluster.Job, error
 
 var notInJobs = regexp.MustCompile(`[^a-z0-9]+`)
 
-// jobName returns the job's name for a folder and a command.
 func jobName(name, dir string, args []string) string {
 	const letters = 40 // of 63
 	name = strings.Trim(notInJobs.ReplaceAllString(strings.ToLower(name), "-"), "-")
@@ -355,7 +353,6 @@ func parseTime(text string) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// memoryFlag is a number of bytes.
 type memoryFlag int64
 
 var memorySize = regexp.MustCompile(`^(\d+(?:\.\d+)?)([KMGT])(?:i?B|i)?$`)
@@ -399,7 +396,6 @@ func (*indexFlag) Takes(text string) bool {
 // indexVariables hold the number of a task, by scheduler.
 var indexVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
 
-// number returns the number of the task.
 func (f *indexFlag) number() (int, error) {
 	text, from := f.text, "--index"
 	for _, name := range indexVariables {

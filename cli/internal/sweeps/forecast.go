@@ -240,7 +240,6 @@ type progress struct {
 	drawn int    // length of the drawn line in letters
 }
 
-// barWidth is the width of the bar, in letters.
 const barWidth = 24
 
 func newProgress(w io.Writer) *progress {
@@ -251,7 +250,6 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// observe receives the status of the sweep.
 func (p *progress) observe(s sweep.Status) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -269,7 +267,6 @@ func (p *progress) observe(s sweep.Status) {
 	p.draw("[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "] " + s.String())
 }
 
-// rehearsal says that a rehearsal begins.
 func (p *progress) rehearsal(run string, nth, most int) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -299,7 +296,6 @@ func steady(s sweep.Status) string {
 	return s.String()
 }
 
-// say writes a line of text.
 func (p *progress) say(format string, args ...any) { _, _ = fmt.Fprintf(p, format+"\n", args...) }
 
 // Write writes text in place of the bar.
@@ -317,7 +313,6 @@ func (p *progress) erase() {
 	}
 }
 
-// clear erases the bar.
 func (p *progress) clear() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -155,7 +155,6 @@ type Run struct {
 	Fit     *train.Fit         `json:"fit,omitempty"`
 }
 
-// print lists the runs with their states and results.
 func (c *Command) print(w io.Writer, outcomes []sweep.Outcome) error {
 	var list []Run
 	for _, o := range outcomes {
@@ -202,7 +201,6 @@ func (c *Command) print(w io.Writer, outcomes []sweep.Outcome) error {
 	return t.Flush()
 }
 
-// search makes the trials of a plan with a search.
 func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) error {
 	for flag, given := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "", "--index": c.Index.Set, "--rehearse": c.Rehearse} {
 		if given {
@@ -237,7 +235,6 @@ func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) e
 	})
 }
 
-// searchTrial is a trial in the JSON output.
 type searchTrial struct {
 	Trial    int               `json:"trial"`
 	Name     string            `json:"name,omitempty"`
@@ -300,7 +297,6 @@ func (c *Command) searchOutput(found *sweep.Search, trials *sweep.Trials) Search
 	return o
 }
 
-// printTrials lists the trials and the best one.
 func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Trials) error {
 	if c.JSON {
 		all := c.searchOutput(found, trials)
@@ -334,7 +330,6 @@ func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Tr
 	return nil
 }
 
-// maxPreview bounds the trials that a dry run lists.
 const maxPreview = 8
 
 // previewSearch prints the space, the first trials and the budget.

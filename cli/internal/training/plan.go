@@ -28,7 +28,6 @@ var planTemplate = template.Must(template.New("plan").Funcs(template.FuncMap{
 	"span":   ui.Span,
 }).Parse(planText))
 
-// printPlan writes the plan of a config, a line for each subject.
 func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	x := struct {
 		*train.Plan

@@ -70,7 +70,6 @@ func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 	return c.Serving(ctx, s, c.folder(), func() error { return c.train(ctx, s, settings) })
 }
 
-// train trains in the folder and prints the results.
 func (c *Train) train(ctx context.Context, s *ui.Streams, settings train.Config) error {
 	ui.Allow(ctx, ui.SavePatience)
 	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: plain.Logger(s.Log), Terminal: plain.Terminal(s.Log)})
@@ -204,7 +203,6 @@ func withAdvice(err error, dir string) error {
 	return fmt.Errorf("%w; to train with other settings, choose another folder with --run, or remove %s; --resume continues with the same settings %s", err, dir, from)
 }
 
-// rateFlags are the flags of a learning-rate range test.
 type rateFlags struct {
 	FindRate bool    `help:"Test learning rates on the first steps instead of training (Smith 2017)." detail:"The rate rises until the loss diverges. The command prints a rate, and writes a picture and the losses."`
 	RateLow  float64 `default:"1e-6" placeholder:"RATE" help:"Lowest rate of --find-rate."`

@@ -43,7 +43,6 @@ type Export struct {
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// exported is the output of --json for an export.
 type exported struct {
 	File     string           `json:"file"`
 	Format   string           `json:"format"`
@@ -107,13 +106,11 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// layoutText describes layouts of safetensors.
 var layoutText = map[weights.Layout]string{
 	weights.Native:  "for images [N, H, W, C] (layout unravel; --layout pytorch writes a state_dict)",
 	weights.PyTorch: "for images [N, C, H, W] (layout pytorch: a state_dict)",
 }
 
-// chooseFormat takes the format from the name of the file.
 func (c *Export) chooseFormat() error {
 	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.Out)), ".")
 	if named != safetensorsFormat && named != onnxFormat { // a pipe, or no name
@@ -170,7 +167,6 @@ type modelCard struct {
 	Metrics []metrics.Result
 }
 
-// newCard collects the card of a run's exported weights.
 func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
 	h, w, channels := e.Data.ImageShape()
 	c := &modelCard{exported: x, Config: &e.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}

@@ -43,7 +43,6 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// checkParent checks that the folder for a file exists.
 func checkParent(path string) error {
 	dir := filepath.Dir(path)
 	err := disk.CheckDir(dir)

@@ -21,7 +21,6 @@ const (
 	SweepPatience = 70 * time.Second // the command's processes save
 )
 
-// stopper kills a program that does not end in time.
 type stopper struct{ patience atomic.Int64 }
 
 type stopperKey struct{}
@@ -62,7 +61,6 @@ func OnSignals(parent context.Context) context.Context {
 	return ctx
 }
 
-// exit ends the program.
 func (s *stopper) exit() {
 	text := fmt.Sprintf("unravel: %v", train.ErrStopped)
 	if time.Duration(s.patience.Load()) > quitPatience {

@@ -78,7 +78,6 @@ func (t *Transfer) Report(what string, done, total int64) {
 	}
 }
 
-// line returns the line for a log.
 func (t *Transfer) line(now time.Time, done int64) string {
 	count := func(n int64) string { return fmt.Sprint(n) }
 	if inBytes(t.what) {

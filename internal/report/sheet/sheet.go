@@ -187,7 +187,6 @@ func moreCategorical(a, b factor.Factor) bool {
 	return a.Kind == factor.Categorical && b.Kind != factor.Categorical
 }
 
-// manyFactors reports whether more than two factors vary.
 func manyFactors(d datasets.Dataset) bool {
 	n := 0
 	for _, f := range d.Factors() {
@@ -314,7 +313,6 @@ func subtitle(d datasets.Dataset, row, column int, levels []int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// factorNamed finds a factor by its name.
 func factorNamed(d datasets.Dataset, name string) (int, error) {
 	var names []string
 	for k, f := range d.Factors() {

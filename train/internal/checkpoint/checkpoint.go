@@ -138,7 +138,6 @@ func ReadState(dir string) *State {
 	return nil
 }
 
-// stateIn returns the state in a checkpoint's metadata.
 func stateIn(metadata map[string]string) (*State, error) {
 	var s State
 	if err := json.Unmarshal([]byte(metadata[StateKey]), &s); err != nil {

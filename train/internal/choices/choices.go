@@ -85,12 +85,10 @@ func Inherits(choices []metrics.Choice, from []losses.Choice) bool {
 	})
 }
 
-// oneMetric is a metric in a config.
 type oneMetric struct {
 	Metric metrics.Choice `yaml:"metric"`
 }
 
-// copyOf returns a deep copy of a metric.
 func copyOf(c metrics.Choice) (metrics.Choice, error) {
 	text, err := config.Encode(oneMetric{c})
 	if err != nil {
@@ -101,7 +99,6 @@ func copyOf(c metrics.Choice) (metrics.Choice, error) {
 	return read.Metric, err
 }
 
-// sameText reports whether two metrics have the same settings in a config.
 func sameText(a, b metrics.Choice) (bool, error) {
 	x, err := config.Encode(oneMetric{a})
 	if err != nil {

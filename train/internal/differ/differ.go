@@ -51,7 +51,6 @@ func Configs(a, b []byte) ([]Difference, error) {
 	return differ("", x, y), nil
 }
 
-// differ lists the differences between two values of a key.
 func differ(key string, a, b any) (list []Difference) {
 	if x, ok := a.(yaml.MapSlice); ok {
 		if y, ok := b.(yaml.MapSlice); ok {

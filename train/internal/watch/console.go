@@ -199,7 +199,6 @@ type epochEvent struct {
 	values []any
 }
 
-// log logs the event, with more text and values.
 func (e epochEvent) log(c *Console, more string, values ...any) {
 	if e.text != "" {
 		c.Info("epoch", e.text+more, append(e.values, values...)...)
@@ -219,7 +218,6 @@ func eventOf(r *engine.EpochReport) epochEvent {
 	return epochEvent{epochText(r), values}
 }
 
-// epochText returns a line on the mean losses of an epoch.
 func epochText(r *engine.EpochReport) string {
 	var parts []string
 	for _, l := range r.Losses {

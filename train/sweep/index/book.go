@@ -39,7 +39,6 @@ func newBook() *book {
 		map[int64]*machine{}, map[machine]int64{}, map[string]*names{}, map[*sweep.Setting]int64{}, sums{shared: map[any]uint32{}}}
 }
 
-// read calls scan for each row of a query.
 func (x *Index) read(ctx context.Context, query string, scan func(*sql.Rows) error) error {
 	rows, err := x.db.QueryContext(ctx, query)
 	if err != nil {

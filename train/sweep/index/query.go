@@ -51,7 +51,6 @@ func Read(path, name string) *Run {
 	return r
 }
 
-// runOf returns the run of an entry without settings and results.
 func runOf(name, stamp string, e sweep.Entry) *Run {
 	r := &Run{Dir: name, State: e.State, Hash: e.Hash, Stamp: stamp, Problem: e.Other}
 	if e.Damaged() { // includes runs with unreadable results, although a sweep completes them again
@@ -80,7 +79,6 @@ func (x *Index) Runs(context.Context) ([]*Run, error) {
 	return list, nil
 }
 
-// resultsOf returns the results of a finished run.
 func resultsOf(e sweep.Entry) Results {
 	all := map[string]float64{}
 	for _, m := range e.Metrics {
@@ -106,7 +104,6 @@ func resultsOf(e sweep.Entry) Results {
 	return NewResults(all)
 }
 
-// varying lists the settings that differ between runs, sorted.
 func varying(runs []*Run) []string {
 	differ, seen := map[string]bool{}, map[*kind]bool{}
 	for _, r := range runs {

@@ -82,7 +82,6 @@ func (s Settings) Get(key string) (string, bool) {
 	return s.value(i), true
 }
 
-// value returns the i-th setting.
 func (s Settings) value(i int) string {
 	switch s.kind.names.list[i] {
 	case nameKey:

@@ -207,7 +207,6 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 	return nil
 }
 
-// refusal returns the error for a response.
 func (c *client) refusal(what string, r *http.Response, text []byte) error {
 	e := &serverError{Server: c.name(), Request: what, Status: r.StatusCode}
 	var answer struct {
@@ -260,7 +259,6 @@ func (c *client) experiment(ctx context.Context, name string) (id string, delete
 	return "", false, fmt.Errorf("%s: GET experiments/get-by-name: there is no experiment %s after it was made", c.name(), name)
 }
 
-// remoteRun is a run on a server.
 type remoteRun struct {
 	Info struct {
 		RunID       string `json:"run_id"`

@@ -166,7 +166,6 @@ const (
 	fitGroup     = "fit"
 )
 
-// point is a value of a metric at a step.
 type point struct {
 	Key       string  `json:"key"`
 	Value     float64 `json:"value"`

@@ -71,7 +71,6 @@ func (s *sender) note(format string, args ...any) {
 	s.sum.Notes = append(s.sum.Notes, fmt.Sprintf(format, args...))
 }
 
-// job is a run to send.
 type job struct {
 	run    *index.Run
 	folder string

@@ -46,7 +46,6 @@ func read(run sweep.Entry, file string, x any) (ok bool, err error) {
 	return json.Unmarshal(text, x) == nil, nil
 }
 
-// write writes the result of an analysis to a file in the run's folder.
 func write(dir, file string, x any) error {
 	store, err := rundir.Open(dir)
 	if err != nil {

@@ -99,7 +99,6 @@ func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choi
 	return x, nil
 }
 
-// medName is the name of the metric that selects columns.
 const medName = "med"
 
 // settings returns the metrics with the settings for selected columns.
@@ -124,5 +123,4 @@ func (b *Best) settings(choices []metrics.Choice) []metrics.Choice {
 	return list
 }
 
-// file returns the name of the file in the run's folder.
 func (b *Best) file() string { return fmt.Sprintf("top-%d.json", b.K) }

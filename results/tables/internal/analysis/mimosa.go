@@ -92,10 +92,8 @@ func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
 	return slices.DeleteFunc(slices.Clone(choices), func(c metrics.Choice) bool { return c.Name == purity })
 }
 
-// purity is the name of the metric.
 const purity = "purity"
 
-// empty reports whether MIMOSA found no component.
 func (x *explored) empty() bool {
 	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
 }

@@ -142,7 +142,6 @@ func validWeights(key string, rows [][]float64, k int) error {
 	return nil
 }
 
-// weights returns the weights of a column.
 func (l *Linear) weights(column int) []float64 {
 	if column < len(l.First) {
 		return l.First[column]
@@ -276,7 +275,6 @@ func (s *Timed) Validate() error {
 // Random reports whether the codes depend on the seed.
 func (s *Timed) Random() bool { return true }
 
-// timedNoise is the standard deviation of the noise.
 const timedNoise = 0.1
 
 // Sample returns the codes for a seed.

@@ -178,7 +178,6 @@ func parseDecimal(text string) (Decimal, error) {
 	return Decimal{Value: value, Text: text, Decimals: len(fraction)}, nil
 }
 
-// maxFile is the maximum size of a reference file in bytes.
 const maxFile = 64 << 20
 
 func readBounded(fsys fs.FS, path, shown string) ([]byte, error) {

@@ -137,7 +137,6 @@ func prototypeOf(c train.Config) (*prototype, error) {
 	return &prototype{c, before, after}, nil
 }
 
-// textOf returns the text of a list of metrics.
 func (c *Cache) textOf(list []metrics.Choice) (string, error) {
 	if len(list) == 0 {
 		return "", nil
