@@ -27,8 +27,7 @@ func Parse(file string, source []byte, settings any) (*config.Node, error) {
 	return parse(link{file, identify(file)}, source, settings, nil)
 }
 
-// link is a config in a chain of bases: its name for messages, and its identity.
-type link struct{ file, id string }
+type link struct{ file, id string } // config in a chain of bases: its name for messages, and its identity
 
 const maxBases = 32
 

@@ -266,8 +266,7 @@ func (s *EarlyStop) Validate() error {
 	return nil
 }
 
-// resultLetters are the characters in names of results.
-const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-" // characters in names of results
 
 // sentence returns the sentence to watch; nil if a metric's name is watched instead.
 func (s *EarlyStop) sentence() (*logic.Sentence, error) {

@@ -144,8 +144,7 @@ func spacesOf(m models.Model) (spaces [][]int) {
 	return spaces
 }
 
-// mostKept is the number of images that are encoded at the end if no metric needs more.
-const mostKept = 10000
+const mostKept = 10000 // number of images that are encoded at the end if no metric needs more
 
 // mostNumbers is the maximum number of elements, 1 GiB, of the codes that are measured at the end. metrics.sample or
 // metrics.encode can raise it. If the codes of all images exceed it, a random sample is measured.
@@ -240,8 +239,7 @@ type Fit struct {
 	Why            string   `json:"why,omitempty"`        // why training has not converged
 }
 
-// fitImages is the largest number of images for Fit.
-const fitImages = 5000
+const fitImages = 5000 // largest number of images for Fit
 
 // A model has not converged if the unexplained fraction of the variance, or the fraction of wrong assignments, is
 // larger. A decoder with less than leastDecoded of the images' mean square is black: its error is at least 81 % of that

@@ -25,8 +25,7 @@ type RateTest struct {
 // NewRateTest returns a test of 200 rates from 1e-6 to 1.
 func NewRateTest() RateTest { return RateTest{Low: 1e-6, High: 1, Steps: 200} }
 
-// maxRateSteps is the maximum number of updates of a test.
-const maxRateSteps = 100_000
+const maxRateSteps = 100_000 // maximum number of updates of a test
 
 func (t *RateTest) check() error {
 	switch {

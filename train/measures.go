@@ -167,8 +167,7 @@ func (m Measures) ConfigType() string {
 	return "a list of metrics, or final, on, sample, interval, encode, during, every and images"
 }
 
-// measures is Measures as a plain struct of keys.
-type measures Measures
+type measures Measures // Measures as a plain struct of keys
 
 // Validate checks the metrics' own settings.
 func (m *measures) Validate() error {
@@ -234,8 +233,7 @@ func (During) ConfigForms() []any { return []any{config.Words{fastWord}, []durin
 // ConfigType describes the accepted values.
 func (d During) ConfigType() string { return "fast or a list of metrics" }
 
-// duringItem is an element of a list of During: a metric, or the word fast.
-type duringItem struct{ metrics.Choice }
+type duringItem struct{ metrics.Choice } // element of a list of During: a metric, or the word fast
 
 // ConfigForms implements config.Former.
 func (i duringItem) ConfigForms() []any {

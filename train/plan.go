@@ -147,8 +147,7 @@ func Here(c Config) Config {
 	return c
 }
 
-// programBytes is the memory of the process without a data set or a model: its code and Go's runtime.
-const programBytes = 30 << 20
+const programBytes = 30 << 20 // memory of the process without a data set or a model: its code and Go's runtime
 
 // Planned returns the plan of a config, after timing its first steps ([Rehearse]). If the context ends, it returns
 // ErrStopped. If [Check] rejects the config, Planned returns the same error.

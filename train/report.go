@@ -136,8 +136,7 @@ func (s *session) keepComponents() error {
 	return err
 }
 
-// previewImages is the number of images in a preview, enough for the percentiles that limit traversals.
-const previewImages = 512
+const previewImages = 512 // number of images in a preview, enough for the percentiles that limit traversals
 
 // Preview shows a model during training: pictures, and the data of a page with an interactive decoder.
 type Preview struct {
@@ -277,8 +276,7 @@ func readPage(ctx context.Context, dir string, progress *Activity) (p report.Pag
 	return p, remarks, err
 }
 
-// maxPageCodes is the number of images encoded for a page without stored codes.
-const maxPageCodes = 10000
+const maxPageCodes = 10000 // number of images encoded for a page without stored codes
 
 // storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or the
 // run has not ended, and the config keeps or measures codes, it computes the number of codes that a page shows.

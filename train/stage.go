@@ -122,8 +122,7 @@ func initialTiming(dir string, stage *models.Stage) []models.Timing {
 	return []models.Timing{{Name: stage.Model.Name, Seconds: r.Seconds}}
 }
 
-// initialSuffix is the suffix in the name of an earlier stage and its folder.
-const initialSuffix = "-initial"
+const initialSuffix = "-initial" // suffix in the name of an earlier stage and its folder
 
 // trainedInitial finds a finished run of the earlier stage's config in the parent folder of the run, or returns "". The
 // stage may belong to this run or to another one, such as a run of the same grid.

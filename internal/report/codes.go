@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// maxShown is the maximum number of images in a figure of codes.
-const maxShown = 10000
+const maxShown = 10000 // maximum number of images in a figure of codes
 
 // Shown returns at most 10000 of n indices in ascending order, as a stratified random sample. A regular stride would
 // alias with the factor grid. Figures of codes show these rows.

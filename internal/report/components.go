@@ -174,8 +174,7 @@ type GroupRow struct {
 	Views []View
 }
 
-// maxLegend is the maximum number of names in a legend.
-const maxLegend = 14
+const maxLegend = 14 // maximum number of names in a legend
 
 // groups draws rows of panels with every point in the colour of its group. Points without a group are grey and behind
 // the others.

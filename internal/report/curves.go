@@ -142,8 +142,7 @@ func seriesStyle(i int) draw.LineStyle {
 	return style
 }
 
-// mostTicks is the maximum number of different x that all get a tick.
-const mostTicks = 20
+const mostTicks = 20 // maximum number of different x that all get a tick
 
 // ticksAt returns ticks at all x of series, or at powers of ten for many x.
 func ticksAt(series []Series) plot.Ticker {
@@ -284,8 +283,7 @@ func tickLabel(v float64) string {
 	return fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
 }
 
-// logTicks labels powers of ten. If there are only a few, it also labels 2 and 5 times these powers.
-type logTicks struct{}
+type logTicks struct{} // labels powers of ten. If there are only a few, it also labels 2 and 5 times these powers.
 
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	if !(lo > 0) || !finite(hi) {

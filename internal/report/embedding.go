@@ -69,8 +69,7 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	})
 }
 
-// embeddedKey is the width of a key, in inches.
-const embeddedKey = 1.05
+const embeddedKey = 1.05 // width of a key, in inches
 
 func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
 	for _, i := range rows {

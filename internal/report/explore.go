@@ -72,8 +72,7 @@ func Explore(x Explored) (*web.Explore, error) {
 	return e, nil
 }
 
-// startsAcross is the number of start images per row of their sheet.
-const startsAcross = 8
+const startsAcross = 8 // number of start images per row of their sheet
 
 // reason says why a page cannot compute the decoder, or returns "" if it can.
 func (x *Explored) reason() string {
@@ -112,8 +111,7 @@ func (x *Explored) controls(list []decode.Control) []web.Control {
 	return all
 }
 
-// maxBorrowed is the maximum number of known codes per combination of options.
-const maxBorrowed = 24
+const maxBorrowed = 24 // maximum number of known codes per combination of options
 
 // borrowed returns known codes for every combination of options. When an option opens a dimension, the dimension takes
 // the value of the nearest of these codes.

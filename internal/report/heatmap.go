@@ -350,8 +350,7 @@ func (s *scale) colour(v float64) color.RGBA {
 	return colours.Light.Sequential(t)
 }
 
-// heatBarRoom is the space for a colour bar and the margins of a figure, in inches.
-const heatBarRoom = 1.25
+const heatBarRoom = 1.25 // space for a colour bar and the margins of a figure, in inches
 
 // draw draws a colour bar from bottom to top with ticks and the label.
 func (s *scale) draw(c draw.Canvas, left, bottom, top vg.Length) {

@@ -45,8 +45,7 @@ type Figure struct {
 // live maps figures to the widgets that replace them if scripts run.
 var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes", "traversals": "explore", "paths": "explore"}
 
-// maxListed is the maximum number of values of a part on the page.
-const maxListed = 24
+const maxListed = 24 // maximum number of values of a part on the page
 
 //go:embed report.html.tmpl
 var reportText string

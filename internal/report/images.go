@@ -117,8 +117,7 @@ func (d *Decoded) WritePNG(w io.Writer) error {
 	return raster.WritePNG(w, t.Draw())
 }
 
-// animationHundredths is the duration of a frame, in hundredths of a second.
-const animationHundredths = 12
+const animationHundredths = 12 // duration of a frame, in hundredths of a second
 
 // WriteGIF draws the sheet as an endless animation along its columns. A frame has the images of one step below their
 // row labels, in the order of the rows, left to right and top to bottom. A row that does not end where it began plays

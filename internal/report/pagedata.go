@@ -127,8 +127,7 @@ func pageSpaces(spaces []models.Space) []web.Space {
 	return list
 }
 
-// mostLevelNames is the maximum number of levels with names on a page.
-const mostLevelNames = 4096
+const mostLevelNames = 4096 // maximum number of levels with names on a page
 
 func pageFactor(in *metrics.Input, j int) web.Factor {
 	n, f := in.Codes.Rows, in.Factors[j]

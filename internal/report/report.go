@@ -29,8 +29,7 @@ var (
 	palette  = colours.Light.Palette
 )
 
-// panelText is the maximum width of the names of axes and panels.
-const panelText = 2.2 * vg.Inch
+const panelText = 2.2 * vg.Inch // maximum width of the names of axes and panels
 
 // newPlot returns an empty plot in our style. It truncates names that are too long for a panel.
 func newPlot(title, x, y string) *plot.Plot {

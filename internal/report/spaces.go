@@ -180,8 +180,7 @@ type Stage struct {
 	Codes []Column
 }
 
-// maxPairs is the maximum number of pairs of code columns in a figure.
-const maxPairs = 6
+const maxPairs = 6 // maximum number of pairs of code columns in a figure
 
 // codePlanes draws pairs of code columns against each other, with one row of panels per stage. The factors determine
 // the colour of every image: three factors are red, green and blue, and a single factor goes from light to dark. An
@@ -227,8 +226,7 @@ func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
 	return pointPlot(title, a.Name, b.Name, points)
 }
 
-// sparseTicks are linearTicks, but without every other label if not all labels fit.
-type sparseTicks struct{}
+type sparseTicks struct{} // linearTicks, but without every other label if not all labels fit
 
 func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 	ticks := linearTicks{}.Ticks(lo, hi)

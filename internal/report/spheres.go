@@ -160,8 +160,7 @@ func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 	return plots
 }
 
-// globe draws the outline of the sphere, and circles of latitude and longitude every 30 degrees.
-type globe struct{}
+type globe struct{} // draws the outline of the sphere, and circles of latitude and longitude every 30 degrees
 
 // Plot draws the globe.
 func (globe) Plot(c draw.Canvas, p *plot.Plot) {

@@ -37,8 +37,7 @@ func oneLine(s string) string {
 	}, plain.Text(s))
 }
 
-// most is the maximum number of characters of a name that are examined.
-const most = 400
+const most = 400 // maximum number of characters of a name that are examined
 
 // fit truncates a name to a line no wider than width. It removes characters from the middle, because long names often
 // differ at their ends.

@@ -145,8 +145,7 @@ type Decoder struct {
 	Height, Width, Channels int
 }
 
-// traversalSteps is the number of images per row of a traversal.
-const traversalSteps = 12
+const traversalSteps = 12 // number of images per row of a traversal
 
 const maxTraversals = 32
 

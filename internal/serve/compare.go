@@ -71,8 +71,7 @@ const (
 	confidence       = 0.95
 )
 
-// butSeed means all settings except the seed.
-const butSeed = "-seed"
+const butSeed = "-seed" // all settings except the seed
 
 type choice struct {
 	query
@@ -332,8 +331,7 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	return v, nil
 }
 
-// panelKey identifies a panel: a loss of an objective, or a metric.
-type panelKey struct{ objective, name string }
+type panelKey struct{ objective, name string } // identifies a panel: a loss of an objective, or a metric
 
 func (k panelKey) title() string {
 	if k.objective == "" {

@@ -281,8 +281,7 @@ type trialEntry struct {
 	Settings []string    `json:"settings"` // in the order of the keys
 }
 
-// maxSearched limits the number of runs in which to look for trials.
-const maxSearched = 10000
+const maxSearched = 10000 // limits the number of runs in which to look for trials
 
 func (s *Server) searchData(w http.ResponseWriter, r *http.Request) error {
 	now := s.runs.current()

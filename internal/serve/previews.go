@@ -233,8 +233,7 @@ func positionOf(dir string) (p position) {
 	return p
 }
 
-// ownFault is an error of this program or machine, not of a run.
-type ownFault struct{ error }
+type ownFault struct{ error } // error of this program or machine, not of a run
 
 func (f ownFault) Unwrap() error { return f.error }
 

@@ -20,11 +20,9 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// maxShown is the maximum size of files that a page reads completely.
-const maxShown = 64 << 20
+const maxShown = 64 << 20 // maximum size of files that a page reads completely
 
-// maxSent is the maximum size of files that are sent unchanged.
-const maxSent = 1 << 30
+const maxSent = 1 << 30 // maximum size of files that are sent unchanged
 
 // description is the answer of /api/run: the texts on the page of a run.
 type description struct {

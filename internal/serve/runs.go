@@ -363,8 +363,7 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 	return p
 }
 
-// logTail is the number of bytes at the end of a log that the list reads.
-const logTail = 64 << 10
+const logTail = 64 << 10 // number of bytes at the end of a log that the list reads
 
 func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	p.log, p.epoch, p.loss, p.losses, p.seconds = stamp, 0, 0, "", 0

@@ -84,8 +84,7 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// answer answers a request. An error becomes a JSON answer.
-type answer func(w http.ResponseWriter, r *http.Request) error
+type answer func(w http.ResponseWriter, r *http.Request) error // answers a request. An error becomes a JSON answer.
 
 // ofRun returns an answer for the run that the parameter dir names.
 func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {

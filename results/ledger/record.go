@@ -74,8 +74,7 @@ func idOf(yaml string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxPart is the maximum number of values of a part in the ledger.
-const maxPart = 64
+const maxPart = 64 // maximum number of values of a part in the ledger
 
 // pruned returns results as stored in the ledger. It drops grids, options that the config contains, and parts with more
 // than 64 values, such as one value per column for a thousand code columns.

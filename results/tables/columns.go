@@ -167,8 +167,7 @@ func (v FitValue) valid(key string) error {
 	return config.Invalid(key, "unknown quantity %q; want reconstruction, held_out, assignment or variance", string(v))
 }
 
-// total is the time of all parts of a run, without the work after training.
-const total = "total"
+const total = "total" // time of all parts of a run, without the work after training
 
 func timingsOf(runs []sweep.Entry) (list []models.Timing) {
 	for _, r := range runs {

@@ -172,8 +172,7 @@ func (f *filling) drawn(ctx context.Context, p place, row Row) ([]drawn, error) 
 	return list, nil
 }
 
-// errLeftOut is the reason of cells that RunsOnly omits.
-var errLeftOut = errors.New("computed by unravel table")
+var errLeftOut = errors.New("computed by unravel table") // reason of cells that RunsOnly omits
 
 var errNoFit = errors.New("only runs have fitted something, and taken time")
 
@@ -265,8 +264,7 @@ type maker interface {
 	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
 }
 
-// made adapts a maker to a Sampled source.
-type made struct{ maker }
+type made struct{ maker } // adapts a maker to a Sampled source
 
 func (m made) Sample(ctx context.Context, seed uint64) (*Sample, error) {
 	s, err := m.maker.Sample(ctx, seed)

@@ -216,8 +216,7 @@ func FileName(label string) string {
 	return name
 }
 
-// measurer is a source with extra metrics for its runs.
-type measurer interface{ also() []metrics.Choice }
+type measurer interface{ also() []metrics.Choice } // source with extra metrics for its runs
 
 func (r *Runs) also() []metrics.Choice { return r.Also }
 

@@ -23,8 +23,7 @@ type quoting interface {
 	quote(ctx context.Context, o *others, p place, c Column) (drawn, error)
 }
 
-// noValue is the reason for a quoted cell without a value.
-type noValue string
+type noValue string // reason for a quoted cell without a value
 
 func (n noValue) Error() string { return string(n) }
 

@@ -20,8 +20,7 @@ import (
 // done. Then save the loop to continue later.
 var ErrStopped = errors.New("stopped by a signal")
 
-// errEnough ends training after a hook has called Stop.
-var errEnough = errors.New("a hook stopped training")
+var errEnough = errors.New("a hook stopped training") // ends training after a hook has called Stop
 
 // Loop is the training of a task: its programs, optimisers and position. Only one goroutine may use it.
 type Loop struct {

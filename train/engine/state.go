@@ -256,8 +256,7 @@ func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	return l.feed.permute.UnmarshalBinary(s.Permute)
 }
 
-// stateKey is the metadata key under which a file holds its state.
-const stateKey = "unravel.state"
+const stateKey = "unravel.state" // metadata key under which a file holds its state
 
 // Save writes the state as a safetensors file. [Loop.Load] continues training from it with the same bits.
 func (l *Loop) Save(w io.Writer) error {

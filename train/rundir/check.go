@@ -276,8 +276,7 @@ func (r *Record) store(run *Run) error {
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
 }
 
-// errNotSo is the reason for rejecting a readable file.
-var errNotSo = errors.New("the run did not write it so")
+var errNotSo = errors.New("the run did not write it so") // reason for rejecting a readable file
 
 // sound reports whether a record matches the hash of its text. It accepts a record from a version without hashes.
 func (r *Record) sound(text []byte) bool {
@@ -312,8 +311,7 @@ func hashFile(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// maxHashed is the maximum size of a hashed file: a sparse file of terabytes would take hours.
-const maxHashed = 64 << 30
+const maxHashed = 64 << 30 // maximum size of a hashed file: a sparse file of terabytes would take hours
 
 // Edited returns the names of the result and weight files of a run that differ from the record. It returns "" if none
 // differs or the record has no hashes, and an error for a file that cannot be read.

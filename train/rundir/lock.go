@@ -72,8 +72,7 @@ type Holders struct {
 	host  string
 }
 
-// beatPatience is the maximum age of a live claim's heartbeat.
-const beatPatience = 2 * time.Minute
+const beatPatience = 2 * time.Minute // maximum age of a live claim's heartbeat
 
 // NewHolders asks the operating system for all locks.
 func NewHolders() *Holders {

@@ -78,8 +78,7 @@ func (w *Watch) create(dir string) (*Run, error) {
 	return r, nil
 }
 
-// beginName is the name of the file that exists while [Run.Begin] runs.
-const beginName = ".begin" + disk.TemporarySuffix
+const beginName = ".begin" + disk.TemporarySuffix // name of the file that exists while [Run.Begin] runs
 
 // begun reports whether a file may be in a folder without a config while [Run.Begin] writes.
 func begun(name string) bool {
@@ -187,8 +186,7 @@ func patiently(ctx context.Context, dir string, open func(w *Watch, dir string) 
 	}
 }
 
-// doubtPause is the time between two checks of a heartbeat.
-const doubtPause = 500 * time.Millisecond
+const doubtPause = 500 * time.Millisecond // time between two checks of a heartbeat
 
 // View opens a run for reading, even while another process holds it.
 func View(dir string) (*Run, error) {

@@ -242,8 +242,7 @@ func (r Range) draw(random *rand.Rand) float64 {
 	return r.value(low + (high-low)*random.Float64())
 }
 
-// maxDraws is the maximum number of draws to find a new point.
-const maxDraws = 1000
+const maxDraws = 1000 // maximum number of draws to find a new point
 
 // Draw returns the random point of the k-th trial. If all earlier trials are random, it only depends on the seed and k.
 // Draw draws again if an earlier trial has the same point. It returns nil if every draw gives an earlier point, because

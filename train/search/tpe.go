@@ -51,8 +51,7 @@ const (
 	fullTrial = 25 // number of newest trials with weight 1
 )
 
-// maxProposals is the maximum number of proposals to find a new point. After that, TPE draws a random point.
-const maxProposals = 20
+const maxProposals = 20 // maximum number of proposals to find a new point. After that, TPE draws a random point.
 
 // Next proposes a point.
 func (t *TPE) Next(trials []Trial, fresh bool) (Step, bool) {
@@ -159,8 +158,7 @@ func pick(weights []float64, random *rand.Rand) int {
 	return len(weights) - 1
 }
 
-// categorical is the estimator of a choice.
-type categorical struct{ p []float64 }
+type categorical struct{ p []float64 } // estimator of a choice
 
 func newCategorical(r Range, observed []float64) *categorical {
 	c := &categorical{make([]float64, len(r.Values))}

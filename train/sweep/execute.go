@@ -41,8 +41,7 @@ type Outcome struct {
 	Before bool // the run finished or failed before this call
 }
 
-// waitLocked is the interval for checking a run that another process holds.
-const waitLocked = 500 * time.Millisecond
+const waitLocked = 500 * time.Millisecond // interval for checking a run that another process holds
 
 // Execute trains the missing runs in a folder, and returns the outcomes of all runs in order. It records the error of a
 // failed run and continues with the other runs. A config that cannot be trained gives an error before the first run

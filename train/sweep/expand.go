@@ -146,8 +146,7 @@ func inline(n *config.Node) (string, error) {
 	return whole.Inline(), nil
 }
 
-// maxRuns is the maximum number of runs of a sweep: a larger plan is probably a mistake.
-const maxRuns = 100000
+const maxRuns = 100000 // maximum number of runs of a sweep: a larger plan is probably a mistake
 
 // choice holds the settings that distinguish a run, and the corresponding part of the run's name.
 type choice struct {
@@ -305,8 +304,7 @@ func (s Setting) label() string {
 	return last + "-" + strings.TrimRight(text[:min(len(text), maxLabel)], "-")
 }
 
-// maxLabel is the maximum length of one value in a name.
-const maxLabel = 24
+const maxLabel = 24 // maximum length of one value in a name
 
 var (
 	plainValue = regexp.MustCompile(`^[A-Za-z0-9._+-]{1,24}$`)

@@ -118,8 +118,7 @@ func Others(entries []Entry, runs []Run) (list []string) {
 	return list
 }
 
-// maxNames is the maximum number of names to try for the folder of a run.
-const maxNames = 1000
+const maxNames = 1000 // maximum number of names to try for the folder of a run
 
 // place checks the runs, as [check] does, and creates a folder with the config for each run without one. A lock keeps
 // other sweeps from placing runs at the same time. When the context ends, the error is train.ErrStopped.

@@ -97,8 +97,7 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 
 func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// times holds the mean time of runs by cost.
-type times map[string]*average
+type times map[string]*average // holds the mean time of runs by cost
 
 func (t times) add(cost string, seconds float64) {
 	if t[cost] == nil {

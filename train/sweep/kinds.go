@@ -9,8 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// kinds are the costs to estimate, with one run per cost.
-type kinds struct{ list []*kind }
+type kinds struct{ list []*kind } // costs to estimate, with one run per cost
 
 // kind is a run that represents all runs with its cost.
 type kind struct {

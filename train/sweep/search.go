@@ -37,8 +37,7 @@ type Search struct {
 	agreed map[string]bool // hashes of configs that agree with their trial
 }
 
-// epochsKey is the setting that rungs determine.
-const epochsKey = "train.epochs"
+const epochsKey = "train.epochs" // setting that rungs determine
 
 // NewSearch returns the search of a plan. It checks the objective, and that the base config has the settings of the
 // space and accepts their values. Its errors are *config.Error.
@@ -108,8 +107,7 @@ func (s *Search) checkRungs(base train.Config) error {
 	return nil
 }
 
-// between is a position in a range that is unlikely to be a round number.
-const between = 0.382
+const between = 0.382 // position in a range that is unlikely to be a round number
 
 // checkSpace loads the base config with each value of a choice, and with both ends and an inner value of other ranges.
 func (s *Search) checkSpace() error {

@@ -7,8 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// rules translate the operations of package graph in encoders and decoders to ONNX.
-var rules map[string]rule
+var rules map[string]rule // translations of the operations of package graph in encoders and decoders to ONNX
 
 func init() { // an initialiser would be a cycle: rules call the translator, which looks up rules
 	rules = map[string]rule{

@@ -97,8 +97,7 @@ type Scheduler interface {
 	Commands(id string) (end, show string)
 }
 
-// answer is the maximum time for a command of a scheduler.
-const answer = time.Minute
+const answer = time.Minute // maximum time for a command of a scheduler
 
 // call runs a command of a scheduler and returns its output. The error contains the command's own words. want tells the
 // user how to get the command.

@@ -29,8 +29,7 @@ type Kubernetes struct {
 // Name implements Scheduler.
 func (*Kubernetes) Name() string { return "kubernetes" }
 
-// kubernetesMost is the maximum number of completions of an Indexed Job with a backoff limit per index.
-const kubernetesMost = 100000
+const kubernetesMost = 100000 // maximum number of completions of an Indexed Job with a backoff limit per index
 
 // Most implements Scheduler.
 func (*Kubernetes) Most(context.Context) (int, error) { return kubernetesMost, nil }

@@ -183,8 +183,7 @@ func (d *decoding) all(ctx context.Context) error {
 	return d.foreign(ctx, foreign)
 }
 
-// unsuitable is the reason why a model does not support a kind of sheet.
-type unsuitable string
+type unsuitable string // reason why a model does not support a kind of sheet
 
 func (u unsuitable) Error() string { return string(u) }
 
@@ -215,8 +214,7 @@ func (d *decoding) readCodes() (matrix.Matrix, error) {
 	return matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}, nil
 }
 
-// decodedAtOnce is the number of codes decoded between two checks of the context.
-const decodedAtOnce = 512
+const decodedAtOnce = 512 // number of codes decoded between two checks of the context
 
 // write decodes the codes in all, or the codes of the sheet if all is nil, and writes the files of the sheet. The sheet
 // shows the first codes.

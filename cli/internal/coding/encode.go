@@ -133,8 +133,7 @@ func BesideCodes(codes, name string) string {
 	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)
 }
 
-// arrayEndings are the file extensions of the data set grid.
-var arrayEndings = []string{".npy", ".npz", ".h5", ".hdf5", ".mat"}
+var arrayEndings = []string{".npy", ".npz", ".h5", ".hdf5", ".mat"} // file extensions of the data set grid
 
 // imagesOf returns the data set of a path: arrays (data set grid), or pictures (data set folder) resized to the images
 // of the run. clean removes temporary files.

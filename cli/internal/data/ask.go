@@ -18,8 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
 
-// mostShown is the maximum number of pairs on a sheet.
-const mostShown = 200
+const mostShown = 200 // maximum number of pairs on a sheet
 
 // askCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
 type askCommand struct {

@@ -113,8 +113,7 @@ type showCommand struct {
 	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images of a supervision instead of factors, such as changes or {changes: {k: 1}}."`
 }
 
-// augmentFlag is the flag --augment with an optional value.
-type augmentFlag struct{ pipeline augment.Pipeline }
+type augmentFlag struct{ pipeline augment.Pipeline } // flag --augment with an optional value
 
 // Decode reads the next word if it is a pipeline.
 func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {

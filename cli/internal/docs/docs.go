@@ -81,8 +81,7 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	return err
 }
 
-// frontPage is the first page of a site.
-const frontPage = "README.md"
+const frontPage = "README.md" // first page of a site
 
 // Documents returns the source of the site: the embedded pages, and this program's reference.
 func Documents(reference []ReferencePage) (site.Source, error) {

@@ -243,8 +243,7 @@ func configText(name string) ([]byte, error) {
 	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), source...), nil
 }
 
-// longDefault is the maximum length, in bytes, of a default in a table.
-const longDefault = 120
+const longDefault = 120 // maximum length, in bytes, of a default in a table
 
 func shortDefault(text string) string {
 	if len(text) > longDefault {
@@ -279,8 +278,7 @@ func printOptions(w io.Writer, k *ListedKind, p ListedPart) {
 	}
 }
 
-// schemaFile is the schema that the first line of a printed config names.
-const schemaFile = "unravel.schema.json"
+const schemaFile = "unravel.schema.json" // schema that the first line of a printed config names
 
 var documentKinds = []string{"experiment", "sweep", "table"}
 

@@ -210,8 +210,7 @@ func column(name string, rows []int, value func(row int) float64) report.Column 
 	return c
 }
 
-// maxBars is the maximum number of code columns in the figure of manipulations.
-const maxBars = 24
+const maxBars = 24 // maximum number of code columns in the figure of manipulations
 
 // writeAnalysis writes the columns that med selects, if med is among the metrics. It also writes the variance of code
 // columns while one factor varies.
@@ -289,8 +288,7 @@ func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	return report.Bars(w, report.BarOptions{Title: title, X: "code column", Y: "variance"}, labels, panels)
 }
 
-// maxSpaceRows is the maximum number of rows, each with three factors, in the figure of approximations.
-const maxSpaceRows = 4
+const maxSpaceRows = 4 // maximum number of rows, each with three factors, in the figure of approximations
 
 // writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
 // arrays, and figure 9 of Zhang and Sugiyama 2024. Without an approximation it writes nothing.

@@ -155,8 +155,7 @@ func (x *writer) each(ctx context.Context, from, to int, use func(pixels []float
 	return nil
 }
 
-// errOther stops the search.
-var errOther = errors.New("a pixel between two shades")
+var errOther = errors.New("a pixel between two shades") // stops the search
 
 // eightBit reports whether all pixels are bytes divided by 255. Images with only black and 1/255 do not count, because
 // readers would see them as black and white.

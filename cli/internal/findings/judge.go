@@ -79,8 +79,7 @@ type side struct {
 	unfit bool    // at least half of its runs have not learned the images
 }
 
-// enough is the minimum fraction of the paper's training with which a value can decide.
-const enough = 0.1
+const enough = 0.1 // minimum fraction of the paper's training with which a value can decide
 
 func sideOf(name string, p *placed) side {
 	c := p.Cell

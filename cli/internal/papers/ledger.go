@@ -62,8 +62,7 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	return nil
 }
 
-// maxContribution is the maximum size of a file of runs. A run takes a few kilobytes.
-const maxContribution = 256 << 20
+const maxContribution = 256 << 20 // maximum size of a file of runs. A run takes a few kilobytes.
 
 func readContribution(name string) (*ledger.File, error) {
 	in, err := os.Open(name)

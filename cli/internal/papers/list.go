@@ -101,8 +101,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 	return err
 }
 
-// titleWidth is the part of [ui.PlainWidth] that the other columns leave for titles.
-const titleWidth = 30
+const titleWidth = 30 // part of [ui.PlainWidth] that the other columns leave for titles
 
 // begin truncates a text to at most most characters, and marks the cut with "…".
 func begin(text string, most int) string {

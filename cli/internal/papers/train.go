@@ -87,8 +87,7 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 	return sweeps.Failures(outcomes, c.Runs), err
 }
 
-// errDeclined is the error after the user has declined training.
-var errDeclined = errors.New("nothing was trained")
+var errDeclined = errors.New("nothing was trained") // error after the user has declined training
 
 // ask asks whether to train the missing runs of a scale above quick.
 func (c *Command) ask(ctx context.Context, t *tables.Table, s *ui.Streams, runs []sweep.Run) error {

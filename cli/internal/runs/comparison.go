@@ -46,8 +46,7 @@ type comparedMetric struct {
 	Chances   []*metrics.Chance    `json:"chances,omitempty"`   // likewise
 }
 
-// cell is a number, null in JSON if it is not finite.
-type cell float64
+type cell float64 // number, null in JSON if it is not finite
 
 func (n cell) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
@@ -297,8 +296,7 @@ func (x *Comparison) writeFiles(dir string) error {
 	return files.Finish()
 }
 
-// widest is the minimum ratio between scales of codes for a warning.
-const widest = 2
+const widest = 2 // minimum ratio between scales of codes for a warning
 
 // comparability lists reasons why values of the runs are hard to compare: other options of a metric, or other scales
 // of codes.

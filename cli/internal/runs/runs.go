@@ -89,8 +89,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// readEvery is the time between two progress lines while reading runs.
-const readEvery = 5 * time.Second
+const readEvery = 5 * time.Second // time between two progress lines while reading runs
 
 // readingRuns returns a context that logs now and then how many runs have been read or sent. Reading tens of thousands
 // of runs without an index takes a while.
@@ -302,8 +301,7 @@ func columnsOf(rows [][]string) []shownColumn {
 	return list
 }
 
-// maxCell is the maximum width of a settings cell, in characters.
-const maxCell = 28
+const maxCell = 28 // maximum width of a settings cell, in characters
 
 // cut shortens a text by removing its middle.
 func cut(s string, width int) string {
@@ -406,8 +404,7 @@ const (
 	afterAll = math.MaxInt32
 )
 
-// mostRows is the maximum number of rows on a terminal. More rows would scroll for minutes.
-const mostRows = 1000
+const mostRows = 1000 // maximum number of rows on a terminal. More rows would scroll for minutes.
 
 func printRuns(s *ui.Streams, runs []*index.Run) {
 	if len(runs) == 0 {

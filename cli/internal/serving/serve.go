@@ -251,8 +251,7 @@ func (f *Flags) Serving(ctx context.Context, s *ui.Streams, what Content, work f
 	return nil
 }
 
-// serverPatience is the maximum time for the server to end.
-const serverPatience = 2 * time.Second
+const serverPatience = 2 * time.Second // maximum time for the server to end
 
 // start starts the server and waits until it listens. The server ends when end is called or this process ends.
 func (f *Flags) start(s *ui.Streams, what Content) (end func(), err error) {

@@ -108,8 +108,7 @@ func (p *page) text(n ast.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// slugs creates the anchors of a page's headings in the same way as GitHub.
-type slugs map[string]int
+type slugs map[string]int // creates the anchors of a page's headings in the same way as GitHub
 
 func (s slugs) next(words string) string {
 	slug := strings.Map(func(r rune) rune {
@@ -199,8 +198,7 @@ func (b *builder) write(at int) error {
 	return nil
 }
 
-// maxSummary is the maximum length, in bytes, of a page's description for search engines.
-const maxSummary = 300
+const maxSummary = 300 // maximum length, in bytes, of a page's description for search engines
 
 // summary returns the first paragraph of a page.
 func (b *builder) summary(p *page) string {

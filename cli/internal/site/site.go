@@ -40,8 +40,7 @@ type Group struct {
 //go:embed assets/*.css assets/*.js
 var assets embed.FS
 
-// assetsFolder is the folder of styles and scripts, also on a site.
-const assetsFolder = "assets"
+const assetsFolder = "assets" // folder of styles and scripts, also on a site
 
 // Build returns the files of a site by path. Its errors name the pages with broken links, and the links.
 func Build(s Source) (map[string][]byte, error) {

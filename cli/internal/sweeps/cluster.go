@@ -283,8 +283,7 @@ func (c *CountFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// nameFlag is a name; an empty name means that the flag is absent.
-type nameFlag string
+type nameFlag string // name; an empty name means that the flag is absent
 
 // UnmarshalText reads a name.
 func (n *nameFlag) UnmarshalText(text []byte) error {
@@ -295,8 +294,7 @@ func (n *nameFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// volumeFlag is a claim and the path of its volume.
-type volumeFlag struct{ claim, path string }
+type volumeFlag struct{ claim, path string } // claim and the path of its volume
 
 // UnmarshalText reads CLAIM:PATH.
 func (v *volumeFlag) UnmarshalText(text []byte) error {
@@ -307,11 +305,9 @@ func (v *volumeFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// timeFlag is a time in the notation of Go or Slurm.
-type timeFlag time.Duration
+type timeFlag time.Duration // time in the notation of Go or Slurm
 
-// leastTime is the shortest time of a task that still allows some work.
-const leastTime = 2 * time.Minute
+const leastTime = 2 * time.Minute // shortest time of a task that still allows some work
 
 var slurmTime = regexp.MustCompile(`^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$`)
 

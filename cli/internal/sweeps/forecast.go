@@ -35,8 +35,7 @@ func (f *DryRunFlags) CheckRehearse() error {
 	return nil
 }
 
-// rehearsing is the time after which a dry run rehearses no further kinds of runs.
-const rehearsing = time.Minute
+const rehearsing = time.Minute // time after which a dry run rehearses no further kinds of runs
 
 // Forecasting says how forecasts estimates times.
 type Forecasting struct {

@@ -285,8 +285,7 @@ func Level(f factor.Factor, level int) string {
 	return strconv.FormatFloat(f.Value(level), 'g', 3, 64)
 }
 
-// subtitleLetters is the maximum number of characters in a line of a sheet's subtitle.
-const subtitleLetters = 165
+const subtitleLetters = 165 // maximum number of characters in a line of a sheet's subtitle
 
 // subtitle describes the factors, and the levels of the fixed factors.
 func subtitle(d datasets.Dataset, row, column int, levels []int) string {

@@ -48,8 +48,7 @@ type Best struct {
 // StateKey is the metadata key of the state in a checkpoint.
 const StateKey = "unravel.state"
 
-// parameters is the prefix of a model's parameters in a checkpoint.
-const parameters = "model/"
+const parameters = "model/" // prefix of a model's parameters in a checkpoint
 
 // ErrOtherModel is the error for a checkpoint whose model or config differs from its folder's.
 var ErrOtherModel = errors.New("the checkpoint does not fit the config")

@@ -17,8 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// quietInterval is the interval of progress lines without a terminal.
-const quietInterval = 10 * time.Second
+const quietInterval = 10 * time.Second // interval of progress lines without a terminal
 
 // Console logs the events of a run and draws its progress.
 type Console struct {
@@ -82,8 +81,7 @@ type Display struct {
 	End   func() // leaves the losses of the last epoch on the screen
 }
 
-// barInterval is the minimum interval of redrawing a bar.
-const barInterval = 100 * time.Millisecond
+const barInterval = 100 * time.Millisecond // minimum interval of redrawing a bar
 
 // newDisplay draws a bar on a terminal, or otherwise logs an occasional epoch.
 func newDisplay(l *engine.Loop, c *Console) *Display {
@@ -168,8 +166,7 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 	return short
 }
 
-// maxLeft is the maximum remaining time to show, in seconds: a century.
-const maxLeft = 100 * 365 * 24 * 3600
+const maxLeft = 100 * 365 * 24 * 3600 // maximum remaining time to show, in seconds: a century
 
 // LineDisplay logs an occasional epoch.
 func LineDisplay(l *engine.Loop, c *Console) *Display {

@@ -123,8 +123,7 @@ func newClient(s Server) (*client, error) {
 
 func (c *client) name() string { return c.base.String() }
 
-// onceKey marks the context of a request that must not be retried blindly.
-type onceKey struct{}
+type onceKey struct{} // marks the context of a request that must not be retried blindly
 
 func once(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
 
@@ -283,8 +282,7 @@ type pair struct {
 	Value string `json:"value"`
 }
 
-// integer is an int64 in JSON, as a number or a string (https://protobuf.dev/programming-guides/json/).
-type integer int64
+type integer int64 // int64 in JSON, as a number or a string (https://protobuf.dev/programming-guides/json/)
 
 func (i *integer) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(bytes.Trim(text, `"`), (*int64)(i))

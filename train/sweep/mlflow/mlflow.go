@@ -170,8 +170,7 @@ func local(err error) bool {
 	return errors.As(err, new(unreadableError))
 }
 
-// unreadableError is an error in the files of a run.
-type unreadableError struct{ error }
+type unreadableError struct{ error } // error in the files of a run
 
 func (e unreadableError) Unwrap() error { return e.error }
 

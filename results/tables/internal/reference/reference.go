@@ -47,14 +47,12 @@ func (d Decimal) Half() float64 {
 	return half
 }
 
-// slack allows for rounding errors when a printed value is halfway between two of our values.
-const slack = 1e-9
+const slack = 1e-9 // allows for rounding errors when a printed value is halfway between two of our values
 
 // Rounding returns the maximum difference between the printed value and a value that rounds to it.
 func (c *Cell) Rounding() float64 { return c.Mean.Half() * (1 + slack) }
 
-// header is the first line of a file.
-var header = []string{"table", "dataset", "row", "column", "mean", "std", "note"}
+var header = []string{"table", "dataset", "row", "column", "mean", "std", "note"} // first line of a file
 
 // Parse reads the printed cells of a table. A file is UTF-8 text with the header
 //
@@ -156,8 +154,7 @@ func parseCell(fields []string) (p Cell, err error) {
 	return p, nil
 }
 
-// maxDigits is the maximum number of digits of a printed number that are exact.
-const maxDigits = 15
+const maxDigits = 15 // maximum number of digits of a printed number that are exact
 
 // parseDecimal parses a number such as -0.40. An empty text gives an empty Decimal.
 func parseDecimal(text string) (Decimal, error) {
