@@ -181,8 +181,7 @@ func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	return ui.ExitFailed
 }
 
-// setRoot sets the folder of data sets for this process and its child processes, until restore is called. An empty dir
-// has no effect.
+// setRoot sets the folder of data sets for this process and its children. An empty dir has no effect.
 func setRoot(dir string) (restore func() error, err error) {
 	if dir == "" {
 		return func() error { return nil }, nil
@@ -201,8 +200,7 @@ func setRoot(dir string) (restore func() error, err error) {
 	return restore, os.Setenv(cache.RootVariable, whole)
 }
 
-// flagsLast moves flags after the arguments, because kong requires the arguments of a list to be adjacent. Users can
-// then write flags anywhere. Words after "--" stay in place.
+// flagsLast moves flags after the arguments, because kong requires adjacent arguments. Words after "--" stay.
 func flagsLast(model *kong.Application, args []string) []string {
 	takesValue := map[string]func(arg string) bool{}
 	// The visitor returns no errors.

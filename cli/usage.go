@@ -46,8 +46,7 @@ func foreignWord(k *kong.Context) error {
 	return nil
 }
 
-// usageMessage returns the parser's message about a command line, with a better hint. The parser's hint only compares
-// letters.
+// usageMessage returns the parser's message with a better hint: the parser only compares letters.
 func usageMessage(err error, command *kong.Node, args []string) string {
 	text, _, _ := strings.Cut(err.Error(), ", did you mean")
 	if command == nil {
@@ -98,8 +97,7 @@ func flagsOf(command *kong.Node) (names []string) {
 	return names
 }
 
-// flagBefore returns the unknown flag before a word, or "" if there is none. The parser treats the value of an unknown
-// flag as an argument.
+// flagBefore returns the unknown flag before a word, or "". The parser takes the value of such a flag as an argument.
 func flagBefore(command *kong.Node, word string, args []string) string {
 	i := slices.Index(args, word)
 	if i < 1 || !strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=") || slices.Contains(flagsOf(command), args[i-1]) {

@@ -277,8 +277,7 @@ func (s *EarlyStop) sentence() (*logic.Sentence, error) {
 	return &parsed, err
 }
 
-// withSentence adds the metric of the watched sentence, unless the list has that metric with any settings. It returns
-// the list and the metric's index; -1 if no sentence is watched.
+// withSentence adds the metric of the watched sentence unless the list has it. It returns its index, or -1.
 func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) {
 	sentence, err := s.sentence()
 	if sentence == nil || err != nil { // Validate reports the error
@@ -335,8 +334,7 @@ func (s *Settings) engine() engine.Settings {
 		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Device: s.Device, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
 }
 
-// sameTraining returns an error if two configs describe different training. It ignores the length of training and
-// settings that do not change the result.
+// sameTraining returns an error if two configs describe different training, apart from its length.
 func (c Config) sameTraining(other Config) error {
 	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {

@@ -129,8 +129,7 @@ func (c *Config) readers() (list []reader) {
 	return list
 }
 
-// filesOf returns the files that a run on a data set reads: the files of a cached set, and the user's files; nil for no
-// files.
+// filesOf returns the files that a run on a data set reads: of a cached set, or the user's; nil for none.
 func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Files, error) {
 	inputs, err := c.Inputs(ctx, new(datasets.Hasher))
 	if err != nil {

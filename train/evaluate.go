@@ -36,8 +36,7 @@ func (e *Experiment) Final() []metrics.Choice {
 	return list
 }
 
-// suits returns an error before training if a metric does not suit the data set. The data set may be a sample, with the
-// given number of images.
+// suits returns an error if a metric does not suit the data set, perhaps a sample of the given number of images.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	note := ""
 	if n := e.Data.Len(); n < of {

@@ -56,8 +56,7 @@ func NewExperiment(c Config) (*Experiment, error) {
 	return e, nil
 }
 
-// newExperiment is NewExperiment without the config's start. l holds the results of an earlier stage; nil without
-// results.
+// newExperiment is NewExperiment without the config's start. l has the results of an earlier stage, or is nil.
 func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	d, err := c.buildData()
 	if err != nil {
@@ -171,8 +170,7 @@ func (e *Experiment) measurable() error {
 	return nil
 }
 
-// codeNumbers returns the number of numbers in memory for an image that is encoded and measured: its factors, its code,
-// and its indices in a split, an order and a sample.
+// codeNumbers returns the numbers in memory for an encoded image: factors, code, and indices in three lists.
 func (e *Experiment) codeNumbers() int {
 	const lists = 4
 	return lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()

@@ -170,8 +170,7 @@ func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) 
 	return nil
 }
 
-// suggest chooses the rate from the curve of the objective with the most points: the rate at the steepest decrease
-// before the lowest point. If the curve never decreases, the rate is 0.
+// suggest chooses the steepest decrease before the lowest point, of the objective with the most points; 0: no decrease.
 func (x *rateRun) suggest() {
 	most := 0
 	for _, p := range x.Points { // in order, so ties have a defined winner

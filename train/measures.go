@@ -38,8 +38,7 @@ const fastWord = "fast"
 // trainedPerMeasured limits the fast metrics to one to four percent of the training time (BenchmarkMeasure).
 const trainedPerMeasured = 20
 
-// fewestLooks is the minimum number of measurements of a sentence that can end training, if the config sets no
-// interval.
+// fewestLooks is the minimum number of measurements of a sentence that can end training, by default.
 const fewestLooks = 10
 
 var measureKeys = []string{"final", "on", "sample", "interval", "encode", "during", "every", "images"}

@@ -278,8 +278,7 @@ func readPage(ctx context.Context, dir string, progress *Activity) (p report.Pag
 
 const maxPageCodes = 10000 // number of images encoded for a page without stored codes
 
-// storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or the
-// run has not ended, and the config keeps or measures codes, it computes the number of codes that a page shows.
+// storedCodes reads the codes of an ended run. Without them, it computes as many codes as a page shows.
 func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, matrix.Matrix, error) {
 	kept := e.encoded()
 	if kept == nil {

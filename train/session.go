@@ -112,8 +112,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.
 	return s, nil
 }
 
-// stopRule returns the rule that ends training by the results of a monitor or by losses, or nil without settings. The
-// rule stores its observations in seen.
+// stopRule returns the rule that ends training, or nil without settings. It stores its observations in seen.
 func stopRule(s *EarlyStop, m *monitor.Monitor, seen *monitor.Seen) *monitor.Stop {
 	if s == nil {
 		return nil
@@ -195,8 +194,7 @@ func (s *session) addHooks(m *monitor.Monitor, o Options) {
 	s.loop.AddHook(o.Hooks...)
 }
 
-// checkEdited warns about edited files when a finished run is resumed. Results are then written again, but training
-// continues from the results of an earlier stage. Checkpoints have checksums and were restored earlier.
+// checkEdited warns about edited files of a finished run that is resumed. Checkpoints have checksums.
 func (s *session) checkEdited() error {
 	list, err := rundir.Check(s.store.Dir())
 	if err != nil && !errors.Is(err, rundir.ErrNoHashes) {
@@ -215,8 +213,7 @@ func (s *session) checkEdited() error {
 	return nil
 }
 
-// writeConfig writes the files that exist before training: the config, and the results of an earlier stage. From here
-// until the end, the run has no record.
+// writeConfig writes the files before training. From here until the end, the run has no record.
 func (s *session) writeConfig() error {
 	if err := s.store.Write(rundir.Config, rundir.Bytes([]byte(s.config))); err != nil {
 		return err
@@ -359,8 +356,7 @@ func (s *session) restart() error {
 	return s.encodeConfig()
 }
 
-// noteKernels adds this session's kernels to the list of earlier ones, and logs a note if the previous session used
-// other kernels. Old checkpoints do not record kernels.
+// noteKernels lists this session's kernels, and logs a note if the previous session used others.
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {

@@ -175,8 +175,7 @@ func (c Config) Continuing(other Config) Config {
 	return c
 }
 
-// byContent returns the config with only the content of its start, because the location of the parameters does not
-// matter.
+// byContent returns the config with only the content of its start: its location does not matter.
 func (c Config) byContent() Config {
 	if c.Init != nil && c.Init.Content != "" {
 		c.Init = &Init{Content: c.Init.Content}

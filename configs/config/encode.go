@@ -213,8 +213,7 @@ func formatFloat(f float64, bits int) string {
 	return mantissa
 }
 
-// write appends the node in block style after a key or a dash. A list of scalars and an empty node stay on the same
-// line.
+// write appends the node in block style. A list of scalars and an empty node stay on the same line.
 func (n *Node) write(b *strings.Builder, indent int, inList bool) {
 	if n.flows() {
 		b.WriteByte(' ')

@@ -62,8 +62,7 @@ func (c Choices) part(name string) *Part {
 	return nil
 }
 
-// forms lists the forms of a value's type, with the value's defaults: the value itself, or its ConfigForms. A type
-// that decodes itself in unknown forms has none.
+// forms lists the forms of a value's type: the value itself, or its ConfigForms; none for unknown forms.
 func forms(v reflect.Value) []any {
 	for v.Kind() == reflect.Pointer && v.Type() != nodeType {
 		if v.IsNil() {

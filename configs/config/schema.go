@@ -140,8 +140,7 @@ func (b *schemaBuilder) structure(v reflect.Value, depth int) *schema {
 	return s
 }
 
-// completed returns settings with a value for a missing key, if Validate then accepts them: a path, or a number of
-// channels. Without this value, Validate would not check the other keys.
+// completed returns settings with a value for a missing key, so Validate checks the other keys, too.
 func completed(v reflect.Value) reflect.Value {
 	for _, f := range fieldsOf(v.Type()) {
 		e := v.FieldByIndex(f.index)
@@ -162,8 +161,7 @@ func completed(v reflect.Value) reflect.Value {
 	return v
 }
 
-// validated returns the errors of a struct's Validate method with another value of a field. With nil, the field keeps
-// its value.
+// validated returns the errors of Validate with another value of a field; nil keeps the value.
 func validated(v reflect.Value, f field, value any) string {
 	changed := settable(v)
 	if value != nil {

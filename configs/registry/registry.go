@@ -204,8 +204,7 @@ func digits(name string) string {
 	}, name)
 }
 
-// distance returns the minimum number of edits from a to b: insert, delete or replace a letter, or swap two neighbours
-// (each letter at most once).
+// distance returns the number of edits from a to b: insert, delete or replace a letter, or swap two neighbours.
 func distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -21,8 +21,7 @@ func Shown(n int) []int {
 	return stratified(n, maxShown, rng.New(0, "figures"))
 }
 
-// stratified returns one random index from each of count equal intervals of n indices. If n is at most count, it
-// returns all indices.
+// stratified returns one random index from each of count equal intervals of n indices, or all indices.
 func stratified(n, count int, stream *rng.Stream) []int {
 	list := upTo(min(n, count))
 	for i := range list {
@@ -112,8 +111,7 @@ func column(m matrix.Matrix, c int) []float64 {
 	return values
 }
 
-// levelColumns returns the values of the levels of each factor, with NaN for unknown levels. For a factor of rotations
-// in space, it returns [PoseColumns] instead.
+// levelColumns returns the values of each factor's levels, NaN for unknown levels, or [PoseColumns] for rotations.
 func levelColumns(in *metrics.Input) []Column {
 	var list []Column
 	for k, f := range in.Factors {

@@ -129,8 +129,7 @@ func Components(w io.Writer, title string, m Manifolds) error {
 // someOf returns a random sample of n indices, at most maxGroupDots.
 func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n, maxGroupDots)] }
 
-// alongAxes projects rows of codes onto the first three principal axes of the rows in of. The result has at least two
-// columns.
+// alongAxes projects rows of codes onto the first three principal axes of the rows in of, two columns or more.
 func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	d := codes.Cols
 	points := make([]float64, 0, len(of)*d)
@@ -176,8 +175,7 @@ type GroupRow struct {
 
 const maxLegend = 14 // maximum number of names in a legend
 
-// groups draws rows of panels with every point in the colour of its group. Points without a group are grey and behind
-// the others.
+// groups draws rows of panels with every point in the colour of its group. Points without a group are grey and behind.
 func groups(w io.Writer, title string, rows []GroupRow) error {
 	columns := 0
 	for _, r := range rows {

@@ -133,8 +133,7 @@ func nameTicks(a *plot.Axis, names []string) {
 	}
 }
 
-// seriesStyle returns the line style of the i-th series: first the colours of the palette, then the same colours with
-// dashes.
+// seriesStyle returns the line style of the i-th series: the colours of the palette, then the same colours with dashes.
 func seriesStyle(i int) draw.LineStyle {
 	style := draw.LineStyle{Color: colours.Light.Series(i), Width: vg.Points(1.6)}
 	dashes := [][]vg.Length{nil, {vg.Points(5), vg.Points(2)}, {vg.Points(1.5), vg.Points(1.5)}, {vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
@@ -220,8 +219,7 @@ func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	return pieces, dropped
 }
 
-// settleAxis sets the range of an axis if its data have no range, or only a range due to rounding. The ticks of such a
-// range would all have the same label.
+// settleAxis sets the range of an axis without a range, or with a range due to rounding, whose ticks would look equal.
 func settleAxis(a *plot.Axis) {
 	if a.Min > a.Max {
 		a.Min, a.Max = 0, 1

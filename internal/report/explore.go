@@ -113,8 +113,7 @@ func (x *Explored) controls(list []decode.Control) []web.Control {
 
 const maxBorrowed = 24 // maximum number of known codes per combination of options
 
-// borrowed returns known codes for every combination of options. When an option opens a dimension, the dimension takes
-// the value of the nearest of these codes.
+// borrowed returns known codes for every combination of options. An opened dimension takes the nearest code's value.
 func borrowed(c *decode.Codes) web.Array {
 	var list []float64
 	if c.Hierarchy != nil {
@@ -220,8 +219,7 @@ const (
 	coarse           = 2
 )
 
-// sheets decodes single controls until the limits are reached, and then pairs of the controls that change the picture
-// most.
+// sheets decodes single controls, and then pairs of the controls that change the picture most, up to the limits.
 func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	s := &sheets{Explored: x, limits: limits, out: &web.Sheets{}}
 	var moving []*stepped
@@ -335,8 +333,7 @@ func (m *stepped) places(every int) int {
 	return (len(m.values) + every - 1) / every
 }
 
-// walk returns a code at some steps of a control. If the code does not use the control, every step has the unchanged
-// code.
+// walk returns a code at some steps of a control. Without the control, every step has the unchanged code.
 func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64) {
 	at := m.Columns[0]
 	if !s.Codes.Uses(code, at) {

@@ -128,8 +128,7 @@ func (m *heatmap) size() {
 
 func inches(l vg.Length) float64 { return l.Points() / 72 }
 
-// sort sorts rows by the column of their largest absolute value (ties: the first), and then by this value. Equal rows
-// keep their order.
+// sort sorts rows by the column of their largest absolute value (ties: the first), and then by this value.
 func (m *heatmap) sort() {
 	order, follows, size := upTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	for i, row := range m.Values {

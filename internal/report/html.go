@@ -127,8 +127,7 @@ const (
 	figureBytes = 2_000_000
 )
 
-// large returns the indices of figures to drop until the others fit into room bytes. It first drops figures that a
-// widget replaces, and larger figures before smaller ones.
+// large returns the indices of figures to drop: first figures that a widget replaces, and larger figures first.
 func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
 	var order []int
 	for i, f := range figures {

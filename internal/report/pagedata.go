@@ -314,8 +314,7 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 	return m
 }
 
-// largest returns, in ascending order, the indices of the lists with the largest numbers, at most as many as a map
-// shows.
+// largest returns, in ascending order, the indices of the lists with the largest numbers.
 func largest(n int, list func(i int) []float64) []int {
 	order, top := upTo(n), make([]float64, n)
 	for i := range order {

@@ -73,8 +73,7 @@ type figure struct {
 	pad           vg.Length // margin around the body
 }
 
-// render draws a figure and writes it as a PNG file. The figure grows with the number of title lines. A panic of the
-// plotting library becomes an error.
+// render writes a figure as a PNG file, larger with more title lines. A panic of the plotting library becomes an error.
 func (f figure) render(w io.Writer, body func(c draw.Canvas)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

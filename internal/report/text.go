@@ -22,8 +22,7 @@ func textStyle(size vg.Length) draw.TextStyle {
 	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }
 
-// oneLine sanitises a name. It escapes control characters, replaces line feeds and tabs by spaces, and replaces
-// characters that the font lacks by question marks.
+// oneLine escapes control characters, and replaces line feeds, tabs and characters that the font lacks.
 func oneLine(s string) string {
 	face := font.DefaultCache.Lookup(sans(10), 10).Face
 	return strings.Map(func(r rune) rune {
@@ -39,8 +38,7 @@ func oneLine(s string) string {
 
 const most = 400 // maximum number of characters of a name that are examined
 
-// fit truncates a name to a line no wider than width. It removes characters from the middle, because long names often
-// differ at their ends.
+// fit truncates a name in the middle, because long names often differ at their ends.
 func fit(style draw.TextStyle, name string, width vg.Length) string {
 	r := []rune(oneLine(name))
 	if len(r) > most {

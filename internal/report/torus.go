@@ -47,8 +47,7 @@ func drawTorus(w io.Writer, title string, circles, factors []Column) error {
 	})
 }
 
-// align rotates and reflects angles for the best agreement with one factor: the factor with the largest |mean of exp(i
-// (code -+ true))|.
+// align rotates and reflects angles to match the factor with the largest |mean of exp(i (code -+ true))|.
 func align(code []float64, factors []Column) (aligned []float64, match int) {
 	best, direction, offset := -1.0, 1.0, 0.0
 	for f, factor := range factors {

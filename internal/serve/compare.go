@@ -290,8 +290,7 @@ type overlay struct {
 	Curves *web.Curves `json:"curves"`
 }
 
-// overlay overlays the curves of chosen runs in a panel for each loss and each metric. Each run has a colour, or each
-// value of the setting named by the parameter colour.
+// overlay overlays the curves of runs, a panel for each loss and metric, and a colour for each run or coloured value.
 func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	list, _, err := c.chosenRuns(now)
 	if err != nil {
@@ -398,8 +397,7 @@ type coloured struct {
 	place int
 }
 
-// colours returns the colours of runs: by the values of a column, by group, or one per run. values lists the coloured
-// values; numbers are in order.
+// colours returns the colours of runs: by the values of a column, by group, or one per run.
 func (c *choice) colours(list []*run) (colours []coloured, values []string, err error) {
 	values, colours = []string{}, make([]coloured, len(list))
 	columns, err := c.groupColumns(list)

@@ -19,8 +19,7 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guard rejects methods other than GET and HEAD, host names of other machines, requests from other sites, and visitors
-// without the token.
+// guard rejects methods that write, host names of other machines, other sites, and visitors without the token.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -55,8 +54,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers with an error in plain text and closes the connection, because visitors without the token must not
-// keep connections open.
+// refuse answers with an error and closes the connection: visitors without the token must not keep connections open.
 func refuse(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, text, code) // Error keeps the other headers
@@ -86,8 +84,7 @@ func (s *Server) same(token string) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// cookie is the name of the token's cookie, a digest of the token. The ports of a machine share cookies, and their
-// servers need different names.
+// cookie is the name of the token's cookie, a digest of the token, because the ports of a machine share cookies.
 func (s *Server) cookie() string {
 	d := digest("cookie " + s.options.Token)
 	return "unravel-" + hex.EncodeToString(d[:6])

@@ -23,8 +23,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// previews caches the previews of the newest checkpoints of runs. It opens at most one checkpoint at a time, and each
-// checkpoint at most once.
+// previews caches the previews of checkpoints. It opens one checkpoint at a time, and each at most once.
 type previews struct {
 	runs   *runs
 	open   func(ctx context.Context, dir string) ([]byte, error)
@@ -81,8 +80,7 @@ func (p *previews) version(one *run) string {
 	return fmt.Sprintf("%d-%d", s.modified, s.size)
 }
 
-// of returns the preview of a run's newest checkpoint. If it is too early to open the newest one, it returns the
-// preview of the previous checkpoint.
+// of returns the preview of a run's newest checkpoint, or of the previous checkpoint if it is too early.
 func (p *previews) of(one *run) (*preview, error) {
 	version := p.version(one)
 	if version == "" {
@@ -150,8 +148,7 @@ func (r *runs) enclosed(one *run) error {
 	})
 }
 
-// previewData answers with the preview of a run's newest checkpoint, or its error. During the computation, the status
-// is 202.
+// previewData answers with the preview of a run's newest checkpoint, its error, or the status 202 for now.
 func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) error {
 	v, err := s.previews.of(one)
 	if err != nil {

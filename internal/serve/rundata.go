@@ -145,8 +145,7 @@ var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
 
 const maxFigures = 200
 
-// figures lists the pictures of a run: first the pictures that Unravel draws, in the order of reports, then other
-// pictures by name.
+// figures lists the pictures of a run: Unravel's in the order of reports, then others by name.
 func (s *Server) figures(one *run) []figure {
 	list, names := []figure{}, s.figureNames(one)
 	for _, f := range train.FigureCaptions() {
@@ -186,8 +185,7 @@ func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) er
 	return s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
 }
 
-// reportPolicy lets a report run its own scripts, but isolates it from this server and all others, because a report is
-// not trusted.
+// reportPolicy lets a report run its own scripts, but isolates it, because a report is not trusted.
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
 	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 

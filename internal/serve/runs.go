@@ -119,8 +119,7 @@ func (r *runs) close() error {
 	return r.root.Load().Close()
 }
 
-// recall reads the runs from the index of the folder, which is much faster than reading all runs. Without an index, it
-// reads all runs.
+// recall reads the runs from the index of the folder, which is much faster than reading all runs.
 func (r *runs) recall(ctx context.Context) {
 	x, err := index.Open(ctx, r.dir)
 	if err != nil {
@@ -176,8 +175,7 @@ func (r *runs) reopen() {
 	}
 }
 
-// current returns the last snapshot and requests a new scan. After a pause without requests, it waits briefly for the
-// new snapshot.
+// current returns the last snapshot and requests a new scan. After a pause it waits briefly for the new snapshot.
 func (r *runs) current() *snapshot {
 	now := time.Now()
 	before := r.asked.Swap(now.UnixNano())
@@ -310,8 +308,7 @@ func (r *runs) outside(path string) string {
 	return ""
 }
 
-// progress is the progress of a run. It is in the folder of the run, not in the index. It must be comparable, to detect
-// changes.
+// progress is the progress of a run, from its folder instead of the index. It must be comparable, to detect changes.
 type progress struct {
 	state   sweep.State // as [index.Live] reports it
 	seen    bool        // its files were read

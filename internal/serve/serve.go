@@ -266,8 +266,7 @@ func sendError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(text)
 }
 
-// store caches one value per key, each for one version of its data. It computes one value at a time. It is safe for
-// concurrent use.
+// store caches one value per key, each for one version of its data. It computes one value at a time.
 type store[V any] struct {
 	most int // maximum number of values; 0: maxKept
 	lock sync.Mutex

@@ -195,8 +195,7 @@ const (
 	plotMargin = 40
 )
 
-// plotOf plots the cells with both values, on logarithmic axes if the table compares ratios. It returns nil if there
-// are no published values.
+// plotOf plots the cells with both values, on logarithmic axes for ratios. Without published values it returns nil.
 func plotOf(r *tables.Result) *plot {
 	if r.Printed == 0 {
 		return nil

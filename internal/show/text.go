@@ -53,8 +53,7 @@ func theirs(t *tables.Table) string {
 	return cmp.Or(t.Printed.Label, "paper")
 }
 
-// grid returns the lines of the table. A row has a line with our values. If it has published values, it also has a line
-// with these and a line with the differences.
+// grid returns the lines of the table. A row with published values has three lines: ours, theirs and differences.
 func (l *layout) grid() *grid {
 	g := &grid{}
 	for _, h := range l.Heads {
@@ -154,8 +153,7 @@ func (g *grid) group(from int) (after int) {
 	return after
 }
 
-// fitting returns the end of the columns that fit in the width. It returns whole groups, or a part of a group that is
-// too wide, and always at least one column.
+// fitting returns the end of the columns that fit: whole groups if possible, and at least one column.
 func (g *grid) fitting(from, width int, widths []int) (after int) {
 	left := width - widths[0]
 	for after = from; after <= len(g.Heads); {

@@ -112,8 +112,7 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 	}
 }
 
-// belowZero is the maximum rounding error of 1 - entropy below 0. Older records of dci and med contain such values;
-// today, metrics clip them to 0.
+// belowZero is the rounding error of 1 - entropy below 0 in older records of dci and med.
 const belowZero = -1e-15
 
 func (c *Comparison) number(what string, want, got float64) {

@@ -150,8 +150,7 @@ func configOf(c train.Config) (Config, error) {
 	return Config{idOf(string(text)), string(text)}, nil
 }
 
-// generationOf returns the generation of the code that trained a run. If it is not recorded, the start date of the run
-// decides.
+// generationOf returns the generation of a run's code, by the run's start date if it is not recorded.
 func generationOf(r *rundir.Record) int {
 	if r.Generation > 0 {
 		return r.Generation

@@ -108,8 +108,7 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 }
 
-// noise returns the standard error of the difference between our value and a printed value, which is the mean of draws
-// runs.
+// noise returns the standard error of the difference between our value and a printed mean of draws runs.
 func (c *Cell) noise(p *reference.Cell, draws int) float64 {
 	if c.Exact {
 		return 0
@@ -132,8 +131,7 @@ func (c *Cell) PrintedDeviation() (float64, bool) {
 	return c.printed.Std.Value, true
 }
 
-// mostUnlearned is the maximum fraction of the images' variance that remains in the reconstruction errors of a model
-// that has learned the images.
+// mostUnlearned is the maximum fraction of the images' variance in the errors of a model that has learned the images.
 const mostUnlearned = 0.6
 
 // Unlearned reports whether a run has not learned the images: more than 60 % of the variance remains in the
@@ -150,8 +148,7 @@ func (c *Cell) rejectUnlearned() {
 	}
 }
 
-// converged returns the number of runs that did not converge. If there are both kinds of runs, of is the aggregate of
-// the converged runs.
+// converged returns the number of runs that did not converge. With both kinds of runs, of is the converged aggregate.
 func (d *drawn) converged(values []float64) (not int, of *float64) {
 	var good []float64
 	for i, f := range d.fits {

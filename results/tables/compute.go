@@ -298,8 +298,7 @@ func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r m
 	return r, touched || s.source.Random(), err
 }
 
-// measure computes a metric like metrics.Evaluate, or measures its time. touched reports whether the metric drew random
-// numbers.
+// measure computes a metric, or measures its time. touched reports whether the metric drew random numbers.
 func (s *Sample) measure(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
@@ -428,8 +427,7 @@ func (f *filling) trained(ctx context.Context, p place, row Row, source Trained)
 	return list, nil
 }
 
-// results returns the results of the columns' metrics from the runs of a seed, their fit, and the seconds of their
-// parts.
+// results returns the columns' results from the runs of a seed, their fit, and the seconds of their parts.
 func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
 	entries, err := f.entries(runs)
 	if err != nil {

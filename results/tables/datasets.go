@@ -127,8 +127,7 @@ func (p place) cellName(c Column) string {
 	return c.Label + ", " + p.data.Label
 }
 
-// row returns a row at a scale on the data set. If the row is not computed there, its source is missing, with the
-// reason.
+// row returns a row at a scale on the data set. If it is not computed there, its source is missing, with the reason.
 func (p place) row(r Row, scale string) Row {
 	if reason := p.absent(r, scale); reason != "" && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, reason

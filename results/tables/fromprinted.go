@@ -115,8 +115,7 @@ func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 	return list, nil
 }
 
-// numbers returns the printed numbers of a column, by row and then by data set. With raw, numbers increase with the
-// metric; otherwise, larger is better.
+// numbers returns the printed numbers of a column, by row and data set. Unless raw, larger is better.
 func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	sign := 1.0
 	if raw && c.Transform == expMinus || !raw && c.better() == metrics.LowerIsBetter {

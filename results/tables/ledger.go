@@ -232,8 +232,7 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	return chosen, nil
 }
 
-// checkables lists the finished runs in the table's ledger, as outlines. known contains the runs of earlier tables, by
-// folder and settings.
+// checkables lists the finished runs in the ledger, as outlines. known has the runs of earlier tables.
 func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, err error) {
 	book, err := t.book(Options{Ledger: t.Ledger()})
 	if err != nil || book.Len() == 0 {
@@ -320,8 +319,7 @@ func (o *Origin) String() string {
 	return text
 }
 
-// shortVersion shortens revisions to 12 digits, like git. A run that other code has resumed has several versions, such
-// as "v1, v2".
+// shortVersion shortens revisions to 12 digits, like git, also in the list of a resumed run, such as "v1, v2".
 func shortVersion(v string) string {
 	const digits = 12
 	all := strings.Split(v, ", ")
@@ -424,8 +422,7 @@ func entryOf(r *ledger.Run) sweep.Entry {
 	return e
 }
 
-// stale says why a recorded run does not match today's plan, or returns "" if it matches. It also sorts the results
-// into the order of the table's metrics.
+// stale says why a record does not match today's plan, or returns "". It also sorts the results like the metrics.
 func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (string, error) {
 	if known.Hash == planned.Hash {
 		return l.book.Changed(known), nil
@@ -481,8 +478,7 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 	return s, nil
 }
 
-// arrange sorts the results of a run into the order of the table's metrics; missing results are NaN. It reports whether
-// the measured metrics have the table's options.
+// arrange sorts results like the table's metrics; missing results are NaN. It reports whether the options agree.
 func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
 	e.Metrics, same = nil, true
 	for i, name := range metrics.ResultNames(choices) {

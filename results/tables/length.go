@@ -122,8 +122,7 @@ func (x *training) quoted(on place, row Row, scale string) (share float64, err e
 	return share, nil
 }
 
-// lengthText describes the length of training of a result if it is shorter than at the scale full, and otherwise
-// returns "".
+// lengthText describes the length of training of a result if it is shorter than at the scale full.
 func (r *Result) lengthText() string {
 	if r.FindLengths() != nil {
 		return "" // the runs at the scale full cannot be planned

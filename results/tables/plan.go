@@ -62,8 +62,7 @@ func (p *Planner) each(seed uint64, f func(row int, on place, one *Planner, runs
 	return nil
 }
 
-// first calls f with the configs of the first seed's runs at a scale, by row and data set. All seeds have the same data
-// sets and lengths of training.
+// first calls f with the configs of the first seed's runs. All seeds have the same data sets and lengths.
 func (t *Table) first(named string, f func(row int, on place, c train.Config)) error {
 	if !t.Trains() {
 		return nil
@@ -98,8 +97,7 @@ func (t *Table) planner(named string) (*Planner, error) {
 	return p, p.add(t.Also)
 }
 
-// add adds metrics that no column shows, and sorts all metrics by their text: tables with the same runs then use the
-// same order.
+// add adds metrics that no column shows, and sorts all by their text, so tables with the same runs agree.
 func (p *Planner) add(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
@@ -275,8 +273,7 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	return r, err
 }
 
-// measures distinguishes runs with the same settings but other metrics: by the data set's sub-codes, or by the absence
-// of metrics.
+// measures distinguishes runs with equal settings and other metrics: by sub-codes, or by the absence of metrics.
 func (p *Planner) measures(s RunSettings) []string {
 	switch {
 	case len(s.Metrics) == 0:
@@ -301,8 +298,7 @@ func indexOf(list []metrics.Choice, c metrics.Choice) int {
 	return slices.IndexFunc(list, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })
 }
 
-// tableCache holds data that the plans of a table share at all scales. It does not hold the digests of runs, because
-// they depend on the scale.
+// tableCache holds data that the plans of a table share at all scales. Digests of runs depend on the scale.
 type tableCache struct {
 	configs runconfig.Cache
 	tables  runconfig.Memo[otherTable, *Table] // tables from which rows take values

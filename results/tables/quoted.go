@@ -50,8 +50,7 @@ type others struct {
 	known   map[*Table]*Result
 }
 
-// result returns a table at the scale of the options, or an error if the table has no such scale. With anyScale, only
-// printed values matter, so any scale is accepted.
+// result returns a table at the scale of the options, or, with anyScale, at some scale.
 func (o *others) result(ctx context.Context, p place, name string, anyScale bool) (*Result, error) {
 	t, err := p.other(name)
 	if err != nil {
@@ -282,8 +281,7 @@ func pairsOf(of string, x, y *Cell) (list []point) {
 	return list
 }
 
-// binned selects the runs or rows with a value of one column in a range. It shows the mean of each other column over
-// them.
+// binned selects the runs or rows with one column in a range, and shows the mean of each other column.
 type binned struct {
 	Over `yaml:",inline"`
 	From float64 `yaml:"from" doc:"smallest value of the column"`
@@ -314,8 +312,7 @@ func (s *binned) quote(ctx context.Context, o *others, p place, c Column) (d dra
 	return d, nil
 }
 
-// ranked is Kendall's tau-b between one column and each other column, over runs or rows. It is 1 if both order them
-// equally from good to bad.
+// ranked is Kendall's tau-b between one column and each other column, 1 if both order equally from good to bad.
 type ranked struct {
 	Over `yaml:",inline"`
 }

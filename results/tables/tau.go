@@ -197,8 +197,7 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 	return results, nil, nil
 }
 
-// addTau adds tau between two lists of values, which are in the order of rows, as the value or a part of a result. It
-// is the mean over the data sets.
+// addTau adds the mean over data sets of tau between two lists, as the value or a part of a result.
 func addTau(r *metrics.Result, part string, a, b []float64, sets int) {
 	if tau := summary.MeanTau(summary.Split(a, sets), summary.Split(b, sets)); part == "" {
 		r.Value = tau

@@ -296,8 +296,7 @@ func (n *Note) columns() []string {
 // name returns the row's name in the printed cells.
 func (r *Row) name() string { return cmp.Or(r.Printed, r.Label) }
 
-// againstReference checks that the reference file has the labels and all their cells. If not, it also returns the wrong
-// key.
+// againstReference checks the reference file for the labels and their cells. It also returns the wrong key.
 func (t *Table) againstReference() (key string, err error) {
 	type named struct{ key, set, row string }
 	var list []named
@@ -327,8 +326,7 @@ func (t *Table) againstReference() (key string, err error) {
 	return "", nil
 }
 
-// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key of the data
-// set in errors.
+// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is its key in errors.
 func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	ref := t.reference
 	if known := ref.Sets(); !slices.Contains(known, set) && !slices.Contains(known, reference.Any) {

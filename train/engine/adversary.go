@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// adversary is the program that trains a discriminator. Its inputs are the codes of another program's last step and
-// permuted codes, which come from the same batch or from a second batch.
+// adversary trains a discriminator on the codes of another program's last step and on permuted codes.
 type adversary struct {
 	name          string
 	settings      *losses.Discriminator
@@ -78,8 +77,7 @@ func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 	return adam.New(parametersOf(discriminators, a.names))
 }
 
-// trainDiscriminators updates the discriminators of a program on the codes of its last step, and on permuted codes.
-// Their gradients are accumulated in the same way as the model's.
+// trainDiscriminators updates a program's discriminators on the codes of its last step, accumulated like the model's.
 func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 	if err := l.takeSecond(p); err != nil {
 		return err

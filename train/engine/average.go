@@ -88,8 +88,7 @@ func (l *Loop) SwapAverage() bool {
 	return true
 }
 
-// beginAverage copies the parameters to the averages if nothing has been trained yet, including parameters that were
-// set after the loop was created.
+// beginAverage copies the parameters to the averages if nothing has been trained yet.
 func (l *Loop) beginAverage() {
 	if a := l.average; a != nil && l.at.updates == 0 {
 		for i, p := range a.of {

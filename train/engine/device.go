@@ -127,8 +127,7 @@ func (l *Loop) useDevice() error {
 	return nil
 }
 
-// checkDevice returns an error for settings that a device does not support. It also decides whether the device updates
-// the parameters.
+// checkDevice rejects settings that a device does not support, and decides whether the device updates the parameters.
 func (l *Loop) checkDevice() error {
 	if l.settings.Precision == Mixed {
 		return errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
@@ -137,8 +136,7 @@ func (l *Loop) checkDevice() error {
 	return nil
 }
 
-// hold keeps all parameters on the device, and the states that the device changes, if the device updates the
-// parameters.
+// hold keeps all parameters and the changing states on a device that updates the parameters.
 func (l *plan) hold(states ...[]float32) error {
 	if !l.holds {
 		return nil

@@ -64,8 +64,7 @@ func (l *Loop) loaded() float64 {
 	return bytes
 }
 
-// remainder returns the number of images in the smaller last batch of a kind in an epoch, or 0 if all batches are
-// equal.
+// remainder returns the number of images in the smaller last batch of a kind in an epoch; 0: none.
 func (l *Loop) remainder(shape batchShape) int {
 	all := len(l.feed.split.Unlabelled)
 	if shape.labelled {
@@ -125,8 +124,7 @@ func (l *plan) loadedSets() int {
 	return 2 * (1 + l.views.Count)
 }
 
-// fitsLoading checks a batch before its images are loaded. If the images alone need much memory, it estimates the rest
-// from a program for a few images.
+// fitsLoading checks a batch before its images are loaded, by a program for a few images if they need much memory.
 func (l *Loop) fitsLoading(images int) error {
 	s := stepMemory{images: images, bytes: l.plan.imageBytes(images, l.plan.loadedSets()+1)}
 	if s.bytes < memory.Machine()/32 {

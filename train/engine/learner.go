@@ -25,8 +25,7 @@ type moment struct {
 	progress float64 // fraction of training before the step
 }
 
-// take takes the gradients of a batch. It returns the norm of the gradients for the update or, if the group is
-// incomplete, for the batch.
+// take takes the gradients of a batch. It returns the norm of the gradients for the update, or of the batch.
 func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 	if l.device != nil {
 		return l.device.take(images, g)

@@ -54,8 +54,7 @@ func (l *Loop) paced() bool {
 	return false
 }
 
-// updatesSoFar returns the number of updates, including an incomplete one, because its batches have already trained
-// discriminators.
+// updatesSoFar counts updates, also an incomplete one, whose batches have already trained discriminators.
 func (l *Loop) updatesSoFar() int {
 	if g := l.at.group; g.Batches > 0 && !g.complete {
 		return l.at.updates + 1

@@ -192,8 +192,7 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 	return nil
 }
 
-// endEpoch counts the current epoch as finished and calls the hooks. If a hook returns ErrStopped, the epoch is not
-// finished, and a resumed run calls the hooks again.
+// endEpoch finishes the current epoch and calls the hooks. After ErrStopped, a resumed run calls them again.
 func (l *Loop) endEpoch(ctx context.Context) error {
 	under := l.at
 	report := &EpochReport{Epoch: under.epoch + 1, Of: l.settings.Epochs, Step: under.step, Images: under.images, Seconds: under.duration.Seconds()}
@@ -340,8 +339,7 @@ func (s *Settings) rate(t Time) float64 {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// explainNotFinite runs a program again, with the same inputs and parameters, to find the first node with a NaN or
-// infinite number.
+// explainNotFinite runs a program again to find the first node with a NaN or infinite number.
 func (l *Loop) explainNotFinite(p *program) error {
 	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.at.step+1, l.at.epoch+1, p.objective.Name)
 	if err := l.settle(); err != nil {

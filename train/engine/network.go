@@ -9,8 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// network is a network that a loss requested. After each step its own optimiser updates its parameters with the
-// gradient of the total.
+// network is a network that a loss requested. Its own optimiser updates it after each step.
 type network struct {
 	name      string
 	settings  *losses.NetworkTraining
@@ -20,8 +19,7 @@ type network struct {
 	learner   *learner
 }
 
-// differentiate adds the gradients of the total with respect to the parameters of the model and of the requested
-// networks.
+// differentiate adds the gradients of the total for the parameters of the model and of the networks.
 func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	own := len(learnables)
 	for _, asked := range p.asked.Networks {
@@ -50,8 +48,7 @@ func (n *network) optimizer(params *nn.Params) Optimizer {
 	return adam.New(parametersOf(params, n.names))
 }
 
-// trainNetworks updates the networks of a program with the gradients of its last step. These gradients are accumulated
-// in the same way as the model's.
+// trainNetworks updates the networks of a program, with gradients accumulated like the model's.
 func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 	for _, n := range p.networks {
 		norm, err := n.learner.take(images, &l.at.group)

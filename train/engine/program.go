@@ -20,8 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
 
-// program is an objective of a model, compiled for a number of images. It has the graph with losses and gradients, and
-// the machine that runs it.
+// program is an objective compiled for a number of images: its graph with losses and gradients, and its machine.
 type program struct {
 	objective models.Objective
 	images    []float32
@@ -203,8 +202,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	return p, built, p.suitsImages(l.data, images)
 }
 
-// suitsImages returns an error for inputs that do not fit the given number of images of the data, for instance if the
-// model was made for other data.
+// suitsImages returns an error for inputs that do not fit the number of images, such as a model for other data.
 func (p *program) suitsImages(d datasets.Dataset, images int) error {
 	if d == nil { // a program without a loop, as in benchmarks
 		return nil
@@ -234,8 +232,7 @@ func (p *program) bind(built *models.Program) {
 	}
 }
 
-// suitsViews returns an error if the model needs a number of views that the config does not provide; takes is 0 for a
-// model of images.
+// suitsViews returns an error if the config lacks the model's number of views; takes is 0 for a model of images.
 func (l *plan) suitsViews(takes int) error {
 	gives := 0
 	if l.views != nil {
@@ -252,8 +249,7 @@ func (l *plan) suitsViews(takes int) error {
 	return nil
 }
 
-// objectives lists the objectives of the model. If a model has no objective for labelled groups, it learns from their
-// images like from all others, and from the losses that need groups.
+// objectives lists the model's objectives. Without one for groups, their images are used like all others.
 func (l *plan) objectives() []models.Objective {
 	list := l.model.Objectives()
 	if l.split.M > 0 && !slices.ContainsFunc(list, func(o models.Objective) bool { return o.Labelled }) {
@@ -291,8 +287,7 @@ func (l *plan) fed() error {
 	return nil
 }
 
-// lossNames lists the names of a program's losses: the sum, then the parts in the order of the config. Logged values,
-// discriminators' losses and changing weights follow.
+// lossNames lists a program's losses: the sum, the parts in order, logged values, discriminators, weights.
 func (p *program) lossNames() []string {
 	names := []string{"loss"}
 	for _, part := range p.loss.Parts {
@@ -310,8 +305,7 @@ func (p *program) lossNames() []string {
 	return names
 }
 
-// fill writes the inputs of a step: a batch with its views, new noise, and new dropout masks. A model of images gets
-// the first view. k is the number of columns of the batch's moves, and step the number of updates so far.
+// fill writes the inputs of a step: a batch with its views, new noise and dropout masks. k is the width of moves.
 func (p *program) fill(images []float32, views [][]float32, b supervision.Batch, k, step int, noise *rng.Stream) {
 	if p.views == nil && len(views) > 0 {
 		images = views[0]

@@ -65,12 +65,10 @@ func below1(key string, value float64) setting {
 	return setting{key: key, value: value, most: 1}
 }
 
-// chunk is the number of elements that one pass of an update processes at a time, so the next pass finds them in the
-// cache.
+// chunk is the number of elements that one pass of an update processes, so the next pass finds them in the cache.
 const chunk = 1024
 
-// updater is embedded in optimisers: it has the parameters, their state, and the parts of an update that run in
-// parallel.
+// updater is embedded in optimisers: parameters, their state, and the parallel parts of an update.
 type updater struct {
 	parameters []Parameter
 	values     [][]float32

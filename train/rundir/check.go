@@ -122,8 +122,7 @@ func (r *Record) Wrote(name string, text []byte) bool {
 // hashed reports whether records have a hash of a file in Files or Before. The config's hash is in another field.
 func hashed(name string) bool { return name != Config && name != RecordFile }
 
-// drawn reports whether a file only shows the content of other files, such as the page, figures, and TensorBoard's
-// files.
+// drawn reports whether a file only shows the content of others: the page, figures, TensorBoard's files.
 func drawn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return name == ReportFile || top == FiguresDir || strings.HasPrefix(name, tfevents.FilePrefix)
@@ -153,8 +152,7 @@ func hashedFiles(dir string) (list []string, err error) {
 	return slices.Compact(list), nil
 }
 
-// hashFiles returns the hashes of the files in the folder. For a file that this process wrote, it returns the hash of
-// the last written text; it reads all other files from disk.
+// hashFiles returns the hashes of the files in the folder: of the written text for files of this process.
 func (r *Run) hashFiles() (map[string]string, error) {
 	names, err := hashedFiles(r.dir)
 	if err != nil {
@@ -172,8 +170,7 @@ func (r *Run) hashFiles() (map[string]string, error) {
 	return sums, nil
 }
 
-// noting wraps a function that writes a file. The wrapper adds the file's hash to the record before the file is renamed
-// to its final name.
+// noting wraps a writing function: the record gets the file's hash before the file gets its final name.
 func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
 	if name == RecordFile || large(name) || name == LogFile { // a log grows after it is rewound
 		return write
@@ -251,8 +248,7 @@ func (r *Run) noted() error {
 	return record.store(r)
 }
 
-// soundRecord returns the record, or nil if it is missing or does not match its hash. Rewriting an invalid record would
-// make it valid.
+// soundRecord returns the record, or nil if it is invalid: rewriting would make it valid.
 func (r *Run) soundRecord() (*Record, error) {
 	text, err := r.Read(RecordFile)
 	if errors.Is(err, fs.ErrNotExist) {

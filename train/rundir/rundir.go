@@ -249,8 +249,7 @@ func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// temporary returns the folder for a file before it is renamed. A claimed run uses the folder of the claim, which
-// disappears with the claim.
+// temporary returns the folder for a file before its renaming. The claim's folder disappears with the claim.
 func (r *Run) temporary(name string) string {
 	if dir := r.lock.Dir(); dir != "" {
 		return dir
@@ -283,8 +282,7 @@ func (r *Run) Has(name string) bool {
 // Read returns the content of a file of the run.
 func (r *Run) Read(name string) ([]byte, error) { return ReadFile(r.dir, name) }
 
-// checkEmpty accepts an empty folder, the lock, and the files of a run that was killed before it had a config. It
-// returns an error for any other file.
+// checkEmpty rejects files other than the lock and the files of a run that was killed before it had a config.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -64,8 +64,7 @@ func (r *Run) rename(from, to string) error {
 	return err
 }
 
-// move renames a file. For a claimed run, the file goes through the folder of the claim, so a process without the claim
-// fails.
+// move renames a file, for a claimed run through the folder of the claim: without the claim it fails.
 func (r *Run) move(from, to string) error {
 	if dir := r.lock.Dir(); dir != "" {
 		by := filepath.Join(dir, filepath.Base(to))
@@ -111,8 +110,7 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	return err
 }
 
-// vanished reports whether a file that was just written is missing from the run's folder, because another process is
-// deleting the folder.
+// vanished reports whether a new file is missing, because another process is deleting the run's folder.
 func (r *Run) vanished(err error) bool {
 	var link *os.LinkError
 	var file *fs.PathError

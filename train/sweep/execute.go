@@ -88,8 +88,7 @@ type execution struct {
 	meter   *meter
 }
 
-// missing lists the runs to train: first the runs of this task, then the runs after them, and last the runs before
-// them.
+// missing lists the runs to train: of this task, then the runs after them, and last the runs before them.
 func (e *execution) missing(ctx context.Context) (list []int) {
 	hasher := new(datasets.Hasher)
 	for i, run := range e.runs {
@@ -121,8 +120,7 @@ func (e *execution) missing(ctx context.Context) (list []int) {
 	return slices.Concat(own, behind, before)
 }
 
-// changedInputs lists the user's files that have changed since a run read them. A deleted file does not count as
-// changed.
+// changedInputs lists the user's files that have changed since a run read them, except deleted files.
 func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	if e.Record == nil || e.Record.Data == nil || len(e.Record.Data.Inputs) == 0 {
 		return nil
@@ -134,8 +132,7 @@ func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	return datasets.ChangedInputs(e.Record.Data.Inputs, now)
 }
 
-// pass settles runs, jobs at a time. It waits for runs that other processes hold. If it has trained a run itself, it
-// returns the held runs, to be checked again.
+// pass settles runs, jobs at a time. After training a run, it returns the runs that others hold, to check again.
 func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []int) {
 	e.queue, e.left, e.made, e.skipped = make(chan int, len(missing)), len(missing), false, nil
 	for _, i := range missing {

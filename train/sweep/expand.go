@@ -289,8 +289,7 @@ func (p *Plan) choices() ([]choice, error) {
 
 func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
 
-// label returns a setting's part of a run's name: the last key of the path and the value. A long or unusual value is
-// reduced to letters and digits.
+// label returns a setting's part of a run's name: the last key, and the value in letters and digits.
 func (s Setting) label() string {
 	key := strings.TrimSuffix(s.Key, ".+")
 	last := key[strings.LastIndex(key, ".")+1:]

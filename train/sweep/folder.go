@@ -158,8 +158,7 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 	return dirs, nil
 }
 
-// create creates the folder of a run. If a folder with the run's name is not empty, it adds a number to the name. If
-// around is set, create calls it with the open run and the function that writes the config.
+// create creates the folder of a run, with a number if its name is taken. around wraps writing the config.
 func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around func(store *rundir.Run, write func() error) error) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
@@ -187,8 +186,7 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 	return path, errors.Join(err, store.Close())
 }
 
-// empty reports whether a folder is missing, or only contains the files that a killed process leaves: hidden files, or
-// the beginning of a trial.
+// empty reports whether a folder is missing, or only has the files that a killed process leaves.
 func empty(path string) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -106,8 +106,7 @@ func (t times) add(cost string, seconds float64) {
 	t[cost].add(seconds)
 }
 
-// look reports whether the time of a run with this cost is known. If it is unknown, look tries elsewhere, unless that
-// is nil.
+// look reports whether the time of a cost is known. If it is unknown, look tries elsewhere, unless that is nil.
 func (t times) look(cost string, r Run, elsewhere func(r Run) (time.Duration, bool)) bool {
 	if t[cost] == nil && elsewhere != nil {
 		if takes, ok := elsewhere(r); ok {

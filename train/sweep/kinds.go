@@ -42,8 +42,7 @@ func (ks *kinds) add(cost string, r Run) {
 	ks.list = append(ks.list, k)
 }
 
-// rehearse rehearses one kind after another until the time is over. The next kind is always the one least similar to
-// the rehearsed kinds.
+// rehearse rehearses kinds until the time is over, next the kind least similar to the rehearsed kinds.
 func (ks *kinds) rehearse(ctx context.Context, r *rehearsals) error {
 	begin := time.Now()
 	for n := range ks.list {
@@ -93,8 +92,7 @@ func (k *kind) to(o *kind) (n int) {
 	return n
 }
 
-// seconds returns the time of a run by its rehearsal. If the kind was not rehearsed, seconds uses the most similar
-// rehearsal and scales the training by its length.
+// seconds returns the time of a run by its rehearsal, or by the most similar rehearsal and the length of training.
 func (k *kind) seconds() float64 {
 	if k.estimate != nil {
 		return k.estimate.Seconds()

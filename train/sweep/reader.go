@@ -65,8 +65,7 @@ func (r *Reader) read(dir string) Entry {
 	return e
 }
 
-// identify sets the hash that identifies the run. It uses the history in the record or, for an unfinished run, in the
-// state.
+// identify sets the hash that identifies the run, by the history in the record or in the state.
 func (e *Entry) identify(text []byte) {
 	e.ConfigHash = e.Hash
 	var h rundir.History
@@ -122,8 +121,7 @@ type ownLines struct {
 	Seed uint64 `yaml:"seed"`
 }
 
-// splitConfig returns a hash of a config's text without the values of its name and seed, and these values. It returns
-// false unless the name and the seed are each on one plain line.
+// splitConfig returns the hash of a config's text without its name and seed, and both, if each is on a plain line.
 func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 	var kept, lines bytes.Buffer
 	names, seeds := 0, 0

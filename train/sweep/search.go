@@ -400,8 +400,7 @@ func (e *searching) observe(found *Trials) map[string]bool {
 	return own
 }
 
-// choose returns the folder of the next run, which contains its config. If dir is empty, there is nothing to do now,
-// and wait reports whether that may change.
+// choose returns the folder of the next run. If dir is empty, wait reports whether there may be one later.
 func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool, err error) {
 	e.choosing.Lock()
 	defer e.choosing.Unlock()

@@ -192,8 +192,7 @@ func (s *Simulation) Limit(m *Machines) string {
 	return "the number of cores"
 }
 
-// straggle returns the factor on the i-th run's duration. The factors follow a log-normal distribution with mean 1, in
-// a fixed order.
+// straggle returns the factor on the i-th run's duration: log-normal with mean 1, in a fixed order.
 func (m *Machines) straggle(i int) float64 {
 	if m.Spread == 0 {
 		return 1

@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// form describes how to convert a parameter to the layout of PyTorch: its axes, some of them split, and their new
-// order.
+// form describes how to convert a parameter to the layout of PyTorch: its axes and their new order.
 type form struct {
 	view  []int // sizes of the axes; their product is the number of elements
 	order []int // order of the axes
@@ -37,8 +36,7 @@ func (f form) restore(data []float32) []float32 {
 	return data
 }
 
-// forms finds the parameters with a different order of elements in the layout of PyTorch, from the operations that use
-// them. If rows are flattened images, the columns also have a different order.
+// forms finds, by their operations, the parameters with a different order of elements in PyTorch.
 func (s *Source) forms() (map[string]form, error) {
 	forms := map[string]form{}
 	for _, p := range s.Parts() {
@@ -130,8 +128,7 @@ func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list [
 	return list
 }
 
-// flattened returns the shapes [H, W, C] of images that a dense layer has as input rows or as output rows, or nil for a
-// side without images.
+// flattened returns the shapes [H, W, C] of the images that a dense layer takes or gives as rows, or nil.
 func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
 	if x := before(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
 		in = operands[x][0].Shape()[1:]

@@ -201,8 +201,7 @@ func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
 	return ok && whole && known[norm+runningVariance]
 }
 
-// checkVariances rejects negative running variances, because their square roots are not numbers. The variances are in
-// the last array.
+// checkVariances rejects negative running variances: their roots are not numbers. They are in the last array.
 func checkVariances(name string, shape []int, data []float32, arrays []array) error {
 	if !isRunning(name, shape) {
 		return nil
@@ -261,8 +260,7 @@ func (f *File) Digest(o LoadOptions) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// renamed returns the tensors by their names in the model. In the layout of PyTorch, it also accepts names of the model
-// with slashes.
+// renamed returns the tensors by their names in the model. For PyTorch it also accepts slashes.
 func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Tensor, error) {
 	tensors := map[string]safetensors.Tensor{}
 	used := make([]bool, len(renames))

@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// tracedBatches are the batch sizes of two graphs of one network. Sizes and attributes that differ between the two
-// graphs depend on the number of images.
+// tracedBatches are the batch sizes of two graphs of a network. Sizes that differ depend on the number of images.
 var tracedBatches = [2]int{2, 3}
 
 // trace is a network as a list of steps in topological order.
@@ -128,8 +127,7 @@ func constantOf(n *gorgonia.Node) (gorgonia.Value, bool) {
 	return c.Value(), true
 }
 
-// compare finds the sizes and attributes that depend on the number of images, using a trace of the same network with
-// another number of images.
+// compare finds the sizes and attributes that depend on the number of images, by another trace.
 func (t *trace) compare(other *trace) error {
 	if len(t.steps) != len(other.steps) {
 		return fmt.Errorf("it has %d operations on %d images and %d on %d; want a network that does not depend on their number",

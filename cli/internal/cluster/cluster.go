@@ -99,8 +99,7 @@ type Scheduler interface {
 
 const answer = time.Minute // maximum time for a command of a scheduler
 
-// call runs a command of a scheduler and returns its output. The error contains the command's own words. want tells the
-// user how to get the command.
+// call runs a command of a scheduler and returns its output. want tells the user how to get the command.
 func call(ctx context.Context, input []byte, want, command string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()

@@ -163,8 +163,7 @@ func (f *follower) ended(t Tasks) error {
 	return os.Remove(f.path())
 }
 
-// submit follows the existing job, or submits a new one. A lock prevents other processes from submitting at the same
-// time.
+// submit follows the existing job, or submits a new one, under a lock that stops other submissions.
 func (f *follower) submit(ctx context.Context) (err error) {
 	unlock, err := rundir.Lock(ctx, filepath.Join(f.job.Dir, OutputDir))
 	if err != nil {
@@ -202,8 +201,7 @@ func Size(wanted, most, missing int) int {
 	return max(n, 1)
 }
 
-// find returns the unfinished job of an earlier call: the job in the file or, after an interrupted submission, the job
-// with this name.
+// find returns the unfinished job of an earlier call: the job in the file, or the job with this name.
 func (f *follower) find(ctx context.Context) (string, error) {
 	var k known
 	text, err := os.ReadFile(f.path())

@@ -136,8 +136,7 @@ func (c *Decode) check() error {
 	return nil
 }
 
-// all creates the requested sheets. If the model does not support a sheet, all returns an error if a flag names the
-// sheet, and otherwise skips it.
+// all creates the requested sheets. Unless a flag names the sheet, it skips a sheet that the model does not support.
 func (d *decoding) all(ctx context.Context) error {
 	if err := d.checkImages(); err != nil {
 		return err
@@ -216,8 +215,7 @@ func (d *decoding) readCodes() (matrix.Matrix, error) {
 
 const decodedAtOnce = 512 // number of codes decoded between two checks of the context
 
-// write decodes the codes in all, or the codes of the sheet if all is nil, and writes the files of the sheet. The sheet
-// shows the first codes.
+// write decodes the codes in all, or the codes of the sheet if all is nil, and writes the files of the sheet.
 func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, projected int) error {
 	h, w, channels := d.e.Data.ImageShape()
 	flat, n := s.Codes(), s.Count()
@@ -437,8 +435,7 @@ func (d *decoding) objectFactor() int {
 	})
 }
 
-// objects returns the mean codes of the requested objects. If no objects are requested, it chooses at most most
-// objects, evenly spaced.
+// objects returns the mean codes of the requested objects, or otherwise of at most most evenly spaced objects.
 func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
 	if k < 0 && d.Factor != "" {
@@ -471,8 +468,7 @@ func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	return list, nil
 }
 
-// interpolation interpolates from each image to the next. If a circle varies, it interpolates from object to object
-// (figures 11 and 12).
+// interpolation interpolates from each image to the next, or from object to object (figures 11 and 12).
 func (d *decoding) interpolation(ctx context.Context) error {
 	column, err := d.column()
 	if err != nil {

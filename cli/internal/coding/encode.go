@@ -135,8 +135,7 @@ func BesideCodes(codes, name string) string {
 
 var arrayEndings = []string{".npy", ".npz", ".h5", ".hdf5", ".mat"} // file extensions of the data set grid
 
-// imagesOf returns the data set of a path: arrays (data set grid), or pictures (data set folder) resized to the images
-// of the run. clean removes temporary files.
+// imagesOf returns arrays, or pictures resized to the images of the run, as a data set. clean removes temporary files.
 func imagesOf(e *train.Experiment, path string, options []string) (choice catalog.Choice, clean func(), err error) {
 	clean = func() {}
 	info, err := os.Stat(path)

@@ -228,8 +228,7 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	return e, nil
 }
 
-// openRun reads the model and codes of a run. Metrics in --metrics take their settings from the run's losses, except
-// for settings by the user, as reported by set.
+// openRun reads the model and codes of a run. Metrics take the settings of its losses, except those reported by set.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
 	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
@@ -427,8 +426,7 @@ func (e *Evaluation) chance(ctx context.Context, i int, results []metrics.Result
 	return stopped(ctx, "chance level of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
 }
 
-// interval adds the interval of metric i to its result, and logs the progress of slow work. When the context ends, it
-// stops at once and uses the finished repetitions.
+// interval adds the interval of metric i. When the context ends, it uses the finished repetitions.
 func (e *Evaluation) interval(ctx context.Context, i int, results []metrics.Result, s *ui.Streams) error {
 	ui.Allow(ctx, ui.SavePatience)
 	x := e.intervals

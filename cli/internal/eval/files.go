@@ -17,8 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// readFiles reads --codes and --factors into e. Without --factors, the factors are unknown. Without --codes, which only
-// h-error permits, it creates one row of zeros.
+// readFiles reads --codes and --factors into e. Without --codes, which only h-error permits, it creates a row of zeros.
 func (c *Command) readFiles(e *Evaluation) error {
 	if c.Codes == "" {
 		e.in = &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
@@ -99,8 +98,7 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 	return nil
 }
 
-// columnsOfTable lists the columns of a table of factors with their types. Without types, the values decide. A single
-// type applies to all columns.
+// columnsOfTable lists the columns of a table of factors. Without types, the values decide. One type applies to all.
 func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Column, error) {
 	if len(types) > 1 && len(types) != t.Cols {
 		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(types), t.Cols, file)

@@ -181,8 +181,7 @@ func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	return c.Metrics[0], nil
 }
 
-// sets returns a function that reports which keys of the i-th metric are set, by its settings or by --option. A dialect
-// sets all keys except code columns, which depend on the codes.
+// sets reports which keys of the i-th metric are set. A dialect sets all keys except code columns.
 func (c Choice) sets(options []string, like string) func(i int, key string) bool {
 	return func(i int, key string) bool {
 		m := c.Items[i]

@@ -97,8 +97,7 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	return files.Finish()
 }
 
-// rankRecords ranks the code columns for each factor by every matrix of columns and factors, best first. Ties keep the
-// order of columns.
+// rankRecords ranks the code columns for each factor by every matrix, best first. Ties keep the order of columns.
 func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 	head := []string{"metric", "matrix", "factor"}
 	for i := range e.in.Codes.Cols {
@@ -174,8 +173,7 @@ func GridRecords(g metrics.Grid) [][]string {
 	return list
 }
 
-// drawCodes plots code columns against factors, for the first factors. It uses a random subset of the images, because a
-// regular stride would alias with the grid of factors.
+// drawCodes plots codes against factors for random images, because a regular stride would alias with the factors.
 func (e *Evaluation) drawCodes(w io.Writer) error {
 	n, k := e.in.Codes.Rows, len(e.in.Factors)
 	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]
@@ -212,8 +210,7 @@ func column(name string, rows []int, value func(row int) float64) report.Column 
 
 const maxBars = 24 // maximum number of code columns in the figure of manipulations
 
-// writeAnalysis writes the columns that med selects, if med is among the metrics. It also writes the variance of code
-// columns while one factor varies.
+// writeAnalysis writes the columns that med selects, and the variance of code columns while one factor varies.
 func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	shown, err := e.writeSelected(ctx, write)
 	if err != nil {
@@ -235,8 +232,7 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	return write("manipulation.png", func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
 }
 
-// writeSelected draws the importance matrix R of med with the selected columns. It returns these columns, or nil
-// without med.
+// writeSelected draws the importance matrix R of med, and returns the selected columns, or nil without med.
 func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int, error) {
 	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
 	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
@@ -317,8 +313,7 @@ func varies(in *metrics.Input) bool {
 	return slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Size > 1 })
 }
 
-// drawApproximation draws factors, codes, product approximation and left inverse next to each other, three factors per
-// row.
+// drawApproximation draws factors, codes, product approximation and left inverse, three factors per row.
 func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) error {
 	n := e.in.Codes.Rows
 	rows := rng.New(e.seed, "figure/approximation").Perm(n)[:min(n, maxDots)]

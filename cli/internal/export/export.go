@@ -157,8 +157,7 @@ func (x *writer) each(ctx context.Context, from, to int, use func(pixels []float
 
 var errOther = errors.New("a pixel between two shades") // stops the search
 
-// eightBit reports whether all pixels are bytes divided by 255. Images with only black and 1/255 do not count, because
-// readers would see them as black and white.
+// eightBit reports whether all pixels are bytes divided by 255. Readers would see only 0 and 1/255 as black and white.
 func (x *writer) eightBit(ctx context.Context) (bool, error) {
 	brightest := uint8(0)
 	err := x.each(ctx, 0, x.set.Len(), func(pixels []float32) error {

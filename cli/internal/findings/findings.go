@@ -110,8 +110,7 @@ func (t *Test) bound() (b *Bound, below bool) {
 	return cmp.Or(t.Below, t.Above), t.Below != nil
 }
 
-// cell returns a cell of a result for which we have a value, or nil if there is none. It returns an error for labels
-// that are not in the table.
+// cell returns a cell of a result, or nil if we have no value. An unknown label is an error.
 func cell(r *tables.Result, row, column string) (*placed, error) {
 	var rows, columns []string
 	for _, one := range r.Rows {
@@ -138,8 +137,7 @@ func cell(r *tables.Result, row, column string) (*placed, error) {
 	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, columns))
 }
 
-// elsewhere reports whether another scale of an Unravel table shows the column, because that scale has the
-// column's data set.
+// elsewhere reports whether another scale of an Unravel table has the column's data set.
 func elsewhere(table, column string) bool {
 	t, err := tables.Open(table)
 	if err != nil {

@@ -202,8 +202,7 @@ func (k keys) some(list []string) bool {
 	return slices.ContainsFunc(list, func(key string) bool { return k[key] })
 }
 
-// add counts a computed cell with a printed value. shuffled is the fraction of the column's other printed values that
-// agree with the cell.
+// add counts a computed cell. shuffled is the fraction of the column's other printed values that agree with it.
 func (s *Summary) add(c *tables.Cell, shuffled float64) {
 	s.Computed++
 	if c.Status != tables.Unfit && c.Status != tables.Outdated {

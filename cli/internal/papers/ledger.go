@@ -107,8 +107,7 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 	return nil
 }
 
-// replaces prints the records that runs would replace, with the changed values. Without --replace, it returns an error
-// if there are any.
+// replaces prints the records that runs would replace. Without --replace, any such record is an error.
 func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Streams) error {
 	n := 0
 	for _, name := range names {

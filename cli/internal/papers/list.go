@@ -144,8 +144,7 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 	return err
 }
 
-// listTables counts the cells of all tables by scale. Trained tables use the runs in the ledger and in the default
-// folders.
+// listTables counts the cells of all tables by scale, from runs in the ledger and in the default folders.
 func listTables(ctx context.Context) ([]ListedTable, error) {
 	names, known := tables.Names(), countedTables()
 	found, errs := make([][]ListedTable, len(names)), make([]error, len(names))
@@ -226,8 +225,7 @@ func (c countedTable) hasRuns() bool {
 	return false
 }
 
-// countedTables returns the stored counts by table. It returns nil if the configs, tables or records of this program
-// have changed since counted.json was written.
+// countedTables returns the stored counts by table, or nil if configs, tables or records have changed since.
 func countedTables() map[string]countedTable {
 	var stored countedList
 	digest, err := digestOfTables()

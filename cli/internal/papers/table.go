@@ -209,8 +209,7 @@ func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, p
 	})
 }
 
-// write writes the files of --out. Another process may train the same runs and end at the same moment, so write locks
-// the folder of the runs.
+// write writes the files of --out, under the lock of the runs, because another process may write them at the same time.
 func (c *Command) write(ctx context.Context, t *tables.Table, r *tables.Result) (err error) {
 	if t.Trains() {
 		unlock, failed := rundir.Lock(ctx, c.Runs)

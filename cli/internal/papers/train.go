@@ -146,8 +146,7 @@ func (c *Command) options(t *tables.Table) tables.Options {
 	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
 }
 
-// choose chooses the scale if no flag does: the smallest if runs must be trained, and otherwise the largest with
-// results.
+// choose sets the scale if no flag does: the smallest to train runs, and otherwise the largest with results.
 func (c *Command) choose(t *tables.Table) error {
 	if c.scaled = c.Scale != ""; c.scaled {
 		return nil

@@ -99,8 +99,7 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-// expandRuns replaces a folder of runs by its runs. It skips the database in such a folder, which a pattern such as
-// runs/* also matches.
+// expandRuns replaces a folder of runs by its runs. It skips the database, which a pattern such as runs/* also matches.
 func expandRuns(sources []string) (list []string) {
 	for _, source := range sources {
 		if strings.HasPrefix(filepath.Base(source), index.File) {
@@ -232,8 +231,7 @@ func (c *Compare) openFolder(ctx context.Context, dir string, s *ui.Streams) (*c
 	return r, err
 }
 
-// readLevels reads the levels of the factors of a run's codes: from the file of levels if the folder has one,
-// otherwise from the factors. Without both files it returns nil.
+// readLevels reads the levels of the factors of a run's codes, or its factors. Without both files it returns nil.
 func readLevels(dir string) (*table.Table, error) {
 	for _, name := range []string{rundir.LevelsFile, rundir.FactorsFile} {
 		t, err := inputs.ReadFactors(filepath.Join(dir, name))
@@ -244,8 +242,7 @@ func readLevels(dir string) (*table.Table, error) {
 	return nil, nil
 }
 
-// folderResults returns the metrics of a run's folder. It returns the stored results if they include all wanted
-// metrics, and computes them otherwise.
+// folderResults returns the stored results of a run if they include all wanted metrics, and computes them otherwise.
 func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) ([]metrics.Result, error) {
 	stored, err := readResults(filepath.Join(dir, "metrics.json"))
 	if len(c.Metrics) == 0 && !errors.Is(err, fs.ErrNotExist) {

@@ -112,8 +112,7 @@ func (x *Comparison) rank() {
 	}
 }
 
-// fewestForTau is the minimum number of runs for Kendall's tau between two metrics: two runs always agree or disagree
-// completely.
+// fewestForTau is the minimum number of runs for Kendall's tau: two runs always agree or disagree completely.
 const fewestForTau = 3
 
 // common counts the runs that have both values.
@@ -298,8 +297,7 @@ func (x *Comparison) writeFiles(dir string) error {
 
 const widest = 2 // minimum ratio between scales of codes for a warning
 
-// comparability lists reasons why values of the runs are hard to compare: other options of a metric, or other scales
-// of codes.
+// comparability lists reasons why values are hard to compare: other options of a metric, or other scales of codes.
 func comparability(runs []*compared) (notes []string) {
 	all := map[string][]runResult{}
 	var names []string
@@ -368,8 +366,7 @@ func optionText(key string, value any) string {
 	return strings.Join(parts, " ")
 }
 
-// otherScales warns of different scales of codes if they affect the value. It adds the fractions of variance, which
-// scales do not affect.
+// otherScales warns of different scales of codes, and adds the fractions of variance, which scales do not affect.
 func otherScales(name string, list []runResult) []string {
 	scaled := slices.DeleteFunc(slices.Clone(list), func(m runResult) bool { return !(m.result.Scale > 0) })
 	if len(scaled) < 2 {
@@ -412,8 +409,7 @@ type seedGroup struct {
 	Spreads []spread `json:"spreads"` // in the order of the metrics
 }
 
-// spread describes the values of a metric: mean, standard deviation (n-1) and extremes. With fewer than two values
-// the deviation is missing.
+// spread describes the values of a metric: mean, standard deviation (n-1; missing for one value) and extremes.
 type spread struct {
 	Count int  `json:"count"`
 	Mean  cell `json:"mean"`

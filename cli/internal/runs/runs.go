@@ -91,8 +91,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 
 const readEvery = 5 * time.Second // time between two progress lines while reading runs
 
-// readingRuns returns a context that logs now and then how many runs have been read or sent. Reading tens of thousands
-// of runs without an index takes a while.
+// readingRuns returns a context that logs now and then how many runs have been read or sent.
 func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
 	said := time.Now()
 	return progress.With(ctx, func(what string, done, total int64) {
@@ -130,8 +129,7 @@ func shownColumns(runs []*index.Run) []index.Column {
 	return list
 }
 
-// runRecords returns a header and a row of cells for each run. With short, numbers are rounded and "-" stands for no
-// value.
+// runRecords returns a header and a row for each run. With short, numbers are rounded and "-" stands for no value.
 func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]string {
 	list := [][]string{nil}
 	for _, c := range columns {
@@ -331,8 +329,7 @@ func widthOfAll(list []shownColumn) int {
 	return sum
 }
 
-// fit makes columns fit a width. It first shortens headers and cells, and then removes the columns with the highest
-// ranks. It returns the names of removed columns.
+// fit shortens headers and cells, and then removes the columns with the highest ranks. It returns their names.
 func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	if widthOfAll(list) <= width {
 		return list, nil

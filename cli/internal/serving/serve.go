@@ -297,8 +297,7 @@ func (f *Flags) start(s *ui.Streams, what Content) (end func(), err error) {
 	return end, said.begun()
 }
 
-// starting is the log of a starting server. The log is held back until the server listens, because it may explain a
-// failure.
+// starting holds back the log of a server until the server listens, because the log may explain a failure.
 type starting struct {
 	lock sync.Mutex
 	w    io.Writer

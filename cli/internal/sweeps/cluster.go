@@ -100,8 +100,7 @@ const (
 	memoryLeast = 1 << 28 // bytes
 )
 
-// allotMemory sets the memory of tasks if the scheduler needs it and no flag sets it. It takes the largest need of
-// the runs.
+// allotMemory sets the memory of tasks to the largest need of the runs, unless a flag sets it.
 func (f *ClusterFlags) allotMemory(ctx context.Context, s *ui.Streams, j *cluster.Job, runs []sweep.Run) error {
 	if f.On != onKubernetes || j.Memory > 0 || len(runs) == 0 {
 		return nil
@@ -155,8 +154,7 @@ func allot() {
 	}
 }
 
-// taskEnv lists the submitter's variables that tasks need. The job contains them, because a site may not pass on the
-// environment.
+// taskEnv lists the submitter's variables that tasks need, because a site may not pass on the environment.
 var taskEnv = []string{"UNRAVEL_DATA", kernel.Variable, lock.ClaimsVariable, lock.AfterVariable}
 
 // Job describes a command's job. Its tasks run the program with args.

@@ -224,8 +224,7 @@ func Rounded(seconds float64) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// progress shows the progress of a sweep: a bar on a terminal, otherwise a line now and then, and rarely if
-// nothing changes.
+// progress shows the progress of a sweep: a bar on a terminal, otherwise a line now and then.
 type progress struct {
 	w        io.Writer
 	terminal *os.File // nil: w is no terminal

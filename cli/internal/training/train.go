@@ -146,8 +146,7 @@ func (c *Train) Config() (read train.Config, overrides []string, err error) {
 	return read, overrides, err
 }
 
-// folderOf returns the default folder of a run. Runs with other settings have other folders. For a resumed run whose
-// start has lost its source, the start recorded in the folder counts.
+// folderOf returns the default folder of a run. For a resumed run without its source, the recorded start counts.
 func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 	var settings []sweep.Setting
 	for _, o := range overrides {
@@ -247,8 +246,7 @@ func (f *rateFlags) find(ctx context.Context, c train.Config, asJSON bool, s *ui
 	return nil
 }
 
-// folder returns the content of training's server: the folder of the run, or all runs if the run is in the usual
-// place.
+// folder returns the content of training's server: the run, or all runs if the run is in the usual place.
 func (c *Train) folder() serving.Content {
 	if parent, name := filepath.Split(filepath.Clean(c.Dir)); filepath.Clean(parent) == "runs" {
 		return serving.Content{Dir: "runs", Page: name}

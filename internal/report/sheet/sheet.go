@@ -254,8 +254,7 @@ func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Picture
 	return out, limits, nil
 }
 
-// levelsShown returns up to most levels of a factor, evenly spaced. For a pose, the levels are scattered, because equal
-// steps in a grid of rotations repeat similar poses.
+// levelsShown returns up to most levels: evenly spaced, or scattered for a pose, whose steps repeat similar poses.
 func levelsShown(f factor.Factor, most int) []int {
 	levels := evenly(f.Size, most)
 	if f.Rotations == nil || len(levels) == f.Size {
@@ -323,8 +322,7 @@ func factorNamed(d datasets.Dataset, name string) (int, error) {
 	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
 }
 
-// firstImages returns, for each level of the row factor (-1: none) and of the column factor, the first image with these
-// levels and the fixed levels, or -1 if there is none.
+// firstImages returns the first image with each level of row (-1: none) and column, and the fixed levels, or -1.
 func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed map[string]int) [][]int {
 	found := make([][]int, len(rows))
 	for r := range found {

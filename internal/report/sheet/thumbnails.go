@@ -52,8 +52,7 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	}
 }
 
-// thumbnailSheet lays pictures side by side on an almost square sheet, reduced by an integer factor. It uses a palette
-// if there are few colours.
+// thumbnailSheet lays pictures on an almost square sheet, reduced by an integer factor, with a palette if it can.
 func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails) {
 	size := pictures[0].Bounds()
 	t := web.Thumbnails{Width: (size.Dx() + by - 1) / by, Height: (size.Dy() + by - 1) / by, Across: 1, Count: len(pictures)}
@@ -85,8 +84,7 @@ func meanColour(p image.Image, left, top, side int) color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// fewColours converts a picture of at most 256 colours to a palette, which takes a quarter of the space. It returns
-// other pictures unchanged.
+// fewColours converts a picture of at most 256 colours to a palette, which takes a quarter of the space.
 func fewColours(img *image.RGBA) image.Image {
 	known := map[color.RGBA]uint8{}
 	out := image.NewPaletted(img.Bounds(), nil)

@@ -184,8 +184,7 @@ func Floats[T float32 | float64](values []T, shape ...int) Array {
 	return Array{shape, "f32", data}
 }
 
-// halves returns numbers as an f16 array, rounded to 11 significant bits, ties to even. Numbers beyond 65504 become
-// infinite.
+// halves returns numbers as an f16 array, ties to even. Numbers beyond 65504 become infinite.
 func halves(values []float32, shape ...int) Array {
 	data := make([]byte, 0, 2*len(values))
 	for _, v := range values {

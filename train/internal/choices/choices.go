@@ -48,8 +48,7 @@ func Inherit(choices []metrics.Choice, from []losses.Choice, explicit func(i int
 	return list, nil
 }
 
-// variants returns the metric of a choice once for each loss of the same property, with the settings of the loss, or
-// unchanged if there is no such loss. set reports whether the choice itself sets one of some keys.
+// variants returns a metric once for each loss of the same property, or unchanged. set reports its own keys.
 func variants(choice metrics.Choice, from []losses.Choice, set func(keys ...string) bool) (
 	list []metrics.Choice, err error) {
 	for _, loss := range from {
@@ -108,8 +107,7 @@ func sameText(a, b metrics.Choice) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// inherit copies the settings of a loss to a metric, except for explicit ones. It reports whether the loss trains the
-// metric's property.
+// inherit copies a loss's settings to a metric, except explicit settings. It reports whether the properties match.
 func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) bool {
 	switch l := l.(type) {
 	case *losses.ModularityLoss:
@@ -175,8 +173,7 @@ func unless[T any](own bool, to *T, value T) {
 	}
 }
 
-// inheritInverse copies the units, and the kind of the largest error, from a loss to a metric for the error of affine
-// maps.
+// inheritInverse copies the units and the kind of the largest error from a loss to a metric.
 func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys ...string) bool) bool {
 	switch m := m.(type) {
 	case *metrics.LeftInverse:
@@ -212,8 +209,7 @@ func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...str
 	return true
 }
 
-// planesOf returns the columns of each factor that rotates a plane or a sphere of the loss. If it is nil, the metric
-// uses the model's own spaces.
+// planesOf returns the columns of each factor that rotates a plane or a sphere of the loss; nil: the model's spaces.
 func planesOf(l *losses.LSBDLoss) factor.SubCodes {
 	codes := factor.SubCodes{}
 	for name, columns := range l.Planes {

@@ -71,8 +71,7 @@ func differ(key string, a, b any) (list []Difference) {
 	return []Difference{{key, a, b}}
 }
 
-// differKeys lists the differences of two mappings. If each has a single key and the keys differ, they select different
-// parts.
+// differKeys lists the differences of two mappings. Single keys that differ select different parts.
 func differKeys(key string, a, b yaml.MapSlice) (list []Difference) {
 	if len(a) == 1 && len(b) == 1 && a[0].Key != b[0].Key {
 		return []Difference{{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}}

@@ -131,8 +131,7 @@ func FindLoss(all []engine.ObjectiveLoss, name string) (value float64, err error
 	return 0, fmt.Errorf("%q is of %d objectives; want one of %s", name, len(found), strings.Join(found, ", "))
 }
 
-// chosenColumns returns the code columns of a watched sentence for each factor if its metric chose them, and otherwise
-// "".
+// chosenColumns returns the code columns of a watched sentence if its metric chose them, and otherwise "".
 func chosenColumns(r metrics.Result) string {
 	if r.Sentence == "" {
 		return ""

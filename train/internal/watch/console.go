@@ -138,8 +138,7 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 	}}
 }
 
-// describe returns a line on the epoch and the losses of every objective's last step, with as much detail as fits into
-// the columns.
+// describe returns a line on the epoch and the losses of the last steps, as far as the columns allow.
 func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, columns int) string {
 	short := fmt.Sprintf("epoch %d/%d", epoch, epochs)
 	var parts, sums, numbers []string
@@ -223,8 +222,7 @@ func epochText(r *engine.EpochReport) string {
 	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s", r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
 }
 
-// objectiveName returns the prefix for the losses of an objective. A single objective needs no name: "unsupervised"
-// would be wrong for losses from labels.
+// objectiveName returns the prefix for an objective's losses; "" for a single objective.
 func objectiveName(name string, objectives int) string {
 	if objectives == 1 {
 		return ""

@@ -111,8 +111,7 @@ func (b *book) load(ctx context.Context, x *Index) error {
 	})
 }
 
-// kindOf returns the kind with the given values of keys, which are in alphabetical order, with positions for name and
-// seed.
+// kindOf returns the kind with the given values of sorted keys, with positions for name and seed.
 func (b *book) kindOf(keys []string, values []unique.Handle[string]) *kind {
 	for _, own := range []string{nameKey, seedKey} {
 		at, _ := slices.BinarySearch(keys, own)

@@ -93,8 +93,7 @@ func discard(ctx context.Context, dir, path string) error {
 	return errors.Join(err, unlock())
 }
 
-// damaged returns nil if a file begins with SQLite's header and our mark, with at most one wrong byte, and errForeign
-// otherwise.
+// damaged returns nil for SQLite's header and our mark, with at most one wrong byte, and errForeign otherwise.
 func damaged(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

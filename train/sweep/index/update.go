@@ -25,8 +25,7 @@ type stored struct {
 	folder int64 // time of the last change of the folder; 0: the folder may have changed after it was read
 }
 
-// unsound reports whether a run must always be read again. A damaged run may have parts that another program knows, and
-// another run may have unreadable files.
+// unsound reports whether a run must always be read again: damaged, or with unreadable files.
 func (s *stored) unsound() bool {
 	return s.State == sweep.Damaged || s.State == sweep.Unfinished && s.Problem != ""
 }

@@ -111,8 +111,7 @@ func (s *sender) prepare(runs []*index.Run) map[string][]*job {
 	return jobs
 }
 
-// experimentName returns the name of the experiment for the runs of a folder: the folder's path relative to the parent
-// of dir.
+// experimentName returns the folder's path relative to the parent of dir.
 func (s *sender) experimentName(folder string) string {
 	name := filepath.Base(folder)
 	if rel, err := filepath.Rel(s.dir, folder); err == nil && filepath.IsLocal(rel) {
@@ -232,8 +231,7 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 	return s.client.log(ctx, j.remote.Info.RunID, nil, nil, tags)
 }
 
-// create creates a run on the server. If a request gets no response, the server may still have created the run. create
-// then looks for the run.
+// create creates a run on the server. Without a response, it looks for the run, which may exist.
 func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 	request := map[string]any{"experiment_id": experiment, "run_name": cut(filepath.Base(j.folder), maxTag),
 		"start_time": j.begun.UnixMilli(),

@@ -16,8 +16,7 @@ const (
 	maxPart = 110
 )
 
-// mapNames maps names to distinct names that MLflow allows for parameters, metrics and tags. Letters, digits,
-// underscores, hyphens, points and spaces stay. Allowed names of up to most bytes do not change.
+// mapNames maps names to distinct names that MLflow allows. Allowed names of up to most bytes do not change.
 func mapNames(list []string, most int) map[string]string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b string) int {

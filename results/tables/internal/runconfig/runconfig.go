@@ -120,8 +120,7 @@ func (p *prototype) of(name string, seed uint64) sweep.Run {
 	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
 }
 
-// prototypeOf returns the part of a config that other seeds share. It returns nil for a config with a start, because
-// the start often depends on the seed.
+// prototypeOf returns the part of a config that other seeds share; nil with a start, which often depends on the seed.
 func prototypeOf(c train.Config) (*prototype, error) {
 	if c.Init != nil {
 		return nil, nil
