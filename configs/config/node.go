@@ -164,9 +164,7 @@ func (n *Node) Near(key string, err error) *Error {
 }
 
 // Errorf returns an error at the position of the node.
-func (n *Node) Errorf(format string, args ...any) error {
-	return n.fail(fmt.Errorf(format, args...))
-}
+func (n *Node) Errorf(format string, args ...any) error { return n.fail(fmt.Errorf(format, args...)) }
 
 // Invalid returns an error about one of the node's keys, at the position of the key in the config. Code without a node
 // uses the function [Invalid].

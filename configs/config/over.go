@@ -5,9 +5,7 @@ import "reflect"
 // Over returns n merged over base, for settings that hold the defaults. Mappings merge key by key, and the keys of base
 // come first. Any other value of n replaces the value of base, and so does a registry entry with another name. Neither
 // n nor base changes. Errors about a key keep the key's position in its file.
-func (n *Node) Over(base *Node, settings any) *Node {
-	return n.over(base, []any{settings})
-}
+func (n *Node) Over(base *Node, settings any) *Node { return n.over(base, []any{settings}) }
 
 func (n *Node) over(base *Node, as []any) *Node {
 	n, base = n.long(base, as)

@@ -42,9 +42,7 @@ func ReadFile(path string) ([]byte, error) {
 
 // Parse reads YAML. The file's name is only for errors. Parse reports syntax errors. Decode reports valid YAML that is
 // not allowed in a config (repeated keys, anchors), together with all other mistakes.
-func Parse(file string, src []byte) (*Node, error) {
-	return parse(position{file, 1, 1}, "", src)
-}
+func Parse(file string, src []byte) (*Node, error) { return parse(position{file, 1, 1}, "", src) }
 
 func parse(start position, path string, src []byte) (*Node, error) {
 	if len(src) > maxSource {

@@ -17,9 +17,7 @@ const maxShown = 10000 // maximum number of images in a figure of codes
 
 // Shown returns at most 10000 of n indices in ascending order, as a stratified random sample. A regular stride would
 // alias with the factor grid. Figures of codes show these rows.
-func Shown(n int) []int {
-	return stratified(n, maxShown, rng.New(0, "figures"))
-}
+func Shown(n int) []int { return stratified(n, maxShown, rng.New(0, "figures")) }
 
 // stratified returns one random index from each of count equal intervals of n indices, or all indices.
 func stratified(n, count int, stream *rng.Stream) []int {

@@ -49,9 +49,7 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 }
 
 // theirs returns the label of the published values.
-func theirs(t *tables.Table) string {
-	return cmp.Or(t.Printed.Label, "paper")
-}
+func theirs(t *tables.Table) string { return cmp.Or(t.Printed.Label, "paper") }
 
 // grid returns the lines of the table. A row with published values has three lines: ours, theirs and differences.
 func (l *layout) grid() *grid {
@@ -73,9 +71,7 @@ func (l *layout) grid() *grid {
 
 func letterCount(s string) int { return utf8.RuneCountInString(s) }
 
-func padded(s string, width int) string {
-	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
-}
+func padded(s string, width int) string { return s + strings.Repeat(" ", max(width-letterCount(s), 0)) }
 
 // wrap writes a footnote with a maximum line width.
 func wrap(b *strings.Builder, mark, text string, width int) {

@@ -289,9 +289,7 @@ func (n *Note) Validate() error {
 }
 
 // columns lists the columns of the note; columns with a move come last.
-func (n *Note) columns() []string {
-	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
-}
+func (n *Note) columns() []string { return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves))) }
 
 // name returns the row's name in the printed cells.
 func (r *Row) name() string { return cmp.Or(r.Printed, r.Label) }

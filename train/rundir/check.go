@@ -132,9 +132,7 @@ func drawn(name string) bool {
 func Learned(name string) bool { return strings.Contains(name, "/") && !drawn(name) }
 
 // large reports whether a file is only hashed at the end of a run. Checkpoints contain their own checksums.
-func large(name string) bool {
-	return strings.HasPrefix(name, CheckpointFile) || name == BestFile
-}
+func large(name string) bool { return strings.HasPrefix(name, CheckpointFile) || name == BestFile }
 
 // hashedFiles lists the files in a run's folder that are in [Files] and have hashes in records.
 func hashedFiles(dir string) (list []string, err error) {

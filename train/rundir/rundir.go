@@ -161,9 +161,7 @@ func (r *Run) renew() error {
 
 // OpenPatiently is [Open]. If only a claim names a holder, on another machine, it waits briefly to see whether the
 // holder is alive.
-func OpenPatiently(ctx context.Context, dir string) (*Run, error) {
-	return patiently(ctx, dir, (*Watch).Open)
-}
+func OpenPatiently(ctx context.Context, dir string) (*Run, error) { return patiently(ctx, dir, (*Watch).Open) }
 
 // CreatePatiently is [Create] with the same wait, because a dead process may hold the folder without having written
 // anything in it.
@@ -306,9 +304,7 @@ func checkEmpty(dir string) error {
 	return nil
 }
 
-func isTemporary(e fs.DirEntry) bool {
-	return e.Type().IsRegular() && disk.IsTemporary(e.Name())
-}
+func isTemporary(e fs.DirEntry) bool { return e.Type().IsRegular() && disk.IsTemporary(e.Name()) }
 
 // removeTemporaries removes the temporary files of a killed process.
 func (r *Run) removeTemporaries() error {

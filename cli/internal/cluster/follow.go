@@ -76,9 +76,7 @@ type known struct {
 }
 
 // path returns the path of the file that records the job.
-func (f *follower) path() string {
-	return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json")
-}
+func (f *follower) path() string { return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json") }
 
 // follow submits jobs until all runs have ended.
 func (f *follower) follow(ctx context.Context) error {

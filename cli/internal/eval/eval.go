@@ -228,7 +228,7 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	return e, nil
 }
 
-// openRun reads the model and codes of a run. Metrics take the settings of its losses, except those reported by set.
+// openRun reads the model and codes of a run. Metrics take the settings of its losses, unless set reports the key.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
 	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {

@@ -106,9 +106,7 @@ func (b *Bound) Validate() error {
 }
 
 // bound returns the bound of a test, and whether values must be below it.
-func (t *Test) bound() (b *Bound, below bool) {
-	return cmp.Or(t.Below, t.Above), t.Below != nil
-}
+func (t *Test) bound() (b *Bound, below bool) { return cmp.Or(t.Below, t.Above), t.Below != nil }
 
 // cell returns a cell of a result, or nil if we have no value. An unknown label is an error.
 func cell(r *tables.Result, row, column string) (*placed, error) {
