@@ -235,7 +235,9 @@ func (d During) ConfigType() string { return "fast or a list of metrics" }
 type duringItem struct{ metrics.Choice } // element of a list of During: a metric, or the word fast
 
 // ConfigForms implements config.Former.
-func (i duringItem) ConfigForms() []any { return append(i.Choice.ConfigForms(), config.Words{fastWord}) }
+func (i duringItem) ConfigForms() []any {
+	return append(i.Choice.ConfigForms(), config.Words{fastWord})
+}
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
 

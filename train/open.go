@@ -15,7 +15,9 @@ import (
 
 // OpenExperiment builds the experiment of a run's folder with its trained parameters. If the newest checkpoint is
 // damaged, it warns and reads the previous one. It also warns if the data set has changed since the run started.
-func OpenExperiment(dir string) (e *Experiment, warning string, err error) { return OpenKept(dir, Weights{}) }
+func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
+	return OpenKept(dir, Weights{})
+}
 
 // OpenKept is [OpenExperiment] with the selected weights of the run.
 func OpenKept(dir string, which Weights) (e *Experiment, warning string, err error) {

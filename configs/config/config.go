@@ -101,7 +101,9 @@ func Load(file string, src []byte, dst any, assignments ...string) error {
 
 // Invalid returns an error about one key of a struct, for Validate methods. The error gets the position of the key in
 // the config. The key may be a path ("latent.0.dim").
-func Invalid(key, format string, args ...any) error { return &invalid{key, fmt.Errorf(format, args...)} }
+func Invalid(key, format string, args ...any) error {
+	return &invalid{key, fmt.Errorf(format, args...)}
+}
 
 type invalid struct {
 	key string

@@ -370,7 +370,9 @@ func (l *lineLegend) width() vg.Length {
 	return vg.Points(10) + legendThumbnail + vg.Points(6) + widest(legendText(), l.names) + vg.Points(10) + widest(legendText(), l.values) + vg.Points(4)
 }
 
-func (l *lineLegend) height() vg.Length { return legendLine * vg.Length(min(len(l.names), maxLegendLines)) }
+func (l *lineLegend) height() vg.Length {
+	return legendLine * vg.Length(min(len(l.names), maxLegendLines))
+}
 
 // rightOf returns a function that draws a plot and the legend.
 func (l *lineLegend) rightOf(p *plot.Plot) func(draw.Canvas) {

@@ -106,7 +106,9 @@ func (r SpaceRow) limits(s Space, axis int, c Column) [2]float64 {
 }
 
 // seen projects a point in the axonometric view: x to the lower right, y to the lower left, z upwards.
-func seen(x, y, z float64) plotter.XY { return plotter.XY{X: (x - y) * math.Sqrt(3) / 2, Y: z - (x+y)/2} }
+func seen(x, y, z float64) plotter.XY {
+	return plotter.XY{X: (x - y) * math.Sqrt(3) / 2, Y: z - (x+y)/2}
+}
 
 // solidPlot draws three coordinates in a cube given by their limits. Near points cover far ones.
 func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RGBA) *plot.Plot {

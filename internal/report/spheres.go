@@ -110,7 +110,9 @@ func (s *Sphere) aligned(code []float64) [3]float64 {
 	return rotation.Apply(&back, [3]float64(code[s.First:]))
 }
 
-func coordinates(v [3]float64) string { return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0) }
+func coordinates(v [3]float64) string {
+	return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0)
+}
 
 // directionColour returns the colour of a direction: red to the right, green up, blue to the front.
 func directionColour(v [3]float64) color.RGBA {

@@ -3,10 +3,8 @@ package serve
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,15 +78,6 @@ type choice struct {
 	colour string   // the column that determines the colours; empty: one colour per run
 
 	differing []index.Column // columns that differ between the chosen runs; nil: not computed yet
-}
-
-// readChoice reads the parameters run and filter, which can occur several times, and the parameters by and colour.
-func readChoice(r *http.Request) (c choice, err error) {
-	if c.query, err = readQuery(r); err == nil {
-		v := r.URL.Query()
-		c.runs, c.by, c.colour = v["run"], v.Get("by"), v.Get("colour")
-	}
-	return c, err
 }
 
 // chosenRuns returns the runs of a choice, and the chosen names that are not runs.
@@ -248,17 +237,17 @@ func (v *comparison) groupBy(c *choice, list []*run) error {
 func groupName(one *run, columns []index.Column) string {
 	var parts []string
 	for _, c := range columns {
-		text, ok := c.Of(one.Run)
-		if !ok {
-			text = "–"
-		}
 		short := c.Name[strings.LastIndex(c.Name, ".")+1:]
-		parts = append(parts, fmt.Sprintf("%s %s", short, text))
+		parts = append(parts, short+" "+shownValue(one, c))
 	}
-	if len(parts) == 0 {
-		return "all"
+	return cmp.Or(strings.Join(parts, ", "), "all")
+}
+
+func shownValue(one *run, c index.Column) string {
+	if text, ok := c.Of(one.Run); ok {
+		return text
 	}
-	return strings.Join(parts, ", ")
+	return "–"
 }
 
 // meanOf returns the mean of values, or nil without values. For two or more values it adds the 95 % confidence interval
@@ -303,7 +292,10 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	}
 	panels := map[panelKey]*web.Panel{}
 	for i, one := range list[:min(len(list), maxCurves)] {
-		lines, err := s.linesOf(one)
+		lines, err := s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
+			lines, _, err := s.runs.lines(one)
+			return lines, err
+		})
 		if err != nil {
 			continue // a run with an unreadable log has no curves; its page shows the error
 		}
@@ -411,13 +403,7 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 		if err != nil {
 			return nil, nil, wrong("colour: " + err.Error())
 		}
-		value = func(one *run) string {
-			text, ok := found.Of(one.Run)
-			if !ok {
-				text = "–"
-			}
-			return text
-		}
+		value = func(one *run) string { return shownValue(one, found) }
 	case c.by == "":
 		for i, one := range list {
 			colours[i] = coloured{one.Dir, i}
@@ -441,12 +427,4 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 		colours[i].place = slices.Index(values, colours[i].value)
 	}
 	return colours, values, nil
-}
-
-// linesOf returns the lines of a run's log. It reads the log only after a change.
-func (s *Server) linesOf(one *run) ([]rundir.Line, error) {
-	return s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
-		lines, _, err := s.runs.lines(one)
-		return lines, err
-	})
 }

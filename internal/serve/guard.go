@@ -157,13 +157,10 @@ func (l *limited) Accept() (net.Conn, error) {
 // evict closes the oldest connection without a permitted request.
 func (l *limited) evict() {
 	l.lock.Lock()
-	var oldest *counted
-	if len(l.strangers) > 0 {
-		oldest = l.strangers[0]
-	}
+	oldest := l.strangers[:min(len(l.strangers), 1)]
 	l.lock.Unlock()
-	if oldest != nil {
-		_ = oldest.Close() // the visitor notices the closed connection
+	for _, c := range oldest {
+		_ = c.Close() // the visitor notices the closed connection
 	}
 }
 
@@ -175,11 +172,7 @@ func (l *limited) know(c *counted) {
 	}
 }
 
-type connectionKey struct{}
-
-func withConnection(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, c)
-}
+type connectionKey struct{} // key of a request's connection in its context
 
 func admit(ctx context.Context) {
 	if c, ok := ctx.Value(connectionKey{}).(*counted); ok {

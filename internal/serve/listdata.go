@@ -208,43 +208,40 @@ func sortRuns(c *chosen, by string) ([]*run, error) {
 
 // cell is the value of a run in a column, as a sort key.
 type cell struct {
-	there, number bool
-	value         float64
-	text          string
+	kind  int // 0: a number; 1: a text; 2: no value
+	value float64
+	text  string
 }
 
-func numberCell(v float64, there bool) cell { return cell{there: there, number: true, value: v} }
+const (
+	numberCell = iota
+	textCell
+	noCell
+)
 
 // compare orders numbers before strings. Runs without a value are last, in ascending and descending order.
 func (a cell) compare(b cell, down bool) int {
-	switch {
-	case a.there != b.there:
-		if a.there {
-			return -1
-		}
-		return 1
-	case a.number != b.number:
-		if a.number {
-			return -1
-		}
-		return 1
-	}
 	order := cmp.Or(cmp.Compare(a.value, b.value), strings.Compare(a.text, b.text))
 	if down {
-		return -order
+		order = -order
 	}
-	return order
+	return cmp.Or(cmp.Compare(a.kind, b.kind), order)
 }
 
 // sortKey returns a function that maps a run to its cell in a column.
 func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	switch name {
 	case "loss":
-		return func(one *run) cell { return numberCell(one.loss, one.losses != "") }, nil
+		return func(one *run) cell {
+			if one.losses == "" {
+				return cell{kind: noCell}
+			}
+			return cell{value: one.loss}
+		}, nil
 	case "progress":
-		return func(one *run) cell { return numberCell(one.part(), true) }, nil
+		return func(one *run) cell { return cell{value: one.part()} }, nil
 	case "run":
-		return func(one *run) cell { return cell{there: true, text: one.Dir} }, nil
+		return func(one *run) cell { return cell{kind: textCell, text: one.Dir} }, nil
 	}
 	found, err := index.FindColumn(entriesOf(c.runs), name)
 	if err != nil {
@@ -252,10 +249,13 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	}
 	return func(one *run) cell {
 		text, ok := found.Of(one.Run)
-		if v, err := strconv.ParseFloat(text, 64); ok && err == nil {
-			return numberCell(v, true)
+		switch v, err := strconv.ParseFloat(text, 64); {
+		case !ok:
+			return cell{kind: noCell}
+		case err == nil:
+			return cell{value: v}
 		}
-		return cell{there: ok, text: text}
+		return cell{kind: textCell, text: text}
 	}, nil
 }
 

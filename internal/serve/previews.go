@@ -202,7 +202,10 @@ type picture struct {
 // NewPreview opens the newest checkpoint in a run's folder and computes its preview as JSON: reconstructions,
 // traversals and the interactive decoder. It writes no files, neither in the folder nor in the cache of data sets.
 func NewPreview(ctx context.Context, dir string) ([]byte, error) {
-	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
+	a := previewAnswer{Pictures: []picture{}}
+	if text, err := rundir.ReadFile(dir, rundir.StateFile); err == nil && json.Unmarshal(text, &a.position) != nil {
+		a.position = position{}
+	}
 	if err := train.PrepareRun(cache.WithoutMaking(ctx), dir, nil); err != nil {
 		return nil, fmt.Errorf("%w; a server converts no data set, but unravel eval --run %s does", err, dir)
 	}
@@ -220,14 +223,6 @@ func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 		a.Pictures = append(a.Pictures, picture{f.Name, f.Caption, web.PNG(f.PNG)})
 	}
 	return json.Marshal(a)
-}
-
-func positionOf(dir string) (p position) {
-	text, err := rundir.ReadFile(dir, rundir.StateFile)
-	if err != nil || json.Unmarshal(text, &p) != nil {
-		return position{}
-	}
-	return p
 }
 
 type ownFault struct{ error } // error of this program or machine, not of a run

@@ -100,10 +100,12 @@ func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *
 // ofChoice returns an answer for the runs that the query chooses.
 func (s *Server) ofChoice(kept *answers, compare func(now *snapshot, c choice) (any, error)) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		c, err := readChoice(r)
+		q, err := readQuery(r)
 		if err != nil {
 			return err
 		}
+		v := r.URL.Query()
+		c := choice{query: q, runs: v["run"], by: v.Get("by"), colour: v.Get("colour")}
 		now := s.runs.current()
 		return kept.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return compare(now, c) })
 	}
@@ -157,8 +159,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
-		Handler: s, ConnContext: withConnection, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelError),
+		Handler: s, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience, MaxHeaderBytes: maxHeader,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, c)
+		},
+		ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelError),
 	}
 	failed := make(chan error, 1)
 	go func() {

@@ -34,7 +34,9 @@ type Scale struct {
 }
 
 // defaultScales returns the scales of a table that specifies none.
-func defaultScales() Scales { return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}} }
+func defaultScales() Scales {
+	return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}}
+}
 
 var scaleName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
@@ -65,7 +67,9 @@ func (s *Scales) DecodeConfig(n *config.Node) error {
 func (Scales) ConfigForms() []any { return []any{map[string]Scale{}} }
 
 // ConfigType implements config.Typer.
-func (s Scales) ConfigType() string { return "{quick: {seeds: 5}, full: {seeds: 20}} and others by name" }
+func (s Scales) ConfigType() string {
+	return "{quick: {seeds: 5}, full: {seeds: 20}} and others by name"
+}
 
 // Names lists the scales, smallest first.
 func (s Scales) Names() []string {
@@ -134,4 +138,6 @@ func (s ScaleSettings) among(key string, known Scales) error {
 }
 
 // belongs reports whether a row or data set belongs to a scale. scales is its list of scales; empty: all.
-func belongs(scale string, scales []string) bool { return len(scales) == 0 || slices.Contains(scales, scale) }
+func belongs(scale string, scales []string) bool {
+	return len(scales) == 0 || slices.Contains(scales, scale)
+}

@@ -108,7 +108,9 @@ func (c *SourceChoice) DecodeConfig(n *config.Node) error {
 }
 
 // EncodeConfig implements config.Encoder.
-func (c SourceChoice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Source](c)) }
+func (c SourceChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Source](c))
+}
 
 // ConfigForms implements config.Former.
 func (SourceChoice) ConfigForms() []any { return []any{config.ChoicesOf(Sources)} }

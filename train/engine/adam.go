@@ -16,7 +16,9 @@ type Adam struct {
 }
 
 // NewAdam returns the defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-7.
-func NewAdam() *Adam { return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: excludeNone} }
+func NewAdam() *Adam {
+	return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: excludeNone}
+}
 
 // Validate checks the settings' ranges.
 func (a *Adam) Validate() error {

@@ -135,4 +135,6 @@ func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, e
 	return scalar(a.machine.Value(a.loss))
 }
 
-func floats(m *machine.Machine, n *gorgonia.Node) []float32 { return m.Value(n).(*tensor.Dense).Float32s() }
+func floats(m *machine.Machine, n *gorgonia.Node) []float32 {
+	return m.Value(n).(*tensor.Dense).Float32s()
+}

@@ -163,7 +163,9 @@ type Linear struct {
 func (l *Linear) Validate() error { return checkFinal(l.Final) }
 
 // Rate is 1 - (1-Final) progress/epochs.
-func (l *Linear) Rate(progress, epochs float64) float64 { return 1 - (1-l.Final)*min(1, progress/epochs) }
+func (l *Linear) Rate(progress, epochs float64) float64 {
+	return 1 - (1-l.Final)*min(1, progress/epochs)
+}
 
 // Continuous implements the interface of that name.
 func (*Linear) Continuous() {}
@@ -252,7 +254,9 @@ func (c *ScheduleChoice) DecodeConfig(n *config.Node) error {
 }
 
 // EncodeConfig writes the choice into a config.
-func (c ScheduleChoice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Schedule](c)) }
+func (c ScheduleChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Schedule](c))
+}
 
 // ConfigForms implements config.Former.
 func (ScheduleChoice) ConfigForms() []any { return []any{config.ChoicesOf(Schedules)} }

@@ -226,7 +226,9 @@ type RMSProp struct {
 
 // NewRMSProp returns PyTorch's defaults: a learning rate of 0.01, squares that decay by 0.99, an epsilon of 1e-8, no
 // momentum and no weight decay.
-func NewRMSProp() *RMSProp { return &RMSProp{LR: 0.01, Alpha: 0.99, Epsilon: 1e-8, Exclude: excludeNone} }
+func NewRMSProp() *RMSProp {
+	return &RMSProp{LR: 0.01, Alpha: 0.99, Epsilon: 1e-8, Exclude: excludeNone}
+}
 
 // Validate checks the settings' ranges.
 func (r *RMSProp) Validate() error {

@@ -58,7 +58,9 @@ func checkSettings(list ...setting) error {
 func above(key string, value float64) setting {
 	return setting{key: key, value: value, most: math.Inf(1), positive: true}
 }
-func from(key string, value float64) setting { return setting{key: key, value: value, most: math.Inf(1)} }
+func from(key string, value float64) setting {
+	return setting{key: key, value: value, most: math.Inf(1)}
+}
 func below1(key string, value float64) setting { return setting{key: key, value: value, most: 1} }
 
 // chunk is the number of elements that one pass of an update processes, so the next pass finds them in the cache.

@@ -161,7 +161,9 @@ func (r *Run) renew() error {
 
 // OpenPatiently is [Open]. If only a claim names a holder, on another machine, it waits briefly to see whether the
 // holder is alive.
-func OpenPatiently(ctx context.Context, dir string) (*Run, error) { return patiently(ctx, dir, (*Watch).Open) }
+func OpenPatiently(ctx context.Context, dir string) (*Run, error) {
+	return patiently(ctx, dir, (*Watch).Open)
+}
 
 // CreatePatiently is [Create] with the same wait, because a dead process may hold the folder without having written
 // anything in it.

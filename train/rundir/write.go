@@ -16,7 +16,9 @@ import (
 
 // Write replaces a file of the run with the output of a function, and creates missing folders ("figures/loss.png").
 // After an error, the file keeps its previous content.
-func (r *Run) Write(name string, write func(io.Writer) error) error { return r.replace(name, write, false) }
+func (r *Run) Write(name string, write func(io.Writer) error) error {
+	return r.replace(name, write, false)
+}
 
 // WriteLast is [Run.Write] with versions. It keeps the last versions, including the new one, under the names given by
 // [Version], and removes older versions.

@@ -137,7 +137,9 @@ func (c *MethodChoice) DecodeConfig(n *config.Node) error {
 }
 
 // EncodeConfig writes the choice into a config.
-func (c MethodChoice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Method](c)) }
+func (c MethodChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Method](c))
+}
 
 // ConfigForms implements config.Former.
 func (MethodChoice) ConfigForms() []any { return []any{config.ChoicesOf(Methods)} }

@@ -35,7 +35,9 @@ const (
 )
 
 // Unfinished reports whether a run has not ended.
-func (s State) Unfinished() bool { return s == Unfinished || s == Running || s == Waiting || s == Stopped }
+func (s State) Unfinished() bool {
+	return s == Unfinished || s == Running || s == Waiting || s == Stopped
+}
 
 // Entry describes the folder of a run.
 type Entry struct {

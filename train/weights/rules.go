@@ -87,7 +87,9 @@ func activate(t *translator, s *step) string {
 	return t.activation(s, x)
 }
 
-func dense(t *translator, s *step) string { return t.activation(s, t.node("Gemm", nil, t.operands(s)...)) }
+func dense(t *translator, s *step) string {
+	return t.activation(s, t.node("Gemm", nil, t.operands(s)...))
+}
 
 // layerOperands returns the images [N, C, H, W], the filters and the bias of a convolution or transposed convolution.
 // Filters [k, k, in, out] become [out, in, k, k], and [k, k, out, in] become [in, out, k, k].

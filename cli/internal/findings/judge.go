@@ -369,7 +369,9 @@ func tauOf(a, b []side) tau {
 }
 
 // undecided reports whether two values could have the opposite order.
-func undecided(a, b side) bool { return (a.why() != "" || b.why() != "") && compare(a, b, true) == Undecided }
+func undecided(a, b side) bool {
+	return (a.why() != "" || b.why() != "") && compare(a, b, true) == Undecided
+}
 
 func (t tau) String() string {
 	if t.open == 0 {

@@ -144,7 +144,9 @@ type Summary struct {
 }
 
 // Differs counts the computed cells outside all other classes.
-func (s Summary) Differs() int { return s.Computed - s.Same - s.Near - s.Unfit - s.Within - s.Known - s.Stale }
+func (s Summary) Differs() int {
+	return s.Computed - s.Same - s.Near - s.Unfit - s.Within - s.Known - s.Stale
+}
 
 // Share formats a number of computed cells with its percentage of all computed cells.
 func (s Summary) Share(n int) string {

@@ -35,7 +35,9 @@ func onTwins(t *tables.Table, scale string) (bool, error) {
 	return slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }), err
 }
 
-func runsOf(t *tables.Table) string { return filepath.Join(filepath.FromSlash(tableRuns), t.RunsFolder()) }
+func runsOf(t *tables.Table) string {
+	return filepath.Join(filepath.FromSlash(tableRuns), t.RunsFolder())
+}
 
 // train trains the missing runs. failed is the error for failed runs; the command returns it after showing the table.
 func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (failed, err error) {

@@ -201,7 +201,9 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 }
 
 // factorsOf returns the file with the factors for a file of codes, or "" if there is none.
-func (c *Compare) factorsOf(source string) string { return cmp.Or(c.Factors, table.Beside(source, "factors")) }
+func (c *Compare) factorsOf(source string) string {
+	return cmp.Or(c.Factors, table.Beside(source, "factors"))
+}
 
 // openFolder reads a run's folder. The codes come from training or encode.
 func (c *Compare) openFolder(ctx context.Context, dir string, s *ui.Streams) (*compared, error) {

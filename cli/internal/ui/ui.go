@@ -39,7 +39,9 @@ type Streams struct {
 func (s *Streams) Activity() *train.Activity { return Activity(s.Log) }
 
 // Activity shows progress on a writer: bars on a terminal, otherwise lines now and then.
-func Activity(w io.Writer) *train.Activity { return train.NewActivity(plain.Logger(w), plain.Terminal(w)) }
+func Activity(w io.Writer) *train.Activity {
+	return train.NewActivity(plain.Logger(w), plain.Terminal(w))
+}
 
 // UsageError is a mistake in the command line.
 type UsageError struct{ error }

@@ -163,7 +163,9 @@ type Sheet struct {
 }
 
 // PNG returns a PNG file as a data URL.
-func PNG(file []byte) string { return "data:image/png;base64," + base64.StdEncoding.EncodeToString(file) }
+func PNG(file []byte) string {
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(file)
+}
 
 // Array is an array of numbers in the format of pages: little-endian bytes in base64, in row-major order. In
 // JavaScript, Unravel.array decodes it.

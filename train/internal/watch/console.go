@@ -26,8 +26,12 @@ type Console struct {
 	clear    func()       // clears the line of a progress bar for other text; nil without a bar
 }
 
-func (c *Console) Info(event, text string, values ...any) { c.write(slog.LevelInfo, event, text, values) }
-func (c *Console) Note(event, text string, values ...any) { c.write(plain.LevelNote, event, text, values) }
+func (c *Console) Info(event, text string, values ...any) {
+	c.write(slog.LevelInfo, event, text, values)
+}
+func (c *Console) Note(event, text string, values ...any) {
+	c.write(plain.LevelNote, event, text, values)
+}
 
 // Warn logs a warning. The record of a warning contains its level.
 func (c *Console) Warn(event, text string, values ...any) {

@@ -224,7 +224,9 @@ func (c *client) refusal(what string, r *http.Response, text []byte) error {
 }
 
 // beginning returns the first characters of a text on one line.
-func beginning(text []byte) string { return cut(string(bytes.Join(bytes.Fields(text), []byte(" "))), 300) }
+func beginning(text []byte) string {
+	return cut(string(bytes.Join(bytes.Fields(text), []byte(" "))), 300)
+}
 
 // experiment returns the id of an experiment. It creates the experiment if it does not exist.
 func (c *client) experiment(ctx context.Context, name string) (id string, deleted bool, err error) {
@@ -282,7 +284,9 @@ type pair struct {
 
 type integer int64 // int64 in JSON, as a number or a string (https://protobuf.dev/programming-guides/json/)
 
-func (i *integer) UnmarshalJSON(text []byte) error { return json.Unmarshal(bytes.Trim(text, `"`), (*int64)(i)) }
+func (i *integer) UnmarshalJSON(text []byte) error {
+	return json.Unmarshal(bytes.Trim(text, `"`), (*int64)(i))
+}
 
 func (r *remoteRun) tags() map[string]string   { return mapOf(r.Data.Tags) }
 func (r *remoteRun) params() map[string]string { return mapOf(r.Data.Params) }

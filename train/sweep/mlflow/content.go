@@ -302,7 +302,9 @@ func events(folder string, f func(*tfevents.Event) bool) {
 }
 
 // valid replaces bytes that databases reject.
-func valid(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd") }
+func valid(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
 
 // cut truncates a text to most characters, and ends a truncated text with an ellipsis.
 func cut(s string, most int) string {
