@@ -171,11 +171,7 @@ func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	var c struct {
 		Metrics []metrics.Choice `yaml:"metrics"`
 	}
-	node, err := config.Parse("--option", fmt.Appendf(nil, "metrics:\n  - %s: {%s}\n", name, strings.Join(settings, ", ")))
-	if err == nil {
-		err = node.Decode(&c)
-	}
-	if err != nil {
+	if err := config.Load("--option", fmt.Appendf(nil, "metrics:\n  - %s: {%s}\n", name, strings.Join(settings, ", ")), &c); err != nil {
 		return metrics.Choice{}, err
 	}
 	return c.Metrics[0], nil

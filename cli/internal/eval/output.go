@@ -58,41 +58,27 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	if err != nil {
 		return err
 	}
-	write := files.Write
-	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
-		return err
-	}
-	if err := write("metrics.csv", ui.CSV(records(results))); err != nil {
-		return err
-	}
+	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // Finish returns its error
+	write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) })
+	write("metrics.csv", ui.CSV(records(results)))
 	for _, r := range results {
 		for _, g := range r.Grids {
 			name := r.Name + "-" + g.Name
-			if err := write(name+".csv", ui.CSV(GridRecords(g))); err != nil {
-				return err
-			}
-			if err := write(name+".png", report.GridHeat(r.Name, g).WritePNG); err != nil {
-				return err
-			}
+			write(name+".csv", ui.CSV(GridRecords(g)))
+			write(name+".png", report.GridHeat(r.Name, g).WritePNG)
 		}
 	}
 	for name, draw := range e.hierarchyFigures(results) {
-		if err := write(name, draw); err != nil {
-			return err
-		}
+		write(name, draw)
 	}
-	if err := write("ranks.csv", ui.CSV(e.rankRecords(results))); err != nil {
-		return err
-	}
+	write("ranks.csv", ui.CSV(e.rankRecords(results)))
 	if !e.in.Classes { // classes cannot be drawn as levels
 		for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
-			if err := some(ctx, write); err != nil {
+			if err := some(ctx, files.Write); err != nil {
 				return err
 			}
 		}
-		if err := write("codes.png", e.drawCodes); err != nil {
-			return err
-		}
+		write("codes.png", e.drawCodes)
 	}
 	return files.Finish()
 }
@@ -250,7 +236,7 @@ func moving(g metrics.Grid) []int {
 	list, most := upTo(len(g.Rows)), make([]float64, len(g.Rows))
 	for c := range list {
 		for _, v := range g.Values[c] {
-			if v > most[c] {
+			if v > most[c] { // false for NaN
 				most[c] = v
 			}
 		}

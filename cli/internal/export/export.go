@@ -100,15 +100,13 @@ func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, sha
 	if err := writeFactors(files, s, d); err != nil {
 		return nil, err
 	}
-	err = files.Write("set.json", func(w io.Writer) error {
+	_ = files.Write("set.json", func(w io.Writer) error { // Finish returns its error
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(s)
 	})
-	if err == nil {
-		err = files.Write("README.md", func(w io.Writer) error { return readmeTemplate.Execute(w, s) })
-	}
-	return s, errors.Join(err, files.Finish())
+	_ = files.Write("README.md", func(w io.Writer) error { return readmeTemplate.Execute(w, s) })
+	return s, files.Finish()
 }
 
 // checkFolder rejects a folder with arrays that no export has written.

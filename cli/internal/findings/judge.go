@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -251,7 +252,7 @@ func (t *Test) comparisons(b *Bound) int {
 
 // itself reports whether a row would be compared with itself, which cannot happen for a number.
 func (t *Test) itself(row, other string, b *Bound) bool {
-	return b.Plus != 0 && other == row && (b.Column == "" || b.Column == t.Column)
+	return b.Plus != 0 && other == row && cmp.Or(b.Column, t.Column) == t.Column
 }
 
 // others returns the values to compare a row with, or none if a value is missing.
@@ -259,12 +260,9 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	if b.Value != nil {
 		return []side{{value: *b.Value}}, nil
 	}
-	rows, column := b.Rows, b.Column
+	rows, column := b.Rows, cmp.Or(b.Column, t.Column)
 	if len(rows) == 0 {
 		rows = []string{row}
-	}
-	if column == "" {
-		column = t.Column
 	}
 	var list []side
 	for _, other := range rows {

@@ -64,20 +64,16 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 
 const maxContribution = 256 << 20 // maximum size of a file of runs. A run takes a few kilobytes.
 
-func readContribution(name string) (*ledger.File, error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close() // only read
-	return ledger.Read(name, disk.Limited(in, name, maxContribution))
-}
-
 func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
-	f, err := readContribution(c.Accept)
+	in, err := os.Open(c.Accept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ui.Usage(err)
 	}
+	if err != nil {
+		return err
+	}
+	defer in.Close() // only read
+	f, err := ledger.Read(c.Accept, disk.Limited(in, c.Accept, maxContribution))
 	if err != nil {
 		return err
 	}

@@ -365,10 +365,7 @@ func ParseResults(src []byte) ([]metrics.Result, error) {
 		list = append(list, r)
 	}
 	slices.SortFunc(list, func(a, b metrics.Result) int {
-		if c := slices.Index(names, a.Name) - slices.Index(names, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(slices.Index(names, a.Name)-slices.Index(names, b.Name), strings.Compare(a.Name, b.Name))
 	})
 	return list, validResults(list)
 }

@@ -80,12 +80,13 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 
 // with sets the value of the i-th run in a list for n runs, which is nil until a run has a value.
 func with[T any](list []*T, n, i int, value *T) []*T {
-	if list == nil && value != nil {
+	if value == nil {
+		return list
+	}
+	if list == nil {
 		list = make([]*T, n)
 	}
-	if value != nil {
-		list[i] = value
-	}
+	list[i] = value
 	return list
 }
 
@@ -262,12 +263,9 @@ func (x *Comparison) writeFiles(dir string) error {
 		names = append(names, m.Name)
 		values, ranks, tau = append(values, floats(m.Values)), append(ranks, floats(m.Ranks)), append(tau, floats(x.Tau[i]))
 	}
-	if err := files.Write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) }); err != nil {
-		return err
-	}
-	if err := files.Write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs, Values: values}))); err != nil {
-		return err
-	}
+	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // Finish returns its error
+	write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) })
+	write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs, Values: values})))
 	type figure struct {
 		file string
 		grid metrics.Grid
@@ -284,13 +282,9 @@ func (x *Comparison) writeFiles(dir string) error {
 			report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
 	}
 	for _, d := range drawn {
-		if err := files.Write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid))); err != nil {
-			return err
-		}
+		write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid)))
 		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(d.grid.Rows), inFolder(d.grid.Columns), d.grid.Values
-		if err := files.Write(d.file+".png", d.heat.WritePNG); err != nil {
-			return err
-		}
+		write(d.file+".png", d.heat.WritePNG)
 	}
 	return files.Finish()
 }

@@ -6,12 +6,10 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
-	"unicode"
+	"slices"
 
 	"github.com/yuin/goldmark/ast"
 )
-
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // links points the links of a page to files of the site, and copies the pictures of the page.
 func (b *builder) links(p *page) error {
@@ -65,7 +63,7 @@ func (b *builder) resolve(p *page, destination string) (string, error) {
 		return "", fmt.Errorf("%s: the link %s leads nowhere: there is no page %s", p.name, destination, name)
 	case target == nil:
 		return b.source.Repository + name, nil
-	case u.Fragment != "" && !target.has(u.Fragment):
+	case u.Fragment != "" && !slices.ContainsFunc(target.headings, func(h heading) bool { return h.ID == u.Fragment }):
 		return "", fmt.Errorf("%s: the link %s leads nowhere: %s has no heading #%s", p.name, destination, name, u.Fragment)
 	}
 	to := ""

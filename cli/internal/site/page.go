@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -69,16 +69,6 @@ func parse(name string, source []byte) (*page, error) {
 	return p, nil
 }
 
-// short returns the title up to a colon, for the navigation.
-func (p *page) short() string {
-	before, _, _ := strings.Cut(p.title, ": ")
-	return before
-}
-
-func (p *page) has(anchor string) bool {
-	return slices.ContainsFunc(p.headings, func(h heading) bool { return h.ID == anchor })
-}
-
 // text returns the visible text of a node, without markup.
 func (p *page) text(n ast.Node) string {
 	var b strings.Builder
@@ -115,7 +105,7 @@ func (s slugs) next(words string) string {
 		switch {
 		case r == ' ':
 			return '-'
-		case r == '-', r == '_', isWord(r):
+		case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
 			return r
 		}
 		return -1
@@ -160,7 +150,8 @@ func (b *builder) write(at int) error {
 	p := b.pages[b.order[at]]
 	here := b.source.address(p.name)
 	to := func(name string) link {
-		return link{b.pages[name].short(), relative(here, b.source.address(name)), name == p.name}
+		short, _, _ := strings.Cut(b.pages[name].title, ": ")
+		return link{short, relative(here, b.source.address(name)), name == p.name}
 	}
 	v := view{Site: b.source.Name, Title: p.title, Summary: b.summary(p), Version: b.source.Version,
 		Root: strings.Repeat("../", strings.Count(here, "/")), Front: to(b.source.Front)}
