@@ -20,8 +20,7 @@ const Quickstart = "quickstart"
 
 const tables = "tables"
 
-// Tables returns the folder of the tables of papers: one .yaml file per table, and the printed values in
-// reference/*.csv.
+// Tables returns the folder of the papers' tables: one .yaml file per table, and printed values in reference/*.csv.
 func Tables() fs.FS {
 	sub, err := fs.Sub(files, tables)
 	if err != nil { // cannot happen: the name is valid

@@ -91,8 +91,7 @@ func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, w
 // Decodes reports whether the model has a decoder.
 func (c *Coder) Decodes() bool { return c.decoder != nil }
 
-// Decode returns the images of codes, [n, H, W, C], with pixels in [0, 1] unless the data
-// set is real-valued.
+// Decode returns the images of codes, [n, H, W, C], with pixels in [0, 1] unless the data set is real-valued.
 func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	size := c.data.Height * c.data.Width * c.data.Channels
 	n := len(codes) / c.width

@@ -386,8 +386,7 @@ func (c Config) Identity() ([]byte, error) {
 	return c.Encode()
 }
 
-// WithoutSource returns the config without its source. The source gives errors their lines, but takes more memory than
-// the config.
+// WithoutSource returns the config without its source, which gives errors their lines but takes much memory.
 func (c Config) WithoutSource() Config {
 	c.source = nil
 	return c

@@ -69,8 +69,7 @@ func (c *Config) dataSets() []dataSet {
 	return list
 }
 
-// PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config; opening that
-// folder reports the error.
+// PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config.
 func PrepareRun(ctx context.Context, dir string, a *Activity) error {
 	c, err := ReadConfig(dir)
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/fit"
 )
 
-// Final lists the metrics for the end of training: the config's metrics and, for a learned hierarchy, purity, coverage
-// and H-error if they can be computed.
+// Final lists the metrics at the end of training: the config's, and of a learned hierarchy (purity, coverage, H-error).
 func (e *Experiment) Final() []metrics.Choice {
 	list := slices.Clone(e.Config.Metrics.Final)
 	if e.Learned == nil {
@@ -224,8 +223,7 @@ func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error
 	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }
 
-// Fit measures how well a model with a decoder reconstructs its images. It uses the codes that metrics use: posterior
-// means and chosen options.
+// Fit measures how well a decoder reconstructs the images, from the codes that metrics use.
 type Fit struct {
 	Images         int      `json:"images"`               // number of training images used
 	Reconstruction float64  `json:"reconstruction"`       // mean squared error of a pixel
@@ -249,8 +247,7 @@ const (
 	leastDecoded    = 0.01
 )
 
-// Black reports whether the decoder is black: over all codes, the mean square of its pixels is less than 1 % of the
-// images' mean square.
+// Black reports whether the decoder is black: the mean square of its pixels is less than 1 % of the images'.
 func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
 
 // WithoutSquares returns the fit without the fields Square and Decoded, as earlier versions recorded it.

@@ -40,8 +40,7 @@ type Experiment struct {
 	Progress *Activity // progress of encoding and measuring; nil: not shown
 }
 
-// NewExperiment builds the data set and model of a config, and loads the parameters of its start. Parts that do not fit
-// together give a *config.Error.
+// NewExperiment builds the data set and model of a config with its start. Parts that do not fit give a *config.Error.
 func NewExperiment(c Config) (*Experiment, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)

@@ -16,8 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Plan predicts what a run of a config will need: its training data, memory and time, and its metrics and files. For a
-// model that learns in stages it predicts the first stage.
+// Plan predicts the data, memory, time, metrics and files of a run, or of its first stage.
 type Plan struct {
 	Name     string       `json:"name"`
 	Stage    string       `json:"stage,omitempty"` // learns from the codes of the first of two stages; empty: one stage
@@ -153,8 +152,7 @@ const programBytes = 30 << 20 // memory of the process without a data set or a m
 // ErrStopped. If [Check] rejects the config, Planned returns the same error.
 func Planned(ctx context.Context, c Config) (*Plan, error) { return planned(ctx, c, true) }
 
-// PeakMemory estimates the peak memory, in bytes, of a process that trains the run. It takes no step and writes
-// nothing.
+// PeakMemory estimates the peak bytes of a process that trains the run. It takes no step and writes nothing.
 func PeakMemory(ctx context.Context, c Config) (float64, error) {
 	p, err := planned(ctx, c, false)
 	if err != nil {

@@ -189,8 +189,7 @@ func (e *Experiment) source() weights.Source {
 	return weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
 }
 
-// Explore returns the data of a page with the model's interactive decoder, as JSON. It encodes at most count images,
-// from the whole data set. It returns nil for a model without a decoder.
+// Explore returns the data of a page with the interactive decoder of at most count images as JSON; nil: no decoder.
 func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
 	x, err := e.exploreSome(ctx, count)
 	if x == nil || err != nil {

@@ -27,8 +27,7 @@ func (c *Config) stage() *models.Stage {
 	return m.Stage()
 }
 
-// InitialConfig returns the config of the stage before a config's training. It has the stage's model and losses, and
-// the config's data set and training.
+// InitialConfig returns the config of the stage before training: the stage's model and losses on the same data set.
 func (c Config) InitialConfig() (Config, error) {
 	stage := c.stage()
 	if stage == nil {

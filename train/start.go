@@ -22,8 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Init gives some parameters of a model initial values from a run or a file. All other parameters are drawn from the
-// seed as usual.
+// Init gives some parameters of a model initial values from a run or a file. The seed draws all others.
 type Init struct {
 	Run     string            `yaml:"run" doc:"folder of a run, to load its last checkpoint; {seed} stands for this config's seed"`
 	File    string            `yaml:"file" doc:"safetensors file from unravel export or another program, instead of run; {seed} as in run"`

@@ -12,14 +12,12 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Hinter is implemented by settings that can explain some unknown keys. Hint is called after the known keys are
-// decoded.
+// Hinter is implemented by settings that explain some unknown keys. Hint is called after decoding the known keys.
 type Hinter interface {
 	Hint(key string) string // empty: no hint
 }
 
-// ValueHinter is implemented by settings of a whole config that can explain some values of a wrong kind, such as a list
-// of seeds instead of one seed.
+// ValueHinter is implemented by settings of a config that explain values of a wrong kind, such as a list of seeds.
 type ValueHinter interface {
 	HintValue(n *Node, want string) string // empty: no hint
 }

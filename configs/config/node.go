@@ -95,8 +95,7 @@ func (n *Node) Leaves() []*Node {
 	return list
 }
 
-// Value returns the value of a node: a finite float64, a bool, the text of another scalar, or the whole node as one
-// line.
+// Value returns a finite float64, a bool, the text of another scalar, or the whole node as one line.
 func (n *Node) Value() any {
 	if !n.IsScalar() {
 		return n.Inline()
@@ -117,8 +116,7 @@ func (n *Node) Value() any {
 	return n.text
 }
 
-// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}. It is for settings with a short form, before
-// overrides that need the long form.
+// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}, for overrides that need the long form.
 func (n *Node) Nest(key string) {
 	if n.kind != listNode {
 		return
@@ -126,8 +124,7 @@ func (n *Node) Nest(key string) {
 	n.Wrap(key)
 }
 
-// Wrap makes the node's content the value of a key: 256 becomes {key: 256}. Errors about the content keep their
-// position.
+// Wrap makes the node's content the value of a key: 256 becomes {key: 256}. Errors keep their position.
 func (n *Node) Wrap(key string) {
 	inner := *n
 	inner.keyAt = position{}
@@ -166,8 +163,7 @@ func (n *Node) Near(key string, err error) *Error {
 // Errorf returns an error at the position of the node.
 func (n *Node) Errorf(format string, args ...any) error { return n.fail(fmt.Errorf(format, args...)) }
 
-// Invalid returns an error about one of the node's keys, at the position of the key in the config. Code without a node
-// uses the function [Invalid].
+// Invalid returns an error about a node's key, at its position. Code without a node uses the function [Invalid].
 func (n *Node) Invalid(key, format string, args ...any) error {
 	return n.invalid(key, fmt.Errorf(format, args...))
 }

@@ -52,8 +52,7 @@ func (n *Node) assign(assignment string) error {
 	return nil
 }
 
-// Set sets the value at a key path in a config to a node, like [Node.Override]. Errors about the value have the node's
-// position.
+// Set sets the value at a key path to a node, like [Node.Override]. Errors about the value have the node's position.
 func (n *Node) Set(path string, value *Node) error {
 	target, err := n.reach(value.keyOrValue(), path)
 	if err != nil {

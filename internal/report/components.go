@@ -40,8 +40,7 @@ type Grouping struct {
 	Names  []string // names of the groups
 }
 
-// NumberedGroups returns a grouping with groups named by number, dimension and size. dims may be nil, or contain 0 for
-// an unknown dimension.
+// NumberedGroups returns a grouping with groups named by number, dimension (unless nil or 0) and size.
 func NumberedGroups(labels, dims []int) Grouping {
 	g := Grouping{Labels: labels}
 	sizes := make([]int, max(len(dims), slices.Max(append([]int{-1}, labels...))+1))

@@ -22,8 +22,7 @@ const (
 	treeLine, treePad, treeGap = 13, 5, 9
 )
 
-// Hierarchy draws groups of dimensions as boxes from left to right. Lines connect categorical dimensions with the
-// groups that their options open.
+// Hierarchy draws groups of dimensions from left to right. Lines connect dimensions with the groups that options open.
 func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Labels) error {
 	t := &treeMaker{labels: l}
 	root := t.box(h, 0)

@@ -87,8 +87,7 @@ func (p *Page) sections() (list []section, err error) {
 	return list, nil
 }
 
-// WritePage writes a single HTML page that contains all figures, data and scripts. Without scripts, text and figures
-// still work. The page only allows its own scripts.
+// WritePage writes a single HTML page with all figures, data and scripts. Without scripts, text and figures still work.
 func WritePage(w io.Writer, p Page) error {
 	data, err := p.sections()
 	if err != nil {

@@ -178,8 +178,7 @@ const (
 	animatedSide  = 64 // pixels per side of an image
 )
 
-// AnimatedTraversals writes an animation of decoded images while each part of a code moves alone; see
-// [decode.Codes.Walk]. It shows at most 24 parts.
+// AnimatedTraversals animates decoded images while each of at most 24 parts moves alone; see [decode.Codes.Walk].
 func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
 	from := decode.Point{Code: codes.Known.Row(0)}
 	s, _ := codes.Traversals(from, animatedSteps, animatedParts)

@@ -26,8 +26,7 @@ const (
 	leastPoints = 100
 )
 
-// PageRows returns the rows that a page shows, of n codes of a width. They are a stratified random sample in random
-// order, so their first rows are also a sample.
+// PageRows returns the rows of n codes that a page shows: a stratified random sample in random order.
 func PageRows(n, width int) []int {
 	stream := rng.New(0, "report/page")
 	list := stratified(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))), stream)

@@ -18,8 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// Space is a panel of points in one to three coordinates. Panels in a row with the same Like and the same coordinate
-// names have the same limits.
+// Space is a panel of points in one to three coordinates. Panels in a row with the same Like share limits by name.
 type Space struct {
 	Name string
 	Axes []Column // one to three

@@ -17,8 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Sphere describes how three code columns follow a factor of rotations R in space: approximately z = Q R v, for an
-// orthogonal Q.
+// Sphere describes how three code columns follow a factor of rotations R: z = Q R v, for an orthogonal Q.
 type Sphere struct {
 	First  int        // first of the three columns
 	Factor int        // index of the factor; -1: none

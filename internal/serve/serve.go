@@ -67,8 +67,7 @@ const (
 	endPatience    = 500 * time.Millisecond
 )
 
-// New returns a server for the runs in a folder, at any depth, or for the run in the folder itself. The context ends
-// the first scan.
+// New returns a server for the runs in a folder, at any depth, or for the run in it. The context ends the first scan.
 func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	o.Log = plain.Or(o.Log)
 	if o.Preview == nil {
@@ -155,8 +154,7 @@ func (s *Server) routes() http.Handler {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Serve answers the requests of a listener until the context ends. It then cancels pending work and closes the
-// listener.
+// Serve answers the requests of a listener until the context ends, and then closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience, MaxHeaderBytes: maxHeader,

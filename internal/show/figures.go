@@ -20,8 +20,7 @@ type File struct {
 	Write func(io.Writer) error
 }
 
-// Files returns the files for the result: its text in four formats, the figures with values, and, if the table compares
-// columns, ranks and Kendall's tau.
+// Files returns the files for the result: its text in four formats, figures with values, ranks and Kendall's tau.
 func Files(r *tables.Result) []File {
 	var list []File
 	add := func(end string, write func(io.Writer, *tables.Result) error) {

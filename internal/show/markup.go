@@ -152,8 +152,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"several": func(l *layout) bool { return len(l.Parts) > 1 },
 }).Parse(pageText))
 
-// HTML writes a single page without scripts or other files: the table, a scatter plot of our values and the published
-// values, footnotes and definitions.
+// HTML writes a single page without scripts: the table, a scatter plot of both values, footnotes and definitions.
 func HTML(w io.Writer, r *tables.Result) error {
 	l := layoutOf(r)
 	boxes, err := boxPicture(r)

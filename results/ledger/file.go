@@ -327,8 +327,7 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "... (" + rundir.FileHash([]byte(text))[:8] + ")"
 }
 
-// Merge adds runs to a file of the ledger, and replaces records with the same settings. It creates the file if it is
-// missing.
+// Merge adds runs to a file of the ledger, which may be missing, and replaces records with the same settings.
 func Merge(path string, f *File) (added, replaced int, err error) {
 	all, err := readFile(path)
 	if err != nil {

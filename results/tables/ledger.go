@@ -552,8 +552,7 @@ func staleness(d drawn) (list []string) {
 	return list
 }
 
-// Ledger returns the ledger for the table's runs: for a user's table, the folder results next to the table's file, and
-// otherwise the ledger of Unravel.
+// Ledger returns the ledger for the table's runs: a user's table has the folder results next to its file.
 func (t *Table) Ledger() fs.FS {
 	if dir, own := t.LedgerFolder(); own {
 		return os.DirFS(dir)
@@ -561,8 +560,7 @@ func (t *Table) Ledger() fs.FS {
 	return results.Files()
 }
 
-// LedgerFolder returns the folder of the ledger. own reports whether the table is a user's, with the ledger next to its
-// file. Otherwise, the path is relative to the root of a checkout.
+// LedgerFolder returns the folder of the ledger: next to a user's table (own), or relative to a checkout.
 func (t *Table) LedgerFolder() (dir string, own bool) {
 	const folder = "results"
 	if t.isFile {

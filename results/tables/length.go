@@ -145,8 +145,7 @@ func (r *Result) lengthText() string {
 	return fmt.Sprintf("runs trained for %s of %s", length.Percents(low, high), of)
 }
 
-// Provenance returns the source of the table. If runs are trained for less than at the scale full, it adds the length
-// of training.
+// Provenance returns the source of the table, and the length of training if it is shorter than at the scale full.
 func (r *Result) Provenance() string {
 	if text := r.lengthText(); text != "" {
 		return r.Source + "; " + text

@@ -164,8 +164,7 @@ func (p *Planner) on(d *DataSet) *Planner {
 // Metrics returns the metrics that runs measure. The table reads their results from the folders of the runs.
 func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 
-// Name returns the name of a row's run: the row, the data set, "real" on public data sets, the scale and the seed,
-// joined.
+// Name returns the name of a row's run: row, data set, "real" on public data sets, scale and seed, joined.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := FileName(row)
 	if p.at != nil {

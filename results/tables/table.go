@@ -114,8 +114,7 @@ func Names() []string {
 	return entries
 }
 
-// Open reads a table: a file with this name or, if it does not exist, a table that comes with Unravel. File names in a
-// table are relative to its folder.
+// Open reads a table: a file, or a table that comes with Unravel. File names in a table are relative to its folder.
 func Open(name string) (*Table, error) {
 	isFile := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	if info, err := os.Stat(name); isFile || err == nil && info.Mode().IsRegular() {

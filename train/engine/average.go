@@ -71,8 +71,7 @@ func (a *average) decay(t Time) float64 {
 	return a.settings.Decay
 }
 
-// SwapAverage swaps the model's parameters with their averages; the next call swaps them back. It returns false if the
-// settings have no average.
+// SwapAverage swaps the parameters with their averages; the next call swaps back. It returns false without averages.
 func (l *Loop) SwapAverage() bool {
 	a := l.average
 	if a == nil {

@@ -156,8 +156,7 @@ func (l *plan) hold(states ...[]float32) error {
 	return nil
 }
 
-// Placement says where the operations of a program run on a device, including all copies and kernels of a step that
-// updates the parameters. It excludes the passes of a [models.Prelude].
+// Placement says where the operations of a program run on a device, except the passes of a [models.Prelude].
 type Placement struct {
 	Objective string `json:"objective"`
 	Images    int    `json:"images"` // number of images of a batch

@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Footprint is an estimate of the memory that training takes, in bytes. It is computed from shapes alone, before memory
-// is allocated.
+// Footprint is an estimate of the memory that training takes, in bytes, from shapes alone.
 type Footprint struct {
 	Parameters  float64 `json:"parameters"`  // parameters of the model and of discriminators, with states such as EMA targets
 	Moments     float64 `json:"moments"`     // optimiser states
@@ -29,8 +28,7 @@ func (f Footprint) Total() float64 {
 
 const numberBytes = 4
 
-// Footprint estimates the memory of the loop: its compiled programs, and the programs for the smaller last batch of an
-// epoch.
+// Footprint estimates the memory of the compiled programs, and of the programs for the smaller last batch of an epoch.
 func (l *Loop) Footprint() Footprint {
 	f := Footprint{Parameters: numberBytes * float64(l.plan.model.Params().Count()+l.plan.discriminators.Count())}
 	for _, o := range l.objectives {

@@ -9,8 +9,7 @@ import (
 	"slices"
 )
 
-// Hook is called while a loop runs. Nil functions are not called. An error ends training; [Loop.Stop] also ends it,
-// without an error.
+// Hook is called while a loop runs. Nil functions are not called. An error ends training, and so does [Loop.Stop].
 type Hook struct {
 	Name     string // prefix of error messages
 	Priority int    // lower values run first; hooks with equal priority run in the order in which they were added

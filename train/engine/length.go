@@ -6,8 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ByLength describes how the steps so far would differ if the training had another number of epochs, or returns "" if
-// they would not differ.
+// ByLength describes how the steps so far would differ with another number of epochs, or returns "".
 func (l *Loop) ByLength(epochs int) string {
 	switch {
 	case l.at.step == 0 || epochs == l.settings.Epochs:

@@ -94,8 +94,7 @@ func (l *Loop) EpochImages() int {
 	return l.feed.sampler.Images()
 }
 
-// Losses returns the mean losses of the current epoch, by objective. Before the first step of an objective its Values
-// are nil.
+// Losses returns the mean losses of the current epoch, by objective. Values are nil before an objective's first step.
 func (l *Loop) Losses() []ObjectiveLoss {
 	var list []ObjectiveLoss
 	for _, o := range l.objectives {
@@ -114,8 +113,7 @@ func (l *Loop) Stop(why string) {
 // Stopped returns the reason why a hook ended training, or "".
 func (l *Loop) Stopped() string { return l.stopped }
 
-// Close ends the loop's background work and frees the compiled programs, which use most of the memory. The loop cannot
-// take more steps, but all other methods still work.
+// Close ends background work and frees the compiled programs. The loop then takes no steps, but all else works.
 func (l *Loop) Close() {
 	if !l.closed {
 		l.closed = true

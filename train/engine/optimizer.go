@@ -55,8 +55,7 @@ type Parameter struct {
 	Shape []int // nil: one axis
 }
 
-// Optimizer updates parameters by their gradients. Gradients are in the order of the parameters; the optimiser does not
-// modify them.
+// Optimizer updates parameters by their gradients, which are in the order of the parameters and stay unchanged.
 type Optimizer interface {
 	// Norm returns the Euclidean norm of all gradients together.
 	Norm(gradients [][]float32) float64

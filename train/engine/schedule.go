@@ -265,8 +265,7 @@ func (ScheduleChoice) ConfigForms() []any { return []any{config.ChoicesOf(Schedu
 // returns an error if the name is taken.
 func RegisterSchedule(e registry.Entry[Schedule]) error { return Schedules.Register(e) }
 
-// Span is a length of training, in epochs or in steps. In a config, a number means epochs, and `{steps: 500}` means
-// updates of the parameters.
+// Span is a length of training: in a config, a number of epochs, or `{steps: 500}` updates of the parameters.
 type Span struct {
 	Epochs float64
 	Steps  int // updates of the parameters instead of epochs; 0: none

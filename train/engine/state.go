@@ -14,8 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
-// State is the position of training. Together with the tensors, it is everything that a loop needs to continue with the
-// same bits.
+// State is the position of training. Loops with equal states and tensors continue with the same bits.
 type State struct {
 	Version        int                 `json:"version"`
 	Step           int                 `json:"step"`

@@ -66,8 +66,7 @@ func maxSize(name string) int64 {
 	return maxText
 }
 
-// ReadFile returns the content of a file in a run's folder. It returns an error for a file that is too long or not
-// regular.
+// ReadFile returns the content of a file in a run's folder. A file that is too long or not regular is an error.
 func ReadFile(dir, name string) ([]byte, error) {
 	return disk.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), maxSize(name))
 }

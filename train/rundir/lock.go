@@ -65,8 +65,7 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("%s: %w%s", dir, ErrLocked, held.By)
 }
 
-// Holders is a snapshot of the runs that processes have locked. Creating it takes no locks and leaves no traces in
-// folders.
+// Holders is a snapshot of the runs that processes have locked. It takes no locks and leaves no traces in folders.
 type Holders struct {
 	locks *lock.Holders
 	host  string

@@ -109,8 +109,7 @@ func (r *Run) removeBegun() error {
 // Open resumes the run in a folder and holds it.
 func Open(dir string) (*Run, error) { return NewWatch().Open(dir) }
 
-// Watch remembers the heartbeats of claims in folders. On file systems without locks between machines, it makes it
-// possible to take over the run of a dead machine.
+// Watch remembers the heartbeats of claims, to take over the run of a dead machine without locks between machines.
 type Watch struct{ locks *lock.Watch }
 
 // NewWatch returns a Watch without remembered heartbeats.
@@ -227,8 +226,7 @@ func hold(dir string, w *Watch) (*Run, error) {
 	return &Run{dir: dir, lock: held, self: self}, nil
 }
 
-// Holding returns a context that ends with its parent, or when another process takes over the run. In the latter case,
-// the cause is [ErrLocked].
+// Holding returns a context that also ends, with the cause [ErrLocked], when another process takes over the run.
 func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFunc) {
 	if r.lock == nil || r.lock.Lost() == nil {
 		return parent, func() {}

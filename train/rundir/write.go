@@ -41,8 +41,7 @@ func (r *Run) WriteLast(name string, last int, write func(io.Writer) error) erro
 	return nil
 }
 
-// Version returns the name of a version of a file, by the number of newer versions: NAME, NAME.prev, NAME.prev2,
-// NAME.prev3 ...
+// Version returns the name of a version of a file: NAME, NAME.prev, NAME.prev2, NAME.prev3 ...
 func Version(name string, newer int) string {
 	switch newer {
 	case 0:
@@ -194,8 +193,7 @@ func (r *Run) Remove(name string) error {
 	return r.noted()
 }
 
-// RestoreVersion makes a version kept by [Run.WriteLast] the current one, after newer versions turned out to be
-// damaged.
+// RestoreVersion makes a version kept by [Run.WriteLast] the current one, because newer versions are damaged.
 func (r *Run) RestoreVersion(name string, newer int) error {
 	if err := r.prepare(name); err != nil {
 		return err

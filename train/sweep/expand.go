@@ -313,8 +313,7 @@ var (
 // unnamed lists the name itself and the settings that do not affect results.
 var unnamed = []string{"name", "train.threads", "train.checkpoint", "train.figures"}
 
-// FolderName returns the folder name of a run with overrides: the config's name and the overrides, joined in the same
-// way as for the runs of a sweep.
+// FolderName returns the folder name of a run with overrides, joined in the same way as for the runs of a sweep.
 func FolderName(base string, overrides []Setting) string {
 	parts := []string{base}
 	for _, s := range overrides {

@@ -28,8 +28,7 @@ type Forecast struct {
 	Like    string        // rehearsed run whose time is used because the limit has passed; empty: a run of equal cost was timed
 }
 
-// Rehearser estimates the time of a run on a number of threads. If alone is true, it only estimates the training. See
-// [train.Rehearse].
+// Rehearser estimates the time of a run on a number of threads, with alone only of the training; see [train.Rehearse].
 type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error)
 
 // Forecasting are the options of [Forecasts].
@@ -248,8 +247,7 @@ func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]
 	return json.Marshal(r)
 }
 
-// Span returns the total time of runs with these durations and this number of jobs. Runs start in order, each when a
-// job is free.
+// Span returns the total time of runs with these durations. Runs start in order, each when one of the jobs is free.
 func Span(takes []time.Duration, jobs int) (longest time.Duration) {
 	ends := make([]time.Duration, max(1, jobs))
 	for _, d := range takes {

@@ -258,8 +258,7 @@ func (n *numbers[T]) Pop() any {
 	return last
 }
 
-// Pieces lists runs and their seconds for a simulation. If a run starts from another run in the same folder, it waits
-// for that run.
+// Pieces lists runs and their seconds for a simulation. A run waits for the run in the folder that it starts from.
 func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 	at := map[string]int{}
 	for i, r := range runs {

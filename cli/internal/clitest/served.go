@@ -47,8 +47,7 @@ var addressLine = regexp.MustCompile(`see (http://\S+)`)
 // Run is cli.Run, which this package must not import: cli's own tests use it.
 type Run func(ctx context.Context, args []string, stdout, stderr io.Writer) (code int)
 
-// Served runs a command line with a server until the test has read the page that the log names, and the command's work
-// is done. It returns the log and the page.
+// Served runs a command line with a server until the test has read the page that the log names and the work is done.
 func Served(t *testing.T, run Run, args ...string) (log, page string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

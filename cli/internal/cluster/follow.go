@@ -187,8 +187,7 @@ func (f *follower) submit(ctx context.Context) (err error) {
 	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }
 
-// Size returns the number of tasks for the given number of missing runs. It is at most the wanted number, and at most
-// the scheduler's maximum (0: no maximum).
+// Size returns the number of tasks for missing runs: at most wanted, and at most most (0: no maximum).
 func Size(wanted, most, missing int) int {
 	n := missing
 	for _, limit := range []int{wanted, most} {

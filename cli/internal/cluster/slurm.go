@@ -129,8 +129,7 @@ func (Slurm) Find(ctx context.Context, name string) (string, error) {
 	return id, nil
 }
 
-// Look implements Scheduler. It asks the queue, which also has jobs that ended a few minutes ago, and then the
-// accounting.
+// Look implements Scheduler. It asks the queue, which has jobs of the last minutes, and then the accounting.
 func (Slurm) Look(ctx context.Context, id string) (Tasks, error) {
 	out, err := slurm(ctx, nil, "squeue", "--array", "--noheader", "--states=all", "--jobs="+id, "--format=%T|%r")
 	if err == nil && strings.TrimSpace(out) != "" {

@@ -32,8 +32,7 @@ type Encode struct {
 	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. For hierarchical data, the second file has the true values, and a third file has the levels."`
 }
 
-// Run encodes the data set of the run, or the sample that its config specifies, or a data set for another program's
-// encoder.
+// Run encodes the data set of the run, its sample, or a data set for another program's encoder.
 func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -123,8 +122,7 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 	return e.Data, codes, err
 }
 
-// BesideCodes returns the path of a file that belongs to a file of codes: factors.npy for codes.npy, and
-// other-factors.npy for other.npy.
+// BesideCodes returns a file beside codes: factors.npy for codes.npy, and other-factors.npy for other.npy.
 func BesideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
 	if base == rundir.CodesFile {

@@ -138,8 +138,7 @@ func ResultsPage(ctx context.Context) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Recorded computes a table without times, because they depend on the machine. A trained table uses the largest scale
-// in the ledger.
+// Recorded computes a table without times, which depend on the machine, at the largest scale in the ledger.
 func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Timed()}
 	if t.Trains() || t.Quotes() {

@@ -46,8 +46,7 @@ type indexed struct {
 	Parts              []string // names with sections
 }
 
-// ReferencePages returns the pages of the reference in order. They cover all names for configs and command lines,
-// including parts that other code has registered.
+// ReferencePages returns the pages of the reference in order, including parts that other code has registered.
 func ReferencePages(app *kong.Application) ([]ReferencePage, error) {
 	all := Kinds()
 	for i := range all {

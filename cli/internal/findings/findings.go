@@ -31,8 +31,7 @@ type Finding struct {
 	Remark  string `yaml:"remark" doc:"limits of the tests"`
 }
 
-// Test compares cells of a column with a number, or with cells of other rows. Alternatively it bounds Kendall's tau
-// between the row orders of two columns.
+// Test compares cells of a column with a number or with other cells, or bounds Kendall's tau between two columns.
 type Test struct {
 	Table  string   `yaml:"table" doc:"name of a table"`
 	Column string   `yaml:"column" doc:"label of the column; with data sets, COLUMN, DATA SET"`

@@ -104,8 +104,7 @@ func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Write
 	return d, err
 }
 
-// SameRows checks that factors have as many rows as codes. It reads only the headers of the files, because an archive
-// of a megabyte can hold gigabytes.
+// SameRows checks that factors have as many rows as codes. It reads only headers, because an archive may be huge.
 func SameRows(codes, factors string) error {
 	n, d, err := table.Size(codes, "codes")
 	if err != nil {

@@ -53,8 +53,7 @@ func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*trai
 	return e, nil
 }
 
-// FileName adds the selected weights to the default name of a file. Files of different weights then have different
-// names.
+// FileName adds the selected weights to the default name of a file.
 func (w WeightFlags) FileName(file string) string {
 	extension := filepath.Ext(file)
 	choice := ""
@@ -95,8 +94,7 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	return settings.Dataset, err
 }
 
-// OpenData opens a run with the chosen weights, on the data set of the arguments if there is one. Its networks compute
-// on the device.
+// OpenData opens a run with the chosen weights on a device, and on the data set of the arguments if there is one.
 func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f DeviceFlags, s *ui.Streams) (e *train.Experiment, err error) {
 	var choice catalog.Choice
 	if len(o.Set) > 0 {

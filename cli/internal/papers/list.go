@@ -37,8 +37,7 @@ const (
 	twinData = "twin"
 )
 
-// ListedTable is a table in the list, on twins or on public data sets. Tables on public data sets are only listed if
-// they have results.
+// ListedTable is a table in the list, on twins or, if it has results, on public data sets.
 type ListedTable struct {
 	Name   string          `json:"table"`
 	Title  string          `json:"title"`

@@ -218,8 +218,7 @@ func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.R
 	return failed
 }
 
-// BoardFile is the event file in a folder of runs. It tells TensorBoard the settings and metrics for comparing the
-// runs.
+// BoardFile is the event file in a folder of runs with the settings and metrics for comparing runs in TensorBoard.
 const BoardFile = tfevents.FilePrefix + "0.unravel-runs"
 
 func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {

@@ -148,8 +148,7 @@ func relative(from, to string) string {
 	return filepath.ToSlash(link)
 }
 
-// Manifest is a file in a written folder that lists the other files. The next call replaces the listed files and
-// nothing else.
+// Manifest is a file that lists the other written files. The next call replaces these and nothing else.
 const Manifest = "made-by-unravel.txt"
 
 var manifest = disk.List{Name: Manifest, Head: "Files that unravel docs has made; it replaces them when it is called again."}

@@ -184,8 +184,7 @@ func (f *SimulateFlag) Simulate(ctx context.Context, log io.Writer, dir string, 
 	return f.Machines.Simulate(sweep.Pieces(dir, runs, seconds))
 }
 
-// Show writes the simulation of a sweep or table, as text or as one JSON object. KEY=NUMBER in assumed stands for
-// defaults.
+// Show writes the simulation of a sweep or table, as text or JSON. KEY=NUMBER in assumed stands for defaults.
 func (f *SimulateFlag) Show(w io.Writer, asJSON bool, name string, s *sweep.Simulation) error {
 	m := f.Machines
 	if asJSON {

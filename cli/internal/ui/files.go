@@ -16,8 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// WriteFile writes a file named by the user, whole or not at all. It writes to devices and pipes and does not replace
-// them.
+// WriteFile writes a file named by the user, whole or not at all. It does not replace devices and pipes.
 func WriteFile(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {

@@ -78,8 +78,7 @@ func (s *stopper) exit() {
 	os.Exit(ExitStopped)
 }
 
-// Yield lowers the priority of the process below training. Commands inside another program leave its priority
-// unchanged.
+// Yield lowers the priority of the process below training, except inside another program.
 func Yield(ctx context.Context) {
 	if _, ok := ctx.Value(stopperKey{}).(*stopper); ok {
 		priority.Lower()

@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Transfer shows the progress of downloads and conversions: a bar with its rate on a terminal, otherwise a plain line
-// now and then.
+// Transfer shows the progress of downloads and conversions: a bar on a terminal, otherwise a line now and then.
 type Transfer struct {
 	log   io.Writer
 	w     io.Writer // the terminal, or log

@@ -407,8 +407,7 @@ func pixelsOf(d datasets.Dataset, list []int) []float32 {
 	return pixels
 }
 
-// Views shows random images of a data set with their augmented views. A row starts with the image itself. A
-// normalisation at the end of the pipeline is skipped.
+// Views shows random images and their augmented views, without a normalisation at the end of the pipeline.
 func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, error) {
 	h, w, c := d.ImageShape()
 	p = p[:len(p)-len(p.Plain())]

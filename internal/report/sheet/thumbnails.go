@@ -18,8 +18,7 @@ const (
 	thumbnailBytes = 450_000
 )
 
-// Thumbnails returns a sheet of the first of some images of a data set. It shows as many as the limits allow, and
-// prefers many small pictures to few large ones.
+// Thumbnails returns a sheet of the first images, as many as the limits allow: rather many than large pictures.
 func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	if d == nil || len(images) == 0 {
 		return nil, nil

@@ -93,8 +93,7 @@ type Map struct {
 	Unit    string   `json:"unit"`             // quantity; may be empty
 }
 
-// Explore is the data of the widget explore: controls of a decoder's codes, start codes, and the decoder itself or
-// sheets of decoded pictures.
+// Explore is the data of the widget explore: controls, start codes, and the decoder or sheets of its pictures.
 type Explore struct {
 	Image    Image      `json:"image"`
 	Columns  int        `json:"columns"` // number of columns of a code
@@ -167,8 +166,7 @@ func PNG(file []byte) string {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(file)
 }
 
-// Array is an array of numbers in the format of pages: little-endian bytes in base64, in row-major order. In
-// JavaScript, Unravel.array decodes it.
+// Array is an array as little-endian bytes in base64, in row-major order. In JavaScript, Unravel.array decodes it.
 type Array struct {
 	Shape []int  `json:"shape"`
 	Type  string `json:"type"` // f32, f16 or i32
@@ -219,8 +217,7 @@ func half(v float32) uint16 {
 	return sign | uint16((size-0x38000000)>>13)
 }
 
-// Number is a JSON number that may be NaN or infinite. These are the strings "NaN", "Inf" and "-Inf", because JSON
-// numbers cannot represent them.
+// Number is a JSON number that may be NaN or infinite, as the strings "NaN", "Inf" and "-Inf".
 type Number float64
 
 // MarshalJSON writes the number, or a string for NaN and infinity.

@@ -80,8 +80,7 @@ type Checkpoint struct {
 	Warning string // describes the damaged ones
 }
 
-// Read reads the checkpoint of a run's folder. If the newest one is damaged, it warns and reads the newest undamaged
-// one.
+// Read reads the checkpoint of a run's folder. If the newest is damaged, it warns and reads the newest undamaged.
 func Read(dir string) (c Checkpoint, err error) {
 	var damaged, missing error
 	for newer := 0; ; newer++ {
@@ -122,8 +121,7 @@ func ReadFile(path string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// ReadState returns the state of the newest checkpoint with a readable header, without reading tensors. It returns nil
-// if there is none.
+// ReadState returns the state of the newest checkpoint with a readable header, without its tensors, or nil.
 func ReadState(dir string) *State {
 	for newer := 0; newer <= 2; newer++ { // a checkpoint may be missing while a newer one is written
 		metadata, err := safetensors.ReadMetadata(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, newer)))

@@ -14,8 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, or otherwise an occasional
-// event.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, or an occasional event.
 type Activity struct {
 	log   *slog.Logger
 	bars  io.Writer     // nil: no bars

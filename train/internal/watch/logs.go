@@ -67,8 +67,7 @@ func (g *Logs) epoch(r *engine.EpochReport) error {
 	return g.lines.Append(line)
 }
 
-// Metrics logs an evaluation unless the logs already have it, such as the last epoch's evaluation, or the evaluation of
-// a resumed finished run.
+// Metrics logs an evaluation unless the logs already have it, such as the last epoch's evaluation.
 func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil

@@ -29,8 +29,7 @@ type Run struct {
 	Stamp string `json:"-"` // see the function Stamp
 }
 
-// Read reads the run of a folder without a database. The name of the run is the path of its folder relative to the
-// folder of runs, with slashes.
+// Read reads the run of a folder without a database. name is its path relative to the folder of runs, with slashes.
 func Read(path, name string) *Run {
 	stamp := Stamp(path) // computed before reading the files, so the next update sees a concurrent change
 	e := sweep.Read(path)

@@ -114,8 +114,7 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Results are the results of a run by name: metrics, parts of a metric as name.part, and fit.*. Results are immutable;
-// the zero value is empty.
+// Results are a run's metrics, their parts as name.part, and fit.*. They are immutable; the zero value is empty.
 type Results struct {
 	names  *names
 	values string // numbers separated by commas, which are parsed on use

@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Mimosa learns components and a hierarchy from the codes of a run's training images. Metrics compare both with the
-// true ones.
+// Mimosa learns components and a hierarchy from the codes of training images, and compares both with the truth.
 type Mimosa struct {
 	mimosa.Options `yaml:",inline"`
 }

@@ -74,8 +74,7 @@ func (l *Inputs) spans() []span {
 	return list
 }
 
-// Offer returns the inputs for losses, with the given number of rows. There is a row for each image and, in a model of
-// two views, another for its second view.
+// Offer returns the inputs for losses: a row for each image and, in a model of two views, for its second view.
 func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
 	k := len(l.known.Factors)
 	input := func(n **gorgonia.Node, name string) (*gorgonia.Node, error) {
