@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -110,10 +112,4 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	return images, nil
 }
 
-func all(d datasets.Dataset) []int {
-	list := make([]int, d.Len())
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
+func all(d datasets.Dataset) []int { return numeric.UpTo(d.Len()) }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
@@ -21,19 +23,11 @@ func Shown(n int) []int { return stratified(n, maxShown, rng.New(0, "figures")) 
 
 // stratified returns one random index from each of count equal intervals of n indices, or all indices.
 func stratified(n, count int, stream *rng.Stream) []int {
-	list := upTo(min(n, count))
+	list := numeric.UpTo(min(n, count))
 	for i := range list {
 		if at := (float64(i) + stream.Float64()) / float64(len(list)) * float64(n); n > count {
 			list[i] = int(at)
 		}
-	}
-	return list
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
 	}
 	return list
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -86,7 +88,7 @@ func BySize(labels, dims []int) (sorted, dimensions []int) {
 // component's axes.
 func Components(w io.Writer, title string, m Manifolds) error {
 	rows := someOf(m.Codes.Rows)
-	axes := alongAxes(m.Codes, rows, upTo(m.Codes.Rows))
+	axes := alongAxes(m.Codes, rows, numeric.UpTo(m.Codes.Rows))
 	var table []GroupRow
 	planes := func(name string, g Grouping) {
 		if g.Labels == nil {

@@ -35,7 +35,8 @@ const (
 // dark. Codes of one column are drawn against their rank. If no factor varies, there is one panel in one colour. For
 // fewer than two finite codes, Embedding writes nothing.
 func Embedding(w io.Writer, title string, in *metrics.Input) error {
-	rows := finiteRows(in.Codes, rng.New(0, "figure/embedding").Perm(in.Codes.Rows))
+	rows := rng.New(0, "figure/embedding").Perm(in.Codes.Rows)
+	rows = slices.DeleteFunc(rows, func(i int) bool { return !allFinite(in.Codes.Row(i)) })
 	rows = rows[:min(len(rows), maxEmbedded)]
 	if len(rows) < 2 {
 		return nil
@@ -70,15 +71,6 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 }
 
 const embeddedKey = 1.05 // width of a key, in inches
-
-func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
-	for _, i := range rows {
-		if allFinite(codes.Row(i)) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
 
 type plane struct {
 	x, y  []float64

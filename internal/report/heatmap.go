@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -130,7 +132,7 @@ func inches(l vg.Length) float64 { return l.Points() / 72 }
 
 // sort sorts rows by the column of their largest absolute value (ties: the first), and then by this value.
 func (m *heatmap) sort() {
-	order, follows, size := upTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
+	order, follows, size := numeric.UpTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	for i, row := range m.Values {
 		follows[i] = len(m.Columns)
 		for j, v := range row {

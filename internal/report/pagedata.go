@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/geometry"
@@ -315,7 +317,7 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 
 // largest returns, in ascending order, the indices of the lists with the largest numbers.
 func largest(n int, list func(i int) []float64) []int {
-	order, top := upTo(n), make([]float64, n)
+	order, top := numeric.UpTo(n), make([]float64, n)
 	for i := range order {
 		for _, v := range list(i) {
 			if finite(v) {

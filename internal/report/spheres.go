@@ -93,7 +93,7 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 		row := halves(name, points, tints)
 		if s.Factor >= 0 {
 			key, tints := key()
-			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+coordinates(s.Axis), key, tints)...)
+			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+fmt.Sprintf("(%.2f, %.2f, %.2f)", s.Axis[0]+0, s.Axis[1]+0, s.Axis[2]+0), key, tints)...)
 		}
 		plots = append(plots, row)
 	}
@@ -107,10 +107,6 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 func (s *Sphere) aligned(code []float64) [3]float64 {
 	back := rotation.Inverse(&s.Q)
 	return rotation.Apply(&back, [3]float64(code[s.First:]))
-}
-
-func coordinates(v [3]float64) string {
-	return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0)
 }
 
 // directionColour returns the colour of a direction: red to the right, green up, blue to the front.

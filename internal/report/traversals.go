@@ -103,7 +103,7 @@ func (t *traversals) sweep(p decode.Part) {
 		return
 	}
 	column, _ := p.Columns()
-	values := sweep(t.codes.Known, upTo(t.codes.Known.Rows), column)
+	values := sweep(t.codes.Known, numeric.UpTo(t.codes.Known.Rows), column)
 	t.row(fmt.Sprintf("%s: %.2g to %.2g", p.Name, values[0], values[traversalSteps-1]), func(step int) []float64 {
 		code := slices.Clone(t.code)
 		code[column] = values[step]

@@ -168,8 +168,6 @@ func boxPicture(r *tables.Result) (template.URL, error) {
 	return template.URL(web.PNG(png.Bytes())), err // the picture is from this program
 }
 
-func tenth(v float64) float64 { return math.Round(10*v) / 10 }
-
 // plot is a square scatter plot: our values on the vertical axis, published values on the horizontal axis.
 type plot struct {
 	Size  int
@@ -206,7 +204,9 @@ func plotOf(r *tables.Result) *plot {
 		step = max(1, math.Round(step))
 	}
 	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
-	at := func(v float64) float64 { return tenth(plotMargin + (v-low)/(high-low)*(plotSize-2*plotMargin)) }
+	at := func(v float64) float64 {
+		return math.Round(10*(plotMargin+(v-low)/(high-low)*(plotSize-2*plotMargin))) / 10
+	}
 	p := &plot{Size: plotSize}
 	for n := range int(math.Round((high-low)/step)) + 1 {
 		v := low + float64(n)*step

@@ -32,8 +32,7 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	if p.Timed() {
 		aggregate = summary.Median
 	}
-	ours := aggregate(values)
-	c.Ours, c.Deviation = &ours, summary.Deviation(values)
+	c.Ours, c.Deviation = new(aggregate(values)), summary.Deviation(values)
 	if p.Trains() || p.Quotes() {
 		c.Runs = values
 	}
@@ -48,7 +47,9 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	} else {
 		c.judge(p.Printed.Draws, p.note(row.Label, column.Label), column.Label)
 	}
-	c.rejectUnlearned()
+	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
+		c.Status = Unfit // at least half of its runs have not learned the images
+	}
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
 	}
@@ -72,8 +73,7 @@ func (c *Cell) compareTimes() {
 	case c.Theirs == nil:
 		c.Status = Unprinted
 	case *c.Theirs > 0 && *c.Ours > 0:
-		ratio := *c.Theirs / *c.Ours
-		c.Ratio = &ratio
+		c.Ratio = new(*c.Theirs / *c.Ours)
 	}
 }
 
@@ -141,13 +141,6 @@ func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
 
-// rejectUnlearned removes the agreement of a cell if at least half of its runs have not learned the images.
-func (c *Cell) rejectUnlearned() {
-	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
-		c.Status = Unfit
-	}
-}
-
 // converged returns the number of runs that did not converge. With both kinds of runs, of is the converged aggregate.
 func (d *drawn) converged(values []float64) (not int, of *float64) {
 	var good []float64
@@ -161,8 +154,7 @@ func (d *drawn) converged(values []float64) (not int, of *float64) {
 	if not == 0 || len(good) == 0 {
 		return not, nil
 	}
-	v := summary.Mean(good)
-	return not, &v
+	return not, new(summary.Mean(good))
 }
 
 // Shuffled returns a fraction for every compared cell: of the other rows with a printed value in the column, the

@@ -35,9 +35,6 @@ func (a *actionInput) offer(g *nn.Graph, rows int) func() (*gorgonia.Node, error
 	}
 }
 
-// empty reports that neither the model nor a loss uses actions.
-func (a *actionInput) empty() bool { return a.model == nil && a.loss == nil }
-
 // fill writes the actions of a batch, and repeats them for a second view.
 func (a *actionInput) fill(b supervision.Batch) {
 	for _, n := range []*gorgonia.Node{a.model, a.loss} {
@@ -54,10 +51,7 @@ func (a *actionInput) fill(b supervision.Batch) {
 	}
 }
 
-// unmoved returns the error of a part that needs the transformations within groups, if they are unknown.
-func (l *plan) unmoved(part string) error {
-	return &Error{"supervision", fmt.Errorf("%s needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}", part)}
-}
+var errUnmoved = &Error{"supervision", errors.New("the model needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}")}
 
 // suitsActions returns an error if the supervision does not have the number of actions that the model needs.
 func (l *plan) suitsActions(n *gorgonia.Node) error {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
@@ -108,7 +110,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	}
 	split, views := t.Split, t.Views
 	if split == nil {
-		split = &supervision.Split{Unlabelled: everything(t.Data.Len())}
+		split = &supervision.Split{Unlabelled: numeric.UpTo(t.Data.Len())}
 	}
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
@@ -138,14 +140,6 @@ func New(t Task, s Settings) (*Loop, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-func everything(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // leaveOut excludes images without a group if all losses need groups.

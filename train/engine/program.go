@@ -174,7 +174,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 			moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
 			batch.Transformations = moves.offer(g, out.Rows)
 		} else if len(built.Transformations) > 0 {
-			return nil, nil, l.unmoved("the model")
+			return nil, nil, errUnmoved
 		}
 		if err := l.suitsActions(built.Actions); err != nil {
 			return nil, nil, err
@@ -190,7 +190,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	if p.loss, err = compose(out, batch, &p.asked, l.losses); err != nil {
 		return nil, nil, err
 	}
-	if p.actions != nil && p.actions.empty() {
+	if p.actions != nil && p.actions.model == nil && p.actions.loss == nil {
 		p.actions = nil
 	}
 	if moves != nil {

@@ -111,7 +111,7 @@ func (l *Loop) paramTensors(to []Tensor, prefix string, params *nn.Params) ([]Te
 	for _, name := range params.Names() {
 		p := params.Get(name)
 		data := p.Float32s()
-		if i := slices.IndexFunc(data, notFinite); i >= 0 {
+		if i := slices.IndexFunc(data, func(x float32) bool { return x-x != 0 }); i >= 0 {
 			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", l.at.step, i, name, data[i])
 		}
 		to = append(to, Tensor{Name: prefix + name, Shape: p.Shape(), Data: data})
@@ -145,8 +145,6 @@ func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error)
 	}
 	return l.paramTensors(to, discriminatorPrefix, l.plan.discriminators)
 }
-
-func notFinite(x float32) bool { return x-x != 0 }
 
 // Restore restores a state. After an error the loop is unusable.
 func (l *Loop) Restore(s *State, t Tensors) error {

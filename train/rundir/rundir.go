@@ -247,14 +247,6 @@ func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// temporary returns the folder for a file before its renaming. The claim's folder disappears with the claim.
-func (r *Run) temporary(name string) string {
-	if dir := r.lock.Dir(); dir != "" {
-		return dir
-	}
-	return filepath.Dir(r.Path(name))
-}
-
 // Close unlocks the run.
 func (r *Run) Close() error {
 	if r.lock == nil {

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -90,7 +91,8 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	if err := r.prepare(name); err != nil {
 		return err
 	}
-	err := disk.WriteFileBy(r.temporary(name), r.Path(name), r.noting(name, write), keep)
+	// the temporary file of a claimed run is in the folder of the claim, which disappears with the claim
+	err := disk.WriteFileBy(cmp.Or(r.lock.Dir(), filepath.Dir(r.Path(name))), r.Path(name), r.noting(name, write), keep)
 	if err == nil && name != RecordFile {
 		return r.noted()
 	}

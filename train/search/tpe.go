@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // TPE is the tree-structured Parzen estimator. It splits the n ended trials into the best ceil(n/10), at most 25, and
@@ -210,10 +212,7 @@ func newParzen(r Range, observed []float64) *parzen {
 // widths returns the standard deviations of the components; the last component is the prior.
 func widths(mean []float64, low, high float64) []float64 {
 	n := len(mean)
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := numeric.UpTo(n)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
 	wide, least := make([]float64, n), (high-low)/min(100, float64(1+n))
 	for place, i := range order {

@@ -338,15 +338,11 @@ func (e *searching) work(ctx context.Context) error {
 				return fmt.Errorf("run %s: %w", run.Name, entry.Problem)
 			}
 		}
-		e.release(dir)
+		e.lock.Lock()
+		delete(e.own, dir)
+		e.lock.Unlock()
 	}
 	return nil
-}
-
-func (e *searching) release(dir string) {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	delete(e.own, dir)
 }
 
 // report records the progress of a run and passes the status on.

@@ -20,13 +20,7 @@ type form struct {
 	shape []int // PyTorch's shape
 }
 
-// convert returns the elements in the layout of PyTorch.
-func (f form) convert(data []float32) []float32 {
-	data, _ = transposed(data, f.view, f.order)
-	return data
-}
-
-// restore is the inverse of convert.
+// restore returns elements in the layout of PyTorch to their order in the model.
 func (f form) restore(data []float32) []float32 {
 	to, back := make([]int, len(f.order)), make([]int, len(f.order))
 	for i, axis := range f.order {
@@ -230,7 +224,8 @@ func arrays(name string, shape []int, data []float32, l Layout, forms map[string
 	}
 	last = cmp.Or(normNames[last], last)
 	if f, ok := forms[name]; ok {
-		return []array{{folder + last, f.shape, f.convert(data)}}
+		shape = f.shape
+		data, _ = transposed(data, f.view, f.order)
 	}
 	return []array{{folder + last, shape, data}}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -262,7 +264,7 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 		e.in = x.Input(codes)
 		return nil
 	}
-	e.in = x.InputOf(codes, upTo(codes.Rows))
+	e.in = x.InputOf(codes, numeric.UpTo(codes.Rows))
 	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
@@ -442,22 +444,13 @@ func stopped(ctx context.Context, what string, err error) error {
 	return err
 }
 
-// upTo lists the numbers from 0 to n-1.
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // openEncoder encodes a data set, and uses its factors or the answers in --pairs.
 func (c *Command) openEncoder(ctx context.Context, e *Evaluation, s *ui.Streams) error {
 	d, codes, err := c.Encode(ctx, s)
 	if err != nil {
 		return err
 	}
-	if e.in = train.InputOf(d, codes, upTo(codes.Rows)); c.Pairs != "" {
+	if e.in = train.InputOf(d, codes, numeric.UpTo(codes.Rows)); c.Pairs != "" {
 		return c.readPairs(e, supervision.RowsOf(d))
 	}
 	return nil

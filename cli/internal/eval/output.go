@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -58,7 +60,7 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	if err != nil {
 		return err
 	}
-	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // Finish returns its error
+	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // see Finish
 	write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) })
 	write("metrics.csv", ui.CSV(records(results)))
 	for _, r := range results {
@@ -96,7 +98,7 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 				continue
 			}
 			for j, factor := range g.Columns {
-				order := upTo(len(g.Rows))
+				order := numeric.UpTo(len(g.Rows))
 				slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Values[b][j], g.Values[a][j]) })
 				line := []string{r.Name, g.Name, factor}
 				for _, i := range order {
@@ -233,7 +235,7 @@ func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int,
 
 // moving lists the columns in ascending order: all of them, or those that vary most with a factor.
 func moving(g metrics.Grid) []int {
-	list, most := upTo(len(g.Rows)), make([]float64, len(g.Rows))
+	list, most := numeric.UpTo(len(g.Rows)), make([]float64, len(g.Rows))
 	for c := range list {
 		for _, v := range g.Values[c] {
 			if v > most[c] { // false for NaN

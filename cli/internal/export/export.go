@@ -29,6 +29,8 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/disk"
@@ -247,11 +249,9 @@ func writeFactors(files *disk.Files, s *Set, d datasets.Dataset) error {
 	}
 	if h, ok := d.(datasets.Hierarchical); ok {
 		s.Lost = append(s.Lost, "the hierarchy of the dimensions is missing; factors.npy has bins of continuous dimensions, and values.npy their exact values")
-		all := make([]int, d.Len())
-		for i := range all {
-			all[i] = i
+		write["values.npy"] = func(w io.Writer) error {
+			return npy.Write(w, shape, datasets.Dimensions(h, numeric.UpTo(d.Len())))
 		}
-		write["values.npy"] = func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all)) }
 	}
 	for _, name := range slices.Sorted(maps.Keys(write)) {
 		if err := files.Write(name, write[name]); err != nil {

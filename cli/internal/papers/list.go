@@ -92,7 +92,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 		if t.Data == realData {
 			continue
 		}
-		n := t.counts(t.Shown)
+		n := t.Scales[max(0, slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == t.Shown }))]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, begin(t.Title, titleWidth))
 	}
 	w.Flush()
@@ -109,11 +109,6 @@ func begin(text string, most int) string {
 		return text
 	}
 	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
-}
-
-func (t *ListedTable) counts(scale string) tables.Counts {
-	at := slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == scale })
-	return t.Scales[max(at, 0)]
 }
 
 // reproduced formats the number of cells that agree, or a dash if no cell is compared: for times, and without runs.

@@ -263,7 +263,7 @@ func (x *Comparison) writeFiles(dir string) error {
 		names = append(names, m.Name)
 		values, ranks, tau = append(values, floats(m.Values)), append(ranks, floats(m.Ranks)), append(tau, floats(x.Tau[i]))
 	}
-	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // Finish returns its error
+	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // see Finish
 	write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) })
 	write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs, Values: values})))
 	type figure struct {

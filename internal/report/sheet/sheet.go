@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
@@ -374,11 +376,7 @@ func pathSheet(d datasets.Hierarchical, o Options) (t *raster.Tiles, err error) 
 	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
 		return nil, fmt.Errorf("the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())
 	}
-	images := make([]int, d.Len())
-	for i := range images {
-		images[i] = i
-	}
-	path, choices := datasets.PathsOf(d, images)
+	path, choices := datasets.PathsOf(d, numeric.UpTo(d.Len()))
 	members := make([][]int, len(choices))
 	for i, p := range path {
 		if len(members[p]) < o.Columns {

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/report"
@@ -359,11 +361,7 @@ func Apart(n, count int) []int {
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
+	return numeric.UpTo(n)
 }
 
 // Rows returns some rows of a matrix.

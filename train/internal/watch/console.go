@@ -115,7 +115,7 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 		options = append(options, progressbar.OptionSetWidth(narrowBar))
 	}
 	epochs, bar := l.Settings().Epochs, progressbar.NewOptions(max(1, l.Steps()-before), options...)
-	meter, last := newMeter(), epochEvent{}
+	meter, last := &meter{since: time.Now()}, epochEvent{}
 	current := l.Losses()
 	for i := range current {
 		current[i].Values = nil
@@ -257,8 +257,6 @@ type meter struct {
 	images int
 	rate   float64
 }
-
-func newMeter() *meter { return &meter{since: time.Now()} }
 
 func (m *meter) add(r *engine.StepReport) {
 	m.images += r.Images

@@ -125,8 +125,6 @@ func (c *client) name() string { return c.base.String() }
 
 type onceKey struct{} // marks the context of a request that must not be retried blindly
 
-func once(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
-
 func (c *client) checkRetry(ctx context.Context, r *http.Response, err error) (bool, error) {
 	var dial *net.OpError
 	if err != nil && !c.answered && errors.As(err, &dial) && dial.Op == "dial" { // the server does not exist

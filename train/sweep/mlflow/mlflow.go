@@ -238,7 +238,7 @@ func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 		"tags":       pairs(map[string]string{runTag: j.key, kindTag: "LOCAL", sourceTag: "unravel train"})}
 	for try := 1; ; try++ {
 		var answer struct{ Run remoteRun }
-		err := s.client.call(once(ctx), http.MethodPost, "runs/create", nil, request, &answer)
+		err := s.client.call(context.WithValue(ctx, onceKey{}, true), http.MethodPost, "runs/create", nil, request, &answer)
 		if err == nil && answer.Run.Info.RunID == "" {
 			return fmt.Errorf("%s: POST runs/create: the answer has no run_id; want a server of MLflow", s.client.name())
 		}
