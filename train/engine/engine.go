@@ -229,24 +229,17 @@ func (l *Loop) prepare(labelled bool) error {
 	}
 	o.pending = l.settings.newAccumulator(parameters)
 	l.objectives = append(l.objectives, o)
-	for _, a := range p.adversaries {
-		l.addBeside(a.name, a.names, a.optimizer)
-	}
-	for _, n := range p.networks {
-		l.addBeside(n.name, n.names, n.optimizer)
+	for _, b := range p.besides() {
+		if l.discriminators[b.name] != nil { // another program has created it
+			continue
+		}
+		parameters := parametersOf(l.plan.discriminators, b.names)
+		l.discriminators[b.name] = b.adam.New(parameters)
+		if l.settings.Accumulate > 1 {
+			l.pending[b.name], l.judgeNames[b.name] = l.settings.newAccumulator(parameters), b.names
+		}
 	}
 	return nil
-}
-
-// addBeside creates the optimiser of a discriminator or a network, unless another program has created it.
-func (l *Loop) addBeside(name string, parameters []string, optimizer func(*nn.Params) Optimizer) {
-	if l.discriminators[name] != nil {
-		return
-	}
-	l.discriminators[name] = optimizer(l.plan.discriminators)
-	if l.settings.Accumulate > 1 {
-		l.pending[name], l.judgeNames[name] = l.settings.newAccumulator(parametersOf(l.plan.discriminators, parameters)), parameters
-	}
 }
 
 func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {

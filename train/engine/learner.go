@@ -132,11 +132,8 @@ func (l *Loop) attach(o *objective, p *program) error {
 		return nil
 	}
 	p.learner = &learner{optimizer: o.optimizer, pending: o.pending, gradients: p.gradients}
-	for _, n := range p.networks {
-		n.learner = &learner{optimizer: l.discriminators[n.name], pending: l.pending[n.name], gradients: n.gradients}
-	}
-	for _, a := range p.adversaries {
-		a.learner = &learner{optimizer: l.discriminators[a.name], pending: l.pending[a.name], gradients: a.gradients}
+	for _, b := range p.besides() {
+		b.learner = &learner{optimizer: l.discriminators[b.name], pending: l.pending[b.name], gradients: b.gradients}
 	}
 	if !l.plan.holds {
 		return nil
@@ -160,11 +157,8 @@ func (l *Loop) attach(o *objective, p *program) error {
 
 func (p *program) learners() []*learner {
 	list := []*learner{p.learner}
-	for _, n := range p.networks {
-		list = append(list, n.learner)
-	}
-	for _, a := range p.adversaries {
-		list = append(list, a.learner)
+	for _, b := range p.besides() {
+		list = append(list, b.learner)
 	}
 	return list
 }

@@ -41,7 +41,7 @@ type program struct {
 	changing    []losses.Part // parts with changing weights
 	watched     []models.Logged
 	adversaries []*adversary
-	networks    []*network
+	networks    []*beside
 	second      *program // a program that only encodes second batches, for discriminators that permute their codes
 	kept        []*gorgonia.Node
 	running     []nn.Running

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -121,10 +122,7 @@ func NewLARS() *LARS {
 
 // Validate checks the settings' ranges.
 func (l *LARS) Validate() error {
-	if err := checkSettings(above("lr", l.LR), below1("momentum", l.Momentum), above("trust", l.Trust), from("decay", l.Decay)); err != nil {
-		return err
-	}
-	return l.Exclude.check()
+	return cmp.Or(checkSettings(above("lr", l.LR), below1("momentum", l.Momentum), above("trust", l.Trust), from("decay", l.Decay)), l.Exclude.check())
 }
 
 // New creates the optimiser, with velocities of zero.
@@ -232,11 +230,8 @@ func NewRMSProp() *RMSProp {
 
 // Validate checks the settings' ranges.
 func (r *RMSProp) Validate() error {
-	if err := checkSettings(above("lr", r.LR), below1("alpha", r.Alpha), above("epsilon", r.Epsilon), below1("momentum", r.Momentum),
-		from("decay", r.Decay)); err != nil {
-		return err
-	}
-	return r.Exclude.check()
+	return cmp.Or(checkSettings(above("lr", r.LR), below1("alpha", r.Alpha), above("epsilon", r.Epsilon), below1("momentum", r.Momentum),
+		from("decay", r.Decay)), r.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
