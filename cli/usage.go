@@ -69,7 +69,6 @@ func usageMessage(err error, command *kong.Node, args []string) string {
 	return text
 }
 
-// flagHint suggests a replacement for a flag that a command does not have.
 func flagHint(command *kong.Node, flag string, args []string) string {
 	value := valueOf(flag, args)
 	for _, f := range otherFlags {
@@ -161,7 +160,6 @@ func wouldTrain(args []string) (file string, source []byte) {
 	return "", nil
 }
 
-// valueOf returns the likely value of an unknown flag.
 func valueOf(flag string, args []string) string {
 	for i, a := range args {
 		if value, ok := strings.CutPrefix(a, flag+"="); ok {
@@ -174,7 +172,6 @@ func valueOf(flag string, args []string) string {
 	return "..."
 }
 
-// wordHint explains a word that a command does not accept.
 func wordHint(command *kong.Node, word string) string {
 	if hint := otherCommands[word]; hint != "" && command.Parent == nil {
 		return "did you mean \"unravel " + hint + "\"?"

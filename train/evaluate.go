@@ -309,7 +309,6 @@ func (f *Fit) decide() {
 	}
 }
 
-// trained lists some of the training images.
 func (e *Experiment) trained() []int {
 	var list []int
 	for _, g := range e.Split.Groups {

@@ -136,7 +136,6 @@ func (e *Experiment) compile() (*engine.Loop, *monitor.Monitor, error) {
 	return l, m, nil
 }
 
-// watch prepares the measurements during training: validation losses and metrics.
 func (e *Experiment) watch(l *engine.Loop) (*monitor.Monitor, error) {
 	if err := e.openOthers(); err != nil {
 		return nil, err

@@ -130,7 +130,6 @@ type rateRun struct {
 	count  int
 }
 
-// rateCurve is the loss of one objective so far.
 type rateCurve struct {
 	mean   float64 // without bias correction
 	count  int

@@ -371,7 +371,6 @@ func (c *Config) ownLabels() bool {
 	})
 }
 
-// inheritAll gives the config's metrics the settings of its losses.
 func (c *Config) inheritAll(n *config.Node) (err error) {
 	final, during := n.Get("metrics"), (*config.Node)(nil)
 	if final != nil && final.IsMap() {

@@ -161,7 +161,6 @@ func PeakMemory(ctx context.Context, c Config) (float64, error) {
 	return p.Memory.Peak, nil
 }
 
-// planned returns the plan of a config, with or without times.
 func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
@@ -294,7 +293,6 @@ func (e *Experiment) writes(codes bool) []string {
 	return append(list, rundir.RecordFile)
 }
 
-// time estimates the times of the run from its first steps.
 func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, begin time.Time) error {
 	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate

@@ -128,7 +128,6 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	})
 }
 
-// chosen lists the images of a sample by their indices in the whole data set.
 func (e *Experiment) chosen() []int {
 	if e.images != nil {
 		return e.images

@@ -39,7 +39,6 @@ func FigureCaptions() []Caption {
 	return list
 }
 
-// drawing returns the codes of images in the form that figures need.
 func (e *Experiment) drawing(codes matrix.Matrix, images []int, results []metrics.Result) *figures.Drawing {
 	return &figures.Drawing{Run: e.Config.Name, Data: e.Data, Model: e.Model, Coder: e.Coder, Codes: codes, Images: images, Results: results,
 		Final: e.Final, Input: e.Input, InputOf: e.InputOf, Initial: e.initialCodes, Components: e.components}

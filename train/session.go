@@ -136,7 +136,6 @@ func (s *session) instructions() (string, error) {
 	return set, err
 }
 
-// openFolder opens the folder of a resumed run, or creates it.
 func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err error) {
 	if err := s.encodeConfig(); err != nil {
 		return false, err

@@ -69,7 +69,6 @@ func validPatterns(key string, patterns []string) error {
 
 func (s *Init) source() string { return s.Run + s.File }
 
-// key returns the config key that names the source.
 func (s *Init) key() string {
 	if s.Run != "" {
 		return "init.run"
@@ -182,7 +181,6 @@ func (c Config) byContent() Config {
 	return c
 }
 
-// loadStart sets the model's parameters from the config's start, if it has one.
 func (e *Experiment) loadStart() error {
 	c := &e.Config
 	if c.Init == nil {

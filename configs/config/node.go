@@ -193,7 +193,6 @@ func (n *Node) invalid(key string, err error) *Error {
 	return n.keyOrValue().fail(path, err)
 }
 
-// child returns a value of a mapping or an element of a list.
 func (n *Node) child(segment string) *Node {
 	if n.kind == listNode {
 		if i, err := strconv.Atoi(segment); err == nil && 0 <= i && i < len(n.items) {

@@ -70,7 +70,6 @@ type schema struct {
 // schemaBuilder collects the schemas of registries by kind. Registries contain each other.
 type schemaBuilder struct{ defs map[string]*schema }
 
-// value returns the schema of a value's type. doc describes the value.
 func (b *schemaBuilder) value(v reflect.Value, doc string, depth int) *schema {
 	if depth > maxDepth {
 		return &schema{}
@@ -117,7 +116,6 @@ func (b *schemaBuilder) value(v reflect.Value, doc string, depth int) *schema {
 	return &schema{}
 }
 
-// structure returns the schema of a struct with its defaults.
 func (b *schemaBuilder) structure(v reflect.Value, depth int) *schema {
 	s := &schema{Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false}
 	valid := completed(v)

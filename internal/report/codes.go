@@ -96,11 +96,7 @@ func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.I
 }
 
 func column(m matrix.Matrix, c int) []float64 {
-	values := make([]float64, m.Rows)
-	for i := range values {
-		values[i] = m.Row(i)[c]
-	}
-	return values
+	return m.Columns([]int{c}).Data
 }
 
 // levelColumns returns the values of each factor's levels, NaN for unknown levels, or [PoseColumns] for rotations.

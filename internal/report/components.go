@@ -133,11 +133,7 @@ func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n
 // alongAxes projects rows of codes onto the first three principal axes of the rows in of, two columns or more.
 func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	d := codes.Cols
-	points := make([]float64, 0, len(of)*d)
-	for _, i := range of {
-		points = append(points, codes.Row(i)...)
-	}
-	p := mimosa.Principal(points, d)
+	p := mimosa.Principal(codes.Take(of), d)
 	list := make([]Column, max(2, min(d, 3)))
 	for a := range list {
 		list[a] = Column{Name: fmt.Sprint("axis ", a+1), Values: make([]float64, len(rows))}

@@ -362,7 +362,6 @@ func legendText() draw.TextStyle {
 	return style
 }
 
-// width returns the width of the legend, including the gap to the plot.
 func (l *lineLegend) width() vg.Length {
 	if len(l.names) == 0 {
 		return 0

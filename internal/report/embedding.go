@@ -88,10 +88,7 @@ func principalPlane(codes matrix.Matrix, rows []int) (*plane, error) {
 		}
 		return p, nil
 	}
-	x := make([]float64, 0, n*d)
-	for _, i := range rows {
-		x = append(x, codes.Row(i)...)
-	}
+	x := codes.Take(rows)
 	scale := 1.0 // keeps squares finite
 	if largest := math.Max(floats.Max(x), -floats.Min(x)); largest > 0 {
 		scale = largest

@@ -70,7 +70,6 @@ type section struct {
 	JSON template.JS
 }
 
-// sections lists the data of widgets, in order.
 func (p *Page) sections() (list []section, err error) {
 	for _, s := range []struct {
 		name string

@@ -17,7 +17,6 @@ func sans(size vg.Length) font.Font {
 	return f
 }
 
-// textStyle returns the style of centred text of a size in the colour ink.
 func textStyle(size vg.Length) draw.TextStyle {
 	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }

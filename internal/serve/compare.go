@@ -47,7 +47,6 @@ type compared struct {
 	Results  []*estimate `json:"results"`  // null: not measured
 }
 
-// estimate is a number with its interval if known.
 type estimate struct {
 	Value web.Number  `json:"value"`
 	Low   *web.Number `json:"low,omitempty"` // lower end of the interval; nil: no interval
@@ -196,7 +195,6 @@ func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
 	return []index.Column{column}, nil
 }
 
-// groupBy groups the runs, and computes the mean of each result.
 func (v *comparison) groupBy(c *choice, list []*run) error {
 	columns, err := c.groupColumns(list)
 	if err != nil || c.by == "" {

@@ -90,7 +90,6 @@ func (s *Server) cookie() string {
 	return "unravel-" + hex.EncodeToString(d[:6])
 }
 
-// admitted reports whether a request has the token in a cookie or a header.
 func (s *Server) admitted(r *http.Request) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return s.same(token)

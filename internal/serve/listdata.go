@@ -83,7 +83,6 @@ func readQuery(r *http.Request) (q query, err error) {
 	return q, nil
 }
 
-// chosen has the runs that pass the filters, and their columns.
 type chosen struct {
 	runs    []*run
 	columns []index.Column

@@ -62,7 +62,6 @@ func newPreviews(r *runs, open func(ctx context.Context, dir string) ([]byte, er
 	return p
 }
 
-// close stops the current preview and waits for its end.
 func (p *previews) close() {
 	p.lock.Lock()
 	p.over = true

@@ -217,7 +217,6 @@ func (r *runs) open(one *run, name string) (*os.File, error) {
 	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
 }
 
-// scan looks for runs, and reads changed runs.
 func (r *runs) scan(ctx context.Context) error {
 	r.reopen()
 	folders, err := sweep.Folders(r.dir)

@@ -257,7 +257,6 @@ func (e requestError) Error() string { return e.text }
 func missing(text string) error { return requestError{http.StatusNotFound, text} }
 func wrong(text string) error   { return requestError{http.StatusBadRequest, text} }
 
-// sendError answers with an error as JSON.
 func sendError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
 	if e, ok := err.(requestError); ok {

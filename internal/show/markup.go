@@ -45,7 +45,6 @@ func Markdown(w io.Writer, r *tables.Result) error {
 	return send(w, r, b.String())
 }
 
-// markdown writes a group of columns below its name, if it has one.
 func (l *layout) markdown(b *strings.Builder, part group) {
 	escape := markdownEscapes.Replace
 	row := func(first string, cell func(c int) string) {
@@ -95,7 +94,6 @@ func LaTeX(w io.Writer, r *tables.Result) error {
 	return send(w, r, b.String())
 }
 
-// latex writes a group of columns as a tabular.
 func (l *layout) latex(b *strings.Builder, part group) {
 	escape := latexEscapes.Replace
 	fmt.Fprintf(b, "\\begin{tabular}{l%s}\n\\hline\n", strings.Repeat("r", part.After-part.First))

@@ -48,7 +48,6 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 	return send(w, r, b.String())
 }
 
-// theirs returns the label of the published values.
 func theirs(t *tables.Table) string { return cmp.Or(t.Printed.Label, "paper") }
 
 // grid returns the lines of the table. A row with published values has three lines: ours, theirs and differences.

@@ -104,7 +104,6 @@ func (b *Book) Load(r *Run) (train.Config, error) { return b.configs[r.Config].l
 // Changed says why today's code would give other bits than the run, or returns "" if it would give the same bits.
 func (b *Book) Changed(r *Run) string { return b.configs[r.Config].changed(r, version.Changes) }
 
-// configText is the text of a config with the set of its keys and values.
 type configText struct {
 	yaml  string
 	words func() map[string]bool

@@ -39,7 +39,6 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	return values, nil
 }
 
-// value returns the value of a column for one seed, before its transform.
 func (c *Column) value(d *drawn, i int) (float64, error) {
 	switch {
 	case c.Fit != "":
@@ -148,7 +147,6 @@ const (
 
 var fitValues = []FitValue{reconstruction, heldOut, assignment, variance}
 
-// of returns the quantity, or false if the run does not have it.
 func (v FitValue) of(f *train.Fit) (float64, bool) {
 	if f == nil {
 		return 0, false

@@ -176,7 +176,6 @@ var errLeftOut = errors.New("computed by unravel table") // reason of cells that
 
 var errNoFit = errors.New("only runs have fitted something, and taken time")
 
-// tell reports the progress before a metric of a row is computed.
 func (f *filling) tell(row Row, m measured) {
 	if f.options.Progress != nil {
 		f.options.Progress(f.done, len(f.table.Rows)*len(f.places)*len(f.measured), row.Label, m.choice.Name)

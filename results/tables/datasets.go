@@ -166,7 +166,6 @@ func (p place) note(row, column string) *Note {
 // printedSet returns the data set of a row's printed cells.
 func (p place) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
 
-// printedCell returns the printed cell of a row and a column.
 func (p place) printedCell(r *Row, column string) *reference.Cell {
 	return p.reference.Find(p.printedSet(r), r.name(), column)
 }

@@ -65,7 +65,6 @@ func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 	return r, nil
 }
 
-// read opens the other table, with its digits.
 func (p *printedTau) read() (*printedTable, error) {
 	other, err := Open(p.Table)
 	if err != nil {
@@ -98,7 +97,6 @@ func (p *printedTau) read() (*printedTable, error) {
 	return t, nil
 }
 
-// columnsOf lists the columns of a table that show a metric.
 func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 	want, err := runconfig.MetricText(c)
 	if err != nil {

@@ -77,7 +77,6 @@ type runsAt struct {
 	place string
 }
 
-// seen lists the configs of the runs of the first seed at a scale.
 func (t *Table) seen(scale string) (map[runsAt][]train.Config, error) {
 	list := map[runsAt][]train.Config{}
 	return list, t.first(scale, func(row int, on place, c train.Config) {

@@ -217,7 +217,6 @@ type measurer interface{ also() []metrics.Choice } // source with extra metrics 
 
 func (r *Runs) also() []metrics.Choice { return r.Also }
 
-// with returns the planner with the extra metrics of a source.
 func (p *Planner) with(s Source) (*Planner, error) {
 	m, ok := s.(measurer)
 	if !ok || len(m.also()) == 0 {
@@ -283,7 +282,6 @@ func (p *Planner) measures(s RunSettings) []string {
 	return nil
 }
 
-// shown selects the results of the columns' metrics.
 func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, c := range p.columns {

@@ -82,7 +82,6 @@ func (t *Table) beside(runs string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(runs)), t.RunsFolder())
 }
 
-// other opens a table that a row quotes, once.
 func (p place) other(name string) (*Table, error) {
 	name, err := p.data.fill(name)
 	if err != nil {

@@ -147,7 +147,6 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	return with, nil
 }
 
-// find returns the index of a metric in the runs' metrics.
 func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 	text, err := runconfig.MetricText(m)
 	if err != nil {

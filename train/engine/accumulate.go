@@ -109,7 +109,6 @@ const (
 	accumulatedJudgePrefix = "judge-accumulated/"
 )
 
-// waiting lists the accumulated gradients.
 func (l *Loop) waiting() (list []Parameter) {
 	g := &l.at.group
 	if g.complete || g.Batches == 0 {
@@ -131,7 +130,6 @@ func (l *Loop) waiting() (list []Parameter) {
 	return list
 }
 
-// groupState adds the current group to a state.
 func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 	if l.settings.Accumulate < 2 {
 		return to
@@ -145,7 +143,6 @@ func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 	return optimizerTensors(to, "", waiting)
 }
 
-// restoreGroup restores the current group, after the position.
 func (l *Loop) restoreGroup(s *State, t Tensors) error {
 	l.at.updates = s.Updates
 	if l.settings.Accumulate < 2 {

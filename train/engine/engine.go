@@ -261,7 +261,6 @@ func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	return p, nil
 }
 
-// objective returns the compiled objective for labelled or unlabelled batches.
 func (l *Loop) objective(labelled bool) (*objective, error) {
 	for _, o := range l.objectives {
 		if o.Labelled == labelled {

@@ -151,7 +151,6 @@ func (l *Loop) fitsProgram(p *program, images int) error {
 	return l.plan.fits(stepMemory{images: images, bytes: f.Total() + loaded, fixed: p.gradientBytes() + f.Scratch, existing: f.Batches + loaded})
 }
 
-// gradientBytes returns the bytes of the parameters' gradients.
 func (p *program) gradientBytes() (bytes float64) {
 	for _, n := range p.nodes {
 		bytes += memory.Product(n.Shape()...) * numberBytes

@@ -34,7 +34,6 @@ func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 	return l.optimizer.Norm(l.taken), nil
 }
 
-// update performs a step of the optimiser; see [Optimizer.Update].
 func (l *learner) update(rate, clip float64) error {
 	if l.device != nil {
 		l.device.next(rate, clip)

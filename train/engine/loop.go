@@ -289,7 +289,6 @@ func (l *Loop) stepError(p *program, err error) error {
 	return fmt.Errorf("step %d, objective %s: %w", l.at.step+1, p.objective.Name, err)
 }
 
-// count adds a step and its losses to the current epoch.
 func (l *Loop) count(o *objective, values []float64, images int) {
 	if !o.huge { // the first step has allocated the memory of all steps
 		memory.HugePages()

@@ -127,7 +127,6 @@ func (s *Settings) newOptimizer(parameters []Parameter) (Optimizer, error) {
 	return g, nil
 }
 
-// with returns the optimiser's settings with options of parts.
 func (s *Settings) with(o own) (OptimizerSettings, error) {
 	settings := s.Optimizer
 	for _, option := range []struct {

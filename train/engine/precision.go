@@ -82,7 +82,6 @@ func (l *plan) machine(wanted gorgonia.Nodes, kept machine.Kept) (*machine.Machi
 	return m, l.setDevice(m, kept)
 }
 
-// setDevice makes a machine use the device of the plan, if there is one.
 func (l *plan) setDevice(m *machine.Machine, kept machine.Kept) error {
 	if l.device == nil {
 		return nil

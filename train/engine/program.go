@@ -378,7 +378,6 @@ func (p *program) follow(progress float64, accumulating bool) error {
 // valueOf returns the elements of a node after the last run.
 func (p *program) valueOf(n *gorgonia.Node) []float32 { return floats(p.machine, n) }
 
-// measure computes the loss and its parts.
 func (p *program) measure() error {
 	if err := p.machine.RunAll(); err != nil {
 		return err
@@ -392,7 +391,6 @@ func (p *program) measure() error {
 	return nil
 }
 
-// run computes the loss, its parts and the gradients.
 func (p *program) run() error {
 	if err := p.measure(); err != nil {
 		return err
@@ -414,7 +412,6 @@ func collect(m *machine.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
 	}
 }
 
-// scalar returns the number in a value of shape ().
 func scalar(v gorgonia.Value) (float64, error) {
 	switch x := v.(type) {
 	case *gorgonia.F32:

@@ -22,7 +22,6 @@ type secondBatches struct {
 	images  []float32
 }
 
-// needsSecond reports whether a program asks for second batches.
 func (l *Loop) needsSecond() bool {
 	for _, p := range l.programs {
 		if p.second != nil {

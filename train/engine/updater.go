@@ -37,7 +37,6 @@ type setting struct {
 	positive    bool    // least is excluded, too
 }
 
-// checkSettings returns an error for the first number that is out of range.
 func checkSettings(list ...setting) error {
 	for _, s := range list {
 		if finite(s.value) && s.value < s.most && (s.value > s.least || s.value == s.least && !s.positive) {

@@ -277,7 +277,6 @@ func InProcess(ctx context.Context, dir string, threads int, report func(done, a
 	return resume(ctx, dir, threads, train.Options{Progress: report})
 }
 
-// resume continues the run in a folder with the config in the folder.
 func resume(ctx context.Context, dir string, threads int, o train.Options) error {
 	e := Read(dir)
 	switch e.State {

@@ -84,7 +84,6 @@ func (e *Entry) identify(text []byte) {
 	}
 }
 
-// decode sets the config and its hash.
 func (r *Reader) decode(e *Entry, text []byte) error {
 	key, own, ok := splitConfig(text)
 	if ok {

@@ -64,7 +64,6 @@ func (p *Plan) NewSearch() (*Search, error) {
 	return s, s.checkSpace()
 }
 
-// fixed returns the settings of all runs.
 func (p *Plan) fixed() Settings {
 	list := slices.Clone(p.Set)
 	for _, seed := range p.Seeds {

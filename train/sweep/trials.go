@@ -61,7 +61,6 @@ func (t *Trials) loss(v float64) float64 {
 	return v
 }
 
-// points returns the trials as arguments of a method.
 func (t *Trials) points() []search.Trial {
 	var list []search.Trial
 	for _, one := range t.List {
@@ -300,7 +299,6 @@ func (t *Trial) measure(m search.Method) error {
 	return nil
 }
 
-// objective returns the value of the objective in a line of a log.
 func objective(s *search.Settings, line *rundir.Line) (v float64, ok bool) {
 	if s.Loss == "" {
 		v, ok = line.Metrics[s.Metric]

@@ -58,7 +58,6 @@ func (s *Source) forms() (map[string]form, error) {
 	return forms, nil
 }
 
-// formsOf adds the forms of a graph's parameters.
 func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
 	operands := map[*gorgonia.Node][]*gorgonia.Node{}
 	users := map[*gorgonia.Node][]*gorgonia.Node{}

@@ -120,7 +120,6 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	return report, nil
 }
 
-// match finds the tensors for the parameters that the options select.
 func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]form, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
 	report := &Loaded{Missing: []string{}, Unknown: []string{}}
 	params := s.Model.Params()
@@ -286,7 +285,6 @@ func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Te
 	return tensors, nil
 }
 
-// read returns the elements of a tensor as float32.
 func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 	var data []float32
 	switch v := t.Data.(type) {

@@ -75,7 +75,6 @@ type known struct {
 	Submitted time.Time `json:"submitted"` // time of the submission, for people
 }
 
-// path returns the path of the file that records the job.
 func (f *follower) path() string { return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json") }
 
 // follow submits jobs until all runs have ended.

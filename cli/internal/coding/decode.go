@@ -82,7 +82,6 @@ type decodedRow struct {
 	Count int    `json:"count"`
 }
 
-// leftOut is a kind of sheet that the model does not support.
 type leftOut struct {
 	What   string `json:"what"`
 	Reason string `json:"reason"`
@@ -392,7 +391,6 @@ func (d *decoding) grid(ctx context.Context) error {
 	return d.write(ctx, s, nil, 0)
 }
 
-// column returns the part that varies along columns.
 func (d *decoding) column() (decode.Part, error) {
 	if d.Columns == "" {
 		p, _ := d.codes.Liveliest()

@@ -86,7 +86,6 @@ func (c *Mimosa) Run(ctx context.Context, s *ui.Streams) error {
 	return x.print(s.Out)
 }
 
-// mimosaOptions returns the default options with the changes name=value.
 func mimosaOptions(changes []string) (mimosa.Options, error) {
 	settings := struct {
 		Mimosa mimosa.Options `yaml:"mimosa"`
@@ -112,7 +111,6 @@ func (c *Mimosa) check() error {
 	return nil
 }
 
-// exploration is the input of MIMOSA and its result.
 type exploration struct {
 	name   string
 	codes  matrix.Matrix

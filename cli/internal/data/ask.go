@@ -125,7 +125,6 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 	return d, nil
 }
 
-// read reads the earlier answers, and determines the factors to ask about.
 func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.Answers, error) {
 	rows := similarity.Rows{}
 	if q.Width > 0 {

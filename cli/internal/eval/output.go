@@ -187,7 +187,6 @@ func (e *Evaluation) drawCodes(w io.Writer) error {
 	return report.CodesAgainstFactors(w, title, codes, factors)
 }
 
-// column returns the values in the given rows.
 func column(name string, rows []int, value func(row int) float64) report.Column {
 	c := report.Column{Name: name}
 	for _, i := range rows {

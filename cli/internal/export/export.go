@@ -184,7 +184,6 @@ func shade(p float32) uint8 {
 	return uint8(p*255 + 0.5)
 }
 
-// images writes the images, at most rows in a file.
 func (x *writer) images(ctx context.Context, files *disk.Files, s *Set, rows int, eight bool) error {
 	n := x.set.Len()
 	for from := 0; from < n; from += rows {

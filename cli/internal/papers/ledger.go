@@ -25,7 +25,6 @@ import (
 // exchanges reports whether a flag writes or accepts a contribution to the ledger.
 func (c *Command) exchanges() bool { return c.Contribute != "" || c.Accept != "" || c.Replace }
 
-// exchange writes a contribution to the ledger, or accepts one.
 func (c *Command) exchange(t *tables.Table, s *ui.Streams) error {
 	switch {
 	case c.Contribute != "" && c.Accept != "":
@@ -139,7 +138,6 @@ type checkedRun struct {
 	ledger.Comparison
 }
 
-// checkLedger repeats random runs of the ledger.
 func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*tables.Table) (err error) {
 	choice := &tables.Choice{Count: int(c.Check), Pick: rand.Uint64N(1 << 32), Within: c.Within}
 	if c.Pick != nil {
@@ -266,7 +264,6 @@ func (c *Command) validCheck() error {
 	return nil
 }
 
-// checkAll repeats random runs of all tables.
 func (c *Command) checkAll(ctx context.Context, s *ui.Streams) error {
 	var list []*tables.Table
 	for _, name := range tables.Names() {

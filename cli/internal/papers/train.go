@@ -123,7 +123,6 @@ func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams,
 	return sweeps.Forecasts(ctx, s.Log, c.Runs, runs, sweeps.Forecasting{Jobs: c.jobs(), Elsewhere: c.On != "", Rehearse: c.Rehearse, Times: times})
 }
 
-// job describes the job that trains the missing runs of a table.
 func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	args := []string{"table", disk.Argument(c.Name), "--scale", c.Scale, "--runs", disk.Argument(c.Runs)} // a task must not ask
 	if c.Fresh {

@@ -486,7 +486,6 @@ func severalSeeds(runs []*index.Run, group []int) bool {
 	return slices.ContainsFunc(group, func(i int) bool { return seed(i) != seed(group[0]) })
 }
 
-// printSeeds writes the spread of each metric over the seeds.
 func (x *Comparison) printSeeds(w io.Writer) {
 	if len(x.Seeds) == 0 {
 		return

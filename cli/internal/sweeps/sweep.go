@@ -332,7 +332,6 @@ func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Tr
 
 const maxPreview = 8
 
-// previewSearch prints the space, the first trials and the budget.
 func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep.Search) error {
 	trials, err := found.Trials(ctx, c.Out)
 	if err := cmp.Or(err, found.Check()); err != nil {
@@ -368,7 +367,6 @@ func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep
 	return nil
 }
 
-// ended counts the trials that have finished or failed.
 func ended(trials *sweep.Trials) (n int) {
 	for _, t := range trials.List {
 		if t.State == sweep.Finished || t.State == sweep.Failed {

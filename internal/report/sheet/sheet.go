@@ -54,7 +54,6 @@ func Contact(d datasets.Dataset, o Options) (image.Image, error) {
 	return t.Draw(), nil
 }
 
-// counted returns the options with the default numbers of rows and columns.
 func (o Options) counted() Options {
 	if o.Rows <= 0 {
 		o.Rows = 8
@@ -199,7 +198,6 @@ func manyFactors(d datasets.Dataset) bool {
 	return n > 2
 }
 
-// fixedLevels returns the levels of the factors that do not vary on the sheet.
 func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	levels := make([]int, len(d.Factors()))
 	for k, f := range d.Factors() {

@@ -70,7 +70,6 @@ func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails
 	return fewColours(sheet), t
 }
 
-// meanColour returns the mean colour of a block of pixels, restricted to the picture.
 func meanColour(p image.Image, left, top, side int) color.RGBA {
 	var sum [3]uint32
 	size, n := p.Bounds(), uint32(0)

@@ -141,7 +141,6 @@ func (r row) number(ctx context.Context, tx *sql.Tx) (id int64, err error) {
 	return id, err
 }
 
-// kind returns the number of a run's kind. It inserts the kind if it is new.
 func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, error) {
 	list, err := e.Settings()
 	if err != nil || len(list) == 0 {
@@ -199,7 +198,6 @@ func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) 
 	return id, nil
 }
 
-// machine returns the number of a machine. It inserts the machine if it is new.
 func (b *book) machine(ctx context.Context, tx *sql.Tx, m machine) (int64, error) {
 	id := b.machIDs[m]
 	if id == 0 {

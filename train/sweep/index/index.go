@@ -80,7 +80,6 @@ func unwritable(err error) bool {
 	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}, failed.Code()&0xff)
 }
 
-// discard removes an unusable database.
 func discard(ctx context.Context, dir, path string) error {
 	unlock, err := rundir.Lock(ctx, dir)
 	if err != nil {

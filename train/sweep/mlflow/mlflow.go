@@ -173,7 +173,6 @@ type unreadableError struct{ error } // error in the files of a run
 
 func (e unreadableError) Unwrap() error { return e.error }
 
-// find finds runs on the server by their tags.
 func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error {
 	byKey := map[string]*job{}
 	for _, j := range jobs {

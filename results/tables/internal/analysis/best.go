@@ -63,7 +63,6 @@ func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.C
 	return x.Results, write(run.Dir, b.file(), x)
 }
 
-// measure computes metrics of the best columns of codes.
 func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (x topped, err error) {
 	named, err := metrics.Named(medName)
 	if err != nil {

@@ -63,7 +63,6 @@ func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, list []metrics.Ch
 	return results, write(run.Dir, m.file(), x)
 }
 
-// explore runs MIMOSA on the codes of images.
 func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
 	codes, err := e.Encode(ctx, images)
 	if err != nil {

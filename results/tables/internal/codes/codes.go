@@ -127,7 +127,6 @@ func (l *Linear) Validate() error {
 	return nil
 }
 
-// validWeights checks that there are k finite weights in each row.
 func validWeights(key string, rows [][]float64, k int) error {
 	for i, row := range rows {
 		if len(row) != k || k == 0 {
