@@ -325,18 +325,14 @@ func (s *session) restore() error {
 	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
 		s.best = (*Best)(b)
 	}
-	if text := []byte(c.Metadata[checkpoint.StateKey] + "\n"); !s.wrote(rundir.StateFile, text) { // a process was killed
+	text := []byte(c.Metadata[checkpoint.StateKey] + "\n")
+	if found, err := s.store.Read(rundir.StateFile); err != nil || !bytes.Equal(found, text) { // a process was killed
 		if err := s.store.Write(rundir.StateFile, rundir.Bytes(text)); err != nil {
 			return err
 		}
 	}
 	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.Enough() != "" || state.Stopped != "")
 	return nil
-}
-
-func (s *session) wrote(name string, text []byte) bool {
-	found, err := s.store.Read(name)
-	return err == nil && bytes.Equal(found, text)
 }
 
 // restart starts a run again if its folder has no checkpoint.
