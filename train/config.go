@@ -210,17 +210,15 @@ const (
 // Validate checks the settings' ranges.
 func (s *Settings) Validate() error {
 	for _, f := range []struct {
-		key       string
-		value, at int
-	}{{"epochs", s.Epochs, 0}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"epoch_steps", s.EpochSteps, 0}, {"accumulate", s.Accumulate, 1}} {
-		if f.value < f.at {
-			return config.Invalid(f.key, "%d is out of range; want %d or more", f.value, f.at)
+		key                string
+		value, least, most int
+	}{
+		{"epochs", s.Epochs, 0, maxEpochs}, {"batch", s.Batch, 1, math.MaxInt}, {"threads", s.Threads, 0, maxThreads},
+		{"epoch_steps", s.EpochSteps, 0, math.MaxInt}, {"accumulate", s.Accumulate, 1, maxEpochs},
+	} {
+		if f.value < f.least {
+			return config.Invalid(f.key, "%d is out of range; want %d or more", f.value, f.least)
 		}
-	}
-	for _, f := range []struct {
-		key         string
-		value, most int
-	}{{"epochs", s.Epochs, maxEpochs}, {"threads", s.Threads, maxThreads}, {"accumulate", s.Accumulate, maxEpochs}} {
 		if f.value > f.most {
 			return config.Invalid(f.key, "%d is out of range; want at most %d", f.value, f.most)
 		}
@@ -241,23 +239,18 @@ func (s *Settings) Validate() error {
 
 // Validate checks the settings.
 func (s *EarlyStop) Validate() error {
-	if s.Reach == nil && s.Patience == 0 {
-		return config.Invalid("patience", "neither reach nor patience is given; want at least one")
-	}
-	if s.Patience < 0 {
-		return config.Invalid("patience", "%d is out of range; want 0 or more", s.Patience)
-	}
+	_, err := s.sentence()
 	switch {
+	case s.Reach == nil && s.Patience == 0:
+		return config.Invalid("patience", "neither reach nor patience is given; want at least one")
+	case s.Patience < 0:
+		return config.Invalid("patience", "%d is out of range; want 0 or more", s.Patience)
 	case s.Metric == "" && s.Loss == "":
 		return config.Invalid("metric", "want the name of a metric, or the key loss")
 	case s.Metric != "" && s.Loss != "":
 		return config.Invalid("loss", "want metric or loss, got both")
-	case s.Metric != "":
-		if _, err := s.sentence(); err != nil {
-			return config.Invalid("metric", "%w", err)
-		}
-	}
-	switch {
+	case err != nil:
+		return config.Invalid("metric", "%w", err)
 	case !(s.MinDelta >= 0) || !finite(s.MinDelta):
 		return config.Invalid("min_delta", "%v is out of range; want a number from 0 on", s.MinDelta)
 	case s.From < 0:

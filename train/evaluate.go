@@ -310,11 +310,8 @@ func (f *Fit) decide() {
 }
 
 func (e *Experiment) trained() []int {
-	var list []int
-	for _, g := range e.Split.Groups {
-		list = append(list, g...)
-	}
-	return sampled(append(list, e.Split.Unlabelled...), fitImages, e.Config.Seed, "fit")
+	list := append(slices.Concat(e.Split.Groups...), e.Split.Unlabelled...)
+	return sampled(list, fitImages, e.Config.Seed, "fit")
 }
 
 // sampled draws at most count elements of a list with the named random stream.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -208,14 +209,13 @@ func (r *Rates) WriteCSV(w io.Writer) error {
 
 // Draw draws the smoothed losses over the rate, with the suggested rate and the config's rate.
 func (r *Rates) Draw(w io.Writer, title string) error {
-	var names []string
-	curves := map[string]*report.Series{}
+	var list []report.Series
 	for _, p := range r.Points {
-		s := curves[p.Objective]
-		if s == nil {
-			s = &report.Series{Name: p.Objective}
-			curves[p.Objective], names = s, append(names, p.Objective)
+		at := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == p.Objective })
+		if at < 0 {
+			at, list = len(list), append(list, report.Series{Name: p.Objective})
 		}
+		s := &list[at]
 		s.X, s.Y = append(s.X, p.Rate), append(s.Y, p.Smoothed)
 	}
 	o := report.CurveOptions{Title: title, XLabel: "learning rate", YLabel: "loss, smoothed", LogX: true}
@@ -224,10 +224,6 @@ func (r *Rates) Draw(w io.Writer, title string) error {
 	}
 	if low, high := r.Points[0].Rate, r.Points[len(r.Points)-1].Rate; r.Configured >= low && r.Configured <= high {
 		o.Marks = append(o.Marks, report.Mark{Name: fmt.Sprintf("in the config  %.2g", r.Configured), X: r.Configured})
-	}
-	var list []report.Series
-	for _, name := range names {
-		list = append(list, *curves[name])
 	}
 	return report.Curves(w, o, list)
 }

@@ -149,7 +149,7 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 			dirs = append(dirs, e.Dir)
 			continue
 		}
-		path, err := create(ctx, dir, r, held, nil)
+		path, err := create(ctx, dir, r, held, func(_ *rundir.Run, write func() error) error { return write() })
 		if err != nil {
 			return nil, err
 		}
@@ -178,12 +178,7 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 		return "", err
 	}
 	write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
-	if around == nil {
-		err = write()
-	} else {
-		err = around(store, write)
-	}
-	return path, errors.Join(err, store.Close())
+	return path, errors.Join(around(store, write), store.Close())
 }
 
 // empty reports whether a folder is missing, or only has the files that a killed process leaves.

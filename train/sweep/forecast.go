@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -43,7 +44,6 @@ type Forecasting struct {
 // Forecasts lists the state of each run. It estimates the times of the missing runs from finished runs of equal cost
 // ([CostOf]), or by Times. With a Rehearser, it rehearses one run of each remaining cost, with one concurrent copy per
 // job. Without a Rehearser, these times stay unknown.
-// there will be jobs. Without a Rehearser these times stay unknown.
 //
 // It rehearses the work after training once for runs with the same data, model and metrics. The next run to rehearse is
 // always the run least similar to the rehearsed runs. After the limit, every other run takes the time of the most
@@ -251,12 +251,7 @@ func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]
 func Span(takes []time.Duration, jobs int) (longest time.Duration) {
 	ends := make([]time.Duration, max(1, jobs))
 	for _, d := range takes {
-		next := 0
-		for i, end := range ends {
-			if end < ends[next] {
-				next = i
-			}
-		}
+		next := slices.Index(ends, slices.Min(ends))
 		ends[next] += d
 		longest = max(longest, ends[next])
 	}

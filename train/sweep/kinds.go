@@ -79,14 +79,10 @@ func (ks *kinds) farthest() (far *kind) {
 
 // to counts the lines of k and o that the other lacks.
 func (k *kind) to(o *kind) (n int) {
+	n = len(k.lines) + len(o.lines)
 	for line := range k.lines {
-		if !o.lines[line] {
-			n++
-		}
-	}
-	for line := range o.lines {
-		if !k.lines[line] {
-			n++
+		if o.lines[line] {
+			n -= 2
 		}
 	}
 	return n

@@ -88,14 +88,8 @@ func (s *Search) checkRungs(base train.Config) error {
 	if s.Method.Value.Rungs() == nil {
 		return nil
 	}
-	keys := []string{}
-	for _, one := range s.plan.Set {
-		keys = append(keys, one.Key)
-	}
-	for _, r := range s.Method.Value.Common().Space {
-		keys = append(keys, r.Key)
-	}
-	if slices.Contains(keys, epochsKey) {
+	set := slices.ContainsFunc(s.plan.Set, func(one Setting) bool { return one.Key == epochsKey })
+	if set || slices.ContainsFunc(s.Method.Value.Common().Space, func(r search.Range) bool { return r.Key == epochsKey }) {
 		return s.plan.root.Invalid("search", "%s trains for the epochs of its rungs, from min to max; want %s nowhere else",
 			s.Method.Name, epochsKey)
 	}

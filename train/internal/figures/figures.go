@@ -252,12 +252,8 @@ func (d *Drawing) drawRetrieval(w io.Writer) error {
 	images := report.Shown(d.Codes.Rows)
 	return report.Retrieval(w, d.title("Nearest neighbours by the codes"), d.Shown(), report.Images{Height: height, Width: width, Channels: channels,
 		Pixels: func(rows []int) []float32 {
-			list := make([]int, len(rows))
-			for i, r := range rows {
-				list[i] = images[r]
-			}
-			pixels := make([]float32, len(list)*height*width*channels)
-			datasets.Fill(d.Data, list, pixels)
+			pixels := make([]float32, len(rows)*height*width*channels)
+			datasets.Fill(d.Data, Gather(images, rows), pixels)
 			return pixels
 		}})
 }
